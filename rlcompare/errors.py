@@ -1,0 +1,65 @@
+"""Every error that a user can meet, and the exit code that each one ends with.
+
+    RlcompareError
+    ├── UsageError            2   the command line or the policy file asks for something that cannot be
+    ├── InputError            4   an input could not be read: which file, what was wrong, what to do
+    └── NotComparableError    5   both sides were read, and must not be compared
+
+They are caught once, in ``cli/main.py``, which prints one line and exits with the code.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from pathlib import Path
+
+
+class ExitCode(IntEnum):
+    """What a process that ran rlcompare can conclude from its exit status (DESIGN §7)."""
+
+    OK = 0
+    """No regression (`gate`), or the comparison was made (`diff`)."""
+    REGRESSION = 1
+    """At least one rule of the policy failed."""
+    USAGE = 2
+    """Wrong usage: an option, a policy file, a step that does not exist."""
+    INCONCLUSIVE = 3
+    """The evidence does not decide."""
+    INPUT = 4
+    """An input could not be read."""
+    NOT_COMPARABLE = 5
+    """The two sides must not be compared."""
+
+
+class RlcompareError(Exception):
+    """An error with a message for the user and the exit code of the process."""
+
+    exit_code = ExitCode.USAGE
+
+
+class UsageError(RlcompareError):
+    """The request itself cannot be met; the message names the option and what would be valid."""
+
+
+class InputError(RlcompareError):
+    """An input could not be read.
+
+    Args:
+        path: the file or folder at fault.
+        problem: what is wrong with it, in one sentence without a full stop.
+        remedy: what the user can do, in one sentence without a full stop.
+    """
+
+    exit_code = ExitCode.INPUT
+
+    def __init__(self, path: Path | str, problem: str, remedy: str) -> None:
+        self.path = Path(path)
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"{path}: {problem}. {remedy}.")
+
+
+class NotComparableError(RlcompareError):
+    """Both sides were read, but a severe difference between them was not declared with --varied."""
+
+    exit_code = ExitCode.NOT_COMPARABLE

@@ -1,0 +1,1 @@
+"""What the parts hand to each other: frozen dataclasses without behaviour."""

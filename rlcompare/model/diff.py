@@ -1,0 +1,154 @@
+"""The answer of a comparison: what ``diff.json`` holds (DESIGN §6), as frozen dataclasses.
+
+``report`` renders a ``Diff`` and computes nothing; ``gate`` judges one and reads nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SCHEMA = "rlcompare.diff/1"
+
+Value = float | int | str | bool | None
+Row = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """One run of a side."""
+
+    name: str
+    path: str
+    captures: int
+    ranks: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison."""
+
+    label: str
+    runs: tuple[RunInfo, ...]
+    captures: tuple[Row, ...]
+    steps: tuple[int, ...]
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that differs between the sides, or that is wrong with the data of one of them.
+
+    Attributes:
+        key: what it is about: ``profiler.level``, ``world_size``, ``missing_file``, …
+        severity: ``info``, ``caution`` or ``severe``.
+        message: one sentence; says what follows from it.
+    """
+
+    key: str
+    baseline: str | None
+    new: str | None
+    severity: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Comparability:
+    """May the two sides be compared, and what stands in the way. ``status``: comparable, caution, not_comparable."""
+
+    status: str
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Delta:
+    """A metric on both sides.
+
+    Attributes:
+        metric: its id (DESIGN §6), such as ``time.step``.
+        unit: ``ms``, ``bytes``, ``ratio``, ``count`` or ``""``.
+        polarity: ``lower`` or ``higher`` is better, or ``neutral``.
+        baseline, new: None where a side has no such measurement.
+        ratio: new / baseline; None where the baseline is None or 0.
+        samples: one value per run of each side.
+        evidence: statistics over runs, when there are several; else empty.
+    """
+
+    metric: str
+    unit: str
+    polarity: str
+    baseline: float | None
+    new: float | None
+    delta: float | None
+    ratio: float | None
+    samples: Mapping[str, tuple[float | None, ...]]
+    evidence: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A candidate for what made the headline move, largest share first.
+
+    Attributes:
+        what: a short stable word: ``phase``, ``operator_slower``, ``operator_calls``, ``straggler``, ``lost_overlap``,
+            ``workload``, ``frequency``, ``free``, ``communication``.
+        share: part of the headline's change that it explains; may exceed 1 or be negative.
+        delta_ms: its change in ms per step and rank.
+        text: one sentence for a tired engineer.
+        section, row: where the evidence stands: a section's name and the row's ``name``.
+    """
+
+    what: str
+    share: float | None
+    delta_ms: float
+    text: str
+    section: str
+    row: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of the answer.
+
+    Attributes:
+        name: its key in ``sections``.
+        unit: of ``baseline``, ``new`` and ``delta``.
+        keys: the columns that, with ``name``, identify a row.
+        matched_share: part of the measure, both sides together, that stands in rows present on both; None if empty.
+        note: how its rows were matched or what a reader must know; may be empty.
+        rows: each has ``name``, ``presence`` (both, baseline_only, new_only), ``baseline``, ``new``, ``delta``, ``ratio``,
+            the keys, ``baseline_calls`` and ``new_calls`` where calls are counted, and further columns of the section.
+            Ordered by the absolute change, largest first (``msprof``, ``steps``, ``ranks``, ``env``: natural order).
+    """
+
+    name: str
+    unit: str
+    keys: tuple[str, ...]
+    matched_share: float | None
+    note: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Diff:
+    """The whole answer.
+
+    Attributes:
+        headline: id of the metric that speaks for the step: ``time.step`` where steps are marked, else ``time.device_span``.
+        quality: what was missing, damaged, inferred or left out, per side.
+        sections: by name, in the order of the report; all names of DESIGN §6 are present, some may be empty.
+    """
+
+    baseline: Side
+    new: Side
+    comparability: Comparability
+    headline: str
+    overall: tuple[Delta, ...]
+    causes: tuple[Cause, ...]
+    quality: tuple[Finding, ...]
+    sections: Mapping[str, Section]
+
+    def metric(self, name: str) -> Delta | None:
+        """The overall metric of that id, or None."""
+        return next((delta for delta in self.overall if delta.metric == name), None)

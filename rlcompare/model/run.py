@@ -1,0 +1,65 @@
+"""What was found under a path, before anything in it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class CaptureInput:
+    """One profiler window of one process, as files.
+
+    Attributes:
+        source: the module of ``rlcompare.sources`` that reads it: ``ascend_db`` or ``ascend_text``.
+        path: the ``*_ascend_pt`` folder, else the folder or the file that stands for it.
+        files: which file plays which part, for example ``{"db": …, "analysis_db": …}`` or ``{"kernel_details": …}``.
+        role, phase: from a discrete folder's name (``actor_update`` is role ``actor``, phase ``update_actor``).
+        replica: number of a rollout replica; never a rank.
+        rank: global rank; None where nothing tells it.
+        step_hint: step number from verl's folder, else None.
+        started_ns: host time by which captures are put in order; None where nothing tells it.
+        info: profiler_info.json, parsed; empty where absent.
+        metadata: profiler_metadata.json, parsed; empty where absent. Holds an environment dump: see sources/env.py.
+    """
+
+    source: str
+    path: Path
+    files: Mapping[str, Path]
+    role: str | None = None
+    phase: str | None = None
+    replica: int | None = None
+    rank: int | None = None
+    ordinal: int = 0
+    step_hint: int | None = None
+    started_ns: int | None = None
+    info: Mapping[str, object] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence about the quality of the data (table ``finding``)."""
+
+    severity: str
+    key: str
+    message: str
+    capture: int | None = None
+
+
+@dataclass(frozen=True)
+class RunInput:
+    """One execution under one configuration: all its captures.
+
+    Attributes:
+        name: the shortest path that tells it from its siblings.
+        root: the path that the user named, to which all stored paths are relative.
+        captures: ordered by role, replica, rank and time.
+        findings: what detection has to say (database preferred over text, folders left out, ranks inferred).
+    """
+
+    name: str
+    root: Path
+    captures: tuple[CaptureInput, ...]
+    findings: tuple[Finding, ...] = ()

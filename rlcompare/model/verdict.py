@@ -1,0 +1,71 @@
+"""What a gate says: one verdict per rule and metric, and their sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STATUSES = ("pass", "improved", "regressed", "inconclusive", "not_comparable", "missing")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One line of a policy.
+
+    Attributes:
+        metric: a metric id or a glob over ids, such as ``phase.*.wall``.
+        max_relative: largest tolerated worsening as a part of the baseline (0.05: five percent); None: no such limit.
+        max_absolute: largest tolerated worsening in the metric's unit. Where both are given, both must be passed to fail.
+        min_value, max_value: limits on the new value itself.
+        severity: ``error`` fails the gate, ``warn`` only speaks.
+        message: the team's own words, printed when the rule fails; may be empty.
+    """
+
+    metric: str
+    max_relative: float | None = None
+    max_absolute: float | None = None
+    min_value: float | None = None
+    max_value: float | None = None
+    severity: str = "error"
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The rules of one repository (``rlcompare.toml``).
+
+    Attributes:
+        source: the file they came from, or ``built-in``.
+        evidence: ``limits`` (judge by limits alone, verdicts are unverified) or ``runs`` (ask for run-level evidence).
+        on_inconclusive: ``pass``, ``warn`` or ``fail``.
+        varied: env keys that were meant to differ.
+    """
+
+    source: str
+    rules: tuple[Rule, ...]
+    evidence: str = "limits"
+    on_inconclusive: str = "warn"
+    varied: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one rule for one metric. ``status`` is one of STATUSES; ``text`` says expected, found, and all values."""
+
+    rule: Rule
+    metric: str
+    status: str
+    text: str
+    baseline: float | None
+    new: float | None
+    unit: str
+    verified: bool
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """All verdicts, and the exit code that they add up to."""
+
+    policy: Policy
+    verdicts: tuple[Verdict, ...]
+    exit_code: int
+    summary: str

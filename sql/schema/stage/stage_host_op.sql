@@ -1,0 +1,11 @@
+-- Framework operators (PYTORCH_API type 50001, cpu_op) as a source found them. One capture at a time.
+CREATE TEMP TABLE stage_host_op (
+    id BIGINT NOT NULL,
+    thread BIGINT,
+    name VARCHAR,
+    start_ns BIGINT,
+    end_ns BIGINT,
+    sequence_number BIGINT,
+    input_shapes VARCHAR,
+    input_dtypes VARCHAR
+);
