@@ -1,0 +1,10 @@
+-- Allocations by operator.
+CREATE TABLE r_allocation (
+    capture INTEGER NOT NULL,
+    device_id INTEGER,
+    name VARCHAR,
+    calls BIGINT,
+    size_bytes BIGINT,        -- sum
+    max_bytes BIGINT,
+    unreleased_bytes BIGINT   -- sum of those not released within the capture
+);
