@@ -1,0 +1,294 @@
+"""Finds the profiles that a path holds, by looking at content, and never by asking.
+
+``find_runs`` accepts whatever a user has at hand: an ``*_ascend_pt`` folder or its output folder, a tree of many ranks
+or runs, verl's ``save_path``, one database, one text file, a run directory, a store. It reads the first bytes of files
+and the schema of databases, and never writes. What cannot be used is said: as a finding where something else can be
+used, else as an ``InputError`` with a way out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+
+from rlcompare.errors import InputError, UsageError
+from rlcompare.model.run import CaptureInput, Finding, RunInput
+from rlcompare.sources.folder import (
+    OUTPUT,
+    Problem,
+    capture_of_file,
+    captures_of_folder,
+    is_profile_folder,
+    unparsed,
+)
+from rlcompare.sources.layout import group_runs, run_names
+from rlcompare.sources.peek import TEXT_FILES, file_kind, json_object
+
+_MAX_DEPTH = 12
+_SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "logs", "__pycache__", ".git"})
+
+
+@dataclass
+class _Found:
+    """What a walk came across."""
+
+    captures: list[CaptureInput] = field(default_factory=list)
+    stores: list[Path] = field(default_factory=list)
+    run_directories: list[Path] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[tuple[Path, Finding]] = field(default_factory=list)
+    seen: set[tuple[int, int]] = field(default_factory=set)
+    torch_traces: int = 0
+    files: int = 0
+
+    def add(
+        self, captures: Iterable[CaptureInput], notes: Iterable[tuple[Path, Finding]], problems: Iterable[Problem]
+    ) -> None:
+        self.captures.extend(captures)
+        self.notes.extend(notes)
+        self.problems.extend(problems)
+
+
+def find_runs(
+    path: Path, *, prefer: str = "db", layout: str | None = None, ranks: frozenset[int] | None = None
+) -> list[RunInput]:
+    """The runs that a path holds.
+
+    Args:
+        path: a file or folder of any kind that the module's docstring names.
+        prefer: ``"db"`` or ``"text"``: which to read where a capture has both.
+        layout: ``"ranks"``: everything below is one run; ``"runs"``: each direct subfolder is one; None: inferred.
+        ranks: only captures of these global ranks; None: all.
+
+    Returns:
+        At least one run. A store comes as a run with one capture of source ``"store"``.
+
+    Raises:
+        InputError: nothing usable is there.
+        UsageError: a rank that was asked for is not there.
+    """
+    try:
+        found = _look(path, prefer)
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "Check the path and its permissions") from error
+    if not found.captures and not found.stores:
+        raise _nothing(path, found)
+    chosen = _choose_ranks(path, found.captures, ranks)
+    runs = _runs(path, chosen, found, layout)
+    return _with_findings(path, runs, found, layout) + [_store_run(path, store) for store in found.stores]
+
+
+def _look(path: Path, prefer: str) -> _Found:
+    found = _Found()
+    if not path.exists():
+        raise InputError(path, "there is no such file or folder", "Check the path")
+    if path.is_file():
+        _look_at_file(path, found)
+    elif path.is_dir():
+        if path.name.endswith("_op_args"):
+            raise InputError(
+                path, "it holds dumped operator arguments, not a profile", "Name the *_ascend_pt folder beside it"
+            )
+        _walk(path, prefer, found, 0)
+    else:
+        raise InputError(path, "it is neither a file nor a folder", "Name a profile's folder or file")
+    return found
+
+
+def _look_at_file(path: Path, found: _Found) -> None:
+    kind = file_kind(path)
+    if kind.kind == "store":
+        found.stores.append(path)
+    elif kind.kind == "torch_trace":
+        found.torch_traces += 1
+    elif kind.problem:
+        found.problems.append(Problem(path, kind.problem, "Name a file or folder that an Ascend profiler wrote"))
+    else:
+        found.add(*capture_of_file(path, kind))
+
+
+def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
+    """Depth-first through a tree in the order of names; folders that a profile is made of are not entered."""
+    try:
+        status = folder.stat()
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+        folders = [entry.name for entry in entries if _is_folder(entry)]
+        files = [entry.name for entry in entries if not _is_folder(entry)]
+    except OSError as error:
+        if depth == 0:
+            raise
+        found.problems.append(Problem(folder, error.strerror or "it cannot be opened", "Check its permissions"))
+        return
+    if (status.st_dev, status.st_ino) in found.seen:
+        return  # a symbolic link to a folder that was already looked at
+    found.seen.add((status.st_dev, status.st_ino))
+    found.files += len(files)
+    if is_profile_folder(folder, folders):
+        found.add(*captures_of_folder(folder, prefer))
+        return
+    if folder.name.startswith("PROF_"):
+        _look_into_msprof_folder(folder, files, found)
+        return
+    if "run.json" in files and json_object(folder / "run.json")[1] is None:
+        found.run_directories.append(folder)
+        files = [name for name in files if name != "run.json"]
+    _look_at_loose_files(folder, folders, files, prefer, found, depth)
+    if depth == _MAX_DEPTH:
+        if folders:
+            found.problems.append(
+                Problem(folder, f"folders nested deeper than {_MAX_DEPTH} are not looked at", "Name one of them")
+            )
+        return
+    for name in folders:
+        if name not in _SKIPPED_FOLDERS and not name.endswith("_op_args"):
+            _walk(folder / name, prefer, found, depth + 1)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a symbolic link that leads to itself or to where we may not look
+        return False
+
+
+def _look_at_loose_files(
+    folder: Path, folders: Sequence[str], files: Sequence[str], prefer: str, found: _Found, depth: int
+) -> None:
+    """Databases, text files and stores that lie in a folder that is not a profile's own."""
+    has_captures = False
+    if any(name in TEXT_FILES or name.endswith(".db") for name in files):
+        captures, notes, problems = captures_of_folder(folder, prefer)
+        found.add(captures, notes, problems)
+        has_captures = bool(captures)
+    stores = [folder / name for name in files if name.endswith(".duckdb")]
+    if folder in found.run_directories and (has_captures or "profile" in folders):
+        stores = []  # a run's own store is made from its profile, which is read instead
+    for store in stores:
+        if file_kind(store).kind == "store":
+            found.stores.append(store)
+        else:
+            found.problems.append(
+                Problem(store, "it is no DuckDB database, though it is named like a store", "Delete it")
+            )
+    traces = [name for name in files if name.endswith((".pt.trace.json", ".pt.trace.json.gz"))]
+    found.torch_traces += len(traces)
+    if depth == 0 and not has_captures and not stores and not folders:
+        for name in files:
+            if name.endswith((".csv", ".json")) and name not in traces:
+                _look_at_file(folder / name, found)
+
+
+def _look_into_msprof_folder(folder: Path, files: Sequence[str], found: _Found) -> None:
+    """A ``PROF_*`` folder that msprof itself wrote: its newest export counts, because each export repeats the last."""
+    exports = sorted(name for name in files if name.startswith("msprof_") and name.endswith(".db"))
+    if exports:
+        _look_at_file(folder / exports[-1], found)
+    else:
+        found.problems.append(unparsed(folder))
+
+
+def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset[int] | None) -> list[CaptureInput]:
+    if ranks is None or not captures:
+        return list(captures)
+    present = {capture.rank for capture in captures if capture.rank is not None}
+    missing = sorted(ranks - present)
+    if missing:
+        has = f"has rank {_spans(present)}" if present else "states no rank"
+        raise UsageError(f"--rank {_spans(missing)}: {path} {has}")
+    return [capture for capture in captures if capture.rank in ranks]
+
+
+def _spans(numbers: Iterable[int]) -> str:
+    """Numbers as on the command line: ``0-3,63``."""
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def _runs(path: Path, captures: Sequence[CaptureInput], found: _Found, layout: str | None) -> list[list[CaptureInput]]:
+    """Captures of one run directory are one run; the others are grouped by layout and rank."""
+    if layout is not None:
+        return group_runs(path, captures, layout)
+    runs: list[list[CaptureInput]] = []
+    rest = list(captures)
+    for directory in found.run_directories:
+        inside = [capture for capture in rest if capture.path.is_relative_to(directory)]
+        rest = [capture for capture in rest if not capture.path.is_relative_to(directory)]
+        if inside:
+            runs.extend(group_runs(directory, inside, "run"))
+    return runs + (group_runs(path, rest, None) if rest else [])
+
+
+def _with_findings(path: Path, runs: list[list[CaptureInput]], found: _Found, layout: str | None) -> list[RunInput]:
+    """Gives each run its name and what detection has to say about it."""
+    findings: list[list[Finding]] = [[] for _ in runs]
+    for where, finding in found.notes:
+        findings[_nearest(where, runs)].append(finding)
+    for problem in found.problems:
+        message = f"{_relative(problem.path, path)} was left out: {problem.problem}"
+        findings[_nearest(problem.path, runs)].append(Finding("warning", problem.key, message))
+    if runs and sum(map(len, runs)) > 1:
+        findings[0].append(Finding("info", "layout", _layout_sentence(path, runs, layout)))
+    names = run_names(path, runs)
+    return [
+        RunInput(name, path, tuple(run), tuple(said)) for name, run, said in zip(names, runs, findings, strict=True)
+    ]
+
+
+def _nearest(where: Path, runs: Sequence[Sequence[CaptureInput]]) -> int:
+    """The run whose captures share the longest path with ``where``; the first one where several do."""
+    shares = [max(_shared_parts(where, capture.path) for capture in run) for run in runs]
+    return shares.index(max(shares))
+
+
+def _shared_parts(a: Path, b: Path) -> int:
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(a.parts, b.parts, strict=False))))
+
+
+def _relative(path: Path, root: Path) -> str:
+    return str(path.relative_to(root)) if path != root and path.is_relative_to(root) else path.name
+
+
+def _layout_sentence(path: Path, runs: Sequence[Sequence[CaptureInput]], layout: str | None) -> str:
+    processes = [len({(c.replica, c.rank) for c in run}) for run in runs]
+    least, most, captures = min(processes), max(processes), sum(map(len, runs))
+    ranks = f"{least}" if least == most else f"{least} to {most}"
+    text = f"{path.name or path} was read as {ranks} {_plural('rank', most)} × {len(runs)} {_plural('run', len(runs))}"
+    if captures != sum(processes):
+        text += f", {captures} captures"
+    return text + ("" if layout else " (--layout ranks or --layout runs overrides)")
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else word + "s"
+
+
+def _store_run(path: Path, store: Path) -> RunInput:
+    capture = CaptureInput(source="store", path=store, files={"store": store})
+    name = store.parent.name if store.name == "run.duckdb" and store != path else store.stem
+    return RunInput(name or store.stem, path, (capture,))
+
+
+def _nothing(path: Path, found: _Found) -> InputError:
+    """Why a path gives no run: the first problem, or that it is empty, or that it holds something else."""
+    if found.problems:
+        first = found.problems[0]
+        more = len(found.problems) - 1
+        problem = first.problem + (f" ({more} more below {path} cannot be used either)" if more else "")
+        return InputError(first.path, problem, first.remedy)
+    if found.torch_traces:
+        return InputError(
+            path,
+            "it holds torch.profiler traces, and this version reads Ascend profiles only",
+            "Name an *_ascend_pt folder",
+        )
+    what = "it holds no profile" if found.files or not path.is_dir() else "there is no file in it"
+    return InputError(path, what, f"Name an *_ascend_pt folder, its {OUTPUT}, or a folder of several")

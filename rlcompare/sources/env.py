@@ -1,0 +1,235 @@
+"""What of a profile's metadata may be stored (table ``env``): an allowlist, because real traces carry access tokens.
+
+Kept are the profiler's switches, versions, parallel sizes, a fixed list of documented environment variables, and the
+keys that users attached with ``add_metadata``. Whatever looks like a secret is left out, whoever put it there. An
+environment dump is never kept as such.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from rlcompare.model.run import CaptureInput
+
+VALUE_LENGTH = 200
+"""Longer values of users are cut."""
+
+ENV_VARIABLES = frozenset(
+    {
+        "ACLNN_CACHE_LIMIT",
+        "ASCEND_ENHANCE_ENABLE",
+        "ASCEND_GLOBAL_LOG_LEVEL",
+        "ASCEND_LAUNCH_BLOCKING",
+        "ASCEND_MAX_OP_CACHE_SIZE",
+        "COMBINED_ENABLE",
+        "CPU_AFFINITY_CONF",
+        "HCCL_ALGO",
+        "HCCL_BUFFSIZE",
+        "HCCL_CONNECT_TIMEOUT",
+        "HCCL_DETERMINISTIC",
+        "HCCL_ENTRY_LOG_ENABLE",
+        "HCCL_EXEC_TIMEOUT",
+        "HCCL_INTRA_PCIE_ENABLE",
+        "HCCL_INTRA_ROCE_ENABLE",
+        "HCCL_MULTI_QP_THRESHOLD",
+        "HCCL_OP_EXPANSION_MODE",
+        "HCCL_RDMA_QPS_PER_CONNECTION",
+        "HCCL_RDMA_RETRY_CNT",
+        "HCCL_RDMA_SL",
+        "HCCL_RDMA_TC",
+        "HCCL_RDMA_TIMEOUT",
+        "HOST_CACHE_CAPACITY",
+        "INF_NAN_MODE_ENABLE",
+        "MULTI_STREAM_MEMORY_REUSE",
+        "OMP_NUM_THREADS",
+        "PYTORCH_NPU_ALLOC_CONF",
+        "STREAMS_PER_DEVICE",
+        "TASK_QUEUE_ENABLE",
+    }
+)
+"""The environment variables that are kept, as ``env.NAME``."""
+
+_SWITCHES: Mapping[str, tuple[str, ...]] = {
+    "profiler.with_stack": ("with_stack",),
+    "profiler.record_shapes": ("record_shapes",),
+    "profiler.profile_memory": ("profile_memory",),
+    "profiler.with_modules": ("with_modules",),
+    "profiler.with_flops": ("with_flops",),
+    "profiler.aic_metrics": ("_aic_metrics",),
+    "profiler.l2_cache": ("_l2_cache",),
+    "profiler.op_attr": ("_op_attr",),
+    "profiler.record_op_args": ("record_op_args", "_record_op_args"),
+    "profiler.gc_detect_threshold": ("_gc_detect_threshold",),
+    "profiler.export_type": ("_export_type",),
+    "profiler.host_sys": ("_host_sys",),
+    "profiler.sys_io": ("_sys_io",),
+    "profiler.sys_interconnection": ("_sys_interconnection",),
+    "profiler.mstx_domain_include": ("_mstx_domain_include",),
+    "profiler.mstx_domain_exclude": ("_mstx_domain_exclude",),
+}
+_VERSIONS = {
+    "cann_version": "cann",
+    "torch_npu_version": "torch_npu",
+    "torch_version": "torch",
+    "ms_version": "mindspore",
+}
+_PARALLEL = {
+    "tensor_model_parallel_size": "parallel.tensor",
+    "pipeline_model_parallel_size": "parallel.pipeline",
+    "data_parallel_size": "parallel.data",
+    "context_parallel_size": "parallel.context",
+    "expert_model_parallel_size": "parallel.expert",
+    "sequence_parallel": "parallel.sequence",
+    "world_size": "world_size",
+}
+_NOT_THE_USERS = frozenset({"ENV_VARIABLES", "distributed_args", "parallel_group_info"})
+_DUMP_MARKS = frozenset(
+    {"PATH", "HOME", "PWD", "USER", "SHELL", "HOSTNAME", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "TERM"}
+)
+
+_SECRET_KEY = re.compile(
+    r"token|key|secret|passw|passphrase|pwd|credential|auth|cookie|private|signature|session", re.IGNORECASE
+)
+_SECRET_VALUE = re.compile(
+    r"""
+      \b(?:hf|gh[oprsu]|github_pat|glpat|npm|pypi|dop_v1|xox[abeoprs]|sk|pk|rk|ak)[_-][A-Za-z0-9]  # vendors' prefixes
+    | \b(?:AKIA|ASIA|AIza|ya29\.|eyJ)[A-Za-z0-9_-]{8}
+    | \b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{6}
+    | ://[^/\s]*@  # a URL with credentials
+    | (?:token|secret|passw(?:or)?d|passphrase|pwd|api_?key|access_?key|credentials?|authorization)["']?\s*[=:]
+    | \b(?:sig|signature|auth|key)["']?\s*[=:]
+    | -----BEGIN
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_HEX = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
+_HASH_KEY = re.compile(r"commit|sha|rev|hash|digest|checksum", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z0-9+]{24,}")
+
+
+def environment(capture: CaptureInput) -> dict[str, str]:
+    """What may be stored of a capture's profiler_info.json and profiler_metadata.json, by key of table ``env``."""
+    return _versions_and_switches(capture.info) | _from_metadata(capture.metadata)
+
+
+def environment_from_metadata(rows: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The same from the rows (name, value) of a database's META_DATA table, whose structured values are JSON texts."""
+    metadata: dict[str, object] = {}
+    for name, value in rows:
+        if not isinstance(name, str) or name.startswith("SCHEMA_VERSION"):
+            continue
+        metadata[name] = _parsed(value) if name in _NOT_THE_USERS else value
+    return _from_metadata(metadata)
+
+
+def looks_secret(key: str, value: str) -> bool:
+    """Whether a key or a value could be an access token, a password or the like; errs on the side of yes."""
+    if _SECRET_KEY.search(key) or _SECRET_VALUE.search(value):
+        return True
+    if _HEX.search(value) and not _HASH_KEY.search(key):
+        return True
+    return any(_is_random(word) for word in _WORD.findall(value))
+
+
+def _is_random(word: str) -> bool:
+    """A long word that mixes capitals, small letters and digits, as encoded keys do and names do not."""
+    mixed = re.search(r"[a-z]", word) and re.search(r"[A-Z]", word) and re.search(r"\d", word)
+    changes = sum(a.isdigit() != b.isdigit() or a.isupper() != b.isupper() for a, b in pairwise(word))
+    return bool(mixed) and changes >= len(word) // 4
+
+
+def _versions_and_switches(info: Mapping[str, object]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, key in _VERSIONS.items():
+        _put(found, key, info.get(name))
+    config = _mapping(info.get("config"))
+    common, experimental = _mapping(config.get("common_config")), _mapping(config.get("experimental_config"))
+    switches = {**common, **experimental}
+    level = switches.get("_profiler_level")
+    if isinstance(level, str):
+        _put(found, "profiler.level", level.removeprefix("ProfilerLevel."))
+    for key, names in _SWITCHES.items():
+        _put(found, key, next((switches[name] for name in names if name in switches), None))
+    if "_msprof_tx" in switches or "_mstx" in switches:
+        _put(found, "profiler.mstx", switches.get("_msprof_tx") is True or switches.get("_mstx") is True)
+    activities = common.get("activities")
+    if isinstance(activities, list):
+        _put(found, "profiler.activities", [str(value).removeprefix("ProfilerActivity.") for value in activities])
+    _put(found, "profiler.schedule", _schedule(common.get("schedule")))
+    return found
+
+
+def _schedule(value: object) -> str | None:
+    """The schedule in one line; its keys began with an underscore in 2023."""
+    steps = {str(name).lstrip("_"): number for name, number in _mapping(value).items()}
+    names = ("skip_first", "skip_first_wait", "wait", "warmup", "active", "repeat")
+    return " ".join(f"{name}={steps[name]}" for name in names if isinstance(steps.get(name), int)) or None
+
+
+def _from_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    variables = _mapping(metadata.get("ENV_VARIABLES"))
+    for name in sorted(ENV_VARIABLES & variables.keys()):
+        _put(found, f"env.{name}", variables[name])
+    parallel = _mapping(metadata.get("distributed_args"))
+    for name, key in _PARALLEL.items():
+        _put(found, key, parallel.get(name))
+    if "world_size" not in found:
+        _put(found, "world_size", _world_size(metadata.get("parallel_group_info")))
+    for key, value in metadata.items():
+        if key not in _NOT_THE_USERS:
+            _put_users(found, key, value)
+    return found
+
+
+def _world_size(groups: object) -> int | None:
+    """The number of ranks in the default group."""
+    for group in _mapping(groups).values():
+        ranks = _mapping(group).get("global_ranks")
+        if _mapping(group).get("group_name") == "default_group" and isinstance(ranks, list) and ranks:
+            return len(ranks)
+    return None
+
+
+def _put_users(found: dict[str, str], key: str, value: object) -> None:
+    """A user's key, its JSON object one level deep; a nested structure or an environment dump is not taken."""
+    value = _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
+    if isinstance(value, dict):
+        if len(_DUMP_MARKS & value.keys()) < 2 and not _SECRET_KEY.search(key):
+            for name, inner in value.items():
+                _put(found, f"user.{key}.{name}", inner)
+    else:
+        _put(found, f"user.{key}", value)
+
+
+def _put(found: dict[str, str], key: str, value: object) -> None:
+    text = _text(value)
+    if text and len(key) <= VALUE_LENGTH and not looks_secret(key, text):
+        found[key] = text[:VALUE_LENGTH]
+
+
+def _text(value: object) -> str | None:
+    """A scalar, or a list of scalars, as it is shown; None for anything else and for nothing."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float | str):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(item, int | float | str) for item in value):
+        return ",".join(str(item) for item in value) or None
+    return None
+
+
+def _parsed(value: object) -> object:
+    if not isinstance(value, str):
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,239 @@
+"""The captures of one folder: an ``*_ascend_pt`` folder, its output folder, or a folder with a profile's files in it.
+
+Decides which files play which part, whether the database or the text is read, and what rank and start time are known.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from calendar import timegm
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.layout import PROFILE_SUFFIXES
+from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, json_object, rank_of_database
+
+OUTPUT = "ASCEND_PROFILER_OUTPUT"
+
+_ANALYSIS = ("analysis.db", "communication_analyzer.db")
+_DATABASE = re.compile(
+    r"(ascend_pytorch_profiler|ascend_mindspore_profiler|msprof|msmonitor|analysis|communication_analyzer).*\.db"
+)
+_RANK_IN_NAME = re.compile(r"ascend_(?:pytorch|mindspore)_profiler_(\d{1,9})\.db|msmonitor_\d+_\d+_(\d{1,9})\.db")
+_TIME_IN_NAME = re.compile(r"_(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})_ascend_(?:pt|ms)")
+_PARSERS = {"_ascend_pt": "torch_npu.profiler.profiler", "_ascend_ms": "mindspore.profiler.profiler"}
+
+Notes = list[tuple[Path, Finding]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something below a path that cannot be used: fatal alone, a finding (``key``) beside what can be."""
+
+    path: Path
+    problem: str
+    remedy: str
+    key: str = "unreadable"
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The usable files of one output folder."""
+
+    databases: list[Path]
+    analysis: Path | None
+    text: Mapping[str, Path]
+
+
+def is_profile_folder(folder: Path, folders: Sequence[str]) -> bool:
+    """Whether a folder is what the profiler wrote for one process, parsed or not; nothing below is then looked for."""
+    if folder.name.endswith(PROFILE_SUFFIXES) or folder.name == OUTPUT or OUTPUT in folders:
+        return True
+    return "FRAMEWORK" in folders and any(name.startswith("PROF_") for name in folders)
+
+
+def unparsed(folder: Path) -> Problem:
+    """A folder with raw data only, and the command that parses it."""
+    suffix = next((suffix for suffix in _PARSERS if folder.name.endswith(suffix)), None)
+    if folder.name.startswith("PROF_"):
+        command = f"msprof --export=on --type=db --output={shlex.quote(str(folder))}"
+    else:
+        code = f"from {_PARSERS[suffix or '_ascend_pt']} import analyse; analyse(profiler_path={str(folder.parent)!r})"
+        command = f"python3 -c {shlex.quote(code)}"
+    return Problem(folder, "it was collected but never parsed", f"Parse it: {command}", "not_parsed")
+
+
+def captures_of_folder(folder: Path, prefer: str) -> tuple[list[CaptureInput], Notes, list[Problem]]:
+    """The captures of one folder, what to say about them, and the files that cannot be used.
+
+    Args:
+        folder: an ``*_ascend_pt`` folder, an output folder, or a folder in which a profile's files lie.
+        prefer: ``"db"`` or ``"text"``.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    output = folder / OUTPUT if (folder / OUTPUT).is_dir() else folder
+    problems: list[Problem] = []
+    files = _usable_files(output, problems)
+    if not files.databases and not files.text and not files.analysis:
+        if not problems and is_profile_folder(folder, _subfolders(folder)):
+            problems.append(_nothing_in(folder))
+        return [], [], problems
+    notes: Notes = []
+    home = folder.parent if folder.name == OUTPUT else folder
+    if files.databases and files.text:
+        notes.append((output, _preference(output, prefer)))
+    if files.databases and (prefer == "db" or not files.text):
+        captures = [_database_capture(folder, home, path, files, notes) for path in files.databases]
+    else:
+        parts = dict(files.text)
+        if files.analysis:
+            parts["analysis_db"] = files.analysis
+        captures = [_capture("ascend_text", folder, home, parts, None, notes)]
+    return captures, notes, problems
+
+
+def capture_of_file(path: Path, kind: FileKind) -> tuple[list[CaptureInput], Notes, list[Problem]]:
+    """The capture that one named file stands for, with what its profile's folder says about rank and versions."""
+    notes: Notes = []
+    home = path.parent.parent if path.parent.name == OUTPUT else path.parent
+    if kind.kind == "profile_db":
+        parts = {"db": path}
+        beside = path.with_name(_ANALYSIS[0])
+        if path.parent.name == OUTPUT and beside.is_file() and file_kind(beside).kind == "analysis_db":
+            parts["analysis_db"] = beside
+        return [_capture("ascend_db", path, home, parts, path, notes)], notes, []
+    part = "analysis_db" if kind.kind == "analysis_db" else kind.kind
+    return [_capture("ascend_text", path, home, {part: path}, None, notes)], notes, []
+
+
+def _usable_files(output: Path, problems: list[Problem]) -> _Files:
+    """Sorts the files of one folder by the part that they play; databases are checked, text is left to its source."""
+    databases: list[Path] = []
+    analysis: Path | None = None
+    text: dict[str, Path] = {}
+    for path in sorted(output.iterdir()):
+        if path.name in TEXT_FILES:
+            if path.is_file() and path.stat().st_size:
+                text[TEXT_FILES[path.name]] = path
+            else:
+                problems.append(Problem(path, "the file is empty", "Parse the profile again"))
+        elif path.suffix == ".db":
+            kind = _database_kind(path, problems)
+            if kind == "profile_db":
+                databases.append(path)
+            elif kind == "analysis_db":
+                analysis = analysis or path
+    return _Files(databases, analysis, text)
+
+
+def _database_kind(path: Path, problems: list[Problem]) -> str:
+    try:
+        kind = file_kind(path)
+    except OSError as error:
+        kind = FileKind("unknown", error.strerror or "it cannot be opened")
+    if kind.problem and (kind.kind != "other_db" or _DATABASE.fullmatch(path.name)):
+        remedy = "Copy it again from where it was made, or parse the profile again"
+        problems.append(Problem(path, kind.problem, remedy, "damaged_db"))
+    return kind.kind
+
+
+def _subfolders(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.is_dir()]
+
+
+def _nothing_in(folder: Path) -> Problem:
+    if any(name == "FRAMEWORK" or name.startswith("PROF_") for name in _subfolders(folder)):
+        return unparsed(folder)
+    return Problem(folder, "it holds no file of a profile", "Collect it again, or name another folder", "empty_folder")
+
+
+def _preference(output: Path, prefer: str) -> Finding:
+    both = f"{output.parent.name if output.name == OUTPUT else output.name} holds a database and text files"
+    if prefer == "text":
+        return Finding("info", "text_preferred", f"{both}: the text was read, as asked")
+    return Finding("info", "db_preferred", f"{both}: the database was read (--prefer text reads the text)")
+
+
+def _database_capture(folder: Path, home: Path, path: Path, files: _Files, notes: Notes) -> CaptureInput:
+    alone = len(files.databases) == 1
+    parts = {"db": path}
+    if files.analysis and alone:
+        parts["analysis_db"] = files.analysis
+    return _capture("ascend_db", folder if alone else path, home, parts, path, notes)
+
+
+def _capture(
+    source: str, path: Path, home: Path, files: Mapping[str, Path], database: Path | None, notes: Notes
+) -> CaptureInput:
+    info = _profiler_info(home, database, notes)
+    metadata = _json(home / "profiler_metadata.json", notes)
+    rank = _rank(info, database)
+    started = _started_ns(info, path)
+    return CaptureInput(source, path, dict(files), rank=rank, started_ns=started, info=info, metadata=metadata)
+
+
+def _profiler_info(home: Path, database: Path | None, notes: Notes) -> dict[str, object]:
+    """profiler_info.json of a capture: of several ranks' files in one folder, the one with the database's rank."""
+    candidates = sorted(home.glob("profiler_info*.json"), key=lambda path: (len(path.name), path.name))
+    if len(candidates) > 1 and database is not None:
+        rank = _rank_in_name(database)
+        candidates = [path for path in candidates if path.name == f"profiler_info_{rank}.json"]
+    info = _json(candidates[0], notes) if candidates else {}
+    if info and "rank_id" not in info:
+        number = re.fullmatch(r"profiler_info_(\d{1,9})\.json", candidates[0].name)
+        if number:
+            info["rank_id"] = int(number.group(1))
+    return info
+
+
+def _json(path: Path, notes: Notes) -> dict[str, object]:
+    if not path.is_file():
+        return {}
+    value, problem = json_object(path)
+    if problem:
+        notes.append((path, Finding("warning", "damaged_json", f"{path.name} was left out: {problem}")))
+    return value
+
+
+def _rank(info: Mapping[str, object], database: Path | None) -> int | None:
+    stated = info.get("rank_id")
+    if isinstance(stated, str) and stated.isascii() and stated.isdecimal() and len(stated) <= 9:
+        stated = int(stated)
+    if isinstance(stated, int) and not isinstance(stated, bool) and 0 <= stated < 2**31:
+        return stated
+    if database is None:
+        return None
+    in_name = _rank_in_name(database)
+    return rank_of_database(database) if in_name is None else in_name
+
+
+def _rank_in_name(database: Path) -> int | None:
+    match = _RANK_IN_NAME.fullmatch(database.name)
+    return int(match.group(1) or match.group(2)) if match else None
+
+
+def _started_ns(info: Mapping[str, object], path: Path) -> int | None:
+    """When the capture began: the profiler's clocks, else the time in the folder's name (the writer's local time)."""
+    start, end = info.get("start_info"), info.get("end_info")
+    if isinstance(start, dict) and isinstance(end, dict):
+        ended, monotonic_end = _clock(end.get("collectionTimeEnd")), _clock(end.get("MonotonicTimeEnd"))
+        monotonic_start = _clock(start.get("start_monotonic"))
+        if ended and monotonic_end and monotonic_start:
+            return ended - (monotonic_end - monotonic_start)
+    match = _TIME_IN_NAME.search(path.name) or _TIME_IN_NAME.search(path.parent.name)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, milli = (int(part) for part in match.groups())
+    if year < 1970 or not 1 <= month <= 12 or not 1 <= day <= 31:
+        return None
+    return timegm((year, month, day, hour, minute, second, 0, 1, 0)) * 1_000_000_000 + milli * 1_000_000
+
+
+def _clock(value: object) -> int | None:
+    """A clock's reading in nanoseconds, if it is one."""
+    return value if isinstance(value, int) and 0 < value < 2**62 else None

@@ -1,0 +1,233 @@
+"""Cheap looks at one file: what it is, by its first bytes and its schema, without reading it.
+
+Nothing here reads more than 64 KiB of a file that may be large, and nothing is written: databases are opened with
+``immutable=1``, which neither takes locks nor leaves ``-wal`` and ``-shm`` files behind.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+HEAD_BYTES = 64 * 1024
+"""How much of a file is looked at to tell what it is."""
+
+JSON_LIMIT_BYTES = 64 * 1024 * 1024
+"""Larger profiler_info.json and profiler_metadata.json files are not parsed: real ones have a few kilobytes."""
+
+_PROFILE_TABLES = frozenset(
+    {
+        "TASK",
+        "COMPUTE_TASK_INFO",
+        "COMMUNICATION_OP",
+        "COMMUNICATION_TASK_INFO",
+        "CANN_API",
+        "PYTORCH_API",
+        "MSTX_EVENTS",
+        "STEP_TIME",
+        "MEMORY_RECORD",
+        "OP_MEMORY",
+        "NPU_MEM",
+        "NPU_MODULE_MEM",
+        "AICORE_FREQ",
+        "GC_RECORD",
+    }
+)
+_ANALYSIS_TABLES = frozenset({"StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"})
+
+# Columns that name a file of a profile when its own name does not. The first match counts.
+_CSV_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("kernel_details", frozenset({"Accelerator Core", "Duration(us)"})),
+    ("op_statistic", frozenset({"OP Type", "Core Type", "Total Time(us)"})),
+    ("operator_details", frozenset({"Host Self Duration(us)", "Name"})),
+    ("step_trace_time", frozenset({"Computing", "Communication(Not Overlapped)"})),
+    ("operator_memory", frozenset({"Size(KB)", "Allocation Time(us)"})),
+    ("memory_record", frozenset({"Total Allocated(MB)", "Timestamp(us)"})),
+    ("npu_module_mem", frozenset({"Component", "Total Reserved(MB)"})),
+    ("api_statistic", frozenset({"API Name", "Level"})),
+    ("l2_cache", frozenset({"Hit Rate", "Victim Rate"})),
+)
+
+TEXT_FILES: Mapping[str, str] = {
+    "trace_view.json": "trace_view",
+    "kernel_details.csv": "kernel_details",
+    "op_statistic.csv": "op_statistic",
+    "operator_details.csv": "operator_details",
+    "step_trace_time.csv": "step_trace_time",
+    "communication.json": "communication",
+    "communication_matrix.json": "communication_matrix",
+    "operator_memory.csv": "operator_memory",
+    "memory_record.csv": "memory_record",
+    "npu_module_mem.csv": "npu_module_mem",
+    "api_statistic.csv": "api_statistic",
+    "l2_cache.csv": "l2_cache",
+    "data_preprocess.csv": "data_preprocess",
+}
+"""The text files of a profile that a source reads, by name, and the part that each plays in ``CaptureInput.files``."""
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """What a file turned out to be.
+
+    Attributes:
+        kind: ``profile_db``, ``analysis_db``, ``store``, a value of ``TEXT_FILES``, ``torch_trace``,
+            ``other_db`` (a sound database of something else), or ``unknown``.
+        problem: why it cannot be used, as a clause without a full stop; None where it can.
+    """
+
+    kind: str
+    problem: str | None = None
+
+
+def file_kind(path: Path) -> FileKind:
+    """Tells what one file is, by content; its name only settles what the content leaves open.
+
+    Raises:
+        OSError: it cannot be opened or read.
+    """
+    with path.open("rb") as handle:
+        head = handle.read(HEAD_BYTES)
+    if not head:
+        return FileKind("unknown", "the file is empty")
+    if head.startswith(b"SQLite format 3\0"):
+        return _database_kind(path, head)
+    if head[8:12] == b"DUCK":
+        return FileKind("store")
+    if path.suffix == ".db":
+        return FileKind("unknown", "it is no SQLite database, though it is named like one")
+    if head.startswith(b"\x1f\x8b"):
+        return FileKind("torch_trace" if ".json" in path.suffixes else "unknown", "it is compressed")
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] == b"[":
+        if b'"ph"' in text or path.name == "trace_view.json":
+            return FileKind("trace_view")
+        return FileKind("unknown", "it is a JSON list without trace events")
+    if text[:1] == b"{":
+        return _json_object_kind(path, text)
+    return _csv_kind(path, text)
+
+
+def _database_kind(path: Path, head: bytes) -> FileKind:
+    problem = _truncation(path, head)
+    if problem:
+        return FileKind("unknown", problem)
+    try:
+        tables = frozenset(str(name) for (name,) in _rows(path, "SELECT name FROM sqlite_master WHERE type = 'table'"))
+    except sqlite3.Error as error:
+        return FileKind("unknown", f"the database is damaged ({error})")
+    if tables & _PROFILE_TABLES:
+        return FileKind("profile_db")
+    if tables & _ANALYSIS_TABLES:
+        return FileKind("analysis_db")
+    if not tables and _wal(path).is_file():
+        # The schema may still lie in the write-ahead log, which is not looked at here; the source reads a copy of it.
+        return FileKind("profile_db")
+    what = "none of the tables of an Ascend profile" if tables else "no tables"
+    return FileKind("other_db", f"the database has {what}")
+
+
+def _truncation(path: Path, head: bytes) -> str | None:
+    """Compares the size that the header states with the file's; it counts only if the two change counters agree."""
+    if len(head) < 100:
+        return "the database is cut within its header"
+    page_size = int.from_bytes(head[16:18], "big")
+    page_size = 65536 if page_size == 1 else page_size
+    pages = int.from_bytes(head[28:32], "big")
+    size = path.stat().st_size
+    if head[24:28] == head[92:96] and size < page_size * pages and not _wal(path).is_file():
+        return f"the database is truncated: {size} of {page_size * pages} bytes are there"
+    return None
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _rows(path: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def _json_object_kind(path: Path, text: bytes) -> FileKind:
+    if b'"traceEvents"' in text or b'"schemaVersion"' in text or b'"deviceProperties"' in text:
+        return FileKind("torch_trace")
+    by_name = TEXT_FILES.get(path.name)
+    if by_name in ("communication", "communication_matrix"):
+        return FileKind(by_name)
+    if b'"Transport Type"' in text:
+        return FileKind("communication_matrix")
+    if b'"Communication Time Info"' in text:
+        return FileKind("communication")
+    return FileKind("unknown", "it is a JSON object of an unknown kind")
+
+
+def _csv_kind(path: Path, text: bytes) -> FileKind:
+    line = text.splitlines()[0].decode("utf-8", "replace") if text else ""
+    try:
+        columns = {name.strip() for name in next(csv.reader([line]), [])}
+    except csv.Error:
+        columns = set()
+    for kind, marks in _CSV_MARKS:
+        if marks <= columns:
+            return FileKind(kind)
+    if path.name in TEXT_FILES and path.suffix == ".csv":
+        return FileKind(TEXT_FILES[path.name])
+    return FileKind("unknown", "it is no file of a profile")
+
+
+def rank_of_database(path: Path) -> int | None:
+    """The rank that RANK_DEVICE_MAP states, if it states exactly one."""
+    return _single(_quietly(path, "SELECT DISTINCT rankId FROM RANK_DEVICE_MAP"))
+
+
+def steps_of_database(path: Path) -> frozenset[int] | None:
+    """The step numbers of STEP_TIME; None where the profile marks no steps or the table cannot be read."""
+    steps = frozenset(value for (value,) in _quietly(path, "SELECT id FROM STEP_TIME") if isinstance(value, int))
+    return steps or None
+
+
+def steps_of_step_trace_time(path: Path) -> frozenset[int] | None:
+    """The step numbers of step_trace_time.csv; None where a row has none or the file cannot be read."""
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as handle:
+            values = [(row.get("Step") or "").strip() for row in csv.DictReader(handle)]
+    except (OSError, csv.Error):
+        return None
+    if not values or not all(value.isdecimal() for value in values):
+        return None
+    return frozenset(int(value) for value in values)
+
+
+def _quietly(path: Path, query: str) -> list[tuple[object, ...]]:
+    try:
+        return _rows(path, query)
+    except sqlite3.Error:
+        return []
+
+
+def _single(rows: Iterable[tuple[object, ...]]) -> int | None:
+    values = {value for (value,) in rows if isinstance(value, int) and value >= 0}
+    return values.pop() if len(values) == 1 else None
+
+
+def json_object(path: Path) -> tuple[dict[str, object], str | None]:
+    """A small JSON file as a dictionary, and what was wrong with it (then the dictionary is empty)."""
+    try:
+        if path.stat().st_size > JSON_LIMIT_BYTES:
+            return {}, f"it is larger than {JSON_LIMIT_BYTES // 2**20} MiB"
+        value = json.loads(path.read_bytes())
+    except OSError as error:
+        return {}, error.strerror or "it cannot be opened"
+    except RecursionError:
+        return {}, "it is nested too deeply"
+    except ValueError:
+        return {}, "it is no valid JSON"
+    if not isinstance(value, dict):
+        return {}, "it holds no JSON object"
+    return value, None
