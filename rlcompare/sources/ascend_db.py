@@ -1,0 +1,194 @@
+"""Reads ``ascend_pytorch_profiler_<rank>.db`` (schema 1.0 and 1.2) and ``analysis.db`` into the store's tables.
+
+The work is done by SQL over DuckDB's sqlite scanner (``sql/sources/ascend_db``): this module decides which tables are there, keeps the
+input untouched, and turns damage into findings. A table that is absent is read from an empty stand-in database instead, so that every
+statement is the same for every schema.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.errors import InputError
+from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.env import environment_from_metadata
+
+Report = Callable[[Finding], None]
+
+SQLITE_MAGIC = b"SQLite format 3\x00"
+
+# In the order in which they build upon each other.
+FILL = (
+    "text", "task", "launch", "framework", "host_op", "host_op_by_connection", "cube", "kernel", "collective_task", "collective", "copy",
+    "device_window", "step", "host_api", "module", "range", "memory", "allocation", "gc", "pmu", "stack", "capture", "chip",
+)  # fmt: skip
+FILL_AS_TEXT = ("counter",)
+"""Statements that read NUMERIC time stamps, which would arrive as DOUBLE and lose nanoseconds."""
+
+ANALYSIS_TABLES = ("StepTraceTime", "CommAnalyzerMatrix", "CommAnalyzerTime")
+
+
+def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
+    """Read one capture into the stage and event tables; the variable ``capture`` is set by the caller.
+
+    Raises:
+        InputError: the database cannot be opened at all, or nothing in it can be read.
+    """
+    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+        stub = _make_stub(Path(scratch))
+        con.execute("SET VARIABLE stub_db = ?", [str(stub)])
+        database = readable_copy(capture.files["db"], Path(scratch))
+        _bind(con, database, tables_of(capture.files["db"], database), stub)
+        _read(con, capture, capture_id, report)
+        read_analysis(con, capture, capture_id, report, Path(scratch))
+
+
+def read_analysis(
+    con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report, scratch: Path
+) -> None:
+    """Read what ``analysis.db`` reports, if the capture has one; a damaged one is a finding, because all else stands without it."""
+    path = capture.files.get("analysis_db")
+    if path is None:
+        return
+    try:
+        database = readable_copy(path, scratch)
+        stub = _make_stub(scratch)
+        con.execute("SET VARIABLE stub_db = ?", [str(stub)])
+        _bind(con, database, tables_of(path, database) & set(ANALYSIS_TABLES), stub)
+        con.execute(resources.sql("sources/ascend_db/analysis"))
+    except (InputError, duckdb.Error) as error:
+        report(Finding("warning", "unreadable_file", f"{path.name} was left out: {_first_line(error)}", capture_id))
+
+
+def readable_copy(path: Path, scratch: Path) -> Path:
+    """The database itself, or a private copy of it where opening it would write beside it.
+
+    A database in WAL mode (bytes 18 and 19 of the header) gets ``-wal`` and ``-shm`` files even from a read-only connection, and one with
+    a rollback journal beside it would be rolled back.
+
+    Raises:
+        InputError: the file cannot be read or is no SQLite database.
+    """
+    try:
+        with path.open("rb") as handle:
+            header = handle.read(100)
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})", "Check the path and its permissions") from error
+    if header[:16] != SQLITE_MAGIC or len(header) < 100:
+        raise InputError(path, "is not an SQLite database, or was cut off", "Copy it again, or parse the profile again")
+    beside = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
+    if header[18:20] != b"\x02\x02" and not any(file.exists() for file in beside):
+        return path
+    copy = scratch / f"copy-of-{path.name}"
+    for source, target in ((path, copy), *((file, copy.with_name(copy.name + file.name[len(path.name) :])) for file in beside)):
+        if source.exists():
+            shutil.copyfile(source, target)
+    return copy
+
+
+def tables_of(path: Path, database: Path) -> set[str]:
+    """Names of the tables in a database.
+
+    Args:
+        path: the file that the user knows, for the message.
+        database: the file to open: ``path`` or its private copy.
+
+    Raises:
+        InputError: it is damaged or locked.
+    """
+    try:
+        with _open_sqlite(database) as con:
+            return {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    except sqlite3.Error as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise InputError(path, "is locked by a process that writes to it", "Wait until parsing has ended") from error
+        raise InputError(path, f"is damaged ({error})", "Copy it again, or parse the profile again") from error
+
+
+@contextmanager
+def _open_sqlite(database: Path) -> Iterator[sqlite3.Connection]:
+    con = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
+    try:
+        yield con
+    finally:
+        con.close()
+
+
+def _make_stub(scratch: Path) -> Path:
+    stub = scratch / "stub.db"
+    if not stub.exists():
+        con = sqlite3.connect(stub)
+        con.executescript(resources.sql("sources/ascend_db/stub"))
+        con.close()
+    return stub
+
+
+def _bind(con: duckdb.DuckDBPyConnection, database: Path, present: set[str], stub: Path) -> None:
+    """Point every view at the database where it has the table, else at the empty stand-in."""
+    for view in resources.sql_names("sources/ascend_db/view"):
+        table = view.rsplit("/", 1)[1]
+        # The variable's name comes from our own files, never from a profile.
+        con.execute(f"SET VARIABLE db_{table} = ?", [str(database if table in present else stub)])
+        con.execute(resources.sql(view))
+
+
+def _read(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
+    path = capture.files["db"]
+    con.execute(resources.sql("sources/ascend_db/clear"))
+    con.execute(resources.sql("sources/ascend_db/scalars"))
+    failures = [failure for name in FILL if (failure := _execute(con, name))]
+    con.execute("SET sqlite_all_varchar = true")
+    failures += [failure for name in FILL_AS_TEXT if (failure := _execute(con, name))]
+    con.execute("SET sqlite_all_varchar = false")
+    if failures:
+        lost = ", ".join(name for name, _ in failures)
+        message = f"{path.name} is damaged ({failures[0][1]}): what could be read is used, without {lost}"
+        report(Finding("warning", "damaged_database", message, capture_id))
+    _insert_environment(con, capture_id)
+    for severity, key, message in con.execute(resources.sql("sources/ascend_db/findings")).fetchall():
+        report(Finding(severity, key, f"{path.name}: {message}", capture_id))
+
+
+def _execute(con: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
+    """Run one of our SQL files; its name and the reason where it fails.
+
+    A value whose type is not that of its column stops the scanner: then the same statement reads everything as text, and the views'
+    casts turn the odd value alone into NULL.
+    """
+    for statement in con.extract_statements(resources.sql(f"sources/ascend_db/{name}")):
+        try:
+            con.execute(statement)
+        except duckdb.Error as error:
+            if "Mismatch Type" not in str(error):
+                return name, _first_line(error)
+            con.execute("SET sqlite_all_varchar = true")
+            try:
+                con.execute(statement)
+            except duckdb.Error as second:
+                return name, _first_line(second)
+            finally:
+                con.execute("SET sqlite_all_varchar = false")
+    return None
+
+
+def _insert_environment(con: duckdb.DuckDBPyConnection, capture_id: int) -> None:
+    try:
+        rows = con.execute(resources.sql("sources/ascend_db/metadata")).fetchall()
+    except duckdb.Error:
+        return  # said by the finding about the damaged database
+    known = {key for (key,) in con.execute("SELECT key FROM env WHERE capture = ?", [capture_id]).fetchall()}
+    for key, value in environment_from_metadata(rows).items():
+        if key not in known:
+            con.execute("INSERT INTO env VALUES (?, ?, ?)", [capture_id, key, value])
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:300]

@@ -1,0 +1,153 @@
+"""Makes the store of one run: every capture is read, normalised and reduced, and the file appears whole or not at all.
+
+The file holds the run tables and the rollups. Event tables (one row per kernel, operator, call) are kept in it for ``ingest`` and
+``sql``; for ``diff`` they live in memory until the rollups are made, because nothing reads them afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import duckdb
+
+import rlcompare
+from rlcompare import resources
+from rlcompare.errors import InputError
+from rlcompare.model.run import CaptureInput, Finding, RunInput
+from rlcompare.sources import ascend_db, ascend_text
+from rlcompare.sources.env import environment
+from rlcompare.store import database
+
+SCHEMA_VERSION = 1
+"""Raised whenever a table or the meaning of a column changes; part of every cache key."""
+
+Progress = Callable[[int, int, str], None]
+"""Called with captures done, captures in all, and what is being read now."""
+
+Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
+SOURCES: dict[str, Source] = {"ascend_db": ascend_db.fill, "ascend_text": ascend_text.fill}
+
+NORMALIZE = (
+    "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "coverage", "exposed", "category", "launches",
+    "kernel", "collective", "copy", "host_op",
+)  # fmt: skip
+ROLLUPS = (
+    "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module", "r_api",
+    "r_memory", "r_allocation", "r_counter", "r_msprof",
+)  # fmt: skip
+
+
+def build_store(
+    run: RunInput, target: Path, *, keep_events: bool, threads: int = 2, progress: Progress | None = None
+) -> None:
+    """Read a whole run into one DuckDB file.
+
+    Args:
+        run: what detection found.
+        target: the file to make; an existing one is replaced when the new one is complete.
+        keep_events: keep the event tables in the file.
+        threads: worker threads.
+        progress: told before each capture.
+
+    Raises:
+        InputError: no capture of the run could be read. Otherwise what can be read is used, and findings say what was left out.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.{id(run):x}.partial")
+    con = database.connect(threads)
+    try:
+        database.load_sqlite(con)
+        database.attach(con, partial, read_only=False)
+        _create_tables(con, keep_events)
+        _fill(con, run, progress)
+        _write_meta(con, run, keep_events)
+        con.execute("USE memory")
+        database.detach(con)
+        partial.replace(target)
+    finally:
+        con.close()
+        partial.unlink(missing_ok=True)
+        partial.with_name(partial.name + ".wal").unlink(missing_ok=True)
+
+
+def _create_tables(con: duckdb.DuckDBPyConnection, keep_events: bool) -> None:
+    con.execute("USE store")
+    _run_all(con, resources.sql_names("schema/run") + resources.sql_names("schema/rollup"))
+    con.execute("USE store" if keep_events else "USE memory")
+    _run_all(con, resources.sql_names("schema/events"))
+    _run_all(con, resources.sql_names("schema/stage") + resources.sql_names("sources/macro"))
+    con.execute("SET search_path = 'memory.main,store.main'")
+    con.execute("SET VARIABLE keep_events = ?", [keep_events])
+
+
+def _run_all(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+    for name in names:
+        con.execute(resources.sql(name))
+
+
+def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | None) -> None:
+    for finding in run.findings:
+        _report(con, finding)
+    failures: list[InputError] = []
+    for number, capture in enumerate(run.captures):
+        if progress:
+            progress(number, len(run.captures), capture.path.name)
+        try:
+            _fill_capture(con, run, number, capture)
+        except InputError as error:
+            failures.append(error)
+            con.execute("DELETE FROM capture WHERE capture = ?", [number])
+            _report(con, Finding("warning", "unreadable_capture", str(error)))
+    if failures and len(failures) == len(run.captures):
+        raise failures[0]
+    _run_all(con, (f"rollup/{name}" for name in ROLLUPS))
+
+
+def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
+    con.execute("SET VARIABLE capture = ?", [number])
+    con.execute(resources.sql("normalize/clear"))
+    _insert_capture(con, run, number, capture)
+    SOURCES[capture.source](con, capture, number, lambda finding: _report(con, finding))
+    if not con.execute(resources.sql("normalize/is_usable")).fetchall()[0][0]:
+        raise InputError(
+            capture.path,
+            "holds nothing that can be compared: no kernels, collectives, ranges, operators or step times",
+            "Collect it again, or name another folder",
+        )
+    _run_all(con, (f"normalize/{name}" for name in NORMALIZE))
+
+
+def _insert_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
+    env = environment(capture)
+    world_size = env.get("world_size", "")
+    con.execute(
+        "INSERT INTO capture BY NAME SELECT ? AS capture, ? AS role, ? AS phase, ? AS replica, ? AS rank, ? AS ordinal,"
+        " ? AS step_hint, ? AS world_size, 'npu' AS tool, ? AS level, ? AS source, ? AS path, ? AS host_start_ns,"
+        " 'device' AS executor",
+        [
+            number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
+            int(world_size) if world_size.isdecimal() else None, env.get("profiler.level"), capture.source,
+            os.path.relpath(capture.path, run.root), capture.started_ns,
+        ],
+    )  # fmt: skip
+    for key, value in env.items():
+        con.execute("INSERT INTO env VALUES (?, ?, ?)", [number, key, value])
+
+
+def _report(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
+    con.execute(
+        "INSERT INTO finding VALUES (?, ?, ?, ?)", [finding.capture, finding.severity, finding.key, finding.message]
+    )
+
+
+def _write_meta(con: duckdb.DuckDBPyConnection, run: RunInput, keep_events: bool) -> None:
+    values = {
+        "schema_version": str(SCHEMA_VERSION),
+        "rlcompare_version": rlcompare.__version__,
+        "name": run.name,
+        "events": "kept" if keep_events else "dropped",
+    }
+    for key, value in values.items():
+        con.execute("INSERT INTO meta VALUES (?, ?)", [key, value])

@@ -1,0 +1,47 @@
+"""Connections to DuckDB, and the only place where a path becomes part of a statement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+SQLITE_EXTENSION = "sqlite_scanner"
+
+
+def quoted(path: Path) -> str:
+    """A path as an SQL literal: ATTACH and LOAD take no parameters."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def connect(threads: int) -> duckdb.DuckDBPyConnection:
+    """An in-memory database of its own, without the sqlite extension.
+
+    Args:
+        threads: worker threads of this database; several run side by side.
+    """
+    con = duckdb.connect(":memory:", config={"threads": threads, "preserve_insertion_order": False})
+    con.execute("SET autoinstall_known_extensions = false")
+    con.execute("SET autoload_known_extensions = false")
+    con.execute("SET enable_progress_bar = false")
+    return con
+
+
+def load_sqlite(con: duckdb.DuckDBPyConnection) -> None:
+    """Load the sqlite extension from its Python package: DuckDB's own INSTALL would download it."""
+    import duckdb_extension_sqlite_scanner
+
+    root = Path(duckdb_extension_sqlite_scanner.__file__).parent
+    (extension,) = root.glob(f"extensions/*/{SQLITE_EXTENSION}.duckdb_extension")
+    con.execute(f"LOAD {quoted(extension)}")
+
+
+def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> None:
+    """Attach a DuckDB file under the name ``store``."""
+    # Stores hold many small tables: with DuckDB's default blocks of 256 KiB an empty one would take megabytes.
+    con.execute(f"ATTACH {quoted(path)} AS store " + ("(READ_ONLY)" if read_only else "(BLOCK_SIZE 16384)"))
+
+
+def detach(con: duckdb.DuckDBPyConnection) -> None:
+    """Detach what ``attach`` attached."""
+    con.execute("DETACH store")

@@ -1,0 +1,6 @@
+-- Depends on stage_copy, placed, exposed.
+INSERT INTO copy
+SELECT c.id, getvariable('capture'), c.device_id, c.stream, p.step, p.phase, c.kind, c.size_bytes, c.start_ns, c.end_ns, coalesce(e.exposed_ns, 0)
+FROM stage_copy AS c
+JOIN (FROM placed WHERE what = 'copy') AS p USING (id)
+LEFT JOIN (FROM exposed WHERE what = 'copy') AS e USING (id);

@@ -1,0 +1,13 @@
+-- Kernels, collectives and copies of this capture side by side, with the step that their host launch lies in.
+-- Text profiles carry the step themselves. Depends on stage_kernel, stage_collective, stage_copy, step.
+CREATE OR REPLACE TEMP TABLE device_task AS
+WITH task AS (
+    SELECT 'kernel' AS what, id, device_id, start_ns, end_ns, reported_step, launch_ns, host_op_ns FROM stage_kernel
+    UNION ALL SELECT 'collective', id, device_id, start_ns, end_ns, reported_step, launch_ns, host_op_ns FROM stage_collective
+    UNION ALL SELECT 'copy', id, device_id, start_ns, end_ns, reported_step, launch_ns, host_op_ns FROM stage_copy
+), marked AS (
+    SELECT step, start_ns AS step_start_ns, end_ns AS step_end_ns FROM step
+    WHERE capture = getvariable('capture') AND start_ns IS NOT NULL
+)
+SELECT task.*, CASE WHEN task.launch_ns <= marked.step_end_ns THEN marked.step END AS launch_step
+FROM task ASOF LEFT JOIN marked ON task.launch_ns >= marked.step_start_ns;

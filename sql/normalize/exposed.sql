@@ -1,0 +1,42 @@
+-- The part of each collective that no kernel covers, and of each copy that neither a kernel nor a collective covers.
+-- With the union of the covering intervals as disjoint islands and the length covered before each, the length covered up to any time t is
+-- an ASOF lookup, and the overlap of an interval the difference of two. Depends on coverage.
+CREATE OR REPLACE TEMP TABLE exposed AS
+WITH piece AS (   -- what covers: kernels for collectives, kernels and collectives for copies
+    SELECT 'collective' AS what, device_id, step, own_start_ns AS start_ns, own_end_ns AS end_ns FROM coverage
+    WHERE what = 'kernel' AND busy_ns > 0
+    UNION ALL
+    SELECT 'copy', device_id, step, start_ns, end_ns FROM (
+        SELECT device_id, step, own_end_ns AS end_ns,
+               greatest(own_start_ns, coalesce(max(own_end_ns) OVER (
+                   PARTITION BY device_id, step ORDER BY own_start_ns, own_end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+               ), own_start_ns)) AS start_ns
+        FROM coverage WHERE what IN ('kernel', 'collective') AND busy_ns > 0
+          AND EXISTS (FROM coverage WHERE what = 'copy')
+    ) WHERE end_ns > start_ns
+), island AS (
+    SELECT *, coalesce(sum(end_ns - start_ns) OVER (PARTITION BY what, device_id, step ORDER BY start_ns, end_ns
+                                                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before_ns
+    FROM piece
+), span AS (
+    SELECT device_id, step, min(own_start_ns) AS first_ns, max(own_end_ns) AS last_ns FROM coverage
+    WHERE what IN ('kernel', 'collective') GROUP BY ALL
+), target AS (
+    SELECT c.what, c.id, c.device_id, c.step,
+           CASE WHEN c.what = 'copy' THEN greatest(c.own_start_ns, s.first_ns) ELSE c.own_start_ns END AS start_ns,
+           CASE WHEN c.what = 'copy' THEN least(c.own_end_ns, s.last_ns) ELSE c.own_end_ns END AS end_ns
+    FROM coverage AS c LEFT JOIN span AS s
+      ON s.device_id IS NOT DISTINCT FROM c.device_id AND s.step IS NOT DISTINCT FROM c.step
+    WHERE c.what <> 'kernel' AND c.busy_ns > 0
+), upto_start AS (
+    SELECT t.what, t.id, coalesce(i.before_ns + least(i.end_ns, t.start_ns) - i.start_ns, 0) AS covered_ns
+    FROM target AS t ASOF LEFT JOIN island AS i
+      ON i.what = t.what AND i.device_id IS NOT DISTINCT FROM t.device_id AND i.step IS NOT DISTINCT FROM t.step AND t.start_ns >= i.start_ns
+), upto_end AS (
+    SELECT t.what, t.id, coalesce(i.before_ns + least(i.end_ns, t.end_ns) - i.start_ns, 0) AS covered_ns
+    FROM target AS t ASOF LEFT JOIN island AS i
+      ON i.what = t.what AND i.device_id IS NOT DISTINCT FROM t.device_id AND i.step IS NOT DISTINCT FROM t.step AND t.end_ns >= i.start_ns
+)
+SELECT t.what, t.id, greatest(t.end_ns - t.start_ns, 0) - greatest(e.covered_ns - s.covered_ns, 0) AS exposed_ns
+FROM target AS t JOIN upto_start AS s ON s.what = t.what AND s.id = t.id JOIN upto_end AS e ON e.what = t.what AND e.id = t.id
+WHERE t.end_ns > t.start_ns;

@@ -1,0 +1,32 @@
+-- Kernels by what they are. Names lose their running numbers (DESIGN §5), because at Level0 they are the only key.
+-- Depends on kernel, phase, host_op.
+INSERT INTO r_kernel
+WITH shape AS (   -- elements of all inputs of one call, once per distinct text
+    SELECT input_shapes, list_sum(list_transform(string_split(input_shapes, ';'), lambda s:
+               CASE WHEN regexp_full_match(s, '[0-9]+(,[0-9]+)*') THEN list_product(CAST(string_split(s, ',') AS DOUBLE[])) END)) AS elements
+    FROM (SELECT DISTINCT input_shapes FROM kernel WHERE input_shapes IS NOT NULL)
+), bare AS (      -- once per distinct name
+    SELECT name, CASE WHEN starts_with(name, 'aclnn') THEN name
+                      ELSE regexp_replace(regexp_replace(name, '(_|@)\d+$', ''), '([A-UW-Za-z])\d+(_|$)', '\1\2', 'g') END AS bare_name
+    FROM (SELECT DISTINCT name FROM kernel WHERE name IS NOT NULL)
+), grouped AS (
+    SELECT k.capture, k.device_id, k.step, k.phase, k.name, k.op_type, k.core_type, k.category, k.input_shapes, k.input_dtypes, h.name AS host_op,
+           count(*) AS calls, sum(k.end_ns - k.start_ns) AS sum_ns, min(k.end_ns - k.start_ns) AS min_ns, max(k.end_ns - k.start_ns) AS max_ns,
+           sum(k.busy_ns) AS busy_ns, sum(k.gap_ns) AS gap_ns
+    FROM kernel AS k LEFT JOIN host_op AS h ON h.capture = k.capture AND h.id = k.host_op_id
+    GROUP BY ALL
+)
+SELECT g.capture, g.device_id, g.step, p.name, b.bare_name, g.op_type, g.core_type, g.category, g.input_shapes, g.input_dtypes, g.host_op,
+       sum(g.calls), sum(g.sum_ns), min(g.min_ns), max(g.max_ns), sum(g.busy_ns), sum(g.gap_ns), sum(g.calls * s.elements)
+FROM grouped AS g
+LEFT JOIN phase AS p ON p.capture = g.capture AND p.id = g.phase
+LEFT JOIN shape AS s ON s.input_shapes = g.input_shapes
+LEFT JOIN bare AS b ON b.name = g.name
+GROUP BY ALL;
+-- Where no kernel was read at all, the sums that the profiler wrote stand in, without steps.
+INSERT INTO r_kernel
+SELECT r.capture, r.device_id, s.step, NULL, r.op_type, r.op_type, r.core_type, 'other', NULL, NULL, NULL,
+       r.calls, r.total_ns, r.min_ns, r.max_ns, NULL, NULL, NULL
+FROM reported_kernel_type AS r
+LEFT JOIN (SELECT capture, min(step) AS step FROM step GROUP BY capture HAVING count(*) = 1) AS s ON s.capture = r.capture
+WHERE r.capture NOT IN (SELECT capture FROM kernel);

@@ -1,0 +1,48 @@
+-- Times by capture, device and step (DESIGN §4). Depends on kernel, collective, copy, step.
+INSERT INTO r_time
+WITH k AS (
+    SELECT capture, device_id, step, sum(busy_ns) AS compute_ns, sum(gap_ns) AS gap_ns, min(start_ns) AS first_ns, max(end_ns) AS last_ns,
+           count(*) AS kernels, sum(end_ns - start_ns) AS kernel_ns
+    FROM kernel WHERE step IS NOT NULL GROUP BY ALL
+), c AS (
+    SELECT capture, device_id, step, sum(busy_ns) AS comm_ns, sum(exposed_ns) AS exposed_ns, sum(gap_ns) AS gap_ns,
+           min(start_ns) AS first_ns, max(end_ns) AS last_ns, count(*) AS collectives,
+           sum(end_ns - start_ns) FILTER (kind = 'recv') AS bubble_ns,
+           sum(end_ns - start_ns) FILTER (kind IN ('send', 'recv', 'batch_send_recv')) AS p2p_ns
+    FROM collective WHERE step IS NOT NULL GROUP BY ALL
+), y AS (
+    SELECT capture, device_id, step, sum(exposed_ns) AS exposed_copy_ns FROM copy WHERE step IS NOT NULL GROUP BY ALL
+), key AS (
+    SELECT capture, device_id, step FROM k UNION SELECT capture, device_id, step FROM c
+), has_kernels AS (
+    SELECT DISTINCT capture FROM kernel
+), joined AS (
+    SELECT key.capture, key.device_id, key.step,
+           CASE WHEN h.capture IS NOT NULL THEN coalesce(k.compute_ns, 0) END AS compute_ns,
+           coalesce(c.comm_ns, 0) AS comm_ns,
+           CASE WHEN h.capture IS NOT NULL THEN coalesce(c.exposed_ns, 0) END AS exposed_comm_ns,
+           CASE WHEN h.capture IS NOT NULL THEN least(k.first_ns, c.first_ns) END AS first_ns,
+           CASE WHEN h.capture IS NOT NULL THEN greatest(k.last_ns, c.last_ns) END AS last_ns,
+           CASE WHEN h.capture IS NOT NULL THEN coalesce(k.gap_ns, 0) + coalesce(c.gap_ns, 0) END AS free_ns,
+           CASE WHEN h.capture IS NOT NULL THEN coalesce(y.exposed_copy_ns, 0) END AS exposed_copy_ns,
+           CASE WHEN h.capture IS NOT NULL THEN coalesce(c.bubble_ns, 0) END AS bubble_ns,
+           coalesce(c.p2p_ns, 0) AS p2p_ns,
+           CASE WHEN h.capture IS NOT NULL THEN coalesce(k.kernels, 0) END AS kernels,
+           coalesce(c.collectives, 0) AS collectives,
+           CASE WHEN h.capture IS NOT NULL THEN coalesce(k.kernel_ns, 0) END AS kernel_ns,
+           s.start_ns AS step_start_ns, s.end_ns AS step_end_ns
+    FROM key
+    LEFT JOIN k ON k.capture = key.capture AND k.device_id IS NOT DISTINCT FROM key.device_id AND k.step = key.step
+    LEFT JOIN c ON c.capture = key.capture AND c.device_id IS NOT DISTINCT FROM key.device_id AND c.step = key.step
+    LEFT JOIN y ON y.capture = key.capture AND y.device_id IS NOT DISTINCT FROM key.device_id AND y.step = key.step
+    LEFT JOIN has_kernels AS h ON h.capture = key.capture
+    LEFT JOIN step AS s ON s.capture = key.capture AND s.step = key.step
+)
+SELECT capture, device_id, step, compute_ns, comm_ns, exposed_comm_ns,
+       CASE WHEN exposed_comm_ns IS NOT NULL THEN comm_ns - exposed_comm_ns END,
+       last_ns - first_ns, free_ns, exposed_copy_ns, free_ns - exposed_copy_ns,
+       bubble_ns, last_ns - first_ns - bubble_ns, p2p_ns,
+       step_end_ns - step_start_ns, first_ns - step_start_ns,
+       step_end_ns - last_ns,
+       first_ns, last_ns, kernels, collectives, kernel_ns
+FROM joined;

@@ -1,0 +1,7 @@
+-- Forgets the previous capture, so that a table that fails to be read is absent and not the last capture's.
+DROP TABLE IF EXISTS text_by_id;
+DROP TABLE IF EXISTS task;
+DROP TABLE IF EXISTS launch;
+DROP TABLE IF EXISTS framework;
+DROP TABLE IF EXISTS host_op_by_connection;
+DROP TABLE IF EXISTS cube;

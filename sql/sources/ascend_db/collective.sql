@@ -1,0 +1,34 @@
+-- Communication operators. Before schema 1.2 the device is that of the operator's tasks, else the only device.
+-- Depends on task, collective_task, launch, host_op_by_connection, text_by_id, src_ENUM_HCCL_DATA_TYPE.
+INSERT INTO stage_collective
+WITH device AS (
+    SELECT connection_id, min(device_id) AS device_id FROM task WHERE connection_id IS NOT NULL GROUP BY ALL
+), transit AS (
+    SELECT op_id, sum(greatest(end_ns - greatest(start_ns, coalesce(covered_ns, start_ns)), 0)) AS transit_ns
+    FROM (
+        SELECT collective_id AS op_id, start_ns, end_ns,
+               max(end_ns) OVER (PARTITION BY collective_id ORDER BY start_ns, end_ns
+                                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
+        FROM collective_task WHERE capture = getvariable('capture') AND name IS NOT NULL AND NOT starts_with(name, 'Notify_')
+    ) GROUP BY op_id
+), typed AS (
+    SELECT collective_id AS op_id FROM collective_task WHERE capture = getvariable('capture') AND name IS NOT NULL GROUP BY ALL
+)
+SELECT
+    o.op_id, coalesce(o.device_id, d.device_id, getvariable('only_device')), n.value, ot.value, g.value, NULL, o.start_ns, o.end_ns,
+    CASE WHEN typed.op_id IS NOT NULL THEN o.end_ns - o.start_ns - coalesce(tr.transit_ns, 0) END,
+    CASE WHEN typed.op_id IS NOT NULL THEN coalesce(tr.transit_ns, 0) END,
+    o.element_count * dtype_bytes(e.name), CASE WHEN e.name NOT IN ('RESERVED', 'INVALID_TYPE', 'N/A') THEN e.name END, a.value,
+    NULL, l.launch_ns, h.host_op_ns
+FROM src_COMMUNICATION_OP AS o
+LEFT JOIN device AS d USING (connection_id)
+LEFT JOIN launch AS l USING (connection_id)
+LEFT JOIN host_op_by_connection AS h USING (connection_id)
+LEFT JOIN transit AS tr ON tr.op_id = o.op_id
+LEFT JOIN typed ON typed.op_id = o.op_id
+LEFT JOIN text_by_id AS n ON n.id = o.name
+LEFT JOIN text_by_id AS ot ON ot.id = o.op_type
+LEFT JOIN text_by_id AS g ON g.id = o.group_name
+LEFT JOIN text_by_id AS a ON a.id = o.algorithm
+LEFT JOIN src_ENUM_HCCL_DATA_TYPE AS e ON e.id = o.dtype
+WHERE o.start_ns IS NOT NULL AND o.end_ns >= o.start_ns;

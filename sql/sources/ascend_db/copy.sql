@@ -1,0 +1,15 @@
+-- Copies: tasks of the copy engines that are part of no collective.
+-- Depends on task, src_COMMUNICATION_TASK_INFO, src_MEMCPY_INFO, src_ENUM_MEMCPY_OPERATION, launch, host_op_by_connection.
+INSERT INTO stage_copy
+SELECT t.task_id, t.device_id, t.stream,
+       CASE lower(replace(coalesce(e.name, ''), ' ', '_'))
+           WHEN 'host_to_device' THEN 'host_to_device' WHEN 'device_to_host' THEN 'device_to_host'
+           WHEN 'device_to_device' THEN 'device_to_device' ELSE 'memcpy_async' END,
+       m.size_bytes, t.start_ns, t.end_ns, NULL, l.launch_ns, h.host_op_ns
+FROM task AS t
+LEFT JOIN src_MEMCPY_INFO AS m USING (task_id)
+LEFT JOIN src_ENUM_MEMCPY_OPERATION AS e ON e.id = m.operation
+LEFT JOIN launch AS l USING (connection_id)
+LEFT JOIN host_op_by_connection AS h USING (connection_id)
+WHERE t.task_type IN ('MEMCPY_ASYNC', 'PCIE_DMA_SQE', 'SDMA_SQE', 'MEMCPY', 'SDMA')
+  AND t.task_id NOT IN (SELECT task_id FROM src_COMMUNICATION_TASK_INFO WHERE task_id IS NOT NULL);

@@ -1,0 +1,9 @@
+-- Calls into CANN; what schema 1.2 calls communication was hccl before. Depends on src_CANN_API, src_ENUM_API_TYPE, text_by_id.
+INSERT INTO host_api
+SELECT getvariable('capture'), a.thread,
+       CASE e.name WHEN 'hccl' THEN 'communication' ELSE coalesce(e.name, 'unknown') END,
+       n.value, a.start_ns, a.end_ns, a.connection_id
+FROM src_CANN_API AS a
+LEFT JOIN src_ENUM_API_TYPE AS e ON e.id = a.type
+LEFT JOIN text_by_id AS n ON n.id = a.name
+WHERE a.start_ns IS NOT NULL AND a.end_ns >= a.start_ns;

@@ -1,0 +1,4 @@
+-- Host start of the node-level launch by connection. Depends on src_CANN_API.
+CREATE OR REPLACE TEMP TABLE launch AS
+SELECT connection_id, min(start_ns) AS launch_ns FROM src_CANN_API
+WHERE type = 10000 AND connection_id IS NOT NULL GROUP BY ALL;

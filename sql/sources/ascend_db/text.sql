@@ -1,0 +1,3 @@
+-- Texts by id, cleaned once. Depends on src_STRING_IDS.
+CREATE OR REPLACE TEMP TABLE text_by_id AS
+SELECT id, profile_text(value) AS value, coalesce(length(value) > 10000, FALSE) AS shortened FROM src_STRING_IDS;

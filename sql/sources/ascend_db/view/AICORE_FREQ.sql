@@ -1,0 +1,12 @@
+-- AI Core frequency. timestampNs is NUMERIC: read as text, because DOUBLE loses nanoseconds.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_AICORE_FREQ AS
+SELECT
+    TRY_CAST("deviceId" AS INTEGER) AS device_id,
+    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    TRY_CAST("freq" AS DOUBLE) AS mhz
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'AICORE_FREQ')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_AICORE_FREQ'), 'AICORE_FREQ')
+);

@@ -1,0 +1,21 @@
+-- What a computing task is. Cores are blockNum since schema 1.2, where blockDim became a text id; before, blockDim.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_COMPUTE_TASK_INFO AS
+SELECT
+    TRY_CAST("name" AS BIGINT) AS name,
+    TRY_CAST("globalTaskId" AS BIGINT) AS task_id,
+    TRY_CAST("blockDim" AS BIGINT) AS block_dim,
+    TRY_CAST("blockNum" AS BIGINT) AS block_num,
+    TRY_CAST("taskType" AS BIGINT) AS core_type,
+    TRY_CAST("opType" AS BIGINT) AS op_type,
+    TRY_CAST("inputFormats" AS BIGINT) AS input_formats,
+    TRY_CAST("inputDataTypes" AS BIGINT) AS input_dtypes,
+    TRY_CAST("inputShapes" AS BIGINT) AS input_shapes,
+    TRY_CAST("outputFormats" AS BIGINT) AS output_formats,
+    TRY_CAST("outputDataTypes" AS BIGINT) AS output_dtypes,
+    TRY_CAST("outputShapes" AS BIGINT) AS output_shapes
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'COMPUTE_TASK_INFO')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_COMPUTE_TASK_INFO'), 'COMPUTE_TASK_INFO')
+);

@@ -1,0 +1,11 @@
+-- From framework rows to CANN calls and tasks, one to many.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_CONNECTION_IDS AS
+SELECT
+    TRY_CAST("id" AS BIGINT) AS id,
+    nullif(TRY_CAST("connectionId" AS BIGINT), 4294967295) AS connection_id
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'CONNECTION_IDS')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_CONNECTION_IDS'), 'CONNECTION_IDS')
+);

@@ -1,0 +1,11 @@
+-- Names by number.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_ENUM_MEMCPY_OPERATION AS
+SELECT
+    TRY_CAST("id" AS BIGINT) AS id,
+    CAST("name" AS VARCHAR) AS name
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'ENUM_MEMCPY_OPERATION')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_ENUM_MEMCPY_OPERATION'), 'ENUM_MEMCPY_OPERATION')
+);

@@ -1,0 +1,13 @@
+-- HBM bandwidth, bytes per second.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_HBM AS
+SELECT
+    TRY_CAST("deviceId" AS INTEGER) AS device_id,
+    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    TRY_CAST("bandwidth" AS DOUBLE) AS bandwidth,
+    TRY_CAST("type" AS BIGINT) AS type
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'HBM')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_HBM'), 'HBM')
+);

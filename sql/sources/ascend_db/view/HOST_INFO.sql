@@ -1,0 +1,10 @@
+-- Host.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_HOST_INFO AS
+SELECT
+    CAST("hostName" AS VARCHAR) AS host
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'HOST_INFO')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_HOST_INFO'), 'HOST_INFO')
+);

@@ -1,0 +1,14 @@
+-- Last-level cache.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_LLC AS
+SELECT
+    TRY_CAST("deviceId" AS INTEGER) AS device_id,
+    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    TRY_CAST("hitRate" AS DOUBLE) AS hit_rate,
+    TRY_CAST("throughput" AS DOUBLE) AS throughput,
+    TRY_CAST("mode" AS BIGINT) AS mode
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'LLC')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_LLC'), 'LLC')
+);

@@ -1,0 +1,12 @@
+-- Size and direction of copies, since schema 1.2.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_MEMCPY_INFO AS
+SELECT
+    TRY_CAST("globalTaskId" AS BIGINT) AS task_id,
+    TRY_CAST("size" AS BIGINT) AS size_bytes,
+    TRY_CAST("memcpyOperation" AS BIGINT) AS operation
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'MEMCPY_INFO')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_MEMCPY_INFO'), 'MEMCPY_INFO')
+);

@@ -1,0 +1,15 @@
+-- Memory levels of the framework and of GE.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_MEMORY_RECORD AS
+SELECT
+    TRY_CAST("component" AS BIGINT) AS component,
+    TRY_CAST("timestamp" AS BIGINT) AS ts_ns,
+    TRY_CAST("totalAllocated" AS BIGINT) AS allocated_bytes,
+    TRY_CAST("totalReserved" AS BIGINT) AS reserved_bytes,
+    TRY_CAST("totalActive" AS BIGINT) AS active_bytes,
+    TRY_CAST("deviceId" AS INTEGER) AS device_id
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'MEMORY_RECORD')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_MEMORY_RECORD'), 'MEMORY_RECORD')
+);

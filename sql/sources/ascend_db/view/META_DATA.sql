@@ -1,0 +1,11 @@
+-- Schema version, user metadata and an environment dump.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_META_DATA AS
+SELECT
+    CAST("name" AS VARCHAR) AS name,
+    CAST("value" AS VARCHAR) AS value
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'META_DATA')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_META_DATA'), 'META_DATA')
+);

@@ -1,0 +1,11 @@
+-- Chips.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_NPU_INFO AS
+SELECT
+    TRY_CAST("id" AS BIGINT) AS id,
+    CAST("name" AS VARCHAR) AS name
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'NPU_INFO')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_NPU_INFO'), 'NPU_INFO')
+);

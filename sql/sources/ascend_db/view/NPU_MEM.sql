@@ -1,0 +1,14 @@
+-- Memory of the process and of the device.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_NPU_MEM AS
+SELECT
+    TRY_CAST("type" AS BIGINT) AS type,
+    TRY_CAST("ddr" AS BIGINT) AS ddr_bytes,
+    TRY_CAST("hbm" AS BIGINT) AS hbm_bytes,
+    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    TRY_CAST("deviceId" AS INTEGER) AS device_id
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'NPU_MEM')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_NPU_MEM'), 'NPU_MEM')
+);

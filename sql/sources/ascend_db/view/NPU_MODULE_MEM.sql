@@ -1,0 +1,13 @@
+-- Memory reserved by CANN modules.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_NPU_MODULE_MEM AS
+SELECT
+    TRY_CAST("moduleId" AS BIGINT) AS module,
+    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    TRY_CAST("totalReserved" AS BIGINT) AS reserved_bytes,
+    TRY_CAST("deviceId" AS INTEGER) AS device_id
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'NPU_MODULE_MEM')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_NPU_MODULE_MEM'), 'NPU_MODULE_MEM')
+);

@@ -1,0 +1,15 @@
+-- One row per allocation.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_OP_MEMORY AS
+SELECT
+    TRY_CAST("name" AS BIGINT) AS name,
+    TRY_CAST("size" AS BIGINT) AS size_bytes,
+    TRY_CAST("allocationTime" AS BIGINT) AS alloc_ns,
+    TRY_CAST("releaseTime" AS BIGINT) AS release_ns,
+    TRY_CAST("duration" AS BIGINT) AS duration_ns,
+    TRY_CAST("deviceId" AS INTEGER) AS device_id
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'OP_MEMORY')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_OP_MEMORY'), 'OP_MEMORY')
+);

@@ -1,0 +1,12 @@
+-- Call stacks.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_PYTORCH_CALLCHAINS AS
+SELECT
+    TRY_CAST("id" AS BIGINT) AS id,
+    TRY_CAST("stack" AS BIGINT) AS stack,
+    TRY_CAST("stackDepth" AS INTEGER) AS depth
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'PYTORCH_CALLCHAINS')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_PYTORCH_CALLCHAINS'), 'PYTORCH_CALLCHAINS')
+);

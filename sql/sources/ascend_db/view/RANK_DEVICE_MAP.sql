@@ -1,0 +1,11 @@
+-- Rank of the process and its devices; -1 is "unset".
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_RANK_DEVICE_MAP AS
+SELECT
+    nullif(TRY_CAST("rankId" AS INTEGER), -1) AS rank,
+    nullif(TRY_CAST("deviceId" AS INTEGER), -1) AS device_id
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'RANK_DEVICE_MAP')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_RANK_DEVICE_MAP'), 'RANK_DEVICE_MAP')
+);

@@ -1,0 +1,12 @@
+-- Host ranges of the profiler steps.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_STEP_TIME AS
+SELECT
+    TRY_CAST("id" AS BIGINT) AS step,
+    TRY_CAST("startNs" AS BIGINT) AS start_ns,
+    TRY_CAST("endNs" AS BIGINT) AS end_ns
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'STEP_TIME')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_STEP_TIME'), 'STEP_TIME')
+);

@@ -1,0 +1,16 @@
+-- Every device task. connectionId 4294967295 is "none".
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_TASK AS
+SELECT
+    TRY_CAST("startNs" AS BIGINT) AS start_ns,
+    TRY_CAST("endNs" AS BIGINT) AS end_ns,
+    TRY_CAST("deviceId" AS INTEGER) AS device_id,
+    nullif(TRY_CAST("connectionId" AS BIGINT), 4294967295) AS connection_id,
+    TRY_CAST("globalTaskId" AS BIGINT) AS task_id,
+    TRY_CAST("taskType" AS BIGINT) AS task_type,
+    TRY_CAST("streamId" AS BIGINT) AS stream
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'TASK')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_TASK'), 'TASK')
+);

@@ -1,0 +1,12 @@
+-- AI Core counters in long form; integers and reals share the column.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_TASK_PMU_INFO AS
+SELECT
+    TRY_CAST("globalTaskId" AS BIGINT) AS task_id,
+    TRY_CAST("name" AS BIGINT) AS name,
+    TRY_CAST("value" AS DOUBLE) AS value
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'TASK_PMU_INFO')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_TASK_PMU_INFO'), 'TASK_PMU_INFO')
+);

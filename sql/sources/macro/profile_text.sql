@@ -1,0 +1,6 @@
+-- A string from a profile: absent where the profiler says so, without the quotes that it wraps shapes in, and never longer
+-- than 10,000 characters (a name of a megabyte would be copied into every row, report and terminal).
+CREATE OR REPLACE TEMP MACRO profile_text(value) AS
+    CASE WHEN value IS NULL OR value IN ('', 'N/A', 'NULL', '""') THEN NULL ELSE left(trim(value, '"'), 10000) END;
+-- Framework operators print one argument per line.
+CREATE OR REPLACE TEMP MACRO argument_text(value) AS profile_text(replace(replace(value, chr(13), ''), chr(10), ''));
