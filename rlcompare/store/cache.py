@@ -1,0 +1,274 @@
+"""Keeps the stores of raw inputs in the user's cache folder, so that a second diff of the same inputs starts from them.
+
+Stores are named by their run's key (``fingerprint``), appear whole (``build_store`` renames them into place), and may
+be deleted at any time: two processes at once can only do the same work twice. The least recently used ones go when
+the folder outgrows its limit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from rlcompare.errors import InputError, UsageError
+from rlcompare.model.run import RunInput
+from rlcompare.store.build import SCHEMA_VERSION, build_store
+from rlcompare.store.fingerprint import run_key
+
+DEFAULT_MAX_BYTES = 10 * 2**30
+"""The cache folder is kept below this size."""
+
+ENVIRONMENT_VARIABLE = "RLCOMPARE_CACHE_DIR"
+
+_WORKERS = 2
+_STALE_SECONDS = 24 * 3600
+
+Progress = Callable[[int, int, str], None]
+"""Called with captures done, captures in all, and what is being read now; from several threads."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One store in the cache."""
+
+    path: Path
+    size_bytes: int
+    used_ns: int
+
+
+class _CancelledError(Exception):
+    """Another run failed, or the user interrupted: stop building."""
+
+
+def cache_directory(
+    chosen: Path | None = None, *, environment: Mapping[str, str] = os.environ, platform: str = sys.platform
+) -> Path:
+    """Where stores are kept: the user's choice, $RLCOMPARE_CACHE_DIR, else the platform's cache folder.
+
+    Raises:
+        UsageError: none of these is known, because the user has no home folder.
+    """
+    if chosen is not None:
+        return chosen
+    if environment.get(ENVIRONMENT_VARIABLE):
+        return Path(environment[ENVIRONMENT_VARIABLE])
+    if platform == "win32" and environment.get("LOCALAPPDATA"):
+        return Path(environment["LOCALAPPDATA"]) / "rlcompare" / "cache"
+    xdg = environment.get("XDG_CACHE_HOME", "")
+    if platform not in ("win32", "darwin") and Path(xdg).is_absolute():
+        return Path(xdg) / "rlcompare"
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise UsageError(
+            "no home folder is known for the cache: name one with --cache-dir, or use --no-cache"
+        ) from error
+    return home / ("Library/Caches" if platform == "darwin" else ".cache") / "rlcompare"
+
+
+def cache_entries(directory: Path) -> list[Entry]:
+    """The stores in a cache folder, most recently used first."""
+    entries = []
+    for path in directory.glob("*.duckdb"):
+        try:
+            status = path.stat()
+        except OSError:  # another process removed it
+            continue
+        entries.append(Entry(path, status.st_size, status.st_mtime_ns))
+    return sorted(entries, key=lambda entry: (-entry.used_ns, entry.path.name))
+
+
+def prune_cache(directory: Path, max_bytes: int, keep: Sequence[Path] = ()) -> list[Entry]:
+    """Removes the least recently used stores until the rest fits, and what crashed processes left behind.
+
+    Args:
+        directory: the cache folder; need not exist.
+        max_bytes: what the rest may take.
+        keep: stores in use.
+
+    Returns:
+        What was removed.
+    """
+    removed = []
+    total = 0
+    for entry in cache_entries(directory):
+        total += entry.size_bytes
+        if total > max_bytes and entry.path not in keep:
+            with suppress(OSError):  # another process uses it, where that forbids removing it
+                entry.path.unlink(missing_ok=True)
+                total -= entry.size_bytes
+                removed.append(entry)
+    for partial in directory.glob(".*.partial*"):
+        with suppress(OSError):  # another process removed it
+            if time.time() - partial.stat().st_mtime > _STALE_SECONDS:
+                partial.unlink()
+    return removed
+
+
+@contextmanager
+def open_stores(
+    runs: Sequence[RunInput], *, directory: Path | None, keep_events: bool = False, progress: Progress | None = None
+) -> Iterator[list[Path]]:
+    """The stores of runs, in their order, for as long as the context lasts; missing ones are built, two at a time.
+
+    Args:
+        runs: what detection found. A run that is a store already is taken as it is.
+        directory: the cache folder; None: stores are made in a temporary folder and removed at the end.
+        keep_events: whether the event tables are needed.
+        progress: told before each capture that is read.
+
+    Raises:
+        InputError: a run cannot be read.
+        UsageError: the cache folder cannot be written.
+    """
+    if directory is not None:
+        yield cached_stores(runs, directory=directory, keep_events=keep_events, progress=progress)
+    else:
+        with tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as folder:
+            yield cached_stores(runs, directory=Path(folder), keep_events=keep_events, progress=progress)
+
+
+def cached_stores(
+    runs: Sequence[RunInput],
+    *,
+    directory: Path,
+    keep_events: bool = False,
+    progress: Progress | None = None,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> list[Path]:
+    """The stores of runs, in their order, from the cache folder or built into it; see ``open_stores``."""
+    _make_private(directory)
+    stores: list[Path] = []
+    missing: dict[Path, RunInput] = {}
+    for run in runs:
+        store = _given_store(run)
+        if store is None:
+            target = _target(run, directory)
+            store = _present(target, keep_events)
+            if store is None:
+                store = _with_events(target) if keep_events else target
+                missing[store] = run
+        stores.append(store)
+    if missing:
+        _build_all(missing, keep_events, progress)
+        prune_cache(directory, max_bytes, keep=stores)
+    return stores
+
+
+def _make_private(directory: Path) -> None:
+    """Profiles may be confidential: a cache folder that we create is the user's alone."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        writable = os.access(directory, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        raise UsageError(f"the cache folder {directory} cannot be written: use --cache-dir or --no-cache")
+
+
+def _given_store(run: RunInput) -> Path | None:
+    """The file of a run that is a store, after a look at its version."""
+    if run.captures[0].source != "store":
+        return None
+    path = run.captures[0].path
+    version = store_schema_version(path)
+    if version != SCHEMA_VERSION:
+        problem = "it is a database, but not a store of rlcompare" if version is None else f"its schema is {version}"
+        raise InputError(
+            path, problem, f"Make it again with rlcompare ingest (this version reads schema {SCHEMA_VERSION})"
+        )
+    return path
+
+
+def store_schema_version(path: Path) -> int | None:
+    """The schema version of a DuckDB file; None where it is no store.
+
+    Raises:
+        InputError: it cannot be opened.
+    """
+    try:
+        with closing(duckdb.connect(str(path), read_only=True)) as con:
+            row = con.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    except duckdb.CatalogException:
+        return None
+    except duckdb.Error as error:
+        problem = f"the database cannot be opened ({str(error).splitlines()[0]})"
+        raise InputError(path, problem, "Make it again with rlcompare ingest") from error
+    return int(row[0]) if row and str(row[0]).isdecimal() else None
+
+
+def _target(run: RunInput, directory: Path) -> Path:
+    """Where the run's store without events belongs. Folder names are the user's: only harmless characters are taken."""
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", run.name).strip("-.")[:40] or "run"
+    return directory / f"{slug}-{run_key(run, SCHEMA_VERSION)}.duckdb"
+
+
+def _with_events(target: Path) -> Path:
+    return target.with_name(f"{target.stem}-events.duckdb")
+
+
+def _present(target: Path, keep_events: bool) -> Path | None:
+    """A sound store in the cache, marked as used now. One with events serves where none are needed."""
+    for path in (_with_events(target),) if keep_events else (target, _with_events(target)):
+        if path.is_file():
+            with suppress(InputError, OSError):  # damaged, or another process removed it: it is built again
+                if store_schema_version(path) == SCHEMA_VERSION:
+                    os.utime(path)
+                    return path
+    return None
+
+
+def _build_all(missing: Mapping[Path, RunInput], keep_events: bool, progress: Progress | None) -> None:
+    """Builds stores side by side; the first failure stops the others between two captures."""
+    cancelled = threading.Event()
+    tally = _Tally(sum(len(run.captures) for run in missing.values()), cancelled, progress)
+    workers = min(_WORKERS, len(missing))
+    threads = max(1, (os.cpu_count() or 1) // workers)
+
+    def build(target: Path, run: RunInput) -> None:
+        build_store(run, target, keep_events=keep_events, threads=threads, progress=tally.of(run))
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="store") as pool:
+        futures = [pool.submit(build, target, run) for target, run in missing.items()]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            cancelled.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+class _Tally:
+    """Adds up the captures done in all runs, and tells builders to stop."""
+
+    def __init__(self, total: int, cancelled: threading.Event, progress: Progress | None) -> None:
+        self._total = total
+        self._cancelled = cancelled
+        self._progress = progress
+        self._done: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def of(self, run: RunInput) -> Progress:
+        """The callback for one run."""
+
+        def report(done: int, total: int, what: str) -> None:
+            if self._cancelled.is_set():
+                raise _CancelledError
+            with self._lock:
+                self._done[id(run)] = done
+                if self._progress:
+                    self._progress(sum(self._done.values()), self._total, what)
+
+        return report
