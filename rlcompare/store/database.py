@@ -14,16 +14,21 @@ def quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def connect(threads: int) -> duckdb.DuckDBPyConnection:
+def connect(threads: int, memory_bytes: int | None = None, spill: Path | None = None) -> duckdb.DuckDBPyConnection:
     """An in-memory database of its own, without the sqlite extension.
 
     Args:
         threads: worker threads of this database; several run side by side.
+        memory_bytes: what its tables may take before they are written to ``spill``; DuckDB's default if None.
+        spill: a private folder for that.
     """
     con = duckdb.connect(":memory:", config={"threads": threads, "preserve_insertion_order": False})
     con.execute("SET autoinstall_known_extensions = false")
     con.execute("SET autoload_known_extensions = false")
     con.execute("SET enable_progress_bar = false")
+    if memory_bytes is not None and spill is not None:
+        con.execute(f"SET memory_limit = '{int(memory_bytes)}B'")
+        con.execute(f"SET temp_directory = {quoted(spill)}")
     return con
 
 
