@@ -48,6 +48,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         database = readable_copy(capture.files["db"], Path(scratch))
         _bind(con, database, tables_of(capture.files["db"], database), stub)
         _read(con, capture, capture_id, report)
+        con.execute(resources.sql("sources/ascend_db/clear"))
         read_analysis(con, capture, capture_id, report, Path(scratch))
 
 
@@ -142,7 +143,6 @@ def _bind(con: duckdb.DuckDBPyConnection, database: Path, present: set[str], stu
 
 def _read(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
     path = capture.files["db"]
-    con.execute(resources.sql("sources/ascend_db/clear"))
     con.execute(resources.sql("sources/ascend_db/scalars"))
     failures = [failure for name in FILL if (failure := _execute(con, name))]
     con.execute("SET sqlite_all_varchar = true")

@@ -1,6 +1,14 @@
--- Empties the stage tables before the next capture.
+-- Empties the stage tables, so that one capture after the other fits into memory.
 DELETE FROM stage_kernel;
 DELETE FROM stage_collective;
 DELETE FROM stage_copy;
 DELETE FROM stage_host_op;
 DELETE FROM stage_phase;
+DROP TABLE IF EXISTS device_task;
+DROP TABLE IF EXISTS placed;
+DROP TABLE IF EXISTS coverage;
+DROP TABLE IF EXISTS exposed;
+DROP TABLE IF EXISTS kernel_category;
+DROP TABLE IF EXISTS host_op_edge;
+DROP TABLE IF EXISTS host_op_nesting;
+DROP TABLE IF EXISTS host_op_parent;

@@ -1,8 +1,10 @@
--- Rows of the framework that are used below, read once: operators (50001) and mstx ranges (50004).
--- Depends on src_PYTORCH_API, text_by_id.
+-- Rows of the framework that are used below, in one scan, because the table is the largest of all: operators (50001), mstx ranges (50004)
+-- and, of the Python trace (50003), the calls of nn.Module. Depends on src_PYTORCH_API, text_by_id.
 CREATE OR REPLACE TEMP TABLE framework AS
-SELECT row_number() OVER () AS id, p.start_ns, p.end_ns, p.thread, p.connection_id, n.value AS name, p.sequence_number,
-       p.input_shapes, p.input_dtypes, p.type
-FROM src_PYTORCH_API AS p LEFT JOIN text_by_id AS n ON n.id = p.name
-WHERE p.type IN (50001, 50004) AND p.start_ns IS NOT NULL AND p.end_ns >= p.start_ns
-  AND NOT coalesce(starts_with(n.value, 'ProfilerStep#'), FALSE);
+SELECT row_number() OVER () AS id, start_ns, end_ns, thread, connection_id, name, type,
+       CASE WHEN getvariable('keep_events') THEN sequence_number END AS sequence_number,
+       CASE WHEN getvariable('keep_events') THEN input_shapes END AS input_shapes,
+       CASE WHEN getvariable('keep_events') THEN input_dtypes END AS input_dtypes
+FROM src_PYTORCH_API
+WHERE start_ns IS NOT NULL AND end_ns >= start_ns
+  AND (type = 50001 OR type = 50004 OR (type = 50003 AND name IN (SELECT id FROM text_by_id WHERE starts_with(value, 'nn.Module: '))));

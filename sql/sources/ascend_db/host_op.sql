@@ -1,7 +1,8 @@
 -- Framework operators. Depends on framework, text_by_id.
 INSERT INTO stage_host_op
-SELECT f.id, f.thread, f.name, f.start_ns, f.end_ns, f.sequence_number, argument_text(s.value), argument_text(d.value)
+SELECT f.id, f.thread, n.value, f.start_ns, f.end_ns, f.sequence_number, argument_text(s.value), argument_text(d.value)
 FROM framework AS f
+LEFT JOIN text_by_id AS n ON n.id = f.name
 LEFT JOIN text_by_id AS s ON s.id = f.input_shapes
 LEFT JOIN text_by_id AS d ON d.id = f.input_dtypes
-WHERE f.type = 50001;
+WHERE f.type = 50001 AND NOT coalesce(starts_with(n.value, 'ProfilerStep#'), FALSE);

@@ -1,5 +1,5 @@
 -- mstx marks and ranges; those of a framework database that has no MSTX_EVENTS come from PYTORCH_API (type 50004).
--- Depends on src_MSTX_EVENTS, src_ENUM_MSTX_EVENT_TYPE, framework, text_by_id.
+-- Depends on src_MSTX_EVENTS, src_ENUM_MSTX_EVENT_TYPE, framework, task, text_by_id.
 INSERT INTO "range"
 SELECT getvariable('capture'), d.value, m.value,
        CASE WHEN coalesce(t.name, '') LIKE 'marker%' OR e.end_ns IS NULL OR e.end_ns <= e.start_ns THEN 'mark' ELSE 'range' END,
@@ -10,7 +10,14 @@ LEFT JOIN text_by_id AS m ON m.id = e.message
 LEFT JOIN text_by_id AS d ON d.id = e.domain
 WHERE e.start_ns IS NOT NULL;
 INSERT INTO "range"
-SELECT getvariable('capture'), NULL, name, CASE WHEN end_ns > start_ns THEN 'range' ELSE 'mark' END, 'host', thread, NULL, start_ns, end_ns
-FROM framework WHERE type = 50004 AND NOT EXISTS (FROM src_MSTX_EVENTS);
+SELECT getvariable('capture'), NULL, n.value, CASE WHEN f.end_ns > f.start_ns THEN 'range' ELSE 'mark' END, 'host', f.thread, NULL, f.start_ns, f.end_ns
+FROM framework AS f LEFT JOIN text_by_id AS n ON n.id = f.name
+WHERE f.type = 50004 AND NOT EXISTS (FROM src_MSTX_EVENTS);
+-- Marks and ranges that were put on a stream are tasks of the device as well.
+INSERT INTO "range"
+SELECT getvariable('capture'), d.value, m.value, CASE WHEN t.end_ns > t.start_ns THEN 'range' ELSE 'mark' END, 'device', NULL, t.stream, t.start_ns, t.end_ns
+FROM src_MSTX_EVENTS AS e JOIN task AS t USING (connection_id)
+LEFT JOIN text_by_id AS m ON m.id = e.message
+LEFT JOIN text_by_id AS d ON d.id = e.domain;
 INSERT INTO stage_phase
 SELECT name, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';
