@@ -32,6 +32,7 @@ _ROLES: Mapping[str, tuple[str, str]] = {
     "fsdp_actor_update_profile": ("actor", "update_actor"),
     "megatron_actor_update_profile": ("actor", "update_actor"),
 }
+_INNER_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "profile")
 _WHOLE_STEP = ("e2e", "train")
 _REPLICA = re.compile(r"agent_loop_rollout_replica_(\d{1,9})")
 _REPLICA_DEPTH = 3
@@ -243,24 +244,27 @@ def _time(capture: CaptureInput) -> tuple[int, bool, int, str]:
 
 def run_names(root: Path, runs: Sequence[Sequence[CaptureInput]]) -> list[str]:
     """For each run, the shortest path that tells it from its siblings; a lone run is called after ``root``."""
-    homes = [_home(root, run) for run in runs]
-    names = []
-    for index, home in enumerate(homes):
-        parts = home.parts
-        others = [other.parts for position, other in enumerate(homes) if position != index]
-        length = next((n for n in range(1, len(parts)) if all(o[-n:] != parts[-n:] for o in others)), len(parts))
-        twins = [position for position, other in enumerate(homes) if other == home]
-        suffix = f"#{twins.index(index) + 1}" if len(twins) > 1 else ""
-        names.append("/".join(parts[-length:]) + suffix)
-    return names
+    if len(runs) == 1:
+        named = _absolute(root)
+        return [(named.parent if named.name in _INNER_FOLDERS else named).name or "input"]
+    homes = [_home(run) for run in runs]
+    common = Path(os.path.commonpath(homes))
+    paths = [home.relative_to(common).parts or (home.name,) for home in homes]
+    return [_shortest(index, paths) for index in range(len(paths))]
 
 
-def _home(root: Path, run: Sequence[CaptureInput]) -> Path:
-    """The folder that holds a run, as a path below the parent of ``root``, without folders that all runs have."""
-    absolute = _absolute(root)
+def _shortest(index: int, paths: Sequence[tuple[str, ...]]) -> str:
+    """The first parts of a path that no other path begins with; equal paths are numbered."""
+    own = paths[index]
+    others = [path for position, path in enumerate(paths) if position != index]
+    length = next((n for n in range(1, len(own)) if all(other[:n] != own[:n] for other in others)), len(own))
+    number = f"#{paths[: index + 1].count(own)}" if own in others else ""
+    return "/".join(own[:length]) + number
+
+
+def _home(run: Sequence[CaptureInput]) -> Path:
+    """The folder that holds a run."""
     home = Path(os.path.commonpath([_absolute(capture.path) for capture in run]))
-    while home.name in ("ASCEND_PROFILER_OUTPUT", "profile") and home != absolute.parent:
+    while home.name in _INNER_FOLDERS:
         home = home.parent
-    if home.is_relative_to(absolute.parent) and home != absolute.parent:
-        return home.relative_to(absolute.parent)
-    return Path(home.name or "input")
+    return home

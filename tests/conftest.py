@@ -1,0 +1,44 @@
+"""What tests of all folders share: where the real profiles are, if they are here at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+_CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def shared_folder() -> Path | None:
+    """The developers' folder of real profiles and oracles: $RLCOMPARE_SHARED, else ``shared`` beside the checkout."""
+    chosen = os.environ.get("RLCOMPARE_SHARED")
+    candidates = [Path(chosen)] if chosen else [_CHECKOUT.parent / "shared"]
+    return next((path for path in candidates if (path / "profiles").is_dir()), None)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The developers' folder; skips where it is absent, as in a user's clone."""
+    folder = shared_folder()
+    if folder is None:
+        pytest.skip("the real profiles are not here (set RLCOMPARE_SHARED to their folder)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def ascend_910b(shared: Path) -> Path:
+    """DB and text of one job on 910B, Level0 and Level1, ranks 0 and 1."""
+    return shared / "profiles" / "ascend-910b-2025-level01"
+
+
+@pytest.fixture(scope="session")
+def profiles(shared: Path) -> Path:
+    """The real profiles."""
+    return shared / "profiles"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or fills the developer's own cache folder."""
+    monkeypatch.setenv("RLCOMPARE_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
