@@ -6,6 +6,7 @@ The file holds the run tables and the rollups. Event tables (one row per kernel,
 
 from __future__ import annotations
 
+import importlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable
@@ -17,7 +18,6 @@ import rlcompare
 from rlcompare import resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding, RunInput
-from rlcompare.sources import ascend_db, ascend_text
 from rlcompare.sources.env import environment
 from rlcompare.store import database
 from rlcompare.store.fingerprint import InputFile, input_files
@@ -33,7 +33,6 @@ Progress = Callable[[int, int, str], None]
 """Called with captures done, captures in all, and what is being read now."""
 
 Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
-SOURCES: dict[str, Source] = {"ascend_db": ascend_db.fill, "ascend_text": ascend_text.fill}
 
 NORMALIZE = (
     "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "coverage", "exposed", "category", "launches",
@@ -118,7 +117,8 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
 def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
     con.execute("SET VARIABLE capture = ?", [number])
     _insert_capture(con, run, number, capture)
-    SOURCES[capture.source](con, capture, number, lambda finding: _report(con, finding))
+    source: Source = importlib.import_module(f"rlcompare.sources.{capture.source}").fill
+    source(con, capture, number, lambda finding: _report(con, finding))
     if not con.execute(resources.sql("normalize/is_usable")).fetchall()[0][0]:
         raise InputError(
             capture.path,

@@ -1,0 +1,211 @@
+"""Interval arithmetic of sql/normalize and sql/rollup against painting the same intervals on a line, point by point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rlcompare import resources
+from rlcompare.store import build
+
+LENGTH = 120
+
+interval = st.tuples(st.integers(0, LENGTH - 1), st.integers(0, 30)).map(lambda p: (p[0], min(p[0] + p[1], LENGTH)))
+intervals = st.lists(interval, max_size=12)
+
+
+@dataclass(frozen=True)
+class Painted:
+    """Lengths by painting points."""
+
+    compute: int
+    comm: int
+    exposed: int
+    exposed_copy: int
+    span: int
+
+
+def paint(items: list[tuple[int, int]]) -> np.ndarray:
+    line = np.zeros(LENGTH + 1, dtype=bool)
+    for start, end in items:
+        line[start:end] = True
+    return line
+
+
+def painted(kernels: list[tuple[int, int]], collectives: list[tuple[int, int]], copies: list[tuple[int, int]]) -> Painted:
+    k, c, y = paint(kernels), paint(collectives), paint(copies)
+    both = kernels + collectives
+    first, last = min(s for s, _ in both), max(e for _, e in both)
+    inside = np.zeros(LENGTH + 1, dtype=bool)
+    inside[first:last] = True
+    return Painted(int(k.sum()), int(c.sum()), int((c & ~k).sum()), int((y & ~k & ~c & inside).sum()), last - first)
+
+
+@pytest.fixture(scope="module")
+def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    from rlcompare.store import database
+
+    con = database.connect(1)
+    store: Path = tmp_path_factory.mktemp("store") / "store.duckdb"
+    database.attach(con, store, read_only=False)
+    build._create_tables(con, keep_events=True)
+    con.execute("SET VARIABLE capture = 0")
+    yield con
+    con.close()
+
+
+def reset(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(resources.sql("normalize/clear"))
+    for (table,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'").fetchall():
+        con.execute(f'DELETE FROM "{table}"')
+    con.execute(
+        "INSERT INTO capture BY NAME SELECT 0 AS capture, 0 AS ordinal, 'npu' AS tool, 'test' AS source, 'x' AS path, 'device' AS executor"
+    )
+
+
+def load(con: duckdb.DuckDBPyConnection, table: str, items: list[tuple[int, int]], launches: list[int] | None = None) -> None:
+    for number, (start, end) in enumerate(items):
+        launch = launches[number] if launches else None
+        more = ", 'memcpy_async' AS kind" if table == "stage_copy" else ", 'x' AS name"
+        con.execute(
+            f"INSERT INTO {table} BY NAME SELECT ? AS id, 0 AS device_id, ? AS start_ns, ? AS end_ns, ? AS launch_ns{more}",
+            [number, start, end, launch],
+        )
+
+
+def normalise(con: duckdb.DuckDBPyConnection) -> None:
+    build._run_all(con, (f"normalize/{name}" for name in build.NORMALIZE))
+    build._run_all(con, (f"rollup/{name}" for name in build.ROLLUPS))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kernels=st.lists(interval, min_size=1, max_size=12), collectives=intervals, copies=intervals)
+def test_unions_equal_painting(
+    con: duckdb.DuckDBPyConnection,
+    kernels: list[tuple[int, int]],
+    collectives: list[tuple[int, int]],
+    copies: list[tuple[int, int]],
+) -> None:
+    # GIVEN any intervals on one device
+    reset(con)
+    load(con, "stage_kernel", kernels)
+    load(con, "stage_collective", collectives)
+    load(con, "stage_copy", copies)
+    # WHEN they are normalised and reduced
+    normalise(con)
+    # THEN the unions are those of painting, and the parts close
+    expected = painted(kernels, collectives, copies)
+    ((compute, comm, exposed, copy, span, free),) = con.execute(
+        "SELECT compute_ns, comm_ns, exposed_comm_ns, exposed_copy_ns, device_span_ns, free_ns FROM r_time"
+    ).fetchall()
+    assert Painted(compute, comm, exposed, copy, span) == expected
+    assert compute + exposed + free == span
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    kernels=st.lists(interval, min_size=1, max_size=12),
+    collectives=intervals,
+    phases=st.lists(st.tuples(st.integers(0, LENGTH), st.integers(1, 40)), max_size=4),
+)
+def test_phases_close_the_sum(
+    con: duckdb.DuckDBPyConnection,
+    kernels: list[tuple[int, int]],
+    collectives: list[tuple[int, int]],
+    phases: list[tuple[int, int]],
+) -> None:
+    reset(con)
+    load(con, "stage_kernel", kernels, [start for start, _ in kernels])
+    load(con, "stage_collective", collectives, [start for start, _ in collectives])
+    for start, length in phases:
+        con.execute("INSERT INTO stage_phase VALUES ('update_actor', ?, ?)", [start, start + length])
+    normalise(con)
+    assert con.execute("SELECT compute_ns, exposed_comm_ns, free_ns FROM r_time").fetchall() == con.execute(
+        "SELECT sum(compute_ns), sum(exposed_comm_ns), sum(free_ns) FROM r_phase"
+    ).fetchall()
+
+
+def test_a_task_belongs_to_the_step_of_its_launch(con: duckdb.DuckDBPyConnection) -> None:
+    # GIVEN two steps, and a kernel that runs in the second step but was launched in the first
+    reset(con)
+    con.execute("INSERT INTO step VALUES (0, 7, 0, 50, FALSE), (0, 8, 51, 100, FALSE)")
+    load(con, "stage_kernel", [(10, 20), (55, 60), (70, 80)], [5, 45, 60])
+    # and one without a launch, inside the first step's device range, which reaches to the end of its last task
+    con.execute("INSERT INTO stage_kernel BY NAME SELECT 9 AS id, 0 AS device_id, 58 AS start_ns, 59 AS end_ns, 'x' AS name")
+    # WHEN
+    normalise(con)
+    # THEN
+    assert con.execute("SELECT id, step FROM kernel ORDER BY id").fetchall() == [(0, 7), (1, 7), (2, 8), (9, 7)]
+
+
+def test_without_step_marks_the_capture_is_one_step(con: duckdb.DuckDBPyConnection) -> None:
+    reset(con)
+    con.execute("UPDATE capture SET ordinal = 3")
+    load(con, "stage_kernel", [(10, 20)])
+    normalise(con)
+    assert con.execute("SELECT step, step_ns, preparing_ns, device_span_ns FROM r_time").fetchall() == [(3, None, None, 10)]
+
+
+def test_communication_alone_leaves_the_rest_absent(con: duckdb.DuckDBPyConnection) -> None:
+    reset(con)
+    load(con, "stage_collective", [(10, 20), (15, 30)])
+    normalise(con)
+    assert con.execute("SELECT comm_ns, compute_ns, exposed_comm_ns, free_ns, device_span_ns FROM r_time").fetchall() == [
+        (20, None, None, None, None)
+    ]
+
+
+def test_nested_operators_have_parents_self_time_and_device_time(con: duckdb.DuckDBPyConnection) -> None:
+    # GIVEN outer(0–100) { inner(10–40) { leaf(20–30) }, second(50–60) } on one thread, and another thread
+    reset(con)
+    operators = [(1, 1, "outer", 0, 100), (2, 1, "inner", 10, 40), (3, 1, "leaf", 20, 30), (4, 1, "second", 50, 60), (5, 2, "other", 0, 10)]
+    for row in operators:
+        con.execute("INSERT INTO stage_host_op BY NAME SELECT ? AS id, ? AS thread, ? AS name, ? AS start_ns, ? AS end_ns", list(row))
+    for number, (operator, length) in enumerate([(3, 7), (4, 5), (1, 2)]):
+        con.execute(
+            "INSERT INTO stage_kernel BY NAME SELECT ? AS id, 0 AS device_id, 0 AS start_ns, ? AS end_ns, ? AS host_op_id, 0 AS host_op_ns",
+            [number, length, operator],
+        )
+    # WHEN
+    normalise(con)
+    # THEN (id, parent, self, device, device of its own)
+    assert con.execute("SELECT id, parent_id, self_ns, device_ns, device_self_ns FROM host_op ORDER BY id").fetchall() == [
+        (1, None, 60, 14, 2),
+        (2, 1, 20, 7, 0),
+        (3, 2, 10, 7, 7),
+        (4, 1, 10, 5, 5),
+        (5, None, 10, 0, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "name", "kind"),
+    [
+        ("hcom_allReduce_", "hcom_allReduce__210_0_1", "all_reduce"),
+        (None, "hcom_reduceScatter__097_4_1", "reduce_scatter"),
+        ("hcom_batchSendRecv_", None, "batch_send_recv"),
+        (None, "hcom_receive__1_2", "recv"),
+        ("N/A", "hcom_alltoallv__1_2", "all_to_all_v"),
+        (None, None, "unknown"),
+    ],
+)
+def test_kinds_of_collectives(con: duckdb.DuckDBPyConnection, op_type: str | None, name: str | None, kind: str) -> None:
+    assert con.execute("SELECT collective_kind(nullif(?, 'N/A'), ?)", [op_type, name]).fetchall() == [(kind,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "bare"),
+    [("Conv2D4", "Conv2D"), ("MatMulV2", "MatMulV2"), ("trans_TransData_0", "trans_TransData"), ("aclnnAdd_AddAiCore_Add", "aclnnAdd_AddAiCore_Add")],
+)
+def test_names_lose_running_numbers(con: duckdb.DuckDBPyConnection, name: str, bare: str) -> None:
+    reset(con)
+    con.execute("INSERT INTO stage_kernel BY NAME SELECT 1 AS id, 0 AS device_id, 0 AS start_ns, 1 AS end_ns, ? AS name", [name])
+    normalise(con)
+    assert con.execute("SELECT name FROM r_kernel").fetchall() == [(bare,)]

@@ -1,0 +1,24 @@
+"""Builds stores for tests, and asks them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from rlcompare.sources.detect import find_runs
+from rlcompare.store.build import build_store
+
+
+def store_of(path: Path, target: Path, *, prefer: str = "db", keep_events: bool = True) -> Path:
+    """The store of the only run below a path."""
+    (run,) = find_runs(path, prefer=prefer)
+    build_store(run, target, keep_events=keep_events, threads=1)
+    return target
+
+
+def rows(store: Path, query: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
+    """What a query says about a store."""
+    with duckdb.connect(str(store), read_only=True) as con:
+        return con.execute(query, parameters or []).fetchall()
