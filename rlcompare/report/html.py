@@ -1,0 +1,48 @@
+"""``report.html``: one file that works from ``file://`` and asks the network for nothing.
+
+Style and script are inlined and allowed by their hashes in a Content-Security-Policy, so that a name from a profile that
+slipped through the escaping could still not run. Jinja2 is imported only here, with autoescape on.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from rlcompare.report.view import ReportView
+from rlcompare.resources import resource_root
+
+
+def render_html(view: ReportView) -> str:
+    """The page of a view."""
+    style, script = _asset("report.css"), _asset("report.js")
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    # Both assets are our own files, not data: they must not be escaped, or their hashes would not match.
+    page = _environment().get_template("report.html.j2")
+    return page.render(view=view, policy=policy, style=Markup(style), script=Markup(script))  # noqa: S704
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(resource_root("report_templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    # A browser hashes the text after it has made all line ends \n, which is what read_text does too.
+    return (resource_root("report_templates") / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

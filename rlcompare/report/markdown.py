@@ -1,0 +1,127 @@
+"""``report.md``: the answer in the size of a comment on a pull request: summary, verdicts and what changed most.
+
+A name is shown as code. One that holds anything beyond plain characters is written in character references, so that it is
+neither Markdown nor HTML to any renderer, mentions nobody and links nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rlcompare.report.quantity import ABSENT
+from rlcompare.report.tables import Table, TableRow
+from rlcompare.report.text import safe_text
+from rlcompare.report.view import FindingView, GateView, ReportView
+
+TABLE_ROWS = 5
+_NAME_LIMIT = 80
+_TABLES = ("phases", "kernels", "operators", "collectives", "memory")
+_COLUMNS = ("baseline", "new", "delta", "ratio")
+_PLAIN = re.compile(r"[A-Za-z0-9_.:;,/()+=<> -]*")
+_ACTIVE = re.compile(r"[&<>|`*_\[\]\\~$!{}#]")
+_TONES = {"worse": "🔴 worse", "better": "🟢 better", "": "", "noise": "", "caution": "🟡"}
+
+
+def render_markdown(view: ReportView) -> str:
+    """The comment for a view."""
+    return "\n".join(_lines(view)) + "\n"
+
+
+def code(name: str) -> str:
+    """A name as code, whatever it holds."""
+    text = safe_text(name, _NAME_LIMIT).strip()
+    if not text:
+        return ""
+    if _PLAIN.fullmatch(text):
+        return f"`{text}`"
+    return "<code>" + "".join(c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in text) + "</code>"
+
+
+def prose(text: str) -> str:
+    """A sentence in which nothing is markup; an ``@`` mentions nobody, ``#1`` and addresses link nowhere."""
+    text = _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", text)
+    return (
+        text.replace("@", "@&#8203;")
+        .replace("&#35;", "&#35;&#8203;")
+        .replace("://", "&#58;//")
+        .replace("www.", "www&#46;")
+    )
+
+
+def _lines(view: ReportView) -> Iterator[str]:
+    head = view.headline
+    yield f"### {prose(view.title)}: {head.change} {_TONES[head.tone]}".rstrip()
+    yield ""
+    if view.status != "comparable":
+        yield f"> **{prose(view.status_text)}**"
+        yield ""
+    yield from _summary(view)
+    if view.gate:
+        yield from _gate(view.gate)
+    yield from _findings("What differs", view.comparability)
+    for table in view.tables:
+        if table.name in _TABLES:
+            yield from _table(table)
+    yield from _findings("Data quality", view.quality)
+    yield f"<sub>rlcompare {prose(view.version)}. {prose(view.thresholds)} Next: {code(view.next_command)}</sub>"
+
+
+def _summary(view: ReportView) -> Iterator[str]:
+    yield "| | |"
+    yield "|---|---|"
+    for item in view.summary:
+        if item.key != "next":
+            yield f"| {prose(item.label)} | {prose(' · '.join(item.parts))} |"
+    yield ""
+
+
+def _gate(gate: GateView) -> Iterator[str]:
+    yield f"**Gate: {prose(gate.summary)}**"
+    yield ""
+    failing = [verdict for verdict in gate.verdicts if verdict.failing]
+    if failing:
+        yield "| verdict | metric | |"
+        yield "|---|---|---|"
+    for verdict in failing:
+        notes = [verdict.text, verdict.message, "" if verdict.verified else "(unverified)"]
+        status = f"{verdict.status} ({verdict.severity})" if verdict.severity != "error" else verdict.status
+        yield f"| {prose(status)} | {code(verdict.metric)} | {prose(' '.join(note for note in notes if note))} |"
+    yield ""
+
+
+def _findings(title: str, findings: tuple[FindingView, ...]) -> Iterator[str]:
+    if not findings:
+        return
+    yield f"<details><summary>{title} ({len(findings)})</summary>"
+    yield ""
+    for finding in findings[:20]:
+        sides = "" if finding.baseline == finding.new == ABSENT else f" {finding.baseline} → {finding.new}"
+        yield f"- {prose(finding.severity)}: {code(finding.key)}{prose(sides)} {prose(finding.message)}"
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    changed = [row for row in table.rows if row.tone != "noise"][:TABLE_ROWS]
+    if not changed:
+        return
+    yield f"**{prose(table.title)}**"
+    yield ""
+    labels = {
+        column.key: f"{column.label} ({column.unit})" if column.unit else column.label for column in table.columns
+    }
+    yield "| " + " | ".join([prose(table.columns[0].label), *(labels[key] for key in _COLUMNS), ""]) + " |"
+    yield "|---|" + "--:|" * len(_COLUMNS) + "---|"
+    for row in changed:
+        yield _row(table, row)
+    yield ""
+
+
+def _row(table: Table, row: TableRow) -> str:
+    cells = {column.key: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
+    first = row.cells[0].text
+    keys = [cells[key] for key in table.keys if cells.get(key, ABSENT) not in (ABSENT, first)]
+    name = " ".join(code(text) for text in [first, *keys])
+    return "| " + " | ".join([name, *(prose(cells[key]) for key in _COLUMNS), _TONES[row.tone]]) + " |"

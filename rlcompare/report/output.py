@@ -1,0 +1,47 @@
+"""Writes lines: coloured by rich where the output is a terminal, plain text where it is a file or a pipe.
+
+rich is imported only when something is coloured. It respects NO_COLOR, and no name is read as its markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TextIO
+
+from rlcompare.report.text import for_encoding
+
+STYLES = {
+    "worse": "red",
+    "better": "green",
+    "caution": "yellow",
+    "noise": "dim",
+    "label": "bold",
+    "title": "bold underline",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of text. ``spans`` are (start, end, style) in characters, with the styles of ``STYLES``."""
+
+    text: str
+    spans: tuple[tuple[int, int, str], ...] = ()
+
+
+def print_lines(lines: Iterable[Line], stream: TextIO) -> None:
+    """Writes lines, in characters that the stream's encoding has."""
+    if not stream.isatty():
+        stream.writelines(for_encoding(line.text, stream.encoding) + "\n" for line in lines)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    for line in lines:
+        shown = for_encoding(line.text, stream.encoding)
+        text = Text(shown)
+        # Where marks had to be replaced by longer ones, columns moved: such a terminal gets no colours.
+        for start, end, style in line.spans if shown == line.text else ():
+            text.stylize(STYLES.get(style, ""), start, end)
+        console.print(text, soft_wrap=True)

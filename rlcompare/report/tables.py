@@ -1,0 +1,280 @@
+"""A section of a diff as a table of texts: which columns it has, in what order, and how their values are written.
+
+Sections carry columns of their own beside those that all have (``model.diff.Section``). A column's name says how it is
+written: ``baseline_…`` and ``new_…`` are sides, ``…_ms``, ``…_bytes`` and ``…_share`` units, ``…calls`` counts. Columns
+that are empty in all rows are left out; a value that is missing in one row is shown as absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlcompare.model.diff import Delta, Row, Section, Value
+from rlcompare.report import quantity
+from rlcompare.report.text import safe_text
+from rlcompare.report.tone import tone
+
+ROW_LIMIT = 500
+"""Most rows of a table in a report; ``diff.json`` holds them all."""
+
+_TITLES = {
+    "apis": "Framework and CANN calls",
+    "categories": "Kernel categories",
+    "collectives": "Collectives",
+    "copies": "Copies",
+    "env": "Environment",
+    "groups": "Communication groups",
+    "kernel_types": "Kernel types",
+    "kernels": "Kernels",
+    "links": "Links between ranks",
+    "memory": "Memory",
+    "metrics": "Training and importance-sampling metrics",
+    "modules": "Modules",
+    "msprof": "As msprof-analyze compare counts",
+    "operators": "Framework operators",
+    "phases": "Phases of the step",
+    "ranks": "Ranks",
+    "steps": "Steps",
+    "workload": "Workload",
+}
+_MEASURE = ("baseline", "new", "delta", "ratio")
+_NEUTRAL = ("workload", "metrics", "env")
+_TIMES = ("bubble", "comm", "compute", "exposed_comm", "exposed_copy", "free", "idle", "overlapped_comm", "preparing")
+_COUNTS = ("calls", "count", "captures", "ranks", "steps", "kernels", "collectives")
+_SUFFIXES = ("ms", "bytes", "share")
+_ONE_SIDED = {"baseline_only": "gone", "new_only": "added"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; ``coloured`` if its cells show the row's tone. ``unit`` is empty where cells carry their own."""
+
+    key: str
+    label: str
+    numeric: bool
+    coloured: bool = False
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value as text, and the value that it sorts by where the text does not tell (empty: sorts last)."""
+
+    text: str
+    sort: str | None = None
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row; ``depth`` indents it where rows form a tree."""
+
+    cells: tuple[Cell, ...]
+    tone: str
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a report.
+
+    Attributes:
+        matched: the share of the measure in rows that both sides have; empty where that says nothing.
+        total: how many rows there are; ``rows`` are the first of them.
+        keys: the columns that, with ``name``, identify a row.
+    """
+
+    name: str
+    title: str
+    note: str
+    matched: str
+    columns: tuple[Column, ...]
+    rows: tuple[TableRow, ...]
+    total: int
+    keys: tuple[str, ...] = ()
+
+    @property
+    def hidden(self) -> int:
+        """Rows that the report does not show."""
+        return self.total - len(self.rows)
+
+
+def title_of(name: str) -> str:
+    """The heading of a section."""
+    return _TITLES.get(name, name.replace("_", " ").capitalize())
+
+
+def section_table(section: Section, floor: float, limit: int) -> Table:
+    """The table of a section.
+
+    Args:
+        floor: changes below it are noise, in ms; used where the section's unit is ms.
+        limit: most rows to show.
+    """
+    rows = section.rows[:limit]
+    units = {key: _unit(key, section) for key in _columns(section, rows)}
+    decimals = {key: _decimals(key, rows) for key, unit in units.items() if unit == "ms"}
+    return Table(
+        name=section.name,
+        title=title_of(section.name),
+        note=safe_text(section.note, 600),
+        matched="" if section.matched_share is None else quantity.share(section.matched_share),
+        columns=tuple(_column(key, unit, rows) for key, unit in units.items()),
+        rows=tuple(TableRow(_cells(row, units, decimals), _tone(row, section, floor), _depth(row)) for row in rows),
+        total=len(section.rows),
+        keys=section.keys,
+    )
+
+
+def overall_table(overall: tuple[Delta, ...], floor: float) -> Table:
+    """The table of the metrics of the whole step; values of runs and evidence only where there are several runs."""
+    columns = [
+        Column("metric", "metric", False),
+        Column("baseline", "baseline", True),
+        Column("new", "new", True),
+        Column("delta", "Δ", True, coloured=True),
+        Column("ratio", "change", True, coloured=True),
+        Column("polarity", "better is", False),
+    ]
+    several = any(len(values) > 1 for delta in overall for values in delta.samples.values())
+    if several:
+        columns += [Column("samples", "values of the runs", False), Column("evidence", "evidence", False)]
+    times = [delta for delta in overall if delta.unit == "ms"]
+    decimals = quantity.decimals_for(value for delta in times for value in (delta.baseline, delta.new))
+    rows = tuple(
+        TableRow(
+            (
+                *_overall_cells(delta, decimals),
+                *((Cell(samples_text(delta)), Cell(_evidence(delta))) if several else ()),
+            ),
+            tone(delta.delta, delta.ratio, delta.polarity, floor if delta.unit == "ms" else 0.0),
+        )
+        for delta in overall
+    )
+    note = "Means over runs of the mean over ranks of the mean over steps."
+    return Table("overall", "Overall", note, "", tuple(columns), rows, len(rows))
+
+
+def samples_text(delta: Delta) -> str:
+    """The values of the runs of both sides, or that there is one run a side."""
+    sides = [delta.samples.get(side, ()) for side in ("baseline", "new")]
+    if max(map(len, sides)) < 2:
+        return "one run a side"
+    texts = [", ".join(quantity.amount(value, delta.unit) for value in values[:10]) for values in sides]
+    return " against ".join(text or quantity.ABSENT for text in texts)
+
+
+def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
+    changed = quantity.ABSENT if delta.delta is None else quantity.change(delta.ratio)
+    return (
+        Cell(safe_text(delta.metric)),
+        Cell(quantity.quantity(delta.baseline, delta.unit, decimals), _sort_key(delta.baseline)),
+        Cell(quantity.quantity(delta.new, delta.unit, decimals), _sort_key(delta.new)),
+        Cell(quantity.signed_quantity(delta.delta, delta.unit, decimals), _sort_key(delta.delta)),
+        Cell(changed, _sort_key(delta.ratio)),
+        Cell("" if delta.polarity == "neutral" else delta.polarity),
+    )
+
+
+def _evidence(delta: Delta) -> str:
+    return ", ".join(f"{safe_text(key, 40)} {quantity.amount(value, '')}" for key, value in delta.evidence.items())
+
+
+def _columns(section: Section, rows: tuple[Row, ...]) -> list[str]:
+    seen = {key: None for row in rows for key, value in row.items() if value is not None and value != ""}
+    fixed = ["name", *section.keys, *_MEASURE, "baseline_calls", "new_calls"]
+    further = [key for key in seen if key not in fixed and key not in ("presence", "depth")]
+    measured = any(key in seen for key in _MEASURE)
+    always = {"name", *(_MEASURE if measured else ())}
+    return [key for key in dict.fromkeys(fixed) if key in seen or key in always] + further
+
+
+def _stem(key: str) -> tuple[str, str]:
+    for side in ("baseline", "new"):
+        if key.startswith(f"{side}_"):
+            return key.removeprefix(f"{side}_"), side
+    return key, ""
+
+
+def _unit(key: str, section: Section) -> str:
+    if key in ("baseline", "new", "delta"):
+        return section.unit
+    stem, _ = _stem(key)
+    if stem in _COUNTS or stem.endswith("_calls"):
+        return "count"
+    for suffix in _SUFFIXES:
+        if f"_{stem}".endswith(f"_{suffix}"):
+            return suffix
+    return "ms" if stem in _TIMES and section.unit == "ms" else ""
+
+
+def _column(key: str, unit: str, rows: tuple[Row, ...]) -> Column:
+    stem, side = _stem(key)
+    words = {"delta": "Δ", "ratio": "change", "baseline": "baseline", "new": "new"}.get(key)
+    if words is None:
+        suffixes = tuple(f"_{suffix}" for suffix in _SUFFIXES)
+        plain = stem.rsplit("_", 1)[0] if stem.endswith(suffixes) else stem
+        words = safe_text(f"{plain.replace('_', ' ')} {side}".strip(), 60)
+    values = [row.get(key) for row in rows]
+    numeric = key in _MEASURE or any(map(quantity.is_number, values))
+    strings = any(isinstance(value, str) for value in values)
+    return Column(key, words, numeric and not strings, key in ("delta", "ratio"), "ms" if unit == "ms" else "")
+
+
+def _decimals(key: str, rows: tuple[Row, ...]) -> int:
+    # The three columns of the measure share their decimals, so that a reader can subtract.
+    keys = ("baseline", "new", "delta") if key in ("baseline", "new", "delta") else (key,)
+    return quantity.decimals_for(row.get(name) for row in rows for name in keys)
+
+
+def _cells(row: Row, units: dict[str, str], decimals: dict[str, int]) -> tuple[Cell, ...]:
+    own_unit = row.get("unit")
+    if isinstance(own_unit, str):
+        units = units | {key: own_unit for key in ("baseline", "new", "delta") if key in units}
+    return tuple(_cell(row, key, unit, decimals.get(key)) for key, unit in units.items())
+
+
+def _depth(row: Row) -> int:
+    depth = row.get("depth")
+    return depth if isinstance(depth, int) else 0
+
+
+def _cell(row: Row, key: str, unit: str, decimals: int | None) -> Cell:
+    value = row.get(key)
+    if key == "ratio":
+        return Cell(_change(row), repr(value) if quantity.is_number(value) else "")
+    if key == "delta" and quantity.is_number(value):
+        text = quantity.signed(value, unit, decimals)
+    elif unit == "share" and quantity.is_number(value):
+        text = quantity.share(value)
+    else:
+        text = quantity.amount(value, unit, decimals)
+    plain = unit not in ("bytes", "share")
+    return Cell(text) if plain and value is not None else Cell(text, _sort_key(value))
+
+
+def _sort_key(value: Value) -> str:
+    return repr(value) if quantity.is_number(value) else ""
+
+
+def _change(row: Row) -> str:
+    presence, ratio, delta = row.get("presence"), row.get("ratio"), row.get("delta")
+    if isinstance(presence, str) and presence in _ONE_SIDED:
+        return _ONE_SIDED[presence]
+    if quantity.is_number(ratio):
+        return quantity.change(ratio)
+    if delta is None:
+        return quantity.ABSENT
+    return quantity.change(1.0) if delta == 0 else quantity.UNDECIDED
+
+
+def _tone(row: Row, section: Section, floor: float) -> str:
+    delta, ratio, polarity = row.get("delta"), row.get("ratio"), row.get("polarity")
+    if not isinstance(polarity, str):
+        judged = section.unit == "ms" or section.name == "memory"
+        polarity = "lower" if judged and section.name not in _NEUTRAL else "neutral"
+    return tone(
+        delta if quantity.is_number(delta) else None,
+        ratio if quantity.is_number(ratio) else None,
+        polarity,
+        floor if section.unit == "ms" else 0.0,
+    )

@@ -1,0 +1,126 @@
+"""The summary on a terminal: fifteen lines that answer, then short tables that show.
+
+``summary_lines`` and ``table_lines`` make plain text of a width; ``print_summary`` writes both, coloured where the
+output is a terminal. Made for 100 columns; from 60 on it fits.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import TextIO
+
+from rlcompare.report.output import Line, print_lines
+from rlcompare.report.quantity import ABSENT
+from rlcompare.report.summary import SummaryItem
+from rlcompare.report.tables import Table, TableRow
+from rlcompare.report.text import fit, flow, pad, width_of, wrap
+from rlcompare.report.view import ReportView
+
+PIPED_WIDTH = 100
+SUMMARY_LINES = 15
+TABLE_ROWS = 5
+TERMINAL_ROWS = 40
+"""Rows that a view needs for the terminal: of these the first ``TABLE_ROWS`` that are not noise are shown."""
+
+_LABEL = 12
+_NAME = (20, 44)
+_TABLES = ("kernels", "operators", "collectives", "copies", "memory")
+_MEASURES = ("baseline", "new", "delta", "ratio")
+_COLOURED = slice(2, 4)
+
+
+def summary_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
+    """The summary as plain text: at most ``SUMMARY_LINES`` lines of a width."""
+    return [line.text for line in _summary(view, width)]
+
+
+def table_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
+    """The short tables below the summary as plain text: overall times, then the rows that changed most."""
+    return [line.text for line in _tables(view, width)]
+
+
+def print_summary(view: ReportView, stream: TextIO, width: int | None = None) -> None:
+    """Writes summary and tables.
+
+    Args:
+        width: columns; by default those of the terminal, or 100 where the output is no terminal.
+    """
+    if width is None:
+        width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns if stream.isatty() else PIPED_WIDTH
+    print_lines([*_summary(view, width), *_tables(view, width)], stream)
+
+
+def _summary(view: ReportView, width: int) -> Iterator[Line]:
+    for item in view.summary:
+        for number, text in enumerate(_item_lines(item, width - _LABEL)):
+            line = pad(item.label if number == 0 else "", _LABEL) + text
+            spans = ((0, _LABEL, "label"), *(((_LABEL, len(line), item.tone),) if item.tone else ()))
+            yield Line(line, spans)
+
+
+def _item_lines(item: SummaryItem, width: int) -> list[str]:
+    if item.key == "next":
+        # A command that is cut cannot be typed: on a narrow terminal it may run over.
+        return list(item.parts)
+    if len(item.parts) == 1:
+        return wrap(item.parts[0], width, item.lines)
+    return flow(item.parts, width, item.lines)
+
+
+def _tables(view: ReportView, width: int) -> Iterator[Line]:
+    if view.overall.rows:
+        yield from _table(view.overall, view.overall.rows, width)
+    for table in view.tables:
+        if table.name in _TABLES and table.rows:
+            changed = tuple(row for row in table.rows if row.tone != "noise")
+            yield from _table(table, changed[:TABLE_ROWS], width)
+
+
+def _title(table: Table) -> str:
+    unit = next((f", {column.unit}" for column in table.columns if column.unit), "")
+    matched = f" ({table.matched} of it matched)" if table.matched else ""
+    return f"{table.title}{unit}{matched}"
+
+
+def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Line]:
+    """Title, headings, rows; the name stands with the keys that tell it apart, numbers stand right."""
+    title = fit(_title(table) if rows else f"{_title(table)}: no change worth a row", width)
+    yield Line("")
+    yield Line(title, ((0, len(title), "label"),))
+    if not rows:
+        return
+    columns = [[heading, *(_value(table, row, key) for row in rows)] for key, heading in _headings(table)]
+    widths = [max(map(width_of, column)) for column in columns]
+    name_width = min(max(width - sum(widths) - 2 * len(widths), _NAME[0]), _NAME[1])
+    names = [table.columns[0].label, *(_name(table, row) for row in rows)]
+    for number, (name, *values) in enumerate(zip(names, *columns, strict=True)):
+        text = pad(fit(name, name_width), name_width)
+        # Wide characters take more columns than places in the text, so the span is measured on the text.
+        starts = []
+        for value, column_width in zip(values, widths, strict=True):
+            starts.append(len(text) + 2)
+            text += "  " + pad(value, column_width, right=True)
+        tone = "noise" if number == 0 else rows[number - 1].tone
+        span = (0, len(text)) if tone == "noise" else (starts[_COLOURED.start], [*starts, len(text)][_COLOURED.stop])
+        yield Line(fit(text, width), ((*span, tone),) if tone else ())
+
+
+def _headings(table: Table) -> list[tuple[str, str]]:
+    keys = {column.key: column.label for column in table.columns}
+    headings = [(key, keys[key]) for key in _MEASURES]
+    return [*headings, ("calls", "calls")] if "new_calls" in keys else headings
+
+
+def _value(table: Table, row: TableRow, key: str) -> str:
+    cells = {column.key: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
+    if key != "calls":
+        return cells[key]
+    baseline, new = cells.get("baseline_calls", ABSENT), cells.get("new_calls", ABSENT)
+    return new if baseline == new else f"{baseline} → {new}"
+
+
+def _name(table: Table, row: TableRow) -> str:
+    cells = {column.key: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
+    first = row.cells[0].text
+    return " ".join([first, *(cells[key] for key in table.keys if key in cells and cells[key] not in (ABSENT, first))])

@@ -1,0 +1,118 @@
+"""Text that came from a profile, made safe to show, and fitted into a width.
+
+Names in a profile are whatever somebody wrote there: they may hold terminal escapes, line breaks, marks that turn the
+reading direction, or a megabyte. Every renderer passes them through ``safe_text``, and then escapes for its own format.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+NAME_LIMIT = 200
+"""Longest name that a report shows, in characters; ``diff.json`` holds it in full."""
+
+ELLIPSIS = "…"
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_ASCII = str.maketrans({"→": "->", "×": "x", "…": "...", "—": "-", "·": "|", "Δ": "delta"})
+
+
+def safe_text(text: object, limit: int = NAME_LIMIT) -> str:
+    """One line of visible characters, at most ``limit`` of them.
+
+    C0 controls become their pictures (``␊``), C1 controls, bidirectional marks and other invisible characters their
+    code (``<U+202E>``), lone surrogates the replacement character. What is cut off is marked by ``…``.
+    """
+    raw = "" if text is None else str(text)
+    shown = raw[: limit + 1]
+    if not (shown.isascii() and shown.isprintable()):
+        shown = "".join(map(_visible, shown))
+    return shown if len(shown) <= limit and len(raw) <= limit else shown[: limit - 1] + ELLIPSIS
+
+
+def _visible(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\ufffd"
+    return f"<U+{code:04X}>" if category in _INVISIBLE else character
+
+
+def width_of(text: str) -> int:
+    """Columns that a text takes on a terminal: East Asian wide characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fit(text: str, width: int) -> str:
+    """The text, cut to a width with ``…`` where it does not fit."""
+    if width_of(text) <= width:
+        return text
+    kept, used = "", 0
+    for character in text:
+        used += width_of(character)
+        if used > width - 1:
+            break
+        kept += character
+    return kept.rstrip() + ELLIPSIS
+
+
+def pad(text: str, width: int, right: bool = False) -> str:
+    """The text, filled with blanks to a width: at its right, or at its left for numbers (``right`` aligned)."""
+    blanks = " " * max(0, width - width_of(text))
+    return blanks + text if right else text + blanks
+
+
+def wrap(text: str, width: int, lines: int) -> list[str]:
+    """The text on at most so many lines of a width, broken at blanks; what is cut off is marked by ``…``."""
+    return _flow(text.split(" "), " ", width, lines)
+
+
+def flow(parts: Iterable[str], width: int, lines: int, separator: str = " · ") -> list[str]:
+    """Parts joined by a separator, on at most so many lines of a width, broken only between parts.
+
+    Parts that have no place are counted: ``+3 more``.
+    """
+    todo = [fit(part, width) for part in parts]
+    for dropped in range(len(todo)):
+        shown = todo[: len(todo) - dropped] + ([f"+{dropped} more"] if dropped else [])
+        result = _flow(shown, separator, width, len(shown))
+        if len(result) <= lines:
+            return result
+    return [fit(separator.join(todo), width)] if todo else []
+
+
+def _flow(parts: list[str], separator: str, width: int, lines: int) -> list[str]:
+    result: list[str] = []
+    for part in parts:
+        if result and width_of(result[-1]) + width_of(separator) + width_of(part) <= width:
+            result[-1] += separator + part
+        else:
+            result.append(part)
+    if len(result) > lines:
+        result[lines - 1 :] = [separator.join(result[lines - 1 :])]
+    return [fit(line, width) for line in result]
+
+
+def for_encoding(text: str, encoding: str | None) -> str:
+    """The text in characters that an output's encoding has: plain ones for our own marks, ``\\uXXXX`` for the rest."""
+    encoding = encoding or "ascii"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+    except LookupError:
+        return for_encoding(text, "ascii")
+    return text

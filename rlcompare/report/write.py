@@ -1,0 +1,131 @@
+"""Writes the files of a report into a folder that is ours.
+
+A folder is ours if it holds the file ``.rlcompare``, which lists what was written; anything else in it is left alone.
+Every file is written beside its place and renamed into it, so that none is ever half-written, also if the process is
+stopped. Files of an earlier report that this one does not have are removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from rlcompare.errors import UsageError
+from rlcompare.model.diff import Diff
+from rlcompare.model.verdict import GateResult
+from rlcompare.report.document import to_document, to_json
+from rlcompare.report.view import build_view
+
+FORMATS = frozenset({"html", "json", "md", "csv"})
+MARKER = ".rlcompare"
+
+_MARKER_HEAD = "A report of rlcompare. The files listed here are replaced by the next one."
+_STAGE = ".rlcompare-part-"
+
+
+def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult | None = None) -> list[Path]:
+    """Writes ``report.html`` and ``diff.json``, and what else is asked for.
+
+    Args:
+        formats: of ``FORMATS``; ``md`` adds ``report.md``, ``csv`` a folder ``csv`` with one file per section.
+        gate: its verdicts are shown in the report.
+
+    Returns:
+        The files, ``report.html`` first.
+
+    Raises:
+        UsageError: the folder holds something else, cannot be written to, or a format is unknown.
+    """
+    unknown = formats - FORMATS
+    if unknown:
+        raise UsageError(f"--format {', '.join(sorted(unknown))} is unknown; there are {', '.join(sorted(FORMATS))}")
+    try:
+        with _stage(out_dir) as stage:
+            files = _render(diff, gate, stage, formats, out_dir)
+            return _publish(stage, out_dir, files)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise UsageError(f"{out_dir} cannot be written to ({reason}); choose another folder with -o") from error
+
+
+def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str], out_dir: Path) -> list[PurePosixPath]:
+    # Imported here, so that a format that is not asked for costs nothing.
+    from rlcompare.report.html import render_html
+
+    view = build_view(diff, gate, document=str(out_dir / "diff.json"))
+    texts = {"report.html": render_html(view), "diff.json": to_json(to_document(diff))}
+    if "md" in formats:
+        from rlcompare.report.markdown import render_markdown
+
+        texts["report.md"] = render_markdown(view)
+    if "csv" in formats:
+        from rlcompare.report.csv_files import csv_texts
+
+        texts |= {f"csv/{name}": text for name, text in csv_texts(diff).items()}
+    for name, text in texts.items():
+        path = stage / name
+        path.parent.mkdir(exist_ok=True)
+        # A lone surrogate in a name cannot be written as UTF-8; views replace them, this is for what slips through.
+        path.write_text(text, encoding="utf-8", errors="replace", newline="")
+    return [PurePosixPath(name) for name in texts]
+
+
+@contextlib.contextmanager
+def _stage(out_dir: Path) -> Iterator[Path]:
+    """A folder in ``out_dir`` in which files are made; gone at the end, and ``out_dir`` with it if it stayed empty."""
+    _check_ours(out_dir)
+    made = not out_dir.exists()
+    out_dir.mkdir(parents=True, exist_ok=True)
+    for left in out_dir.glob(f"{_STAGE}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out_dir))
+    try:
+        yield stage
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        if made and not any(out_dir.iterdir()):
+            out_dir.rmdir()
+
+
+def _check_ours(out_dir: Path) -> None:
+    if not out_dir.exists() or (out_dir / MARKER).is_file():
+        return
+    if not out_dir.is_dir():
+        raise UsageError(f"{out_dir} is a file; choose a folder with -o")
+    if any(not entry.name.startswith(_STAGE) for entry in out_dir.iterdir()):
+        raise UsageError(f"{out_dir} holds files that rlcompare did not write; choose an empty or a new folder with -o")
+
+
+def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Path]:
+    """Moves finished files into place; the marker first, so that the folder stays ours whatever happens after."""
+    before = _listed(out_dir)
+    listing = "\n".join([_MARKER_HEAD, *dict.fromkeys(str(name) for name in [*files, *before])])
+    marker = stage / MARKER
+    marker.write_text(listing + "\n", encoding="utf-8")
+    marker.replace(out_dir / MARKER)
+    for name in files:
+        (out_dir / name).parent.mkdir(exist_ok=True)
+        (stage / name).replace(out_dir / name)
+    for name in before:
+        if name not in files:
+            (out_dir / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        (out_dir / "csv").rmdir()  # Only if it is empty.
+    marker.write_text("\n".join([_MARKER_HEAD, *map(str, files)]) + "\n", encoding="utf-8")
+    marker.replace(out_dir / MARKER)
+    return [out_dir / name for name in files]
+
+
+def _listed(out_dir: Path) -> list[PurePosixPath]:
+    """What an earlier report wrote: only names that one could have, because the list may have been edited."""
+    try:
+        lines = (out_dir / MARKER).read_text(encoding="utf-8").splitlines()[1:]
+    except FileNotFoundError:
+        return []
+    names = [PurePosixPath(line) for line in lines]
+    return [
+        name for name in names if str(name.parent) in (".", "csv") and name.suffix in (".html", ".json", ".md", ".csv")
+    ]
