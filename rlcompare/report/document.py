@@ -111,7 +111,7 @@ def _expand(value: object, depth: int) -> str:
     if depth < _EXPANDED_DEPTH and isinstance(value, Mapping) and value:
         members = ",\n".join(f"{pad}{json.dumps(key)}: {_expand(item, depth + 1)}" for key, item in value.items())
         return f"{{\n{members}\n{end}}}"
-    if depth < _EXPANDED_DEPTH and isinstance(value, list) and value:
+    if depth < _EXPANDED_DEPTH and isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
         items = ",\n".join(pad + json.dumps(item, allow_nan=False) for item in value)
         return f"[\n{items}\n{end}]"
     return json.dumps(value, allow_nan=False)

@@ -1,7 +1,7 @@
 """A gate's result as text for a log, and as a JSON document.
 
-One line per failing rule, which says what was expected, what was found and all values (the verdict's own text, made by the
-gate); what passed takes one line. A verdict without run-level evidence is marked ``unverified``.
+One line per failing rule, which says what was expected, what was found and all values (the verdict's own text, made by
+the gate); what passed takes one line. A verdict without run-level evidence is marked ``unverified``.
 """
 
 from __future__ import annotations
@@ -47,23 +47,18 @@ def gate_document(result: GateResult) -> dict[str, Any]:
 
 
 def _lines(gate: GateView) -> Iterator[Line]:
-    for verdict in gate.verdicts:
-        if verdict.failing:
-            yield _line(verdict)
+    yield from (_line(verdict) for verdict in gate.verdicts if verdict.failing)
     counts = Counter(verdict.status for verdict in gate.verdicts if not verdict.failing)
     if counts:
-        yield Line(
-            "passed".ljust(_STATUS_WIDTH) + ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        )
-    yield Line("gate".ljust(_STATUS_WIDTH) + f"{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code})")
+        passed = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        yield Line(f"{'passed':<{_STATUS_WIDTH}}{passed}")
+    yield Line(f"{'gate':<{_STATUS_WIDTH}}{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code})")
 
 
 def _line(verdict: VerdictView) -> Line:
     status = verdict.status.replace("_", " ")
-    notes = [f"[{note}]" for note in _notes(verdict)]
-    text = " ".join(
-        [f"{status:<{_STATUS_WIDTH - 1}}", f"{verdict.metric}: {verdict.text}", *notes, verdict.message]
-    ).rstrip()
+    parts = [f"{verdict.metric}: {verdict.text}", *(f"[{note}]" for note in _notes(verdict)), verdict.message]
+    text = f"{status:<{_STATUS_WIDTH}}" + " ".join(part for part in parts if part)
     return Line(text, ((0, len(status), verdict.tone),))
 
 

@@ -1,7 +1,7 @@
 """``report.md``: the answer in the size of a comment on a pull request: summary, verdicts and what changed most.
 
-A name is shown as code. One that holds anything beyond plain characters is written in character references, so that it is
-neither Markdown nor HTML to any renderer, mentions nobody and links nowhere.
+A name is shown as code. One that holds anything beyond plain characters is written in character references, so that it
+is neither Markdown nor HTML to any renderer, mentions nobody and links nowhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME_LIMIT = 80
 _TABLES = ("phases", "kernels", "operators", "collectives", "memory")
 _COLUMNS = ("baseline", "new", "delta", "ratio")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:;,/()+=<> -]*")
-_ACTIVE = re.compile(r"[&<>|`*_\[\]\\~$!{}#]")
+_ACTIVE = re.compile(r"[&<>|`*\[\]\\~$!{}#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _TONES = {"worse": "🔴 worse", "better": "🟢 better", "": "", "noise": "", "caution": "🟡"}
 
 
@@ -72,7 +72,7 @@ def _summary(view: ReportView) -> Iterator[str]:
     yield "|---|---|"
     for item in view.summary:
         if item.key != "next":
-            yield f"| {prose(item.label)} | {prose(' · '.join(item.parts))} |"
+            yield f"| {prose(item.label)} | {prose(' · '.join(item.first(12)))} |"
     yield ""
 
 
@@ -96,8 +96,8 @@ def _findings(title: str, findings: tuple[FindingView, ...]) -> Iterator[str]:
     yield f"<details><summary>{title} ({len(findings)})</summary>"
     yield ""
     for finding in findings[:20]:
-        sides = "" if finding.baseline == finding.new == ABSENT else f" {finding.baseline} → {finding.new}"
-        yield f"- {prose(finding.severity)}: {code(finding.key)}{prose(sides)} {prose(finding.message)}"
+        text = " ".join(part for part in (finding.sides, finding.message) if part)
+        yield f"- {prose(finding.severity)}: {code(finding.key)} {prose(text)}"
     yield ""
     yield "</details>"
     yield ""

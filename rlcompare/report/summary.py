@@ -58,6 +58,11 @@ class SummaryItem:
     tone: str = ""
     lines: int = 1
 
+    def first(self, number: int) -> tuple[str, ...]:
+        """The first so many parts; where there are more, the last says how many."""
+        more = len(self.parts) - number
+        return (*self.parts[:number], f"+{more} more") if more > 0 else self.parts
+
 
 def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
     """The summary of a diff; ``document`` is the path of the diff.json that goes with it."""
@@ -76,6 +81,11 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         _rest(diff, headline),
         SummaryItem("next", "next", (next_command(diff, document),)),
     )
+
+
+def label_text(side: Side) -> str:
+    """The name of a side."""
+    return safe_text(side.label, 40) or "(no label)"
 
 
 def runs_text(side: Side) -> str:
@@ -121,7 +131,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _side_parts(side: Side) -> tuple[str, ...]:
-    label = safe_text(side.label, 40) or "(no label)"
+    label = label_text(side)
     paths = [safe_text(run.path, 80) for run in side.runs[:1] if run.path != side.label]
     return (label, runs_text(side), *paths)
 

@@ -181,8 +181,9 @@ def _evidence(delta: Delta) -> str:
 
 def _columns(section: Section, rows: tuple[Row, ...]) -> list[str]:
     seen = {key: None for row in rows for key, value in row.items() if value is not None and value != ""}
-    fixed = ["name", *section.keys, *_MEASURE, "baseline_calls", "new_calls"]
-    further = [key for key in seen if key not in fixed and key not in ("presence", "depth")]
+    keys = [key for key in section.keys if any(row.get(key) != row.get("name") for row in rows)]
+    fixed = ["name", *keys, *_MEASURE, "baseline_calls", "new_calls"]
+    further = [key for key in seen if key not in (*fixed, *section.keys, "presence", "depth")]
     measured = any(key in seen for key in _MEASURE)
     always = {"name", *(_MEASURE if measured else ())}
     return [key for key in dict.fromkeys(fixed) if key in seen or key in always] + further

@@ -12,7 +12,7 @@ from rlcompare import __version__
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
 from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.report import quantity
-from rlcompare.report.summary import SummaryItem, next_command, runs_text, summary_items
+from rlcompare.report.summary import SummaryItem, label_text, next_command, runs_text, summary_items
 from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
 from rlcompare.report.text import safe_text
 from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, tone_of
@@ -43,8 +43,7 @@ class FindingView:
     severity: str
     tone: str
     key: str
-    baseline: str
-    new: str
+    sides: str
     message: str
 
 
@@ -170,7 +169,7 @@ def build_view(
     headline = diff.metric(diff.headline)
     floor = floor_of(headline)
     return ReportView(
-        title=f"{safe_text(diff.new.label, 60)} against {safe_text(diff.baseline.label, 60)}",
+        title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
         version=version,
         baseline=_side(diff.baseline, rows),
         new=_side(diff.new, rows),
@@ -222,18 +221,26 @@ def _findings(findings: tuple[Finding, ...]) -> tuple[FindingView, ...]:
             severity=safe_text(finding.severity, 20),
             tone=_SEVERITY_TONE.get(finding.severity, ""),
             key=safe_text(finding.key, 80),
-            baseline=quantity.ABSENT if finding.baseline is None else safe_text(finding.baseline),
-            new=quantity.ABSENT if finding.new is None else safe_text(finding.new),
+            sides=_sides(finding),
             message=safe_text(finding.message, MESSAGE_LIMIT),
         )
         for finding in ordered
     )
 
 
+def _sides(finding: Finding) -> str:
+    if finding.baseline is None and finding.new is None:
+        return ""
+    if finding.baseline is None or finding.new is None:
+        side, text = ("new", finding.new) if finding.baseline is None else ("baseline", finding.baseline)
+        return f"{side}: {safe_text(text)}"
+    return f"{safe_text(finding.baseline)} → {safe_text(finding.new)}"
+
+
 def _side(side: Side, rows: int) -> SideView:
     captures = Section("captures", "", (), None, "", tuple(side.captures))
     return SideView(
-        label=safe_text(side.label, 60),
+        label=label_text(side),
         extent=runs_text(side),
         runs=tuple(safe_text(run.path) for run in side.runs),
         steps=_steps_text(side.steps),
@@ -312,9 +319,8 @@ def _bars_note(diff: Diff) -> str:
 
 
 def _thresholds(floor: float) -> str:
-    text = f"Changes below {NOISE_RELATIVE:.0%}"
-    return (
-        f"{text}, or below {quantity.quantity(floor, 'ms')} ({NOISE_OF_HEADLINE:.1%} of the headline), are grey."
-        if floor
-        else f"{text} are grey."
-    )
+    relative = quantity.share(NOISE_RELATIVE)
+    if not floor:
+        return f"Changes below {relative} are grey."
+    part = f"{NOISE_OF_HEADLINE * 100:g} % of the headline"
+    return f"Changes below {relative}, or below {quantity.quantity(floor, 'ms')} ({part}), are grey."

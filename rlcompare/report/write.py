@@ -122,10 +122,8 @@ def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Pat
 def _listed(out_dir: Path) -> list[PurePosixPath]:
     """What an earlier report wrote: only names that one could have, because the list may have been edited."""
     try:
-        lines = (out_dir / MARKER).read_text(encoding="utf-8").splitlines()[1:]
+        lines = (out_dir / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     except FileNotFoundError:
         return []
     names = [PurePosixPath(line) for line in lines]
-    return [
-        name for name in names if str(name.parent) in (".", "csv") and name.suffix in (".html", ".json", ".md", ".csv")
-    ]
+    return [name for name in names if str(name.parent) in (".", "csv") and name.suffix.removeprefix(".") in FORMATS]
