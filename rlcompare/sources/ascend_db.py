@@ -1,8 +1,8 @@
 """Reads ``ascend_pytorch_profiler_<rank>.db`` (schema 1.0 and 1.2) and ``analysis.db`` into the store's tables.
 
-The work is done by SQL over DuckDB's sqlite scanner (``sql/sources/ascend_db``): this module decides which tables are there, keeps the
-input untouched, and turns damage into findings. A table that is absent is read from an empty stand-in database instead, so that every
-statement is the same for every schema.
+The work is done by SQL over DuckDB's sqlite scanner (``sql/sources/ascend_db``): this module decides which tables are
+there, keeps the input untouched, and turns damage into findings. A table that is absent is read from an empty stand-in
+database instead, so that every statement is the same for every schema.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -22,13 +23,16 @@ from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.env import environment_from_metadata
 
 Report = Callable[[Finding], None]
+Failure = tuple[str, str]
+"""A table or a statement of ours, and why it could not be read."""
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 
 # In the order in which they build upon each other.
 FILL = (
-    "text", "task", "launch", "framework", "host_op", "host_op_by_connection", "cube", "kernel", "collective_task", "collective", "copy",
-    "device_window", "step", "host_api", "module", "range", "memory", "allocation", "gc", "pmu", "stack", "capture", "chip",
+    "text", "task", "launch", "framework", "host_op", "host_op_by_connection", "cube", "kernel", "collective_task",
+    "collective", "copy", "device_window", "step", "host_api", "module", "range", "memory", "allocation", "gc", "pmu",
+    "stack", "capture", "chip",
 )  # fmt: skip
 FILL_AS_TEXT = ("counter",)
 """Statements that read NUMERIC time stamps, which would arrive as DOUBLE and lose nanoseconds."""
@@ -46,8 +50,8 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         stub = _make_stub(Path(scratch))
         con.execute("SET VARIABLE stub_db = ?", [str(stub)])
         database = readable_copy(capture.files["db"], Path(scratch))
-        _bind(con, database, tables_of(capture.files["db"], database), stub)
-        _read(con, capture, capture_id, report)
+        failures = _bind(con, database, tables_of(capture.files["db"], database), stub)
+        _read(con, capture, capture_id, failures, report)
         con.execute(resources.sql("sources/ascend_db/clear"))
         read_analysis(con, capture, capture_id, report, Path(scratch))
 
@@ -55,7 +59,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
 def read_analysis(
     con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report, scratch: Path
 ) -> None:
-    """Read what ``analysis.db`` reports, if the capture has one; a damaged one is a finding, because all else stands without it."""
+    """Read what ``analysis.db`` reports, if there is one; damage is a finding, for all else stands without it."""
     path = capture.files.get("analysis_db")
     if path is None:
         return
@@ -72,8 +76,8 @@ def read_analysis(
 def readable_copy(path: Path, scratch: Path) -> Path:
     """The database itself, or a private copy of it where opening it would write beside it.
 
-    A database in WAL mode (bytes 18 and 19 of the header) gets ``-wal`` and ``-shm`` files even from a read-only connection, and one with
-    a rollback journal beside it would be rolled back.
+    A database in WAL mode (bytes 18 and 19 of the header) gets ``-wal`` and ``-shm`` files even from a read-only
+    connection, and one with a rollback journal beside it would be rolled back.
 
     Raises:
         InputError: the file cannot be read or is no SQLite database.
@@ -89,9 +93,9 @@ def readable_copy(path: Path, scratch: Path) -> Path:
     if header[18:20] != b"\x02\x02" and not any(file.exists() for file in beside):
         return path
     copy = scratch / f"copy-of-{path.name}"
-    for source, target in ((path, copy), *((file, copy.with_name(copy.name + file.name[len(path.name) :])) for file in beside)):
+    for source in (path, *beside):
         if source.exists():
-            shutil.copyfile(source, target)
+            shutil.copyfile(source, copy.with_name(f"copy-of-{source.name}"))
     return copy
 
 
@@ -110,7 +114,8 @@ def tables_of(path: Path, database: Path) -> set[str]:
             return {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
     except sqlite3.Error as error:
         if "locked" in str(error) or "busy" in str(error):
-            raise InputError(path, "is locked by a process that writes to it", "Wait until parsing has ended") from error
+            problem = "is locked by a process that writes to it"
+            raise InputError(path, problem, "Wait until parsing has ended") from error
         raise InputError(path, f"is damaged ({error})", "Copy it again, or parse the profile again") from error
 
 
@@ -132,19 +137,28 @@ def _make_stub(scratch: Path) -> Path:
     return stub
 
 
-def _bind(con: duckdb.DuckDBPyConnection, database: Path, present: set[str], stub: Path) -> None:
-    """Point every view at the database where it has the table, else at the empty stand-in."""
+def _bind(con: duckdb.DuckDBPyConnection, database: Path, present: set[str], stub: Path) -> list[Failure]:
+    """Point every view at the database where it has the table and it can be opened, else at the empty stand-in."""
+    failures = []
     for view in resources.sql_names("sources/ascend_db/view"):
         table = view.rsplit("/", 1)[1]
         # The variable's name comes from our own files, never from a profile.
         con.execute(f"SET VARIABLE db_{table} = ?", [str(database if table in present else stub)])
-        con.execute(resources.sql(view))
+        try:
+            con.execute(resources.sql(view))
+        except duckdb.Error as error:
+            failures.append((table, _first_line(error)))
+            con.execute(f"SET VARIABLE db_{table} = ?", [str(stub)])
+            con.execute(resources.sql(view))
+    return failures
 
 
-def _read(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
+def _read(
+    con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, failures: list[Failure], report: Report
+) -> None:
     path = capture.files["db"]
     con.execute(resources.sql("sources/ascend_db/scalars"))
-    failures = [failure for name in FILL if (failure := _execute(con, name))]
+    failures += [failure for name in FILL if (failure := _execute(con, name))]
     con.execute("SET sqlite_all_varchar = true")
     failures += [failure for name in FILL_AS_TEXT if (failure := _execute(con, name))]
     con.execute("SET sqlite_all_varchar = false")
@@ -153,41 +167,52 @@ def _read(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int
         message = f"{path.name} is damaged ({failures[0][1]}): what could be read is used, without {lost}"
         report(Finding("warning", "damaged_database", message, capture_id))
     _insert_environment(con, capture_id)
-    for severity, key, message in con.execute(resources.sql("sources/ascend_db/findings")).fetchall():
+    for severity, key, message in _findings(con):
         report(Finding(severity, key, f"{path.name}: {message}", capture_id))
 
 
-def _execute(con: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
-    """Run one of our SQL files; its name and the reason where it fails.
-
-    A value whose type is not that of its column stops the scanner: then the same statement reads everything as text, and the views'
-    casts turn the odd value alone into NULL.
-    """
-    for statement in con.extract_statements(resources.sql(f"sources/ascend_db/{name}")):
-        try:
-            con.execute(statement)
-        except duckdb.Error as error:
-            if "Mismatch Type" not in str(error):
-                return name, _first_line(error)
-            con.execute("SET sqlite_all_varchar = true")
-            try:
-                con.execute(statement)
-            except duckdb.Error as second:
-                return name, _first_line(second)
-            finally:
-                con.execute("SET sqlite_all_varchar = false")
+def _execute(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
+    """Run one of our SQL files; its name and the reason where it fails."""
+    try:
+        for statement in con.extract_statements(resources.sql(f"sources/ascend_db/{name}")):
+            _fetch(con, statement)
+    except duckdb.Error as error:
+        return name, _first_line(error)
     return None
+
+
+def _fetch(con: duckdb.DuckDBPyConnection, statement: duckdb.Statement | str) -> list[tuple[Any, ...]]:
+    """The rows of a statement.
+
+    A value whose type is not that of its column stops the scanner: then the same statement reads everything as text,
+    and the views' casts turn the odd value alone into NULL.
+    """
+    try:
+        return con.execute(statement).fetchall()
+    except duckdb.TypeMismatchException:
+        con.execute("SET sqlite_all_varchar = true")
+        try:
+            return con.execute(statement).fetchall()
+        finally:
+            con.execute("SET sqlite_all_varchar = false")
 
 
 def _insert_environment(con: duckdb.DuckDBPyConnection, capture_id: int) -> None:
     try:
-        rows = con.execute(resources.sql("sources/ascend_db/metadata")).fetchall()
+        rows = _fetch(con, resources.sql("sources/ascend_db/metadata"))
     except duckdb.Error:
         return  # said by the finding about the damaged database
     known = {key for (key,) in con.execute("SELECT key FROM env WHERE capture = ?", [capture_id]).fetchall()}
     for key, value in environment_from_metadata(rows).items():
         if key not in known:
             con.execute("INSERT INTO env VALUES (?, ?, ?)", [capture_id, key, value])
+
+
+def _findings(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    try:
+        return _fetch(con, resources.sql("sources/ascend_db/findings"))
+    except duckdb.Error:
+        return []  # said by the finding about the damaged database
 
 
 def _first_line(error: Exception) -> str:

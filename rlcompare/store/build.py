@@ -1,7 +1,7 @@
 """Makes the store of one run: every capture is read, normalised and reduced, and the file appears whole or not at all.
 
-The file holds the run tables and the rollups. Event tables (one row per kernel, operator, call) are kept in it for ``ingest`` and
-``sql``; for ``diff`` they live in memory until the rollups are made, because nothing reads them afterwards.
+The file holds the run tables and the rollups. Event tables (one row per kernel, operator, call) are kept in it for
+``ingest`` and ``sql``; for ``diff`` they live in memory until the rollups are made: nothing reads them afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCHEMA_VERSION = 1
 
 LEAST_MEMORY_BYTES = 128 * 2**20
 MEMORY_SHARE = 0.6
-"""Of the largest input file: a 224 MB database is read fastest within 130 to 150 MB, and two of them at once stay under 0.5 GB."""
+"""Of the largest input file: a 224 MB database is read fastest within 130 to 150 MB; two at once stay under 0.5 GB."""
 
 Progress = Callable[[int, int, str], None]
 """Called with captures done, captures in all, and what is being read now."""
@@ -35,12 +35,12 @@ Progress = Callable[[int, int, str], None]
 Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
 
 NORMALIZE = (
-    "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "coverage", "exposed", "category", "launches",
-    "kernel", "collective", "copy", "host_op_edge", "host_op_nesting", "host_op_parent", "host_op", "clear",
+    "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "coverage", "exposed", "category",
+    "launches", "kernel", "collective", "copy", "host_op_edge", "host_op_nesting", "host_op_parent", "host_op", "clear",
 )  # fmt: skip
 ROLLUPS = (
-    "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module", "r_api",
-    "r_memory", "r_allocation", "r_counter", "r_msprof",
+    "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
+    "r_api", "r_memory", "r_allocation", "r_counter", "r_msprof",
 )  # fmt: skip
 
 
@@ -57,7 +57,8 @@ def build_store(
         progress: told before each capture.
 
     Raises:
-        InputError: no capture of the run could be read. Otherwise what can be read is used, and findings say what was left out.
+        InputError: no capture of the run could be read. Otherwise what can be read is used, and findings say what was
+            left out.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.{os.getpid()}.{id(run):x}.partial")
@@ -84,7 +85,7 @@ def _create_tables(con: duckdb.DuckDBPyConnection, keep_events: bool) -> None:
     con.execute("USE store")
     _run_all(con, resources.sql_names("schema/run") + resources.sql_names("schema/rollup"))
     con.execute("USE store" if keep_events else "USE memory")
-    _run_all(con, resources.sql_names("schema/events"))
+    _run_all(con, resources.sql_names("schema/events") + resources.sql_names("schema/views"))
     _run_all(con, resources.sql_names("schema/stage") + resources.sql_names("sources/macro"))
     con.execute("SET search_path = 'memory.main,store.main'")
     con.execute("SET VARIABLE keep_events = ?", [keep_events])
@@ -120,10 +121,11 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
     source: Source = importlib.import_module(f"rlcompare.sources.{capture.source}").fill
     source(con, capture, number, lambda finding: _report(con, finding))
     if not con.execute(resources.sql("normalize/is_usable")).fetchall()[0][0]:
+        left_out = "".join(f"; {finding.message}" for finding in run.findings if finding.severity == "warning")
         raise InputError(
             capture.path,
-            "holds nothing that can be compared: no kernels, collectives, ranges, operators or step times",
-            "Collect it again, or name another folder",
+            f"holds nothing that can be compared: no kernels, collectives, operators, calls or ranges{left_out}",
+            "Parse or collect it again, or name another folder",
         )
     _run_all(con, (f"normalize/{name}" for name in NORMALIZE))
 
@@ -152,7 +154,7 @@ def _report(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
 
 
 def _memory_bytes(files: tuple[InputFile, ...]) -> int:
-    """What DuckDB may hold in memory: less is faster, up to a point, because fresh pages cost more than spilled ones."""
+    """What DuckDB may hold in memory: less is faster, up to a point, for fresh pages cost more than spilled ones."""
     largest = max((file.size_bytes for file in files), default=0)
     return max(LEAST_MEMORY_BYTES, int(largest * MEMORY_SHARE))
 

@@ -3,7 +3,6 @@ SELECT EXISTS (FROM stage_kernel) OR EXISTS (FROM stage_collective) OR EXISTS (F
     OR EXISTS (FROM "range" WHERE capture = getvariable('capture'))
     OR EXISTS (FROM host_api WHERE capture = getvariable('capture'))
     OR EXISTS (FROM memory WHERE capture = getvariable('capture'))
-    OR EXISTS (FROM reported_step_time WHERE capture = getvariable('capture'))
     OR EXISTS (FROM reported_kernel_type WHERE capture = getvariable('capture'))
     OR EXISTS (FROM reported_operator WHERE capture = getvariable('capture'))
     OR EXISTS (FROM reported_api WHERE capture = getvariable('capture'));

@@ -32,13 +32,15 @@ def test_step_times_equal_analysis_db_to_the_nanosecond(case: tuple[Path, Path, 
     analysis = folder / "ASCEND_PROFILER_OUTPUT" / "analysis.db"
     con = sqlite3.connect(f"file:{analysis}?mode=ro", uri=True)
     reported = con.execute(
-        "SELECT computing, communication_not_overlapped, overlapped, communication, free, stage, preparing FROM StepTraceTime"
+        "SELECT computing, communication_not_overlapped, overlapped, communication, free, stage, preparing"
+        " FROM StepTraceTime"
     ).fetchall()
     con.close()
     # WHEN they are computed from the tasks
     computed = rows(
         store,
-        "SELECT compute_ns, exposed_comm_ns, overlapped_comm_ns, comm_ns, free_ns, stage_ns, preparing_ns FROM r_time ORDER BY step",
+        "SELECT compute_ns, exposed_comm_ns, overlapped_comm_ns, comm_ns, free_ns, stage_ns, preparing_ns"
+        " FROM r_time ORDER BY step",
     )
     # THEN they are the same
     assert computed == [tuple(round(value * 1000) for value in row) for row in reported]
@@ -48,7 +50,8 @@ def test_parts_sum_to_the_span_and_the_span_to_the_step(case: tuple[Path, Path, 
     _, store, _ = case
     ((span, parts, step, whole),) = rows(
         store,
-        "SELECT device_span_ns, compute_ns + exposed_comm_ns + free_ns, step_ns, preparing_ns + device_span_ns + tail_ns FROM r_time",
+        "SELECT device_span_ns, compute_ns + exposed_comm_ns + free_ns,"
+        " step_ns, preparing_ns + device_span_ns + tail_ns FROM r_time",
     )
     assert parts == span
     assert whole == step

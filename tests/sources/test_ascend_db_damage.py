@@ -1,0 +1,180 @@
+"""Databases that are damaged, odd, or opened by other tools: what is readable is used, the input stays as it was."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from rlcompare.errors import InputError
+from tests.stores import rows, store_of
+
+FACTS = """
+    SELECT (SELECT count(*) FROM kernel), (SELECT count(*) FROM collective), (SELECT count(*) FROM host_op),
+           (SELECT list((compute_ns, comm_ns, exposed_comm_ns, free_ns, step_ns) ORDER BY step) FROM r_time)
+"""
+
+
+@pytest.fixture
+def profile(ascend_910b: Path, tmp_path: Path) -> Path:
+    """A private, writable copy of a real profile's folder."""
+    source = ascend_910b / "db" / "level1" / "rank0_ascend_pt"
+    target = tmp_path / "rank0_ascend_pt"
+    for path in source.rglob("*"):
+        if path.is_file():
+            copy = target / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    return target
+
+
+@contextmanager
+def edited(profile: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(database_of(profile))) as con:
+        yield con
+        con.commit()
+
+
+def database_of(profile: Path) -> Path:
+    return profile / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_0.db"
+
+
+def listing(folder: Path) -> dict[str, tuple[int, int]]:
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*")}
+
+
+def findings(store: Path) -> dict[str, str]:
+    return dict(rows(store, "SELECT key, message FROM finding"))
+
+
+def test_a_database_that_insight_opened_gives_the_same_numbers(profile: Path, tmp_path: Path) -> None:
+    # GIVEN a pristine profile's numbers
+    before = rows(store_of(profile, tmp_path / "a.duckdb"), FACTS)
+    # WHEN MindStudio Insight has added its columns and tables and left the database in WAL mode
+    with edited(profile) as con:
+        con.execute("PRAGMA journal_mode = WAL")
+        for table in ("TASK", "CANN_API", "PYTORCH_API"):
+            con.execute(f"ALTER TABLE {table} ADD COLUMN depth INTEGER")
+        con.execute("ALTER TABLE COMPUTE_TASK_INFO ADD COLUMN waitNs INTEGER")
+        con.execute("ALTER TABLE COMMUNICATION_OP ADD COLUMN waitNs INTEGER")
+        con.execute("CREATE TABLE OVERLAP_ANALYSIS (id INTEGER PRIMARY KEY AUTOINCREMENT, deviceId, startNs, endNs)")
+        con.execute("CREATE TABLE connectionCats (connectionId, cat)")
+        con.execute("CREATE TABLE status_info (a, b)")
+    found = listing(profile)
+    # THEN the numbers are the same, and nothing was written beside it
+    assert rows(store_of(profile, tmp_path / "b.duckdb"), FACTS) == before
+    assert listing(profile) == found
+
+
+def test_rows_that_are_still_in_the_write_ahead_log_count(profile: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(database_of(profile))) as con:
+        con.execute("PRAGMA journal_mode = WAL")
+        con.execute("PRAGMA wal_autocheckpoint = 0")
+        con.execute("INSERT INTO STEP_TIME VALUES (51, 1736410576538298461, 1736410576538298462)")
+        con.commit()
+        found = listing(profile)
+        store = store_of(profile, tmp_path / "a.duckdb")
+        assert listing(profile) == found
+    assert rows(store, "SELECT step FROM step ORDER BY step") == [(50,), (51,)]
+
+
+def test_a_truncated_database_names_the_file(profile: Path, tmp_path: Path) -> None:
+    path = database_of(profile)
+    path.write_bytes(path.read_bytes()[: 4096 * 3])
+    with pytest.raises(InputError, match=path.name) as caught:
+        store_of(profile, tmp_path / "a.duckdb")
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.glob("*.duckdb*")) == []
+
+
+def test_a_database_with_a_damaged_page_gives_what_is_left(profile: Path, tmp_path: Path) -> None:
+    # GIVEN a database in which the pages of one table are overwritten
+    path = database_of(profile)
+    with closing(sqlite3.connect(path)) as con:
+        (page,) = con.execute("SELECT rootpage FROM sqlite_master WHERE name = 'COMMUNICATION_OP'").fetchone()
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
+    path.write_bytes(content)
+    # WHEN it is read
+    store = store_of(profile, tmp_path / "a.duckdb")
+    # THEN only that table is lost, and that is said
+    assert "without COMMUNICATION_OP" in findings(store)["damaged_database"]
+    assert rows(store, "SELECT (SELECT count(*) FROM kernel), (SELECT count(*) FROM collective)") == [(187, 0)]
+
+
+def test_a_locked_database_says_so(profile: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(database_of(profile), isolation_level=None)) as con:
+        con.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InputError, match="locked"):
+            store_of(profile, tmp_path / "a.duckdb")
+
+
+def test_a_database_without_usable_tables(profile: Path, tmp_path: Path) -> None:
+    database_of(profile).unlink()
+    with edited(profile) as con:
+        con.execute("CREATE TABLE STRING_IDS (id INTEGER PRIMARY KEY, value TEXT)")
+    (profile / "ASCEND_PROFILER_OUTPUT" / "analysis.db").unlink()
+    with pytest.raises(InputError):
+        store_of(profile, tmp_path / "a.duckdb")
+
+
+def test_a_kernel_whose_text_is_unknown_still_counts(profile: Path, tmp_path: Path) -> None:
+    with edited(profile) as con:
+        first = "rowid = (SELECT min(rowid) FROM COMPUTE_TASK_INFO)"
+        con.execute(f"UPDATE COMPUTE_TASK_INFO SET name = 99999999, opType = 99999999 WHERE {first}")
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*), count(name) FROM kernel") == [(187, 186)]
+    assert "1 kernels name a text" in findings(store)["unknown_string"]
+
+
+def test_an_empty_table_leaves_the_rest(profile: Path, tmp_path: Path) -> None:
+    with edited(profile) as con:
+        con.execute("DELETE FROM COMMUNICATION_OP")
+        con.execute("DELETE FROM STRING_IDS")
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*) FROM kernel") == [(187,)]
+    assert rows(store, "SELECT comm_ns, compute_ns FROM r_time") == [(0, 8903431)]
+
+
+def test_a_value_of_the_wrong_type_is_absent_and_its_neighbours_stay(profile: Path, tmp_path: Path) -> None:
+    with edited(profile) as con:
+        first = "globalTaskId = (SELECT min(globalTaskId) FROM COMPUTE_TASK_INFO)"
+        con.execute(f"UPDATE TASK SET startNs = 'soon' WHERE {first}")
+        con.execute("UPDATE MEMORY_RECORD SET totalReserved = 'NaN' WHERE rowid = 1")
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*) FROM kernel") == [(186,)]
+    assert "1 device tasks have no usable time" in findings(store)["damaged_time"]
+    assert rows(store, "SELECT peak_reserved_bytes FROM r_memory WHERE component = 'PTA'") == [(1522532352,)]
+
+
+def test_hostile_and_huge_names_are_only_data(profile: Path, tmp_path: Path) -> None:
+    hostile = "'; DROP TABLE kernel; --</script>\x1b[31m\n=cmd()"
+    with edited(profile) as con:
+        rename = "UPDATE STRING_IDS SET value = ? WHERE id = "
+        con.execute(f"{rename} (SELECT name FROM COMPUTE_TASK_INFO LIMIT 1)", [hostile])
+        con.execute(f"{rename} (SELECT max(opType) FROM COMPUTE_TASK_INFO)", ["x" * 1_000_000])
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*) > 0 FROM kernel WHERE name = ?", [hostile]) == [(True,)]
+    assert rows(store, "SELECT max(length(op_type)) FROM kernel") == [(10_000,)]
+    assert "10,000 characters" in findings(store)["shortened_text"]
+
+
+def test_the_environment_dump_is_not_stored(profile: Path, tmp_path: Path) -> None:
+    with edited(profile) as con:
+        dump = '{"WANDB_API_KEY": "local-0123456789abcdef", "ASCEND_GLOBAL_LOG_LEVEL": "3"}'
+        con.execute("UPDATE META_DATA SET value = ? WHERE name = 'ENV_VARIABLES'", [dump])
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert b"0123456789abcdef" not in store.read_bytes()
+    assert rows(store, "SELECT value FROM env WHERE key = 'env.ASCEND_GLOBAL_LOG_LEVEL'") == [("3",)]
+
+
+def test_only_what_a_diff_reads_is_kept_without_events(profile: Path, tmp_path: Path) -> None:
+    kept = store_of(profile, tmp_path / "a.duckdb", keep_events=True)
+    slim = store_of(profile, tmp_path / "b.duckdb", keep_events=False)
+    tables = [name for (name,) in rows(slim, "SELECT table_name FROM duckdb_tables() ORDER BY ALL")]
+    assert "kernel" not in tables
+    for table in (name for name in tables if name.startswith("r_")):
+        assert rows(slim, f"SELECT * FROM {table} ORDER BY ALL") == rows(kept, f"SELECT * FROM {table} ORDER BY ALL")
