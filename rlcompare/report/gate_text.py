@@ -31,7 +31,7 @@ def print_gate(result: GateResult, stream: TextIO) -> None:
 
 
 def gate_document(result: GateResult) -> dict[str, Any]:
-    """The result as JSON: schema ``rlcompare.gate/1``, exit_code, summary, policy, and a verdict per rule and metric."""
+    """The result as JSON: schema, exit_code, summary, policy, and one member of verdicts per rule and metric."""
     return {
         "schema": SCHEMA,
         "exit_code": result.exit_code,

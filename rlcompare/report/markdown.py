@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rlcompare.report.quantity import ABSENT
 from rlcompare.report.tables import Table, TableRow
 from rlcompare.report.text import safe_text
 from rlcompare.report.view import FindingView, GateView, ReportView
@@ -18,7 +17,7 @@ TABLE_ROWS = 5
 _NAME_LIMIT = 80
 _TABLES = ("phases", "kernels", "operators", "collectives", "memory")
 _COLUMNS = ("baseline", "new", "delta", "ratio")
-_PLAIN = re.compile(r"[A-Za-z0-9_.:;,/()+=<> -]*")
+_PLAIN = re.compile(r"[A-Za-z0-9_.:;,/()+=<>· -]*")
 _ACTIVE = re.compile(r"[&<>|`*\[\]\\~$!{}#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _TONES = {"worse": "🔴 worse", "better": "🟢 better", "": "", "noise": "", "caution": "🟡"}
 
@@ -121,7 +120,5 @@ def _table(table: Table) -> Iterator[str]:
 
 def _row(table: Table, row: TableRow) -> str:
     cells = {column.key: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
-    first = row.cells[0].text
-    keys = [cells[key] for key in table.keys if cells.get(key, ABSENT) not in (ABSENT, first)]
-    name = " ".join(code(text) for text in [first, *keys])
+    name = f"{code(row.cells[0].text)} {code(row.detail)}".rstrip()
     return "| " + " | ".join([name, *(prose(cells[key]) for key in _COLUMNS), _TONES[row.tone]]) + " |"

@@ -38,6 +38,7 @@ _TITLES = {
     "workload": "Workload",
 }
 _MEASURE = ("baseline", "new", "delta", "ratio")
+_LABELS = {"baseline": "baseline", "new": "new", "delta": "Δ", "ratio": "change", "polarity": "better is"}
 _NEUTRAL = ("workload", "metrics", "env")
 _TIMES = ("bubble", "comm", "compute", "exposed_comm", "exposed_copy", "free", "idle", "overlapped_comm", "preparing")
 _COUNTS = ("calls", "count", "captures", "ranks", "steps", "kernels", "collectives")
@@ -66,11 +67,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row; ``depth`` indents it where rows form a tree."""
+    """A row.
+
+    Attributes:
+        tone: see ``tone.tone``; ``differs`` where two texts do.
+        depth: indents the row where rows form a tree.
+        detail: the keys that, with the name, identify the row.
+    """
 
     cells: tuple[Cell, ...]
     tone: str
     depth: int = 0
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,6 @@ class Table:
     Attributes:
         matched: the share of the measure in rows that both sides have; empty where that says nothing.
         total: how many rows there are; ``rows`` are the first of them.
-        keys: the columns that, with ``name``, identify a row.
     """
 
     name: str
@@ -90,7 +97,6 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
     total: int
-    keys: tuple[str, ...] = ()
 
     @property
     def hidden(self) -> int:
@@ -112,16 +118,19 @@ def section_table(section: Section, floor: float, limit: int) -> Table:
     """
     rows = section.rows[:limit]
     units = {key: _unit(key, section) for key in _columns(section, rows)}
-    decimals = {key: _decimals(key, rows) for key, unit in units.items() if unit == "ms"}
+    # One number of decimals for all times of a table, so that a reader can add and subtract.
+    decimals = quantity.decimals_for(row.get(key) for key, unit in units.items() if unit == "ms" for row in rows)
     return Table(
         name=section.name,
         title=title_of(section.name),
         note=safe_text(section.note, 600),
         matched="" if section.matched_share is None else quantity.share(section.matched_share),
         columns=tuple(_column(key, unit, rows) for key, unit in units.items()),
-        rows=tuple(TableRow(_cells(row, units, decimals), _tone(row, section, floor), _depth(row)) for row in rows),
+        rows=tuple(
+            TableRow(_cells(row, units, decimals), _tone(row, section, floor), _depth(row), _detail(row, section.keys))
+            for row in rows
+        ),
         total=len(section.rows),
-        keys=section.keys,
     )
 
 
@@ -181,12 +190,12 @@ def _evidence(delta: Delta) -> str:
 
 def _columns(section: Section, rows: tuple[Row, ...]) -> list[str]:
     seen = {key: None for row in rows for key, value in row.items() if value is not None and value != ""}
-    keys = [key for key in section.keys if any(row.get(key) != row.get("name") for row in rows)]
-    fixed = ["name", *keys, *_MEASURE, "baseline_calls", "new_calls"]
-    further = [key for key in seen if key not in (*fixed, *section.keys, "presence", "depth")]
-    measured = any(key in seen for key in _MEASURE)
+    measured = any(quantity.is_number(row.get(key)) for row in rows for key in ("baseline", "new"))
     always = {"name", *(_MEASURE if measured else ())}
-    return [key for key in dict.fromkeys(fixed) if key in seen or key in always] + further
+    fixed = [key for key in ("name", *_MEASURE, "baseline_calls", "new_calls") if key in seen or key in always]
+    # Keys that are texts stand beside the name, where a reader looks for them.
+    texts = {key for key in section.keys if not any(quantity.is_number(row.get(key)) for row in rows)}
+    return fixed + [key for key in seen if key not in (*fixed, *texts, "presence", "depth")]
 
 
 def _stem(key: str) -> tuple[str, str]:
@@ -210,7 +219,7 @@ def _unit(key: str, section: Section) -> str:
 
 def _column(key: str, unit: str, rows: tuple[Row, ...]) -> Column:
     stem, side = _stem(key)
-    words = {"delta": "Δ", "ratio": "change", "baseline": "baseline", "new": "new"}.get(key)
+    words = _LABELS.get(key)
     if words is None:
         suffixes = tuple(f"_{suffix}" for suffix in _SUFFIXES)
         plain = stem.rsplit("_", 1)[0] if stem.endswith(suffixes) else stem
@@ -221,17 +230,16 @@ def _column(key: str, unit: str, rows: tuple[Row, ...]) -> Column:
     return Column(key, words, numeric and not strings, key in ("delta", "ratio"), "ms" if unit == "ms" else "")
 
 
-def _decimals(key: str, rows: tuple[Row, ...]) -> int:
-    # The three columns of the measure share their decimals, so that a reader can subtract.
-    keys = ("baseline", "new", "delta") if key in ("baseline", "new", "delta") else (key,)
-    return quantity.decimals_for(row.get(name) for row in rows for name in keys)
-
-
-def _cells(row: Row, units: dict[str, str], decimals: dict[str, int]) -> tuple[Cell, ...]:
+def _cells(row: Row, units: dict[str, str], decimals: int) -> tuple[Cell, ...]:
     own_unit = row.get("unit")
     if isinstance(own_unit, str):
         units = units | {key: own_unit for key in ("baseline", "new", "delta") if key in units}
-    return tuple(_cell(row, key, unit, decimals.get(key)) for key, unit in units.items())
+    return tuple(_cell(row, key, unit, decimals) for key, unit in units.items())
+
+
+def _detail(row: Row, keys: tuple[str, ...]) -> str:
+    texts = (row.get(key) for key in keys)
+    return " · ".join(safe_text(text) for text in texts if isinstance(text, str) and text not in ("", row.get("name")))
 
 
 def _depth(row: Row) -> int:
@@ -239,7 +247,7 @@ def _depth(row: Row) -> int:
     return depth if isinstance(depth, int) else 0
 
 
-def _cell(row: Row, key: str, unit: str, decimals: int | None) -> Cell:
+def _cell(row: Row, key: str, unit: str, decimals: int) -> Cell:
     value = row.get(key)
     if key == "ratio":
         return Cell(_change(row), repr(value) if quantity.is_number(value) else "")
@@ -269,6 +277,8 @@ def _change(row: Row) -> str:
 
 
 def _tone(row: Row, section: Section, floor: float) -> str:
+    if isinstance(row.get("baseline"), str) or isinstance(row.get("new"), str):
+        return "differs" if row.get("baseline") != row.get("new") else ""
     delta, ratio, polarity = row.get("delta"), row.get("ratio"), row.get("polarity")
     if not isinstance(polarity, str):
         judged = section.unit == "ms" or section.name == "memory"

@@ -93,7 +93,7 @@ def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Lin
     columns = [[heading, *(_value(table, row, key) for row in rows)] for key, heading in _headings(table)]
     widths = [max(map(width_of, column)) for column in columns]
     name_width = min(max(width - sum(widths) - 2 * len(widths), _NAME[0]), _NAME[1])
-    names = [table.columns[0].label, *(_name(table, row) for row in rows)]
+    names = [table.columns[0].label, *(f"{row.cells[0].text} {row.detail}".rstrip() for row in rows)]
     for number, (name, *values) in enumerate(zip(names, *columns, strict=True)):
         text = pad(fit(name, name_width), name_width)
         # Wide characters take more columns than places in the text, so the span is measured on the text.
@@ -118,9 +118,3 @@ def _value(table: Table, row: TableRow, key: str) -> str:
         return cells[key]
     baseline, new = cells.get("baseline_calls", ABSENT), cells.get("new_calls", ABSENT)
     return new if baseline == new else f"{baseline} → {new}"
-
-
-def _name(table: Table, row: TableRow) -> str:
-    cells = {column.key: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
-    first = row.cells[0].text
-    return " ".join([first, *(cells[key] for key in table.keys if key in cells and cells[key] not in (ABSENT, first))])
