@@ -1,0 +1,72 @@
+"""The caching allocator of one device, as far as a profile shows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rlcompare.writer.model import Allocation, MemoryLevel
+
+RESIDENT_BYTES = 2_400 << 20
+_BLOCK_BYTES = 512
+_SEGMENT_BYTES = 20 << 20
+_TRANSIENTS = 2
+
+
+class Allocator:
+    """Hands out memory, and remembers what a profile records of it.
+
+    Args:
+        device: its id.
+        factor: all sizes, the resident ones included, are multiplied by it.
+    """
+
+    def __init__(self, device: int, factor: float) -> None:
+        self._device = device
+        self._factor = factor
+        self._allocated = self._size(RESIDENT_BYTES)
+        self._reserved = self._segments(self._allocated)
+        self._alive: list[tuple[str | None, int]] = []
+        self.allocations: list[Allocation] = []
+        self.levels: list[MemoryLevel] = []
+
+    def open(self) -> None:
+        """A capture begins: what was allocated before it is not in its records."""
+        self.allocations, self.levels, self._alive = [], [], []
+
+    def allocate(self, name: str, size_bytes: int, time_ns: int, label: str | None) -> None:
+        """Memory for an operator's output; without a label it is freed when two more outputs were made."""
+        size = self._size(size_bytes)
+        self._allocated += size
+        self._reserved = max(self._reserved, self._segments(self._allocated))
+        self._alive.append((label, len(self.allocations)))
+        self.allocations.append(Allocation(name, self._device, size, time_ns, self._allocated, self._reserved))
+        self._note(time_ns)
+        if label is None:
+            transients = [entry for entry in self._alive if entry[0] is None]
+            for entry in transients[:-_TRANSIENTS]:
+                self._free(entry, time_ns + 800)
+
+    def release(self, label: str, time_ns: int) -> None:
+        """Frees everything under the label, and what has none."""
+        for entry in [entry for entry in self._alive if entry[0] in (label, None)]:
+            time_ns += 400
+            self._free(entry, time_ns)
+
+    def _free(self, entry: tuple[str | None, int], time_ns: int) -> None:
+        self._alive.remove(entry)
+        before = self.allocations[entry[1]]
+        self._allocated -= before.size_bytes
+        self.allocations[entry[1]] = replace(
+            before, release_ns=time_ns, release_allocated=self._allocated, release_reserved=self._reserved
+        )
+        self._note(time_ns)
+
+    def _note(self, time_ns: int) -> None:
+        self.levels.append(MemoryLevel(self._device, time_ns, self._allocated, self._reserved))
+
+    def _size(self, size_bytes: int) -> int:
+        return -(-round(size_bytes * self._factor) // _BLOCK_BYTES) * _BLOCK_BYTES
+
+    @staticmethod
+    def _segments(allocated: int) -> int:
+        return -(-allocated // _SEGMENT_BYTES) * _SEGMENT_BYTES
