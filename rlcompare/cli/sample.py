@@ -1,0 +1,134 @@
+"""``rlcompare sample``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rlcompare.cli.options import Numbers, common_options
+from rlcompare.errors import UsageError
+
+
+def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
+    """``4,5`` is one device per rank, ``0+1,2+3`` two."""
+    try:
+        return tuple(tuple(int(device) for device in part.split("+")) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--devices {text}: write one entry per rank, such as 4,5 or 0+1,2+3") from None
+
+
+@click.command("sample")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="DIR",
+    help="Where the profile goes; replaced only if this command made it.",
+)
+@click.option("--ranks", type=click.IntRange(1), default=2, show_default=True, help="How many ranks are profiled.")
+@click.option("--devices", metavar="LIST", help="Devices of each rank's process: 4,5, or 0+1,2+3 for two each.")
+@click.option("--world-size", type=click.IntRange(1), help="Ranks of the job.  [default: --ranks, at least 2]")
+@click.option("--steps", type=Numbers(), default="2", show_default=True, help="Numbers of the profiled steps: 2,3.")
+@click.option("--no-steps", is_flag=True, help="One window without step marks.")
+@click.option(
+    "--level",
+    type=click.Choice(["level_none", "level0", "level1", "level2"]),
+    default="level1",
+    show_default=True,
+    help="How much the profiler records.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["e2e", "discrete"]),
+    default="e2e",
+    show_default=True,
+    help="One window for all phases, or one per phase.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["plain", "verl"]),
+    default="plain",
+    show_default=True,
+    help="Captures side by side, with step marks, or in verl's folders, without.",
+)
+@click.option(
+    "--export",
+    type=click.Choice(["db", "text", "both"]),
+    default="db",
+    show_default=True,
+    help="Database, text files, or both in the same folders.",
+)
+@click.option(
+    "--schema", type=click.Choice(["1.0", "1.2"]), default="1.0", show_default=True, help="Of early 2025, or of 2026."
+)
+@click.option("--layers", type=click.IntRange(1), default=4, show_default=True, help="Layers of the model.")
+@click.option("--decode-steps", type=click.IntRange(1), default=4, show_default=True, help="Tokens that are generated.")
+@click.option(
+    "--change",
+    "changes",
+    multiple=True,
+    metavar="CHANGE",
+    help="slower:TYPE:FACTOR, extra:TYPE, late:RANK:5ms, frequency:0.8, lost-overlap, tokens:1.5 or memory:1.5. "
+    "Repeat it for several.",
+)
+@click.option(
+    "--jitter", type=click.FloatRange(0, 0.5), default=0.0, show_default=True, help="Relative noise between runs."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of all noise, names and times.")
+@common_options
+def command(
+    output: Path,
+    ranks: int,
+    devices: str | None,
+    world_size: int | None,
+    steps: tuple[int, ...],
+    no_steps: bool,
+    level: str,
+    mode: str,
+    layout: str,
+    export: str,
+    schema: str,
+    layers: int,
+    decode_steps: int,
+    changes: tuple[str, ...],
+    jitter: float,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Write a sample profile to try rlcompare on.
+
+    It imitates an RL step of a small transformer (generation, log-probabilities, actor update) on Ascend NPUs and
+    writes what torch_npu would leave: one *_ascend_pt folder per rank. The same options give the same files; a --change
+    is all that then differs.
+
+    \b
+    rlcompare sample -o baseline
+    rlcompare sample -o new --change slower:MatMulV2:1.3
+    rlcompare diff -d new -bp baseline
+    """
+    from rlcompare.writer import SampleRun, parse_change, write_sample
+
+    del quiet  # a rank takes a fraction of a second
+    run = SampleRun(
+        ranks=tuple(range(ranks)),
+        devices=None if devices is None else _parse_devices(devices),
+        world_size=world_size,
+        steps=() if no_steps else steps,
+        level=level,
+        mode=mode,
+        layout=layout,
+        export=export,
+        schema=schema,
+        layers=layers,
+        decode_steps=decode_steps,
+        changes=tuple(parse_change(change) for change in changes),
+        jitter=jitter,
+        seed=seed,
+    )
+    try:
+        folders = write_sample(run, output)
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written ({error.strerror}): choose another place with -o") from error
+    click.echo("\n".join(map(str, folders)))
