@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rlcompare.cli.options import Numbers, common_options
+from rlcompare.cli.options import common_options, parse_numbers
 from rlcompare.errors import UsageError
 
 
@@ -30,7 +30,9 @@ def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
 @click.option("--ranks", type=click.IntRange(1), default=2, show_default=True, help="How many ranks are profiled.")
 @click.option("--devices", metavar="LIST", help="Devices of each rank's process: 4,5, or 0+1,2+3 for two each.")
 @click.option("--world-size", type=click.IntRange(1), help="Ranks of the job.  [default: --ranks, at least 2]")
-@click.option("--steps", type=Numbers(), default="2", show_default=True, help="Numbers of the profiled steps: 2,3.")
+@click.option(
+    "--steps", callback=parse_numbers, default="2", show_default=True, help="Numbers of the profiled steps: 2,3 or 2-5."
+)
 @click.option("--no-steps", is_flag=True, help="One window without step marks.")
 @click.option(
     "--level",

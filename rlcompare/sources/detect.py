@@ -77,7 +77,7 @@ def find_runs(
     if not found.captures and not found.stores:
         raise _nothing(path, found)
     chosen = _choose_ranks(path, found.captures, ranks)
-    runs = _runs(path, chosen, found, layout)
+    runs = _runs(path, chosen, found, layout) if chosen else []
     return _with_findings(path, runs, found, layout) + [_store_run(path, store) for store in found.stores]
 
 
@@ -197,12 +197,12 @@ def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset
     present = {capture.rank for capture in captures if capture.rank is not None}
     missing = sorted(ranks - present)
     if missing:
-        has = f"has rank {_spans(present)}" if present else "states no rank"
-        raise UsageError(f"--rank {_spans(missing)}: {path} {has}")
+        has = f"has rank {list_numbers(present)}" if present else "states no rank"
+        raise UsageError(f"--rank {list_numbers(missing)}: {path} {has}")
     return [capture for capture in captures if capture.rank in ranks]
 
 
-def _spans(numbers: Iterable[int]) -> str:
+def list_numbers(numbers: Iterable[int]) -> str:
     """Numbers as on the command line: ``0-3,63``."""
     spans: list[list[int]] = []
     for number in sorted(numbers):
@@ -229,13 +229,15 @@ def _runs(path: Path, captures: Sequence[CaptureInput], found: _Found, layout: s
 
 def _with_findings(path: Path, runs: list[list[CaptureInput]], found: _Found, layout: str | None) -> list[RunInput]:
     """Gives each run its name and what detection has to say about it."""
+    if not runs:
+        return []
     findings: list[list[Finding]] = [[] for _ in runs]
     for where, finding in found.notes:
         findings[_nearest(where, runs)].append(finding)
     for problem in found.problems:
         message = f"{_relative(problem.path, path)} was left out: {problem.problem}"
         findings[_nearest(problem.path, runs)].append(Finding("warning", problem.key, message))
-    if runs and sum(map(len, runs)) > 1:
+    if sum(map(len, runs)) > 1:
         findings[0].append(Finding("info", "layout", _layout_sentence(path, runs, layout)))
     names = run_names(path, runs)
     return [

@@ -15,16 +15,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import duckdb
 
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.store.build import SCHEMA_VERSION, build_store
 from rlcompare.store.fingerprint import run_key
+from rlcompare.store.read import store_schema_version
 
 DEFAULT_MAX_BYTES = 10 * 2**30
 """The cache folder is kept below this size."""
@@ -189,23 +188,6 @@ def _given_store(run: RunInput) -> Path | None:
             path, problem, f"Make it again with rlcompare ingest (this version reads schema {SCHEMA_VERSION})"
         )
     return path
-
-
-def store_schema_version(path: Path) -> int | None:
-    """The schema version of a DuckDB file; None where it is no store.
-
-    Raises:
-        InputError: it cannot be opened.
-    """
-    try:
-        with closing(duckdb.connect(str(path), read_only=True)) as con:
-            row = con.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-    except duckdb.CatalogException:
-        return None
-    except duckdb.Error as error:
-        problem = f"the database cannot be opened ({str(error).splitlines()[0]})"
-        raise InputError(path, problem, "Make it again with rlcompare ingest") from error
-    return int(row[0]) if row and str(row[0]).isdecimal() else None
 
 
 def _target(run: RunInput, directory: Path) -> Path:

@@ -1,0 +1,87 @@
+"""``rlcompare cache``."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from rlcompare.cli.options import Decorated, common_options
+
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_FACTORS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def parse_size(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    """A click callback: a number of bytes, such as ``500M`` or ``2GiB``; the units are powers of 1024."""
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        raise click.BadParameter(f"{value!r} is no size such as 500M or 2G", ctx, param)
+    return int(float(match.group(1)) * _FACTORS[match.group(2).upper()])
+
+
+def _directory_option(function: Decorated) -> Decorated:
+    return click.option(
+        "--cache-dir",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="The cache folder.  [default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
+    )(function)
+
+
+@click.group("cache")
+def command() -> None:
+    """List, prune or locate the stores that rlcompare keeps.
+
+    Reading a profile takes seconds; what was made of it is kept, and used again until the profile changes. Everything
+    in the cache folder may be deleted at any time.
+    """
+
+
+@command.command("path")
+@_directory_option
+@common_options
+def path_command(cache_dir: Path | None, quiet: bool) -> None:
+    """Print where the stores are."""
+    from rlcompare.store.cache import cache_directory
+
+    click.echo(str(cache_directory(cache_dir)))
+
+
+@command.command("list")
+@_directory_option
+@common_options
+def list_command(cache_dir: Path | None, quiet: bool) -> None:
+    """List the stores, most recently used first."""
+    from rlcompare.store.cache import DEFAULT_MAX_BYTES, cache_directory, cache_entries
+
+    directory = cache_directory(cache_dir)
+    entries = cache_entries(directory)
+    for entry in entries:
+        used = datetime.fromtimestamp(entry.used_ns / 1e9).strftime("%Y-%m-%d %H:%M")
+        click.echo(f"{_mebibytes(entry.size_bytes):>12}  {used}  {entry.path.name}")
+    total = sum(entry.size_bytes for entry in entries)
+    click.echo(f"{_mebibytes(total):>12}  of {_mebibytes(DEFAULT_MAX_BYTES)} in {directory}")
+
+
+@command.command("prune")
+@click.option(
+    "--max-size",
+    callback=parse_size,
+    default="0",
+    metavar="SIZE",
+    help="What may stay, such as 2G.  [default: nothing]",
+)
+@_directory_option
+@common_options
+def prune_command(max_size: int, cache_dir: Path | None, quiet: bool) -> None:
+    """Remove the least recently used stores until the rest fits."""
+    from rlcompare.store.cache import cache_directory, prune_cache
+
+    removed = prune_cache(cache_directory(cache_dir), max_size)
+    click.echo(f"removed {len(removed)} stores, {_mebibytes(sum(entry.size_bytes for entry in removed))}")
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB"

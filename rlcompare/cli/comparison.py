@@ -1,0 +1,169 @@
+"""From two sides as the user named them to a ``Diff``: what ``diff`` and ``gate`` have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rlcompare.cli.options import SidePaths, parse_side, split_commas
+from rlcompare.cli.progress import progress
+from rlcompare.errors import UsageError
+from rlcompare.model.run import RunInput
+from rlcompare.sources.detect import find_runs, list_numbers
+from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
+
+if TYPE_CHECKING:
+    from rlcompare.compare import RunStore
+    from rlcompare.model.diff import Diff
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of a comparison, as click gives them."""
+
+    baseline: tuple[str, ...]
+    new: tuple[str, ...]
+    steps: tuple[int, ...] | None
+    base_steps: tuple[int, ...] | None
+    new_steps: tuple[int, ...] | None
+    ranks: tuple[int, ...] | None
+    layout: str | None
+    prefer: str
+    varied: tuple[str, ...]
+    cache_dir: Path | None
+    no_cache: bool
+    quiet: bool
+
+
+def compare_sides(request: Request, output: Path | None, varied: Sequence[str] = ()) -> Diff:
+    """Finds, reads and compares both sides.
+
+    Args:
+        request: the options.
+        output: the folder that a report is going to be written to; checked before anything is read.
+        varied: keys that were meant to differ, beside those of the request.
+
+    Raises:
+        UsageError: a side is missing, or a step, a rank or the output folder cannot be.
+        InputError: a side cannot be read.
+    """
+    base_steps, new_steps = _steps(request)
+    baseline, new = _sides(request)
+    if output is not None:
+        _check_output(output, (*baseline.paths, *new.paths))
+    baseline_runs = _find(baseline, request, base_steps)
+    new_runs = _find(new, request, new_steps)
+    labels = _labels(baseline, new)
+
+    from rlcompare.compare import CompareOptions, SideInput, compare_runs
+    from rlcompare.store.cache import cache_directory, open_stores
+
+    directory = None if request.no_cache else cache_directory(request.cache_dir)
+    runs = baseline_runs + new_runs
+    with (
+        progress("Reading", request.quiet) as report,
+        open_stores(runs, directory=directory, progress=report) as stores,
+    ):
+        options = CompareOptions(
+            base_steps=base_steps,
+            new_steps=new_steps,
+            ranks=request.ranks,
+            varied=tuple(dict.fromkeys((*split_commas(request.varied), *varied))),
+        )
+        middle = len(baseline_runs)
+        return compare_runs(
+            SideInput(labels[0], _run_stores(baseline_runs, stores[:middle])),
+            SideInput(labels[1], _run_stores(new_runs, stores[middle:])),
+            options,
+        )
+
+
+def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    if request.steps is not None and (request.base_steps is not None or request.new_steps is not None):
+        raise UsageError("--step chooses for both sides: use it, or --base-step and --new-step")
+    return request.base_steps or request.steps, request.new_steps or request.steps
+
+
+def _sides(request: Request) -> tuple[SidePaths, SidePaths]:
+    missing = [name for name, given in (("-d NEW", request.new), ("-bp BASELINE", request.baseline)) if not given]
+    if missing:
+        raise UsageError(f"{' and '.join(missing)} must be given: two sides are compared")
+    return parse_side("-bp", request.baseline), parse_side("-d", request.new)
+
+
+def _check_output(output: Path, inputs: Sequence[Path]) -> None:
+    """Nothing is ever written into an input folder."""
+    target = output.resolve()
+    for path in inputs:
+        source = path.resolve()
+        if source.is_dir() and target.is_relative_to(source):
+            raise UsageError(f"the report would be written into the input {path}: choose another folder with -o")
+
+
+def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> list[RunInput]:
+    ranks = None if request.ranks is None else frozenset(request.ranks)
+    runs: list[RunInput] = []
+    for path in side.paths:
+        found = find_runs(path, prefer=request.prefer, layout=request.layout, ranks=ranks)
+        if steps is not None:
+            _check_steps(path, found, steps)
+        runs.extend(found)
+    return runs
+
+
+def _check_steps(path: Path, runs: Sequence[RunInput], steps: tuple[int, ...]) -> None:
+    """Refuses steps that are not there where that is known before reading; ``compare`` checks the rest."""
+    for run in runs:
+        known = _known_steps(run)
+        missing = set(steps) - known if known is not None else set()
+        if known is not None and missing:
+            raise UsageError(f"--step {list_numbers(missing)}: {path} has step {list_numbers(known)}")
+
+
+def _known_steps(run: RunInput) -> frozenset[int] | None:
+    """The steps that a run marks; None where one of its captures does not tell before it is read."""
+    known: set[int] = set()
+    for capture in run.captures:
+        if "db" in capture.files:
+            steps = steps_of_database(capture.files["db"])
+        elif "step_trace_time" in capture.files:
+            steps = steps_of_step_trace_time(capture.files["step_trace_time"])
+        else:
+            steps = None
+        if steps is None:
+            return None
+        known |= steps
+    return frozenset(known)
+
+
+def _labels(baseline: SidePaths, new: SidePaths) -> tuple[str, str]:
+    """What the sides are called: the user's labels, else the end of their paths, as much as tells them apart."""
+    parts = [_parts(side) for side in (baseline, new)]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if names[0] != names[1]:
+            break
+    more = [f" and {len(side.paths) - 1} more" if len(side.paths) > 1 else "" for side in (baseline, new)]
+    return baseline.label or names[0] + more[0], new.label or names[1] + more[1]
+
+
+def _parts(side: SidePaths) -> tuple[str, ...]:
+    path = Path(os.path.normpath(side.paths[0].absolute()))
+    return (path.parent if path.name == "ASCEND_PROFILER_OUTPUT" else path).parts[1:] or (str(path),)
+
+
+def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path]) -> tuple[RunStore, ...]:
+    """Names are made distinct within the side, because several paths may hold runs of the same name."""
+    from rlcompare.compare import RunStore
+
+    names = [run.name for run in runs]
+    alone = {run.root for run in runs if sum(other.root == run.root for other in runs) == 1}
+    result = []
+    for index, (run, store) in enumerate(zip(runs, stores, strict=True)):
+        number = f" ({names[: index + 1].count(run.name)})" if names.count(run.name) > 1 else ""
+        path = run.root if run.root in alone else Path(os.path.commonpath([str(c.path) for c in run.captures]))
+        result.append(RunStore(run.name + number, str(path), store))
+    return tuple(result)

@@ -1,0 +1,99 @@
+"""``rlcompare diff``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rlcompare.cli.options import (
+    Decorated,
+    cache_options,
+    common_options,
+    selection_options,
+    side_options,
+    split_commas,
+)
+
+DEFAULT_OUTPUT = Path("rlcompare-out")
+FORMATS = ("html", "json", "md", "csv")
+
+
+def parse_formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> set[str]:
+    """A click callback for a repeatable option: ``md``, or ``md,csv``."""
+    formats = set(split_commas(value))
+    unknown = sorted(formats - set(FORMATS))
+    if unknown:
+        raise click.BadParameter(f"{', '.join(unknown)} is unknown; there are {', '.join(FORMATS)}", ctx, param)
+    return formats
+
+
+def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
+    """``-o`` and ``--format``, as ``output`` and ``formats``."""
+
+    def decorate(function: Decorated) -> Decorated:
+        output = click.option(
+            "-o",
+            "--output",
+            "--output_path",
+            "output",
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="Where report.html and diff.json go; replaced only if rlcompare wrote it."
+            + (f"  [default: ./{default}]" if default else "  [default: no report]"),
+        )
+        formats = click.option(
+            "--format",
+            "formats",
+            multiple=True,
+            callback=parse_formats,
+            metavar="FORMATS",
+            help="More files in DIR: md,csv.",
+        )
+        return output(formats(function))
+
+    return decorate
+
+
+@click.command("diff")
+@side_options
+@output_options(DEFAULT_OUTPUT)
+@click.option("--json", "as_json", is_flag=True, help="Print diff.json to standard output, and nothing else there.")
+@selection_options
+@cache_options
+@common_options
+def command(output: Path | None, formats: set[str], as_json: bool, **options: Any) -> None:
+    """Compare two profiles: what got slower, and where.
+
+    Prints a summary, and writes report.html and diff.json. A side is an *_ascend_pt folder, its
+    ASCEND_PROFILER_OUTPUT, one .db or text file, a folder of several ranks or runs, verl's save_path, or a store made
+    by "rlcompare ingest". What is slower is no failure here: see "rlcompare gate".
+
+    \b
+    Exit codes: 0 compared, 2 wrong usage, 4 an input could not be read.
+
+    \b
+    rlcompare diff -d new/ -bp base/
+    rlcompare diff -d cann83=new/ -bp cann82=base/ --varied cann --format md
+    rlcompare diff -d new/ -bp base/ --rank 0-7 --step 50 --json
+    """
+    from rlcompare.cli.comparison import Request, compare_sides
+
+    folder = output if output or as_json else DEFAULT_OUTPUT
+    diff = compare_sides(Request(**options), folder)
+
+    from rlcompare.report.document import to_document, to_json
+    from rlcompare.report.terminal import TERMINAL_ROWS, print_summary
+    from rlcompare.report.view import build_view
+    from rlcompare.report.write import write_report
+
+    written = write_report(diff, folder, formats) if folder else []
+    if as_json:
+        sys.stdout.write(to_json(to_document(diff)))
+    else:
+        document = str((folder or DEFAULT_OUTPUT) / "diff.json")
+        print_summary(build_view(diff, document=document, rows=TERMINAL_ROWS), sys.stdout)
+        click.echo(f"{'report':<12}{written[0]}")

@@ -1,0 +1,153 @@
+"""Options that several commands take, and the values behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from rlcompare.errors import UsageError
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_LABELLED = re.compile(r"([\w.-]{1,60})=(.+)", re.DOTALL)
+_SPAN = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
+_MOST_NUMBERS = 1_000_000
+
+
+def parse_numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """A click callback: whole numbers as ``7``, ``0-7`` or ``0-7,63``; gives a sorted tuple."""
+    if value is None:
+        return None
+    numbers: set[int] = set()
+    for part in value.split(","):
+        match = _SPAN.fullmatch(part.strip())
+        first, last = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (1, 0)
+        if last < first or last - first >= _MOST_NUMBERS:
+            raise click.BadParameter(f"{value!r} is not a list of numbers such as 3, 0-7 or 0-7,63", ctx, param)
+        numbers.update(range(first, last + 1))
+    return tuple(sorted(numbers))
+
+
+@dataclass(frozen=True)
+class SidePaths:
+    """One side as the user named it. ``label`` is None where the user gave none."""
+
+    label: str | None
+    paths: tuple[Path, ...]
+
+
+def parse_side(option: str, values: Sequence[str]) -> SidePaths:
+    """Reads the values of ``-d`` or ``-bp``: paths, each perhaps with a label before it (``cann83=PATH``).
+
+    Raises:
+        UsageError: two different labels for one side.
+    """
+    labels: list[str] = []
+    paths = []
+    for value in values:
+        match = _LABELLED.fullmatch(value)
+        if match and not Path(value).exists():
+            labels.append(match.group(1))
+            paths.append(Path(match.group(2)))
+        else:
+            paths.append(Path(value))
+    if len(set(labels)) > 1:
+        raise UsageError(f"{option}: one side has one label, not {' and '.join(dict.fromkeys(labels))}")
+    return SidePaths(labels[0] if labels else None, tuple(paths))
+
+
+def split_commas(values: Sequence[str]) -> tuple[str, ...]:
+    """The values of a repeatable option that also takes several at once, separated by commas; each once, in order."""
+    return tuple(dict.fromkeys(part.strip() for value in values for part in value.split(",") if part.strip()))
+
+
+def side_options(function: Decorated) -> Decorated:
+    """``-d`` and ``-bp``, as ``new`` and ``baseline``."""
+    baseline = click.option(
+        "-bp",
+        "--baseline",
+        "--benchmark_profiling_path",
+        "baseline",
+        multiple=True,
+        metavar="[LABEL=]PATH",
+        help="The baseline: a profile, a folder of ranks or runs, or a store. Repeat it for several runs.",
+    )
+    new = click.option(
+        "-d",
+        "--new",
+        "--profiling_path",
+        "--profiling-path",
+        "new",
+        multiple=True,
+        metavar="[LABEL=]PATH",
+        help="What is compared with it, likewise.",
+    )
+    return new(baseline(function))
+
+
+def _numbers_option(*options: str, name: str, text: str) -> Callable[[Decorated], Decorated]:
+    return click.option(*options, name, callback=parse_numbers, metavar="NUMBERS", help=text)
+
+
+def selection_options(function: Decorated) -> Decorated:
+    """Which part of the sides is compared, and how folders are read."""
+    decorators = [
+        _numbers_option("--step", name="steps", text="Only these steps of both sides: 3, 3-5 or 3,7."),
+        _numbers_option("--base-step", "--base_step", name="base_steps", text="Only these steps of the baseline."),
+        _numbers_option("--new-step", "--comparison_step", name="new_steps", text="Only these steps of the new side."),
+        _numbers_option("--rank", name="ranks", text="Only these global ranks: 0-7,63."),
+        layout_option,
+        prefer_option,
+        click.option(
+            "--varied",
+            multiple=True,
+            metavar="KEYS",
+            help="What was meant to differ, such as cann,torch_npu; see the section env of a report.",
+        ),
+    ]
+    for decorator in reversed(decorators):
+        function = decorator(function)
+    return function
+
+
+def layout_option(function: Decorated) -> Decorated:
+    """``--layout``."""
+    return click.option(
+        "--layout",
+        type=click.Choice(["ranks", "runs"]),
+        help="Whether the captures in a folder are ranks of one run or runs; inferred by default.",
+    )(function)
+
+
+def prefer_option(function: Decorated) -> Decorated:
+    """``--prefer``."""
+    return click.option(
+        "--prefer",
+        type=click.Choice(["db", "text"]),
+        default="db",
+        show_default=True,
+        help="Which to read where a profile has a database and text files.",
+    )(function)
+
+
+def cache_options(function: Decorated) -> Decorated:
+    """``--cache-dir`` and ``--no-cache``."""
+    directory = click.option(
+        "--cache-dir",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Where stores of raw profiles are kept.  [default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
+    )
+    disabled = click.option("--no-cache", is_flag=True, help="Read everything anew, and keep nothing.")
+    return directory(disabled(function))
+
+
+def common_options(function: Decorated) -> Decorated:
+    """``--quiet`` and ``--debug``, which every command takes. main.py looks for ``--debug`` itself."""
+    quiet = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
+    debug = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+    return quiet(debug(function))

@@ -1,0 +1,143 @@
+"""Writes the result of a query as a table, CSV, JSON or Parquet, to standard output or atomically to a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import duckdb
+
+from rlcompare.errors import UsageError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_BATCH = 10_000
+_PARQUET_BATCH = 100_000
+
+
+def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Path | None) -> None:
+    """Runs a query and writes what it gives.
+
+    Args:
+        form: ``table``, ``csv``, ``json`` (a list of objects) or ``parquet``.
+        output: a file, which appears whole or not at all; None: standard output.
+
+    Raises:
+        UsageError: the query is wrong, or the file cannot be written.
+    """
+    try:
+        result = con.execute(statement)
+    except duckdb.Error as error:
+        raise UsageError(f"the query failed: {' '.join(str(error).split())}{_hint(con)}") from error
+    if result.description is None:
+        raise UsageError("the query gives no rows: use SELECT")
+    write = {"table": _write_table, "csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[form]
+    if output is None:
+        write(result, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    else:
+        _into_file(output, lambda stream: write(result, stream))
+
+
+def _hint(con: DuckDBPyConnection) -> str:
+    """Says so where the store never had what was asked for."""
+    row = con.execute("SELECT value FROM meta WHERE key = 'events'").fetchone()
+    return "" if row and row[0] == "kept" else ". This store was made without events: see rlcompare ingest"
+
+
+def _into_file(output: Path, write: Callable[[BinaryIO], None]) -> None:
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
+    try:
+        try:
+            with partial.open("wb") as stream:
+                write(stream)
+            partial.replace(output)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written ({error.strerror})") from error
+
+
+def _columns(result: DuckDBPyConnection) -> list[str]:
+    return [column[0] for column in result.description or ()]
+
+
+def _batches(result: DuckDBPyConnection) -> Iterator[list[tuple[Any, ...]]]:
+    while rows := result.fetchmany(_BATCH):
+        yield rows
+
+
+def _text(stream: BinaryIO) -> io.TextIOWrapper:
+    """A text stream whose end leaves the binary one open."""
+    return io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="", write_through=True)
+
+
+def _write_table(result: DuckDBPyConnection, stream: BinaryIO) -> None:
+    from rlcompare.cli.table import table_lines
+
+    text = _text(stream)
+    for line in table_lines(_columns(result), result.fetchall()):
+        text.write(line + "\n")
+    text.detach()
+
+
+def _write_csv(result: DuckDBPyConnection, stream: BinaryIO) -> None:
+    from rlcompare.report.text import safe_text
+
+    text = _text(stream)
+    # On a terminal, names from a profile must not be able to steer it; a file or a pipe gets them as they are.
+    shown = (lambda value: safe_text(value, 10_000) if isinstance(value, str) else value) if stream.isatty() else None
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_columns(result))
+    for rows in _batches(result):
+        writer.writerows([[shown(value) for value in row] for row in rows] if shown else rows)
+    text.detach()
+
+
+def _write_json(result: DuckDBPyConnection, stream: BinaryIO) -> None:
+    columns = _columns(result)
+    separator = b"[\n"
+    for rows in _batches(result):
+        for row in rows:
+            record = {column: _plain(value) for column, value in zip(columns, row, strict=True)}
+            stream.write(separator + json.dumps(record, allow_nan=False).encode())
+            separator = b",\n"
+    stream.write(b"\n]\n" if separator == b",\n" else b"[]\n")
+
+
+def _plain(value: Any) -> Any:
+    """A value of DuckDB as JSON has it; what is no number is null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, date | datetime | time | timedelta):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def _write_parquet(result: DuckDBPyConnection, stream: BinaryIO) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    batches = result.fetch_record_batch(_PARQUET_BATCH)
+    sink = pyarrow.PythonFile(stream, mode="w")
+    with pyarrow.parquet.ParquetWriter(sink, batches.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)

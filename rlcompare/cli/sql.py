@@ -1,0 +1,134 @@
+"""``rlcompare sql``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlcompare.cli.options import cache_options, common_options, layout_option, prefer_option
+from rlcompare.errors import UsageError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+FORMATS = ("table", "csv", "json", "parquet")
+SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events")
+
+
+@click.command("sql")
+@click.argument("path", metavar="RUN", required=False, type=click.Path(path_type=Path))
+@click.argument("query", required=False)
+@click.option("--list", "as_list", is_flag=True, help="List the tables and the named queries.")
+@click.option("--table", "table", metavar="TABLE", help="Show what the columns of a table mean.")
+@click.option("--name", metavar="NAME", help="Run a named query instead of QUERY.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="Form of the result."
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to a file."
+)
+@layout_option
+@prefer_option
+@cache_options
+@common_options
+def command(
+    path: Path | None,
+    query: str | None,
+    as_list: bool,
+    table: str | None,
+    name: str | None,
+    form: str,
+    output: Path | None,
+    **options: Any,
+) -> None:
+    """Query a run with SQL.
+
+    RUN is a profile of any kind, which is read with all its events into the cache first, or a store. Queries are
+    DuckDB's dialect, read-only, and reach nothing but RUN. QUERY may be - to read it from standard input.
+
+    \b
+    rlcompare sql --list
+    rlcompare sql RUN --name longest_kernels
+    rlcompare sql RUN "select op_type, count(*) from kernel group by 1 order by 2 desc" --format csv
+    """
+    if as_list:
+        return click.echo("\n".join(_listing()))
+    if table is not None:
+        return click.echo(_documented(table), nl=False)
+    if path is None:
+        raise UsageError("RUN is missing: name a profile or a store, or use --list")
+    statement = _statement(query, name)
+    if form == "parquet" and output is None and sys.stdout.isatty():
+        raise UsageError("--format parquet is binary: write it to a file with -o")
+    if output is not None and path.is_dir() and output.resolve().is_relative_to(path.resolve()):
+        raise UsageError(f"the result would be written into the input {path}: choose another place with -o")
+
+    from rlcompare.cli.one_run import open_one_store
+    from rlcompare.cli.rows import write_result
+    from rlcompare.store.read import open_read_only
+
+    with open_one_store(path, keep_events=True, **options) as store, open_read_only(store) as con:
+        _lock(con)
+        write_result(con, statement, form, output)
+    return None
+
+
+def _statement(query: str | None, name: str | None) -> str:
+    if (query is None) == (name is None):
+        raise UsageError("give one of QUERY, --name NAME and --list")
+    if name is None:
+        return sys.stdin.read() if query == "-" else str(query)
+    from rlcompare.resources import sql, sql_names
+
+    known = [path.removeprefix("named/") for path in sql_names("named")]
+    if name not in known:
+        raise UsageError(f"--name {name}: there is no such query; there are {', '.join(known)}")
+    return sql(f"named/{name}")
+
+
+def _lock(con: DuckDBPyConnection) -> None:
+    """The query comes from the user, or from a script of somebody else: it reads the store, and nothing else."""
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+
+
+def _listing() -> list[str]:
+    from rlcompare.resources import sql_names
+
+    lines = []
+    for title, folder in (
+        ("Tables of the run", "schema/run"),
+        ("Tables of sums (rollups)", "schema/rollup"),
+        ("Tables of events", "schema/events"),
+        ("Named queries", "named"),
+    ):
+        lines += [title, *(f"  {_short(path):<22}{_header(path)}" for path in sql_names(folder)), ""]
+    return [*lines, "--table TABLE shows its columns, --name NAME runs a named query."]
+
+
+def _short(path: str) -> str:
+    return path.rsplit("/", 1)[1]
+
+
+def _header(path: str) -> str:
+    """The comment that opens a file of SQL, in one line."""
+    from rlcompare.resources import sql
+
+    words = []
+    for line in sql(path).splitlines():
+        if not line.startswith("--"):
+            break
+        words.append(line.lstrip("- "))
+    return " ".join(words)
+
+
+def _documented(table: str) -> str:
+    from rlcompare.resources import sql, sql_names
+
+    for folder in SCHEMA_FOLDERS:
+        if f"{folder}/{table}" in sql_names(folder):
+            return sql(f"{folder}/{table}")
+    raise UsageError(f"--table {table}: there is no such table; see --list")

@@ -1,0 +1,56 @@
+"""Rows of a query as lines of aligned text, for ``show`` and ``sql``. Text from a profile is made safe to show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rlcompare.report.text import fit, pad, safe_text, width_of
+
+ABSENT = "-"
+TEXT_WIDTH = 60
+"""Columns of the longest text, by default."""
+
+
+def table_lines(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    thousands: bool = False,
+    text_width: int = TEXT_WIDTH,
+) -> list[str]:
+    """A header and one line per row; numbers to the right, an absent value as ``-``.
+
+    Args:
+        thousands: separate the thousands of numbers, which copies less well.
+        text_width: longer texts are cut.
+    """
+    cells = [[_cell(value, thousands, text_width) for value in row] for row in rows]
+    right = [all(_is_number(row[index]) for row in rows) and bool(rows) for index in range(len(columns))]
+    header = [fit(safe_text(column), text_width) for column in columns]
+    table = [header, *cells]
+    widths = [max(width_of(row[index]) for row in table) for index in range(len(columns))]
+    return ["  ".join(pad(*cell) for cell in zip(row, widths, right, strict=True)).rstrip() for row in table]
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _cell(value: object, thousands: bool, text_width: int) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, float):
+        return _decimal(value, thousands)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}" if thousands else str(value)
+    return fit(safe_text(value), text_width)
+
+
+def _decimal(value: float, thousands: bool) -> str:
+    """Three decimals, or three digits of what is smaller than these show."""
+    if not math.isfinite(value):
+        return str(value)
+    if value and abs(value) < 0.001:
+        return f"{value:.3g}"
+    return f"{value:,.3f}" if thousands else f"{value:.3f}"

@@ -1,0 +1,5 @@
+-- What the run is made of. Depends on meta, capture, step.
+SELECT (SELECT value FROM meta WHERE key = 'name') AS run, count(DISTINCT (c.replica, c.rank)) AS ranks, count(*) AS captures,
+       (SELECT count(DISTINCT step) FROM step) AS steps, string_agg(DISTINCT c.source, ', ' ORDER BY c.source) AS source,
+       string_agg(DISTINCT c.level, ', ' ORDER BY c.level) AS level
+FROM capture AS c;

@@ -1,0 +1,12 @@
+-- Times of each capture and step: those of its slowest device (the largest device span), which stands for the rank (DESIGN §4).
+-- Depends on r_time, capture.
+CREATE OR REPLACE TEMP TABLE shown_device AS
+SELECT CASE WHEN c.replica IS NOT NULL AND c.rank IS NOT NULL THEN 'replica ' || c.replica || ' rank ' || c.rank
+            WHEN c.replica IS NOT NULL THEN 'replica ' || c.replica
+            WHEN c.rank IS NOT NULL THEN 'rank ' || c.rank
+            ELSE 'unknown' END AS member,
+       coalesce(c.replica, -1) AS replica, coalesce(c.rank, -1) AS rank, t.*
+FROM r_time AS t JOIN capture AS c USING (capture)
+QUALIFY row_number() OVER (
+    PARTITION BY t.capture, t.step ORDER BY t.device_span_ns DESC NULLS LAST, t.comm_ns DESC NULLS LAST, t.device_id
+) = 1;
