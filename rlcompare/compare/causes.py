@@ -1,0 +1,278 @@
+"""Candidates for what made the headline move (``Diff.causes``), each one sentence, the best first.
+
+Every kind of cause is a pure function over aggregated rows. A candidate that explains at least half of the change comes
+before one that explains less; among those that do, the more specific kind comes first: work that was asked for, a lower
+clock, a rank that others wait for, single operators, lost overlap, communication, the host, and only then the places
+(phase, category) where the time went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rlcompare.compare.evidence import Evidence, OperatorChange, count, moved, ms, number, percent, short, times
+from rlcompare.model.diff import Cause, Row
+
+__all__ = ["Evidence", "find_causes"]
+
+LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
+"""A headline that moved by less than either has no cause worth naming."""
+
+SUFFICIENT, WORTH_NAMING = 0.5, 0.05
+"""Shares of the headline's change from which a candidate suffices, and from which it is named."""
+
+BROAD = 0.5
+"""Part of the computation that must have grown with the inputs before the workload is named rather than an operator."""
+
+UNIFORM = 0.6
+"""Part of the computation that must have slowed by about the same factor before the clock is named."""
+
+_MOST = 8
+_SPECIFICITY = (
+    "workload", "frequency", "straggler", "operator_slower", "operator_calls", "compute", "lost_overlap",
+    "communication", "copies", "free", "preparing", "tail", "phase", "category",
+)  # fmt: skip
+
+
+def find_causes(evidence: Evidence) -> tuple[Cause, ...]:
+    """The candidates, best first; none if the headline hardly moved or is unknown."""
+    headline = evidence.headline
+    if headline is None or not headline.baseline or headline.delta is None:
+        return ()
+    if abs(headline.delta) < LEAST_MS or abs(headline.delta) < LEAST_RELATIVE * abs(headline.baseline):
+        return ()
+    found = [cause for kind in _KINDS for cause in kind(evidence) if (cause.share or 0) >= WORTH_NAMING]
+    return tuple(sorted(found, key=_place)[:_MOST])
+
+
+def _place(cause: Cause) -> tuple[bool, int, float, str]:
+    share = cause.share or 0.0
+    sufficient = share >= SUFFICIENT
+    return (not sufficient, _SPECIFICITY.index(cause.what) if sufficient else 0, -share, cause.text)
+
+
+def _workload(evidence: Evidence) -> Iterator[Cause]:
+    """More tokens, or inputs that grew across most of the computation."""
+    for metric in ("workload.tokens", "workload.response_length"):
+        asked = evidence.metrics.get(metric)
+        if asked is None or not asked.ratio or asked.delta is None or abs(asked.ratio - 1) < LEAST_RELATIVE:
+            continue
+        if evidence.headline is not None and (asked.ratio > 1) == (evidence.change > 0):
+            expected = (evidence.headline.baseline or 0.0) * (asked.ratio - 1)
+            delta = min(abs(expected), abs(evidence.change)) * (1 if evidence.change > 0 else -1)
+            text = (
+                f"The new side was asked for {percent(asked.ratio)} {'more' if asked.ratio > 1 else 'less'}"
+                f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed, not its speed."
+            )
+            yield evidence.cause("workload", delta, text, "workload", metric)
+            return
+    yield from _broad_work(evidence)
+
+
+def _broad_work(evidence: Evidence) -> Iterator[Cause]:
+    both = [change for change in evidence.operators if change.on_both]
+    total = sum(change.baseline for change in both)
+    sign = 1 if evidence.change > 0 else -1
+    grown = [change for change in both if sign * (change.calls + change.size) > LEAST_RELATIVE * change.baseline]
+    if not total or len(grown) < 2 or sum(change.baseline for change in grown) < BROAD * total:
+        return
+    delta = sum(change.calls + change.size for change in grown)
+    before, after = (sum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
+    why = "larger inputs" if sign > 0 else "smaller inputs"
+    if abs(sum(change.calls for change in grown)) > abs(sum(change.size for change in grown)):
+        why = f"{'more' if sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
+    text = (
+        f"The work itself {'grew' if sign > 0 else 'shrank'}: {len(grown)} operators"
+        f" had {why} per step, which accounts for {ms(delta)}."
+    )
+    metric = "workload.kernels" if "calls" in why else "workload.input_elements"
+    yield evidence.cause("workload", delta, text, "workload", metric)
+
+
+def _clock(evidence: Evidence) -> Iterator[Cause]:
+    """Most kernels slowed by about the same factor: a lower clock, if the counters say so."""
+    both = [change for change in evidence.operators if change.on_both and change.baseline > 0]
+    total = sum(change.baseline for change in both)
+    delta = sum(change.slower for change in both)
+    comparable = sum(change.new - change.slower for change in both)
+    if len(both) < 3 or comparable <= 0 or abs(delta) < 0.02 * total:
+        return
+    factor = 1 + delta / comparable
+    alike = [change for change in both if 0.5 <= (change.factor - 1) / (factor - 1) <= 1.5]
+    if sum(change.baseline for change in alike) < UNIFORM * total:
+        return
+    before, after = evidence.frequency.get("baseline"), evidence.frequency.get("new")
+    direction = f"{percent(factor)} {'slower' if factor > 1 else 'faster'}"
+    if before and after and abs(after / before - 1) > 0.02 and 0.5 <= (before / after - 1) / (factor - 1) <= 1.5:
+        text = (
+            f"The AI Core clock {'fell' if after < before else 'rose'} from {before:,.0f} to {after:,.0f} MHz,"
+            f" and most kernels are {direction} by about that factor."
+        )
+        yield evidence.cause("frequency", delta, text, "kernel_types", both[0].name)
+        return
+    text = f"Computation as a whole is {direction}: most kernels by about the same factor, none stands out."
+    yield evidence.cause("compute", delta, text, "kernel_types", both[0].name)
+
+
+def _operators(evidence: Evidence) -> Iterator[Cause]:
+    """Single operators that got slower, are called more often, are new or gone."""
+    for change in evidence.operators:
+        name = short(change.name)
+        phase = evidence.phase_of.get(change.name)
+        place = f"{name} in {phase}" if phase else name
+        if not change.on_both:
+            yield evidence.cause("operator_calls", change.calls, _came_or_went(change, place), "kernels", change.name)
+            continue
+        if abs(change.slower) > 0:
+            calls = f", called {count(change.new_calls)} times per step as before"
+            same = calls if round(change.baseline_calls, 3) == round(change.new_calls, 3) else ""
+            text = f"{place} takes {times(change.factor)} per call for the same inputs{same}."
+            yield evidence.cause("operator_slower", change.slower, text, "kernels", change.name)
+        if abs(change.calls) > 0:
+            yield evidence.cause("operator_calls", change.calls, _called(change, place), "kernels", change.name)
+        if abs(change.size) > 0:
+            word = "larger" if change.size > 0 else "smaller"
+            text = f"{place} works on {word} inputs, which accounts for {ms(change.size)}."
+            yield evidence.cause("workload", change.size, text, "kernels", change.name)
+
+
+def _came_or_went(change: OperatorChange, place: str) -> str:
+    if change.new > 0:
+        return f"{place} is new: {count(change.new_calls)} calls per step that take {ms(change.new)}."
+    return f"{place} is gone: {count(change.baseline_calls)} calls per step that took {ms(change.baseline)}."
+
+
+def _called(change: OperatorChange, place: str) -> str:
+    before, after = count(change.baseline_calls), count(change.new_calls)
+    if before == after:
+        return f"{place} is called for other input shapes than before, which accounts for {ms(change.calls)}."
+    word = "more" if change.new_calls > change.baseline_calls else "less"
+    return f"{place} is called {word} often: {before} → {after} times per step, {ms(change.calls)}."
+
+
+def _straggler(evidence: Evidence) -> Iterator[Cause]:
+    """A rank that starts collectives later than it did, and others that wait for it."""
+    rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == "both"]
+    late = [row for row in rows if row.get("new_straggler")]
+    if len(rows) < 2 or not late or evidence.change <= 0:
+        return
+    rank = late[0]
+    more = number(rank.get("new_late_ms")) - number(rank.get("baseline_late_ms"))
+    others = [_grown(row, "exposed_comm") for row in rows if row is not rank]
+    waited = sum(others) / len(others)
+    if more < LEAST_MS or waited < 0.3 * evidence.change or _grown(rank, "exposed_comm") > 0.5 * waited:
+        return
+    own = {part: _grown(rank, part) for part in ("compute", "free")}
+    part = max(own, key=lambda name: own[name])
+    why = f"; on {rank['name']} {_PARTS[part]} {moved(own[part])}" if own[part] > 0.3 * waited else ""
+    late_now, late_before = (ms(number(rank.get(f"{side}_late_ms"))) for side in ("new", "baseline"))
+    text = (
+        f"The others wait for {rank['name']}, which starts collectives {late_now} late on average"
+        f" ({late_before} before): their exposed communication grew by {ms(waited)}{why}."
+    )
+    delta = evidence.delta("time.exposed_comm") + max(0.0, own["compute"] + own["free"]) / len(rows)
+    yield evidence.cause("straggler", delta, text, "ranks", str(rank["name"]))
+
+
+_PARTS = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
+
+
+def _grown(row: Row, part: str) -> float:
+    return number(row.get(f"new_{part}")) - number(row.get(f"baseline_{part}"))
+
+
+def _lost_overlap(evidence: Evidence) -> Iterator[Cause]:
+    """Communication that kernels used to cover."""
+    exposed, total = evidence.delta("time.exposed_comm"), evidence.delta("time.comm")
+    if exposed <= 0 or total > 0.3 * exposed:
+        return
+    text = (
+        f"Communication lost its cover: {ms(exposed)} more of it is exposed per step,"
+        f" although its total {'hardly changed' if abs(total) < 0.1 * exposed else moved(total)}."
+    )
+    yield evidence.cause("lost_overlap", exposed - max(0.0, total), text, "collectives", _exposed_most(evidence))
+
+
+def _exposed_most(evidence: Evidence) -> str:
+    rows = [row for row in evidence.sections["collectives"].rows if row.get("task") is None]
+    return str(max(rows, key=lambda row: _grown(row, "exposed_ms"))["name"]) if rows else ""
+
+
+def _communication(evidence: Evidence) -> Iterator[Cause]:
+    """Communication that takes longer itself, told apart into transfer and waiting."""
+    exposed, total = evidence.delta("time.exposed_comm"), evidence.delta("time.comm")
+    if total * evidence.change <= 0 or exposed * evidence.change <= 0:
+        return
+    rows = [row for row in evidence.sections["collectives"].rows if row.get("task") is None]
+    row = max(rows, key=lambda row: number(row["delta"]) * (1 if total > 0 else -1), default=None)
+    if row is None:
+        return
+    where = f"most in {short(row['name'])}{_split(row)}"
+    text = f"Communication {moved(total)} per step ({ms(exposed)} of it exposed), {where}."
+    yield evidence.cause("communication", exposed, text, "collectives", str(row["name"]))
+
+
+def _split(row: Row) -> str:
+    """What a collective's change is made of, as far as the profile tells."""
+    bytes_before, bytes_after = (number(row.get(f"{side}_bytes")) for side in ("baseline", "new"))
+    if bytes_before and abs(bytes_after / bytes_before - 1) > LEAST_RELATIVE:
+        word = "more" if bytes_after > bytes_before else "fewer"
+        return f", which moves {percent(bytes_after / bytes_before)} {word} bytes"
+    if row.get("new_wait_ms") is None or row.get("baseline_wait_ms") is None:
+        return ""
+    wait, transit = _grown(row, "wait_ms"), _grown(row, "transit_ms")
+    if abs(wait) > 2 * abs(transit):
+        return ", nearly all of it waiting for other ranks"
+    return ", nearly all of it transfer" if abs(transit) > 2 * abs(wait) else ", both waiting and transfer"
+
+
+def _host(evidence: Evidence) -> Iterator[Cause]:
+    """Time in which the device has nothing to do: the host, or copies that nothing hides."""
+    metrics = evidence.metrics
+    split = "time.idle" in metrics and metrics["time.idle"].delta is not None
+    idle = evidence.delta("time.idle" if split else "time.free")
+    yield evidence.cause(
+        "free", idle, f"The device waits for the host: its free time {moved(idle)} per step.", "phases", ""
+    )
+    if split:
+        copies = evidence.delta("time.exposed_copy")
+        text = f"Copies between host and device that nothing hides {moved(copies)} per step."
+        yield evidence.cause("copies", copies, text, "copies", _largest(evidence, "copies"))
+    if evidence.headline is not None and evidence.headline.metric == "time.step":
+        preparing, tail = evidence.delta("time.preparing"), evidence.delta("time.tail")
+        text = f"The host's time from the start of the step to the first device task {moved(preparing)}."
+        yield evidence.cause("preparing", preparing, text, "phases", "")
+        text = f"The host's time after the last device task of the step {moved(tail)}."
+        yield evidence.cause("tail", tail, text, "phases", "")
+
+
+def _largest(evidence: Evidence, section: str) -> str:
+    rows = evidence.sections[section].rows
+    return str(rows[0]["name"]) if rows else ""
+
+
+def _phases(evidence: Evidence) -> Iterator[Cause]:
+    """Where in the step the time went."""
+    for row in evidence.sections["phases"].rows:
+        delta = row["delta"]
+        if not isinstance(delta, (int, float)) or row["name"] == "(outside)":
+            continue
+        part = max(_PARTS, key=lambda name: _grown(row, name) * (1 if delta > 0 else -1))
+        mostly = f", mostly {_PARTS[part]}" if abs(_grown(row, part)) > 0.5 * abs(delta) else ""
+        text = f"Phase {short(row['name'])} {moved(delta)} per step{mostly}."
+        yield evidence.cause("phase", delta, text, "phases", str(row["name"]))
+
+
+def _categories(evidence: Evidence) -> Iterator[Cause]:
+    """What kind of work the time went to."""
+    for row in evidence.sections["categories"].rows:
+        delta = row["delta"]
+        if isinstance(delta, (int, float)):
+            word = "longer" if delta > 0 else "less"
+            text = f"Kernels of category {short(row['name'])} take {ms(delta)} {word} per step."
+            yield evidence.cause("category", delta, text, "categories", str(row["name"]))
+
+
+_KINDS: tuple[Callable[[Evidence], Iterator[Cause]], ...] = (
+    _workload, _clock, _straggler, _operators, _lost_overlap, _communication, _host, _phases, _categories,
+)  # fmt: skip

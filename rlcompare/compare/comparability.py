@@ -1,0 +1,203 @@
+"""May the two sides be compared (first form): what they were made with, and what they are made of.
+
+Each difference is a finding. Severe ones forbid a comparison unless they were declared (``--varied``); cautions stand
+above the numbers; the rest is information.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from rlcompare.compare.inputs import SIDES
+from rlcompare.model.diff import Comparability, Finding, Side
+
+Records = Sequence[Mapping[str, Any]]
+
+MATCHED_ENOUGH = 0.8
+"""Where less of the kernels' time than this has a partner on the other side, the work itself differs."""
+
+_SEVERE = ("chip", "world_size", "executor")
+_INFO = (
+    "profiler.export_type",
+    "profiler.schedule",
+    "profiler.mstx*",
+    "profiler.gc_detect_threshold",
+)
+_CAUTION = (
+    "cann",
+    "torch",
+    "torch_npu",
+    "mindspore",
+    "profiler.*",
+    "parallel.*",
+    "tool",
+    "model*",
+    "batch*",
+    "length*",
+)
+_CONSEQUENCES = {
+    "chip": "times of different chips say nothing about a change of software",
+    "world_size": "each rank has another share of the work, and communication another reach",
+    "executor": "one side was recorded on the host alone",
+    "cann": "kernels and their names may differ between CANN releases",
+    "torch_npu": "operators may map to other kernels",
+    "torch": "operators may be dispatched in another way",
+    "profiler.with_stack": "recording call stacks slows the host",
+    "profiler.record_shapes": "recording shapes slows the host",
+    "profiler.profile_memory": "recording memory slows the host",
+    "profiler.with_modules": "recording modules slows the host",
+    "profiler.aic_metrics": "sampling AI Core counters slows kernels",
+    "tool": "the profilers measure differently",
+}
+
+
+def is_declared(key: str, varied: Sequence[str]) -> bool:
+    """Whether a difference was meant: its key, a glob over it, or the word before its dot is among ``varied``."""
+    return any(fnmatchcase(key, pattern) or key.startswith(f"{pattern}.") for pattern in varied)
+
+
+def judge(
+    sides: Mapping[str, Side],
+    groups: Records,
+    kernels: Mapping[str, Any],
+    kernel_matched: float | None,
+    measured: Sequence[tuple[str, str]],
+    varied: Sequence[str],
+) -> Comparability:
+    """What differs between the sides, and whether they may be compared.
+
+    Args:
+        groups: rows of ``group_of_captures``.
+        kernels: the row of ``kernel_match_summary``.
+        kernel_matched: share of the kernels' time that was matched at all.
+        measured: pairs (side, domain).
+        varied: declared differences.
+    """
+    findings = [
+        *_environment(sides),
+        *_extent(sides),
+        *_groups(groups),
+        *_kernels(kernels, kernel_matched, measured),
+    ]
+    judged = tuple(_declared(finding) if is_declared(finding.key, varied) else finding for finding in findings)
+    severities = {finding.severity for finding in judged}
+    status = "not_comparable" if "severe" in severities else "caution" if "caution" in severities else "comparable"
+    order = ("severe", "caution", "info")
+    return Comparability(
+        status, tuple(sorted(judged, key=lambda finding: (order.index(finding.severity), finding.key)))
+    )
+
+
+def _declared(finding: Finding) -> Finding:
+    return Finding(finding.key, finding.baseline, finding.new, "info", f"Declared to differ. {finding.message}")
+
+
+def _environment(sides: Mapping[str, Side]) -> list[Finding]:
+    known = {side: {**sides[side].env, **_facts(sides[side])} for side in SIDES}
+    findings = []
+    for key in sorted(known["baseline"].keys() | known["new"].keys()):
+        baseline, new = known["baseline"].get(key), known["new"].get(key)
+        if baseline == new:
+            continue
+        if baseline is None or new is None:
+            where = "new side" if baseline is None else "baseline"
+            message = f"{key} is known of the {where} only, so it cannot be compared."
+            findings.append(Finding(key, baseline, new, "info", message))
+        else:
+            findings.append(_difference(key, baseline, new))
+    return findings
+
+
+def _facts(side: Side) -> dict[str, str]:
+    """What the captures tell beside the environment."""
+    facts = {}
+    for key in ("tool", "executor"):
+        values = sorted({str(capture[key]) for capture in side.captures if capture[key] is not None})
+        if values:
+            facts[key] = ", ".join(values)
+    return facts
+
+
+def _difference(key: str, baseline: str, new: str) -> Finding:
+    if key == "profiler.level":
+        return _level(baseline, new)
+    if key in _SEVERE:
+        severity = "severe"
+    elif any(fnmatchcase(key, pattern) for pattern in _INFO):
+        severity = "info"
+    else:
+        severity = "caution" if any(fnmatchcase(key, pattern) for pattern in _CAUTION) else "info"
+    consequence = _CONSEQUENCES.get(key)
+    message = f"{key} differs: {baseline} against {new}" + (f"; {consequence}." if consequence else ".")
+    return Finding(key, baseline, new, severity, message)
+
+
+def _level(baseline: str, new: str) -> Finding:
+    if "level_none" in (baseline.lower(), new.lower()):
+        message = "One side was profiled without device data (level_none): only host ranges can be compared."
+        return Finding("profiler.level", baseline, new, "severe", message)
+    message = (
+        f"Numbers from {new} are compared with numbers from {baseline}: higher levels slow the step,"
+        " and kernels carry less detail at lower ones."
+    )
+    return Finding("profiler.level", baseline, new, "caution", message)
+
+
+def _extent(sides: Mapping[str, Side]) -> list[Finding]:
+    findings = []
+    names = [sorted({str(capture["member"]) for capture in sides[side].captures}) for side in SIDES]
+    ranks = [max((run.ranks for run in sides[side].runs), default=0) for side in SIDES]
+    if ranks[0] != ranks[1]:
+        message = f"{_count(ranks[0], 'rank')} against {ranks[1]}: means over other ranks are compared."
+        findings.append(Finding("ranks", str(ranks[0]), str(ranks[1]), "caution", message))
+    elif names[0] != names[1]:
+        message = "The sides hold different ranks" + (
+            ", and were paired because each has only one." if ranks[0] == 1 else "."
+        )
+        findings.append(Finding("ranks", _some(names[0]), _some(names[1]), "info", message))
+    steps = [len(sides[side].steps) for side in SIDES]
+    if steps[0] != steps[1]:
+        message = f"{_count(steps[0], 'step')} against {steps[1]}: all times are means per step."
+        findings.append(Finding("steps", str(steps[0]), str(steps[1]), "info", message))
+    return findings
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f", … ({len(names)})" if len(names) > 4 else "")
+
+
+def _groups(groups: Records) -> list[Finding]:
+    findings = []
+    for row in groups:
+        what = " ".join(filter(None, (row["role"], row["folder"]))) or "whole steps"
+        baseline, new = (f"{row[side]:g}" for side in SIDES)
+        if (row["baseline"] == 0) != (row["new"] == 0):
+            where = "new side" if row["baseline"] == 0 else "baseline"
+            message = f"Only the {where} has captures of {what}: their time is on one side of every sum."
+            findings.append(Finding("captures", baseline, new, "caution", message))
+        elif row["baseline"] != row["new"] and row["folder"]:
+            message = f"{baseline} captures of {what} against {new} per run: those of one rank and step are summed."
+            findings.append(Finding("captures", baseline, new, "info", message))
+    return findings
+
+
+def _kernels(kernels: Mapping[str, Any], matched: float | None, measured: Sequence[tuple[str, str]]) -> list[Finding]:
+    has = [("yes" if (side, "kernel") in measured else "no") for side in SIDES]
+    if has[0] != has[1]:
+        where = "baseline" if has[0] == "yes" else "new side"
+        message = f"Only the {where} holds kernels: computation cannot be compared."
+        return [Finding("kernels", has[0], has[1], "caution", message)]
+    share = kernels["exact_share"]
+    if matched is None or share is None or share >= MATCHED_ENOUGH:
+        return []
+    if matched >= MATCHED_ENOUGH:
+        message = f"Only {share:.0%} of the kernels' time has the same input shapes on both sides: they vary."
+        return [Finding("shapes", None, None, "info", message)]
+    message = f"Only {matched:.0%} of the kernels' time has a partner on the other side: the work differs."
+    return [Finding("shapes", None, None, "caution", message)]

@@ -1,0 +1,198 @@
+"""What the search for causes looks at: the aggregated rows of both sides, and how they are put into words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rlcompare.model.diff import Cause, Delta, Row, Section, Value
+
+Records = Sequence[Mapping[str, Any]]
+
+_NAME_LENGTH = 80
+
+
+@dataclass(frozen=True)
+class OperatorChange:
+    """How the time of one kind of kernel changed, in ms per rank and step.
+
+    Attributes:
+        baseline, new: time on each side.
+        calls: change through the number of calls, new and vanished kinds included.
+        size: change through larger or smaller inputs, as far as shapes tell.
+        slower: change of the time per call of the same inputs.
+        baseline_calls, new_calls: calls on each side.
+        on_both: whether both sides run it.
+    """
+
+    name: str
+    baseline: float
+    new: float
+    calls: float
+    size: float
+    slower: float
+    baseline_calls: float
+    new_calls: float
+    on_both: bool
+
+    @property
+    def factor(self) -> float:
+        """New time per call, for the same inputs, as a multiple of the old."""
+        before = self.new - self.slower
+        return self.new / before if before > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that a candidate cause may look at.
+
+    Attributes:
+        headline: the profile's time that speaks for the step; None where a side lacks it.
+        metrics: overall metrics by id.
+        operators: kernels by operator, largest change first.
+        frequency: mean AI Core frequency by side, in MHz.
+        phase_of: the phase that holds most of an operator's change, where kernels have phases.
+    """
+
+    headline: Delta | None
+    metrics: Mapping[str, Delta]
+    sections: Mapping[str, Section]
+    operators: tuple[OperatorChange, ...]
+    frequency: Mapping[str, float]
+    phase_of: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        headline: str,
+        overall: Sequence[Delta],
+        sections: Mapping[str, Section],
+        frequency: Records,
+        phases: Records,
+    ) -> Evidence:
+        """Gather the evidence.
+
+        Args:
+            headline: id of the profile's headline.
+            frequency: rows of ``frequency``.
+            phases: rows of ``kernel_phase``.
+        """
+        metrics = {delta.metric: delta for delta in overall}
+        return cls(
+            headline=metrics.get(headline),
+            metrics=metrics,
+            sections=sections,
+            operators=operator_changes(sections["kernels"].rows),
+            frequency={row["side"]: row["mhz"] for row in frequency if row["mhz"]},
+            phase_of=_main_phases(phases),
+        )
+
+    @property
+    def change(self) -> float:
+        """The headline's change in ms; 0 where it is unknown."""
+        return self.headline.delta or 0.0 if self.headline else 0.0
+
+    def delta(self, metric: str) -> float:
+        """The change of a metric; 0 where it is unknown."""
+        found = self.metrics.get(metric)
+        return found.delta or 0.0 if found else 0.0
+
+    def cause(self, what: str, delta_ms: float, text: str, section: str, row: str) -> Cause:
+        """A candidate, with its share of the headline's change."""
+        return Cause(what, delta_ms / self.change if self.change else None, delta_ms, text, section, row)
+
+
+def number(value: Value) -> float:
+    """A number of a row; 0 where it is absent."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+
+def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
+    """Kernels summed by operator, from rows that tell calls from time per call; largest change first."""
+    grouped: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["delta"] is not None:
+            grouped[str(row["name"])].append(row)
+    changes = [_operator_change(name, group) for name, group in grouped.items()]
+    return tuple(sorted(changes, key=lambda change: (-abs(change.new - change.baseline), change.name)))
+
+
+def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
+    size = sum(_by_size(row) for row in rows)
+    return OperatorChange(
+        name=name,
+        baseline=sum(number(row["baseline"]) for row in rows),
+        new=sum(number(row["new"]) for row in rows),
+        calls=sum(number(row.get("delta_calls_ms")) for row in rows),
+        size=size,
+        slower=sum(number(row.get("delta_per_call_ms")) for row in rows) - size,
+        baseline_calls=sum(number(row.get("baseline_calls")) for row in rows),
+        new_calls=sum(number(row.get("new_calls")) for row in rows),
+        on_both=any(row["presence"] == "both" for row in rows)
+        or {"baseline_only", "new_only"} <= {str(row["presence"]) for row in rows},
+    )
+
+
+def _by_size(row: Row) -> float:
+    """What larger inputs explain of a change in the time per call: in proportion to elements, at most all of it."""
+    elements = [number(row.get(f"{side}_elements")) for side in ("baseline", "new")]
+    calls = [number(row.get(f"{side}_calls")) for side in ("baseline", "new")]
+    if not all(elements) or not all(calls):
+        return 0.0
+    growth = (elements[1] / calls[1]) / (elements[0] / calls[0]) - 1
+    expected = calls[1] * number(row.get("baseline_per_call_ms")) * growth
+    found = number(row.get("delta_per_call_ms"))
+    if expected * found <= 0:
+        return 0.0
+    return min(expected, found) if found > 0 else max(expected, found)
+
+
+def _main_phases(rows: Records) -> dict[str, str]:
+    """By operator the phase with at least 80 % of its change."""
+    changes: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        changes[row["op"]][row["phase"]] = row["new_ns"] - row["baseline_ns"]
+    found = {}
+    for operator, phases in changes.items():
+        total = sum(abs(change) for change in phases.values())
+        phase = max(phases, key=lambda name: abs(phases[name]))
+        if total and abs(phases[phase]) >= 0.8 * total:
+            found[operator] = phase
+    return found
+
+
+def ms(value: float) -> str:
+    """A time for a sentence, without its sign."""
+    size = abs(value)
+    return f"{size:,.1f} ms" if size >= 100 else f"{size:.2f} ms" if size >= 1 else f"{size:.3f} ms"
+
+
+def moved(delta: float) -> str:
+    """``grew by 1.20 ms`` or ``shrank by 1.20 ms``."""
+    return f"{'grew' if delta > 0 else 'shrank'} by {ms(delta)}"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a change without its sign: ``18 %``."""
+    change = abs(ratio - 1)
+    return f"{change:.0%}".replace("%", " %") if change >= 0.1 else f"{change:.1%}".replace("%", " %")
+
+
+def times(ratio: float) -> str:
+    """How a time per call changed: ``2.2 times as long``, ``18 % longer``, ``9.0 % less long``."""
+    if ratio >= 2:
+        return f"{ratio:.1f} times as long"
+    return f"{percent(ratio)} longer" if ratio >= 1 else f"{percent(ratio)} less time"
+
+
+def count(value: float) -> str:
+    """A number of calls for a sentence."""
+    return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.1f}"
+
+
+def short(name: Value) -> str:
+    """A name from a profile, cut to a length that a sentence can bear."""
+    text = str(name)
+    return text if len(text) <= _NAME_LENGTH else f"{text[: _NAME_LENGTH - 1]}…"

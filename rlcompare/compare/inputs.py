@@ -1,0 +1,50 @@
+"""What a comparison is asked to compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SIDES = ("baseline", "new")
+
+
+@dataclass(frozen=True)
+class RunStore:
+    """The store of one run.
+
+    Attributes:
+        name: what tells it from the other runs of its side.
+        path: the input as the user named it, for display.
+        store: the DuckDB file.
+    """
+
+    name: str
+    path: str
+    store: Path
+
+
+@dataclass(frozen=True)
+class SideInput:
+    """One side of a comparison: its label and the stores of its runs, at least one."""
+
+    label: str
+    stores: tuple[RunStore, ...]
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What part of the sides is compared, and what was meant to differ.
+
+    Attributes:
+        base_steps, new_steps: step numbers; None: all.
+        ranks: global ranks of both sides; None: all.
+        layout: what was inferred about the layout of the inputs (``8 ranks × 1 run``), one sentence per entry, for the
+            section of data quality.
+        varied: env keys, or globs over them, that were meant to differ.
+    """
+
+    base_steps: tuple[int, ...] | None = None
+    new_steps: tuple[int, ...] | None = None
+    ranks: tuple[int, ...] | None = None
+    layout: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()

@@ -1,0 +1,78 @@
+"""Units and polarities of metrics, by name: the vocabulary of DESIGN §6 and of verl's training metrics."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+LOWER, HIGHER, NEUTRAL = "lower", "higher", "neutral"
+
+TIMES = {
+    "step": LOWER,
+    "device_span": LOWER,
+    "compute": LOWER,
+    "comm": LOWER,
+    "exposed_comm": LOWER,
+    "overlapped_comm": NEUTRAL,
+    "free": LOWER,
+    "exposed_copy": LOWER,
+    "idle": LOWER,
+    "stage": LOWER,
+    "bubble": LOWER,
+    "p2p": LOWER,
+    "preparing": LOWER,
+    "tail": LOWER,
+    "unprofiled": NEUTRAL,
+}
+"""Times of a step, in the order of the report, with their polarity."""
+
+_POLARITIES = (
+    ("timing_s/*length*", NEUTRAL),  # some of verl's timing_s are counts or ratios
+    ("timing_s/*ratio*", NEUTRAL),
+    ("timing_s/*", LOWER),
+    ("timing_per_token_ms/*", LOWER),
+    ("perf/mfu/*", HIGHER),
+    ("perf/throughput*", HIGHER),
+    ("perf/time_per_step", LOWER),
+    ("perf/max_memory_*", LOWER),
+    ("critic/score/mean", HIGHER),
+    ("critic/rewards/mean", HIGHER),
+    ("val-core/*", HIGHER),
+    ("*rollout_is_eff_sample_size", HIGHER),
+    ("*rollout_is_veto_fraction", LOWER),
+    ("*rollout_is_catastrophic_token_fraction", LOWER),
+    ("*mismatch_k3_kl", LOWER),
+    ("rollout_corr/k3_kl", LOWER),
+    ("*mismatch_log_ppl_abs_diff", LOWER),
+    ("rollout_corr/log_ppl_abs_diff", LOWER),
+)
+_UNITS = (
+    ("timing_s/*length*", "count"),
+    ("timing_s/*ratio*", "ratio"),
+    ("timing_s/*", "s"),
+    ("timing_per_token_ms/*", "ms"),
+    ("perf/time_per_step", "s"),
+    ("perf/total_num_tokens", "count"),
+    ("*_fraction*", "ratio"),
+    ("*_clipfrac*", "ratio"),
+    ("*/clip_ratio", "ratio"),
+    ("*rollout_is_eff_sample_size", "ratio"),
+    ("workload.*_bytes", "bytes"),
+    ("workload.*", "count"),
+)
+
+WORKLOAD = {
+    "perf/total_num_tokens": "workload.tokens",
+    "response_length/mean": "workload.response_length",
+    "prompt_length/mean": "workload.prompt_length",
+}
+"""Training metrics that say how much was asked for, under the name that they get in ``workload.*``."""
+
+
+def polarity_of(metric: str) -> str:
+    """Which direction of a training metric is better: ``lower``, ``higher``, or ``neutral`` where that is not known."""
+    return next((polarity for pattern, polarity in _POLARITIES if fnmatchcase(metric, pattern)), NEUTRAL)
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a training or workload metric; empty where it has none or none is known."""
+    return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")

@@ -1,0 +1,144 @@
+"""The metrics of the whole step (``Diff.overall``): one value per run, their mean per side, and the difference.
+
+Times are means over ranks of means over steps, per run; what a rank did not measure is skipped. ``@max`` is the slowest
+rank, ``@spread`` the slowest less the fastest (summed over the roles of discrete mode). Memory peaks are the highest of
+all ranks, because the fullest rank runs out first. Several runs of a side are averaged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rlcompare.compare.inputs import SIDES
+from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, WORKLOAD, polarity_of, unit_of
+from rlcompare.compare.rollups import Rollups
+from rlcompare.compare.rows import NS_PER_MS, difference, ratio
+from rlcompare.model.diff import Delta
+
+Samples = dict[str, dict[int, float | None]]
+"""Values by side and run."""
+
+SPEED = "timing_s/step"
+"""The step's wall time as training measured it: the best headline, where unprofiled steps tell it (DESIGN §4)."""
+
+HEADLINES = ("time.step", "time.device_span", "time.comm")
+"""What speaks for the step, the first that both sides have; without kernels only communication is known."""
+
+
+class Overall:
+    """Collects samples by metric, in order, and makes the deltas."""
+
+    def __init__(self, runs: Mapping[str, int]) -> None:
+        """``runs``: the number of runs of each side."""
+        self._runs = runs
+        self._samples: dict[str, Samples] = {}
+        self._form: dict[str, tuple[str, str, float]] = {}
+
+    def add(
+        self, metric: str, side: str, run: int, value: float | None, unit: str, polarity: str, scale: float = 1
+    ) -> None:
+        """A value of one run; ``scale``: how many of the value's units make one of ``unit``."""
+        self._form.setdefault(metric, (unit, polarity, scale))
+        self._samples.setdefault(metric, {side: {} for side in SIDES})[side][run] = value
+
+    def deltas(self) -> tuple[Delta, ...]:
+        """All metrics that at least one side has."""
+        made = (self._delta(metric) for metric in self._samples)
+        return tuple(delta for delta in made if delta.baseline is not None or delta.new is not None)
+
+    def _delta(self, metric: str) -> Delta:
+        unit, polarity, scale = self._form[metric]
+        values = {
+            side: tuple(self._samples[metric][side].get(run) for run in range(self._runs[side])) for side in SIDES
+        }
+        baseline, new = (mean(values[side]) for side in SIDES)
+        change = difference(baseline, new)
+        return Delta(
+            metric=metric,
+            unit=unit,
+            polarity=polarity,
+            baseline=None if baseline is None else baseline / scale,
+            new=None if new is None else new / scale,
+            delta=None if change is None else change / scale,
+            ratio=ratio(baseline, new),
+            samples={side: tuple(None if value is None else value / scale for value in values[side]) for side in SIDES},
+        )
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of what is known; None if nothing is."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[Mapping[str, Any]]) -> tuple[Delta, ...]:
+    """All metrics, in the order of the report.
+
+    Args:
+        runs: the number of runs of each side.
+        times: the rows of ``time_sample``.
+    """
+    overall = Overall(runs)
+    metrics = rollups.rows("metric_sample")
+    _add_metrics(overall, [row for row in metrics if row["name"] == SPEED])
+    _add_times(overall, times)
+    for row in rollups.rows("unprofiled"):
+        overall.add("time.unprofiled", row["side"], row["run"], row["mean_ns"], "ms", NEUTRAL, NS_PER_MS)
+    _add_phases(overall, rollups.rows("phase_sample"))
+    for row in rollups.rows("memory_peak"):
+        if row["main"]:
+            for what in ("allocated", "reserved"):
+                overall.add(f"memory.peak_{what}", row["side"], row["run"], row[f"{what}_bytes"], "bytes", LOWER)
+    _add_workload(overall, metrics, rollups.rows("workload_sample"))
+    _add_metrics(overall, [row for row in metrics if row["name"] != SPEED])
+    return overall.deltas()
+
+
+def headline_of(deltas: Sequence[Delta]) -> str:
+    """The metric that speaks for the step: training's own, else the profile's."""
+    return next((delta.metric for delta in deltas if delta.metric == SPEED and delta.delta is not None), None) or (
+        profile_headline(deltas)
+    )
+
+
+def profile_headline(deltas: Sequence[Delta]) -> str:
+    """The time of the profile that speaks for the step; ``time.device_span`` where no time is known on both sides."""
+    known = {delta.metric for delta in deltas if delta.delta is not None}
+    return next((metric for metric in HEADLINES if metric in known), "time.device_span")
+
+
+def _add_times(overall: Overall, times: Sequence[Mapping[str, Any]]) -> None:
+    for name, polarity in TIMES.items():
+        rows = [row for row in times if row["metric"] == name]
+        for suffix, column in (("", "mean_ns"), ("@max", "max_ns"), ("@spread", "spread_ns")):
+            if suffix and (name not in ("step", "device_span") or all(row["spread_ns"] is None for row in rows)):
+                continue
+            for row in rows:
+                overall.add(f"time.{name}{suffix}", row["side"], row["run"], row[column], "ms", polarity, NS_PER_MS)
+
+
+def _add_phases(overall: Overall, rows: Sequence[Mapping[str, Any]]) -> None:
+    if any(row["phase"] != "(outside)" for row in rows):
+        for row in rows:
+            name = f"phase.{row['phase']}.{row['what']}"
+            overall.add(name, row["side"], row["run"], row["ns"], "ms", LOWER, NS_PER_MS)
+
+
+def _add_workload(overall: Overall, metrics: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]]) -> None:
+    for row in metrics:
+        if row["name"] in WORKLOAD:
+            name = WORKLOAD[row["name"]]
+            overall.add(name, row["side"], row["run"], row["value"], unit_of(name), NEUTRAL)
+    given = {row["name"] for row in metrics}
+    for row in counted:
+        if row["metric"] in given:  # what training says it was asked for counts
+            continue
+        overall.add(row["metric"], row["side"], row["run"], row["value"], unit_of(row["metric"]), NEUTRAL)
+
+
+def _add_metrics(overall: Overall, rows: Sequence[Mapping[str, Any]]) -> None:
+    for row in rows:
+        name = row["name"]
+        overall.add(name, row["side"], row["run"], row["value"], unit_of(name), polarity_of(name))

@@ -1,0 +1,79 @@
+"""What a reader should know about the data of each side (``Diff.quality``): missing, damaged, inferred or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlcompare.compare.inputs import SideInput
+from rlcompare.model.diff import Finding
+
+Records = Sequence[Mapping[str, Any]]
+
+_SEVERITY = {"info": "info", "warning": "caution"}
+_SIDE_NAMES = {"baseline": "Baseline", "new": "New side"}
+_TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
+
+
+def quality_findings(
+    given: Mapping[str, SideInput],
+    findings: Records,
+    times: Records,
+    gaps: Records,
+    invalid: Records,
+    layout: Sequence[str],
+) -> tuple[Finding, ...]:
+    """All findings; cautions first, then by side.
+
+    Args:
+        given: the inputs by side.
+        findings: rows of ``finding``: what the sources had to say.
+        times: rows of ``time_sample``.
+        gaps: rows of ``reported_gap``.
+        invalid: rows of ``metric_sample``.
+        layout: sentences about what was inferred about the inputs.
+    """
+    made = [_finding("layout", None, "info", sentence) for sentence in layout]
+    made += [_of_source(row, given) for row in findings]
+    made += [_skipped(row, given) for row in times if row["metric"] in _TIMES_SKIPPED and row["missing"]]
+    made += [_gap(row) for row in gaps]
+    made += [_invalid(row, given) for row in invalid if row["invalid"]]
+    return tuple(sorted(dict.fromkeys(made), key=lambda finding: finding.severity != "caution"))
+
+
+def _finding(key: str, side: str | None, severity: str, message: str) -> Finding:
+    named = f"{_SIDE_NAMES[side]}: {message}" if side else message
+    return Finding(key, None, None, severity, named)
+
+
+def _where(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> str:
+    """The run, where its side has several."""
+    stores = given[row["side"]].stores
+    return f"{stores[row['run']].name}: " if len(stores) > 1 else ""
+
+
+def _of_source(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+    times = f" ({row['times']} times)" if row["times"] > 1 else ""
+    severity = _SEVERITY.get(row["severity"], "caution")
+    return _finding(row["key"], row["side"], severity, f"{_where(row, given)}{row['message']}{times}")
+
+
+def _skipped(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+    what = _TIMES_SKIPPED[row["metric"]]
+    text = f"{what} is unknown on {row['missing']} of {row['members']} ranks, and its mean skips them."
+    return _finding("partly_measured", row["side"], "caution", _where(row, given) + text)
+
+
+def _gap(row: Mapping[str, Any]) -> Finding:
+    reported, ours = (f"{row[name] / 1e6:,.3f} ms" for name in ("reported_ns", "ours_ns"))
+    text = (
+        f"the profiler itself reported {reported} of {row['what']} in step {row['step']}, and its events give {ours}"
+        f" ({row['times']} such {'case' if row['times'] == 1 else 'cases'}); the events were used."
+    )
+    return _finding("reported_differs", row["side"], "caution", text)
+
+
+def _invalid(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+    steps = f"{row['invalid']} {'step' if row['invalid'] == 1 else 'steps'}"
+    text = f"{row['name']} was not a number in {steps}, which its mean leaves out."
+    return _finding("not_a_number", row["side"], "caution", _where(row, given) + text)

@@ -1,0 +1,120 @@
+"""One in-memory database that holds the rollups of all runs of both sides (DESIGN §3), and the queries over it.
+
+Each store is attached read-only, its rollups are copied under the keys (side, run) while its steps and ranks are
+selected and its steps are summed, and it is detached. Raw events are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.compare.inputs import SIDES, CompareOptions, RunStore, SideInput
+from rlcompare.errors import InputError, UsageError
+from rlcompare.store import database
+
+Record = Mapping[str, Any]
+
+LOAD = (
+    "capture", "step", "time", "phase", "kernel", "collective", "task", "copy", "operator", "module", "api", "link",
+    "memory", "allocation", "counter", "msprof", "metric", "env", "finding", "reported",
+)  # fmt: skip
+"""Files of sql/compare/load, in the order of their dependencies."""
+
+PREPARE = (
+    "macro", "divisor", "position", "time_value", "late", "kernel_sum", "kernel_match", "kernel_keyed",
+    "collective_sum",
+)  # fmt: skip
+"""Files of sql/compare that make what several queries share."""
+
+THREADS = 2
+"""The rollups are small: more threads cost more than they save."""
+
+
+class Rollups:
+    """The rollups of both sides. ``rows`` runs a named query; use as a context manager."""
+
+    def __init__(self, baseline: SideInput, new: SideInput, options: CompareOptions) -> None:
+        """Load all runs.
+
+        Raises:
+            UsageError: a selected step or rank does not exist; the message says which do.
+            InputError: a store cannot be read.
+        """
+        self._con = database.connect(THREADS)
+        self._rows: dict[str, list[Record]] = {}
+        try:
+            for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
+                for number, run in enumerate(given.stores):
+                    self._load(side, number, run, steps, options.ranks)
+            for name in PREPARE:
+                self._con.execute(resources.sql(f"compare/{name}"))
+        except BaseException:
+            self._con.close()
+            raise
+
+    def __enter__(self) -> Rollups:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._con.close()
+
+    def rows(self, name: str) -> list[Record]:
+        """The rows of ``sql/compare/<name>.sql``, by column name; each query runs once."""
+        if name not in self._rows:
+            self._rows[name] = self._query(name)
+        return self._rows[name]
+
+    def _query(self, name: str) -> list[Record]:
+        result = self._con.execute(resources.sql(f"compare/{name}"))
+        columns = [column[0] for column in result.description or ()]
+        return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+
+    def _load(
+        self, side: str, number: int, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None
+    ) -> None:
+        try:
+            database.attach(self._con, run.store, read_only=True)
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                run.store, f"the store of {run.name} cannot be opened ({reason})", "Make it again with rlcompare ingest"
+            ) from error
+        try:
+            self._con.execute("SET VARIABLE side = ?", [side])
+            self._con.execute("SET VARIABLE run = CAST(? AS INTEGER)", [number])
+            self._con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [list(steps or ())])
+            self._con.execute("SET VARIABLE ranks = CAST(? AS INTEGER[])", [list(ranks or ())])
+            for name in LOAD[:2]:
+                self._con.execute(resources.sql(f"compare/load/{name}"))
+            self._check_selection(run, steps, ranks)
+            for name in LOAD[2:]:
+                self._con.execute(resources.sql(f"compare/load/{name}"))
+        except duckdb.Error as error:
+            raise InputError(
+                run.store,
+                f"the store of {run.name} is damaged or of another version ({str(error).splitlines()[0]})",
+                "Delete it, or make it again with rlcompare ingest",
+            ) from error
+        finally:
+            database.detach(self._con)
+
+    def _check_selection(self, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None) -> None:
+        (known,) = self._query("known_selection")
+        if ranks is not None and (missing := sorted(set(ranks) - set(known["ranks"] or ()))):
+            raise UsageError(
+                f"--rank: {run.name} has no rank {_listed(missing)}; it has {_listed(known['all_ranks']) or 'none'}"
+            )
+        if steps is not None and (missing := sorted(set(steps) - set(known["steps"] or ()))):
+            raise UsageError(
+                f"--step: {run.name} has no step {_listed(missing)}; it has {_listed(known['steps']) or 'none'}"
+            )
+
+
+def _listed(numbers: Sequence[int] | None) -> str:
+    """Numbers for a message, the first twenty."""
+    shown = ", ".join(str(number) for number in (numbers or ())[:20])
+    return f"{shown} and {len(numbers) - 20} more" if numbers and len(numbers) > 20 else shown

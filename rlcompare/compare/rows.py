@@ -1,0 +1,189 @@
+"""Rows of sections: how two sides differ, in calls and in time per call, and how much of them was matched.
+
+Queries give times in nanoseconds (columns that end in ``_ns``), so that differences of whole numbers are exact; rows
+carry milliseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from rlcompare.model.diff import Row, Section, Value
+
+NS_PER_MS = 1_000_000
+
+_UNSUFFIXED = frozenset({"compute", "comm", "exposed_comm", "free"})
+"""Times whose columns carry no ``_ms``: the parts of a step, of a phase and of a rank."""
+
+
+def to_ms(ns: float | None) -> float | None:
+    """Nanoseconds as milliseconds; None stays None."""
+    return None if ns is None else ns / NS_PER_MS
+
+
+def ratio(baseline: float | None, new: float | None) -> float | None:
+    """``new / baseline``; None where either is absent or the baseline is 0."""
+    return new / baseline if baseline and new is not None else None
+
+
+def difference(baseline: float | None, new: float | None) -> float | None:
+    """``new − baseline``; None where either is absent."""
+    return None if baseline is None or new is None else new - baseline
+
+
+def decompose(
+    baseline: float, new: float, baseline_calls: float, new_calls: float
+) -> tuple[float | None, float | None]:
+    """What a change in the number of calls, and what a change in the time per call contributed (DESIGN §5).
+
+    Δ = Δcalls × old time per call + new calls × Δ(time per call). What did not exist before, or is gone, changed by its
+    calls alone. The two sum to ``new − baseline``; both are None where time was spent in no call.
+    """
+    delta = new - baseline
+    if baseline_calls == 0:
+        by_calls = delta if new_calls and not baseline else None
+    else:
+        by_calls = (new_calls - baseline_calls) * (baseline / baseline_calls)
+    return by_calls, None if by_calls is None else delta - by_calls
+
+
+class SectionMaker:
+    """Makes sections from the records of queries.
+
+    A record has ``name``, ``in_baseline``, ``in_new``, pairs of columns ``baseline_…`` and ``new_…``, and the columns
+    of the section's key. What is absent on a side counts 0 if that side measured such things, else it is unknown.
+
+    Args:
+        measured: pairs (side, domain): what each side measured (column ``domain`` of sql/compare/divisor.sql).
+    """
+
+    def __init__(self, measured: Collection[tuple[str, str]]) -> None:
+        self._measured = frozenset(measured)
+
+    def measures(self, side: str, domain: str) -> bool:
+        """Whether any rank of the side measured this."""
+        return (side, domain) in self._measured
+
+    def timed(
+        self,
+        name: str,
+        records: Iterable[Mapping[str, Any]],
+        domain: str | Callable[[Mapping[str, Any]], str],
+        *,
+        keys: tuple[str, ...] = (),
+        measure: str = "ns",
+        note: str = "",
+    ) -> Section:
+        """A section of times, largest change first.
+
+        Args:
+            domain: what a side must have measured for an absent row to count 0; may depend on the record.
+            keys: the columns that, with ``name``, identify a row.
+            measure: the stem of the two columns that become ``baseline`` and ``new``.
+        """
+        named = domain if callable(domain) else lambda record: domain
+        rows = [self.timed_row(record, named(record), keys, measure) for record in records]
+        return Section(name, "ms", keys, matched_share(rows), note, ordered(rows, keys))
+
+    def timed_row(self, record: Mapping[str, Any], domain: str, keys: tuple[str, ...] = (), measure: str = "ns") -> Row:
+        """One row of times; see ``timed``."""
+        sides = self.completed(record, domain)
+        baseline, new = sides.pop(f"baseline_{measure}"), sides.pop(f"new_{measure}")
+        row: dict[str, Value] = {"name": record["name"], **{key: record[key] for key in keys}}
+        row |= presence_of(record)
+        row |= {"baseline": to_ms(baseline), "new": to_ms(new), "delta": to_ms(difference(baseline, new))}
+        row["ratio"] = ratio(baseline, new)
+        if "baseline_calls" in sides:
+            row |= _calls(baseline, new, sides.pop("baseline_calls"), sides.pop("new_calls"))
+        further = {key: value for key, value in record.items() if key not in row and key not in _RESERVED}
+        row |= {key: value for key, value in further.items() if not key.startswith(("baseline_", "new_"))}
+        return row | {
+            display_name(key): to_ms(value) if key.endswith("_ns") else _tidy(value) for key, value in sides.items()
+        }
+
+    def completed(self, record: Mapping[str, Any], domain: str) -> dict[str, Any]:
+        """The paired columns of a record, with 0 for what is absent on a side that measured such things."""
+        sides = {key: value for key, value in record.items() if key.startswith(("baseline_", "new_"))}
+        for here, there in (("baseline", "new"), ("new", "baseline")):
+            if record[f"in_{here}"] or not self.measures(here, domain):
+                continue
+            for key in [key for key in sides if key.startswith(f"{here}_") and not key.endswith(_NOT_SUMS)]:
+                if sides[f"{there}_{key.removeprefix(f'{here}_')}"] is not None:
+                    sides[key] = 0
+        return sides
+
+
+_RESERVED = frozenset({"in_baseline", "in_new"})
+_NOT_SUMS = ("max_ns", "max_bytes", "gb_per_s", "ns_per_element")
+
+
+def display_name(key: str) -> str:
+    """The column of a row for a column of a query: ``baseline_wait_ns`` is shown in ms as ``baseline_wait_ms``."""
+    if not key.endswith("_ns"):
+        return key
+    stem = key.removesuffix("_ns")
+    part = stem.split("_", 1)[-1] if stem.startswith(("baseline_", "new_")) else stem
+    return stem if part in _UNSUFFIXED else f"{stem}_ms"
+
+
+def presence_of(record: Mapping[str, Any]) -> dict[str, Value]:
+    """On which sides a record was found."""
+    if record["in_baseline"] and record["in_new"]:
+        return {"presence": "both"}
+    return {"presence": "baseline_only" if record["in_baseline"] else "new_only"}
+
+
+def _calls(baseline: float | None, new: float | None, before: float | None, after: float | None) -> dict[str, Value]:
+    row: dict[str, Value] = {"baseline_calls": counted(before), "new_calls": counted(after)}
+    if baseline is None or new is None or before is None or after is None:
+        return row
+    by_calls, per_call = decompose(baseline, new, before, after)
+    row |= {"delta_calls_ms": to_ms(by_calls), "delta_per_call_ms": to_ms(per_call)}
+    row["baseline_per_call_ms"] = to_ms(ratio(before, baseline))
+    row["new_per_call_ms"] = to_ms(ratio(after, new))
+    return row
+
+
+def _tidy(value: Value) -> Value:
+    return counted(value) if isinstance(value, float) else value
+
+
+def counted(value: float | None) -> float | int | None:
+    """A mean count, as an integer where it is one."""
+    return int(value) if value is not None and float(value).is_integer() else value
+
+
+def matched_share(rows: Iterable[Row]) -> float | None:
+    """Part of the measure, both sides together, that stands in rows of both sides; None where there is none.
+
+    Rows with a ``task`` are parts of other rows and are not counted again.
+    """
+    counted_rows = [row for row in rows if row.get("task") is None]
+    total = math.fsum(map(_size, counted_rows))
+    matched = math.fsum(_size(row) for row in counted_rows if row["presence"] == "both")
+    return matched / total if total else None
+
+
+def _size(row: Row) -> float:
+    return math.fsum(abs(value) for side in ("baseline", "new") if isinstance(value := row[side], (int, float)))
+
+
+def ordered(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:
+    """Rows by absolute change, largest first; equal ones by size, name and keys: the order is always the same."""
+
+    def place(row: Row) -> tuple[float, float, tuple[str, ...]]:
+        delta, size = row["delta"], row["new"] if row["new"] is not None else row["baseline"]
+        return (
+            -abs(delta) if isinstance(delta, (int, float)) else 0.0,
+            -abs(size) if isinstance(size, (int, float)) else 0.0,
+            tuple("" if row[key] is None else str(row[key]) for key in ("name", *keys)),
+        )
+
+    return tuple(sorted(rows, key=place))
+
+
+def empty(name: str, unit: str = "ms", keys: tuple[str, ...] = ()) -> Section:
+    """A section in which nothing was found."""
+    return Section(name, unit, keys, None, "", ())

@@ -1,0 +1,12 @@
+-- Collectives of both sides by kind and group, with exact sums per divisor. Where the sides share no group at all (other ranks, or members
+-- known on one side only), all groups meet as one, under NULL. Depends on c_collective, c_divisor.
+CREATE TABLE c_collective_sum AS
+WITH shared AS (
+    SELECT group_key FROM c_collective GROUP BY group_key HAVING count(DISTINCT side) = 2
+)
+SELECT side, divisor, kind, CASE WHEN EXISTS (FROM shared) THEN group_key END AS group_key,
+       count(*) AS calls, sum(end_ns - start_ns) AS ns, sum(wait_ns) AS wait_ns, sum(transit_ns) AS transit_ns,
+       sum(exposed_ns) AS exposed_ns, sum(size_bytes) AS bytes
+FROM c_collective JOIN c_divisor USING (side, run, capture)
+WHERE domain = 'device'
+GROUP BY ALL;

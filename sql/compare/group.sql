@@ -1,0 +1,16 @@
+-- Section groups: collectives by communication group. Depends on c_collective_sum.
+WITH exact AS (
+    SELECT group_key, side, divisor, sum(calls) AS calls, sum(ns) AS ns, sum(exposed_ns) AS exposed_ns, sum(wait_ns) AS wait_ns,
+           sum(transit_ns) AS transit_ns, sum(bytes) AS bytes
+    FROM c_collective_sum GROUP BY ALL
+)
+SELECT coalesce(group_key, '(all groups)') AS name, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
+       side_mean(ns, divisor, side = 'baseline') AS baseline_ns, side_mean(ns, divisor, side = 'new') AS new_ns,
+       side_mean(calls, divisor, side = 'baseline') AS baseline_calls, side_mean(calls, divisor, side = 'new') AS new_calls,
+       side_mean(wait_ns, divisor, side = 'baseline') AS baseline_wait_ns, side_mean(wait_ns, divisor, side = 'new') AS new_wait_ns,
+       side_mean(transit_ns, divisor, side = 'baseline') AS baseline_transit_ns,
+       side_mean(transit_ns, divisor, side = 'new') AS new_transit_ns,
+       side_mean(exposed_ns, divisor, side = 'baseline') AS baseline_exposed_ns,
+       side_mean(exposed_ns, divisor, side = 'new') AS new_exposed_ns,
+       side_mean(bytes, divisor, side = 'baseline') AS baseline_bytes, side_mean(bytes, divisor, side = 'new') AS new_bytes
+FROM exact GROUP BY group_key;

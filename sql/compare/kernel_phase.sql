@@ -1,0 +1,6 @@
+-- Where in the step the operators' kernels run. Depends on c_kernel_sum.
+WITH exact AS (
+    SELECT op, phase, side, divisor, sum(ns) AS ns FROM c_kernel_sum WHERE phase IS NOT NULL GROUP BY ALL
+)
+SELECT op, phase, coalesce(side_mean(ns, divisor, side = 'baseline'), 0) AS baseline_ns, coalesce(side_mean(ns, divisor, side = 'new'), 0) AS new_ns
+FROM exact GROUP BY op, phase ORDER BY op, phase;

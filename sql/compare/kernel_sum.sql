@@ -1,0 +1,23 @@
+-- Kernels of both sides by what they are, with exact sums per divisor. The key is the operator type and the input shapes; where one side
+-- knows no types (Level0), the kernel's name alone, on both sides. Depends on c_kernel, c_divisor.
+CREATE TABLE c_kernel_sum AS
+WITH untyped AS (
+    SELECT side FROM c_kernel GROUP BY side HAVING count(op_type) = 0
+), coreless AS (
+    SELECT side FROM c_kernel GROUP BY side HAVING count(core_type) = 0
+), phaseless AS (
+    SELECT side FROM c_kernel GROUP BY side HAVING count(phase) = 0
+), hostless AS (
+    SELECT side FROM c_kernel GROUP BY side HAVING count(host_op) = 0
+)
+SELECT side, divisor, category,
+       CASE WHEN EXISTS (FROM untyped) THEN name ELSE coalesce(op_type, name) END AS op,
+       CASE WHEN NOT EXISTS (FROM untyped) THEN input_shapes END AS input_shapes,
+       CASE WHEN NOT EXISTS (FROM untyped) THEN input_dtypes END AS input_dtypes,
+       CASE WHEN NOT EXISTS (FROM coreless) THEN core_type END AS core_type,
+       CASE WHEN NOT EXISTS (FROM phaseless) THEN phase END AS phase,
+       CASE WHEN NOT EXISTS (FROM hostless) THEN host_op END AS host_op,
+       sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(elements) AS elements
+FROM c_kernel JOIN c_divisor USING (side, run, capture)
+WHERE domain = 'kernel'
+GROUP BY ALL;

@@ -1,0 +1,21 @@
+-- Per side and member: how late it starts aligned collectives, against the earliest member of the same one, on average, and how often it
+-- starts last. The straggler is who most often starts last (DESIGN §4): the others' spans grow while it computes. Aligned by kind, group and
+-- ordinal in the step; the group by its members, else by its name, which the ranks of a run share. Sends and receives pair two different
+-- operators, and are left out. Depends on c_collective, c_capture.
+CREATE TABLE c_late AS
+WITH placed AS (
+    SELECT l.side, l.run, c.member, l.step, l.kind, l.ordinal, l.start_ns,
+           CASE WHEN l.group_key LIKE 'group %' THEN coalesce(l.group_name, l.group_key) ELSE l.group_key END AS group_id
+    FROM c_collective AS l JOIN c_capture AS c USING (side, run, capture)
+    WHERE l.kind NOT IN ('send', 'recv', 'batch_send_recv') AND l.start_ns IS NOT NULL
+), aligned AS (
+    SELECT side, run, step, kind, ordinal, group_id, min(start_ns) AS first_ns, max(start_ns) AS last_ns
+    FROM placed GROUP BY ALL HAVING count(DISTINCT member) > 1
+), per_member AS (
+    SELECT side, p.member, sum(p.start_ns - a.first_ns) / count(*) AS late_ns, count(*) AS aligned,
+           count(*) FILTER (WHERE p.start_ns = a.last_ns AND a.last_ns > a.first_ns) AS last
+    FROM placed AS p JOIN aligned AS a USING (side, run, step, kind, ordinal, group_id)
+    GROUP BY ALL
+)
+SELECT *, last > 0 AND row_number() OVER (PARTITION BY side ORDER BY last DESC, late_ns DESC, member) = 1 AS straggler
+FROM per_member;

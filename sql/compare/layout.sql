@@ -1,0 +1,4 @@
+-- What each run is made of. Depends on c_capture, c_step.
+SELECT c.side, c.run, count(DISTINCT c.capture) AS captures, count(DISTINCT c.member) AS members,
+       count(DISTINCT s.step) FILTER (WHERE s.selected) AS steps
+FROM c_capture AS c LEFT JOIN c_step AS s USING (side, run, capture) GROUP BY ALL ORDER BY side, run;

@@ -1,0 +1,23 @@
+-- Calls on the host of one run, summed over the selected steps. Where a layer of a capture has only sums without a step (the profiler's
+-- own), those are taken for the whole capture. Variables: side, run. Depends on c_capture, c_step.
+CREATE TABLE IF NOT EXISTS c_api (
+    side VARCHAR NOT NULL,
+    run INTEGER NOT NULL,
+    capture INTEGER NOT NULL,
+    whole BOOLEAN NOT NULL,   -- TRUE: a sum over all steps of the capture
+    layer VARCHAR NOT NULL,
+    name VARCHAR,
+    calls BIGINT,
+    sum_ns BIGINT,
+    self_ns BIGINT
+);
+INSERT INTO c_api
+WITH stepless AS (
+    SELECT capture, layer FROM store.r_api GROUP BY capture, layer HAVING count(step) = 0
+)
+SELECT c.side, c.run, c.capture, s.step IS NULL, r.layer, r.name, sum(r.calls), sum(r.sum_ns), sum(r.self_ns)
+FROM store.r_api AS r
+JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
+LEFT JOIN c_step AS s ON s.capture = r.capture AND s.step = r.step AND s.selected AND s.side = c.side AND s.run = c.run
+WHERE s.step IS NOT NULL OR (r.capture, r.layer) IN (FROM stepless)
+GROUP BY ALL;

@@ -1,0 +1,21 @@
+-- Phases of one run, summed over the selected steps, slowest device only. Variables: side, run. Depends on c_time.
+CREATE TABLE IF NOT EXISTS c_phase (
+    side VARCHAR NOT NULL,
+    run INTEGER NOT NULL,
+    capture INTEGER NOT NULL,
+    phase VARCHAR NOT NULL,   -- or '(outside)'
+    role VARCHAR,
+    wall_ns BIGINT,           -- NULL where unknown; the others likewise
+    calls BIGINT,
+    compute_ns BIGINT,
+    comm_ns BIGINT,
+    exposed_comm_ns BIGINT,
+    free_ns BIGINT
+);
+INSERT INTO c_phase
+SELECT t.side, t.run, t.capture, p.phase, p.role, sum(p.wall_ns), sum(p.calls), sum(p.compute_ns), sum(p.comm_ns),
+       sum(p.exposed_comm_ns), sum(p.free_ns)
+FROM store.r_phase AS p
+JOIN c_time AS t ON t.capture = p.capture AND t.step = p.step AND t.device_id IS NOT DISTINCT FROM p.device_id
+ AND t.side = getvariable('side') AND t.run = getvariable('run')
+GROUP BY ALL;

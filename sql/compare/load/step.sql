@@ -1,0 +1,14 @@
+-- Steps of the captures of one run, selected or not. Variables: side, run, steps (empty: all). Depends on c_capture.
+CREATE TABLE IF NOT EXISTS c_step (
+    side VARCHAR NOT NULL,
+    run INTEGER NOT NULL,
+    capture INTEGER NOT NULL,
+    step BIGINT NOT NULL,
+    wall_ns BIGINT,           -- host time; NULL where steps are not marked
+    inferred BOOLEAN NOT NULL,
+    selected BOOLEAN NOT NULL
+);
+INSERT INTO c_step
+SELECT c.side, c.run, c.capture, s.step, s.end_ns - s.start_ns, s.inferred,
+       len(getvariable('steps')) = 0 OR list_contains(getvariable('steps'), s.step)
+FROM store.step AS s JOIN c_capture AS c ON c.capture = s.capture AND c.side = getvariable('side') AND c.run = getvariable('run');

@@ -1,0 +1,2 @@
+-- What each side measured. Depends on c_divisor.
+SELECT DISTINCT side, domain FROM c_divisor ORDER BY side, domain;

@@ -1,0 +1,15 @@
+-- One value per run and time: summed over groups, of the mean, the slowest and the spread over members, in ns. Members without a
+-- measurement are skipped; `missing` says how many there were. The spread is unknown where no group has two members.
+-- Depends on c_time_value, c_capture.
+WITH grouped AS (
+    SELECT side, run, role, folder, metric, sum(ns ORDER BY member) / count(*) AS mean_ns, max(ns) AS max_ns, min(ns) AS min_ns,
+           count(*) AS members
+    FROM c_time_value GROUP BY ALL
+), sized AS (
+    SELECT side, run, role, folder, count(DISTINCT member) AS members FROM c_capture GROUP BY ALL
+)
+SELECT side, run, metric, sum(mean_ns ORDER BY role, folder) AS mean_ns, sum(max_ns ORDER BY role, folder) AS max_ns,
+       sum(max_ns - min_ns ORDER BY role, folder) FILTER (WHERE g.members > 1) AS spread_ns,
+       sum(s.members - g.members)::BIGINT AS missing, sum(s.members)::BIGINT AS members
+FROM grouped AS g JOIN sized AS s USING (side, run, role, folder)
+GROUP BY ALL ORDER BY side, run, metric;

@@ -1,0 +1,13 @@
+-- Every time of c_time per member: its mean over steps, in ns. A step or a member without a measurement is skipped, never 0.
+-- Depends on c_time, c_capture.
+CREATE TABLE c_time_value AS
+WITH measured AS (
+    UNPIVOT c_time ON compute_ns, comm_ns, exposed_comm_ns, overlapped_comm_ns, device_span_ns, free_ns, exposed_copy_ns, idle_ns,
+                      bubble_ns, stage_ns, p2p_ns, step_ns, preparing_ns, tail_ns
+    INTO NAME metric VALUE ns
+), stepped AS (   -- captures of one member and step are summed
+    SELECT c.side, c.run, c.role, c.folder, c.member, replace(m.metric, '_ns', '') AS metric, m.step, sum(m.ns) AS ns
+    FROM measured AS m JOIN c_capture AS c USING (side, run, capture)
+    GROUP BY ALL
+)
+SELECT side, run, role, folder, member, metric, sum(ns) / count(*) AS ns, count(*) AS steps FROM stepped GROUP BY ALL;

@@ -1,0 +1,18 @@
+-- Time between the captures of one member and step (discrete mode), per run, in ns: mean over members of the mean over steps. Gaps between
+-- the windows on the host's clock; windows that overlap leave none. Depends on c_capture, c_step.
+WITH window_of AS (
+    SELECT c.side, c.run, c.member, s.step, c.host_start_ns, c.host_end_ns
+    FROM c_capture AS c JOIN c_step AS s USING (side, run, capture)
+    WHERE s.selected AND s.inferred AND c.host_start_ns IS NOT NULL AND c.host_end_ns IS NOT NULL
+      AND (c.rank IS NOT NULL OR c.replica IS NOT NULL)
+), gap AS (
+    SELECT side, run, member, step, host_start_ns - max(host_end_ns) OVER (
+               PARTITION BY side, run, member, step ORDER BY host_start_ns, host_end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+           ) AS gap_ns
+    FROM window_of
+), stepped AS (
+    SELECT side, run, member, step, sum(greatest(gap_ns, 0)) AS ns FROM gap GROUP BY ALL HAVING count(*) > 1
+), of_member AS (
+    SELECT side, run, member, sum(ns) / count(*) AS ns FROM stepped GROUP BY ALL
+)
+SELECT side, run, sum(ns ORDER BY member) / count(*) AS mean_ns FROM of_member GROUP BY ALL ORDER BY side, run;
