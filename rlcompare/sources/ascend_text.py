@@ -1,0 +1,226 @@
+"""Reads the text files of an Ascend profile into the store's tables. Any subset of them is enough for what it can tell.
+
+The work is done by SQL over what DuckDB reads itself (``sql/sources/ascend_text``): this module binds the files, in the
+order in which they build upon each other, and turns damage into findings. A file that is absent or cannot be read is
+replaced by an empty one, so that every statement is the same for every subset and one broken file never stops the rest.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.errors import InputError
+from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources import ascend_db, text_repair, trace_slice
+from rlcompare.sources.communication_group import group_members
+
+Report = Callable[[Finding], None]
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """One file of a profile.
+
+    Attributes:
+        name: as the profiler calls it.
+        tells: what is missing where it cannot be read.
+        needs: columns without which a table tells nothing.
+        multiline: cells may hold line breaks.
+        empty: the content that stands for an absent one.
+    """
+
+    name: str
+    tells: str
+    needs: tuple[str, ...] = ()
+    multiline: bool = False
+    empty: str = ""
+
+    @property
+    def is_table(self) -> bool:
+        """A CSV file."""
+        return self.name.endswith(".csv")
+
+
+FILES: Mapping[str, TextFile] = {
+    "trace_view": TextFile("trace_view.json", "host operators, launches, copies, step marks and ranges", empty="[]"),
+    "kernel_details": TextFile(
+        "kernel_details.csv", "types, shapes and counters of kernels", ("Name", "Start Time(us)", "Duration(us)")
+    ),
+    "communication": TextFile("communication.json", "groups and transfer times of collectives", empty="{}"),
+    "communication_matrix": TextFile("communication_matrix.json", "transfers by pair of ranks", empty="{}"),
+    "step_trace_time": TextFile("step_trace_time.csv", "the profiler's own step times", ("Computing", "Free")),
+    "op_statistic": TextFile("op_statistic.csv", "the profiler's sums by type", ("OP Type", "Total Time(us)")),
+    "api_statistic": TextFile("api_statistic.csv", "the profiler's sums by CANN call", ("API Name", "Time(us)")),
+    "operator_details": TextFile(
+        "operator_details.csv",
+        "the profiler's sums by framework operator",
+        ("Name", "Host Total Duration(us)"),
+        multiline=True,
+    ),
+    "memory_record": TextFile("memory_record.csv", "memory over time", ("Component", "Timestamp(us)")),
+    "npu_module_mem": TextFile("npu_module_mem.csv", "memory of CANN modules", ("Component", "Total Reserved(MB)")),
+    "operator_memory": TextFile("operator_memory.csv", "memory by operator", ("Name", "Size(KB)")),
+    "l2_cache": TextFile("l2_cache.csv", "hit rates of the second-level cache", ("Op Name",)),
+    "data_preprocess": TextFile("data_preprocess.csv", "parts of AI CPU kernels", ("Node",)),
+}
+"""The files by the part that they play in ``CaptureInput.files``, in the order in which they are read."""
+
+_DERIVE = (
+    "text_group", "trace_process", "text_device", "host", "range", "trace_task", "trace_link", "step", "counter",
+    "device_window", "kernel", "collective", "copy",
+)  # fmt: skip
+
+
+def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
+    """Read one capture into the stage and event tables.
+
+    Never raises for what a file holds: what cannot be read becomes a finding, and the caller sees that no rows came.
+
+    Args:
+        con: has the schema's tables, the macros of ``sql/sources/macro`` and the variables ``capture`` (equal to
+            ``capture_id``) and ``keep_events`` (whether rows that only the event tables keep are wanted).
+        capture: its ``files`` are read by the parts of ``FILES``.
+        capture_id: its number in the store.
+        report: told what is damaged, and what is lost by it.
+    """
+    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+        reader = _Reader(con, capture, capture_id, report, Path(scratch))
+        reader.prepare()
+        for part in FILES:
+            reader.read(part)
+        for name in _DERIVE:
+            con.execute(resources.sql(f"sources/ascend_text/{name}"))
+        reader.read_counters()
+        for severity, key, message in con.execute(resources.sql("sources/ascend_text/findings")).fetchall():
+            report(Finding(severity, key, message, capture_id))
+        con.execute(resources.sql("sources/ascend_text/clear"))
+        if not con.execute(resources.sql("sources/ascend_text/has_analysis")).fetchall()[0][0]:
+            ascend_db.read_analysis(con, capture, capture_id, report, Path(scratch))
+
+
+@dataclass
+class _Reader:
+    """Reads the files of one capture, one by one."""
+
+    con: duckdb.DuckDBPyConnection
+    capture: CaptureInput
+    capture_id: int
+    report: Report
+    scratch: Path
+    failed: set[str] = field(default_factory=set)
+
+    def prepare(self) -> None:
+        """Make what all statements use: macros, DuckDB's tables of rejected rows, the groups of the metadata."""
+        self.con.execute(resources.sql("sources/ascend_text/text_values"))
+        self.con.execute("FROM text_table(?)", [str(self._empty("kernel_details"))]).fetchall()
+        self._count_rejects()
+        members = group_members(self.capture.metadata)
+        ranks = [",".join(map(str, ranks)) for ranks in members.values()]
+        self.con.execute("SET VARIABLE text_group_hashes = ?", [list(members)])
+        self.con.execute("SET VARIABLE text_group_ranks = ?", [ranks])
+
+    def read(self, part: str) -> None:
+        """Read one file, mended where it is damaged, or nothing in its place."""
+        path = self.capture.files.get(part)
+        if path is not None:
+            problem = self._try_to_read(part, path)
+            if problem is None:
+                return
+            self.failed.add(part)
+            self._say("unreadable_file", part, f"{problem}; {FILES[part].tells} are not read from it", "copy it again")
+        self._run(part, self._empty(part))
+
+    def read_counters(self) -> None:
+        """The counters of kernels: a second look into kernel_details.csv, in the form that the first one took."""
+        if "kernel_details" in self.capture.files and "kernel_details" not in self.failed:
+            self.con.execute(resources.sql("sources/ascend_text/pmu"))
+            self._count_rejects()
+
+    def _try_to_read(self, part: str, path: Path) -> str | None:
+        """Reads one file; what went wrong, as a clause, where it could not be."""
+        try:
+            if part == "trace_view":
+                self._read_trace(part, path)
+            else:
+                self._read_document(part, path)
+        except duckdb.OutOfMemoryException:
+            raise
+        except InputError as error:
+            return error.problem
+        except OSError as error:
+            return error.strerror or str(error)
+        except duckdb.Error as error:
+            return f"it is damaged ({str(error).strip().splitlines()[0][:200]})"
+        return None
+
+    def _read_trace(self, part: str, path: Path) -> None:
+        events = trace_slice.bare_list(path, self.scratch)
+        try:
+            self._run(part, events.path)
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error:
+            events = trace_slice.complete_events(path, self.scratch)
+            self._run(part, events.path)
+        if events.damage:
+            self._say("damaged_file", part, f"{events.damage}; what stands before was read", "copy it again")
+
+    def _read_document(self, part: str, path: Path) -> None:
+        left_out = 0
+        readable = path
+        if not text_repair.is_clean(path):
+            readable, left_out = self._mend(part, path)
+        try:
+            self._check_columns(part, readable)
+            self._run(part, readable)
+        except duckdb.Error:
+            if readable != path or not FILES[part].is_table:
+                raise
+            self._count_rejects()
+            readable, left_out = self._mend(part, path)
+            self._check_columns(part, readable)
+            self._run(part, readable)
+        left_out += self._count_rejects()
+        if left_out:
+            rows = "1 row was" if left_out == 1 else f"{left_out} rows were"
+            self._say("ragged_rows", part, f"{rows} left out (too few or too many cells)", "take it as it was written")
+
+    def _mend(self, part: str, path: Path) -> tuple[Path, int]:
+        if FILES[part].is_table:
+            return text_repair.mended_table(path, self.scratch, multiline=FILES[part].multiline)
+        return text_repair.mended_text(path, self.scratch), 0
+
+    def _check_columns(self, part: str, path: Path) -> None:
+        if FILES[part].needs:
+            present = self.con.execute("DESCRIBE FROM text_table(?)", [str(path)]).fetchall()
+            columns = {str(name).lower() for name, *_ in present}
+            missing = [name for name in FILES[part].needs if name.lower() not in columns]
+            if missing:
+                raise InputError(path, f"it has no column {', '.join(missing)}", "Parse the profile again")
+
+    def _run(self, part: str, path: Path) -> None:
+        # The variable's name comes from this module, never from a profile.
+        self.con.execute(f"SET VARIABLE text_{part} = ?", [str(path)])
+        self.con.execute(resources.sql(f"sources/ascend_text/{part}"))
+
+    def _empty(self, part: str) -> Path:
+        """A file that stands for one that is absent."""
+        path = self.scratch / f"no-{FILES[part].name}"
+        path.write_text(FILES[part].empty, encoding="utf-8")
+        return path
+
+    def _count_rejects(self) -> int:
+        """Rows that DuckDB left out since the last call."""
+        rejected = self.con.execute(resources.sql("sources/ascend_text/rejected")).fetchall()[0][0]
+        self.con.execute(resources.sql("sources/ascend_text/forget_rejected"))
+        return int(rejected)
+
+    def _say(self, key: str, part: str, what: str, remedy: str) -> None:
+        message = f"{self.capture.files[part].name}: {what}; {remedy} or parse the profile again"
+        self.report(Finding("warning", key, message, self.capture_id))

@@ -1,0 +1,32 @@
+"""Which ranks a communication group has, as profiler_metadata.json tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_PRIMES = (29, 131)
+
+
+def group_hash(name: str) -> str:
+    """The number by which operators, communication.json and analysis.db call the group of that name.
+
+    Two polynomial hashes of the name's bytes modulo 2^32, the first one in the upper half: so it is in every pair of
+    profiler_metadata.json and communication.json that was looked at.
+    """
+    halves = [0, 0]
+    for byte in name.encode():
+        halves = [(half * prime + byte) & 0xFFFFFFFF for half, prime in zip(halves, _PRIMES, strict=True)]
+    return str(halves[0] << 32 | halves[1])
+
+
+def group_members(metadata: Mapping[str, object]) -> dict[str, tuple[int, ...]]:
+    """Global ranks by the group's hash; empty where the metadata lists no groups."""
+    groups = metadata.get("parallel_group_info")
+    if not isinstance(groups, Mapping):
+        return {}
+    members: dict[str, tuple[int, ...]] = {}
+    for name, group in groups.items():
+        ranks = group.get("global_ranks") if isinstance(group, Mapping) else None
+        if isinstance(name, str) and isinstance(ranks, list) and ranks and all(type(rank) is int for rank in ranks):
+            members[group_hash(name)] = tuple(ranks)
+    return members

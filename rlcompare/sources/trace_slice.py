@@ -1,0 +1,187 @@
+"""Makes of any Chrome trace a file that holds a bare, closed list of events.
+
+That form DuckDB streams, in a tenth of the memory that the wrapped one takes. A sound bare list is used as it is. A
+wrapped one (``{"traceEvents": [...]}``) is copied without its wrapping, one that was cut off up to its last complete
+event. Gigabytes pass through in blocks. Copies lie in the scratch folder, never beside the input.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from rlcompare.errors import InputError
+from rlcompare.sources.text_repair import encoding_of
+
+_BLOCK = 8 << 20
+_TAIL = 1 << 20
+_LONGEST_EVENT = 64 << 20
+_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+_NEXT_EVENT = re.compile(rb"\}\s*,\s*(?=\{)")
+_CUT = "it ends in the middle (cut off while it was written or copied)"
+
+
+@dataclass(frozen=True)
+class EventList:
+    """A file with a bare list of events.
+
+    Attributes:
+        path: the trace itself, or a copy.
+        damage: what was wrong with the trace, as a clause; None where nothing was left out.
+    """
+
+    path: Path
+    damage: str | None = None
+
+
+def bare_list(path: Path, scratch: Path) -> EventList:
+    """The events of a trace as DuckDB can read them, by looking at the beginning and the end of the file only.
+
+    Raises:
+        InputError: it holds no list of events.
+        OSError: it cannot be read or copied.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = _start_of_list(path, file)
+        if start is None:
+            raise InputError(path, "it holds no list of trace events", "Parse the profile again")
+        file.seek(max(size - _TAIL, start))
+        tail = file.read()
+        wrapped = _is_wrapped(file)
+        if not wrapped and tail.rstrip().endswith(b"]"):
+            return EventList(path)
+        end = _end_of_list(tail) if wrapped else None
+        damage = None
+        if end is None:
+            end, damage = _end_of_last_event(tail), _CUT
+        if end is None:
+            return complete_events(path, scratch)
+        copy = scratch / f"events-of-{path.name}"
+        with copy.open("wb") as out:
+            _copy(file, out, start, size - len(tail) + end)
+            out.write(b"]")
+    return EventList(copy, damage)
+
+
+def complete_events(path: Path, scratch: Path) -> EventList:
+    """A copy of all events up to the first that is broken, found by parsing each: slow, and right for any damage.
+
+    Raises:
+        InputError: not one event is complete.
+        OSError: it cannot be read or copied.
+    """
+    copy = scratch / f"events-of-{path.name}"
+    events = 0
+    is_whole = False
+    with copy.open("wb") as out:
+        for event, is_last in _parsed_events(path):
+            out.write(b"," if events else b"[")
+            out.write(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))  # half a surrogate becomes "?"
+            events += 1
+            is_whole = is_last
+        out.write(b"]")
+    if not events:
+        raise InputError(path, "it holds no complete trace event", "Copy it again, or parse the profile again")
+    return EventList(copy, None if is_whole else f"it is no valid JSON after {events} events")
+
+
+def _is_wrapped(file: BinaryIO) -> bool:
+    file.seek(0)
+    return file.read(64).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
+
+
+def _start_of_list(path: Path, file: BinaryIO) -> int | None:
+    """Position of the list's opening bracket."""
+    head = file.read(64)
+    body = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if body[:1] == b"[":
+        return head.index(b"[")
+    if body[:1] != b"{":
+        return 0 if encoding_of(path) == "utf-16" else None
+    file.seek(0)
+    offset, overlap = 0, b""
+    while block := file.read(_BLOCK):
+        match = _KEY.search(overlap + block)
+        if match:
+            return offset - len(overlap) + match.end() - 1
+        offset += len(block)
+        overlap = block[-256:]
+    return None
+
+
+def _end_of_list(tail: bytes) -> int | None:
+    """Position after the last event of a wrapped list: the first bracket that only keys of the wrapping follow."""
+    for bracket in re.finditer(rb"\]", tail):
+        try:
+            rest = json.loads(b'{"traceEvents": []' + tail[bracket.end() :])
+        except ValueError:
+            continue
+        return bracket.start() if isinstance(rest, dict) else None
+    return None
+
+
+def _end_of_last_event(tail: bytes) -> int | None:
+    """Position after the last complete event of a list that was cut off; None where the tail does not show it."""
+    ends = [match.start() + 1 for match in _NEXT_EVENT.finditer(tail)]
+    starts = [match.end() for match in _NEXT_EVENT.finditer(tail)]
+    ends.append(len(tail.rstrip().rstrip(b",").rstrip()))
+    for start, end in list(zip(starts, ends[1:], strict=True))[:-4:-1]:
+        try:
+            event = json.loads(tail[start:end])
+        except ValueError:
+            continue
+        if isinstance(event, dict) and "ph" in event:
+            return end
+    return None
+
+
+def _copy(file: BinaryIO, out: BinaryIO, start: int, end: int) -> None:
+    file.seek(start)
+    left = end - start
+    while left > 0 and (block := file.read(min(left, _BLOCK))):
+        out.write(block)
+        left -= len(block)
+
+
+def _parsed_events(path: Path) -> Iterator[tuple[dict[str, object], bool]]:
+    """Each complete event, and whether the list is known to end after it."""
+    decoder = json.JSONDecoder(strict=False)
+    with path.open(encoding=encoding_of(path), errors="replace", newline="") as file:
+        text = file.read(_BLOCK)
+        bracket = re.match(r"\s*\[", text) or re.search(r'"traceEvents"\s*:\s*\[', text)
+        position = bracket.end() if bracket else len(text)
+        waiting: dict[str, object] | None = None
+        while True:
+            position = _skip(text, position)
+            try:
+                event, end = decoder.raw_decode(text, position)
+            except (ValueError, RecursionError):
+                ended = text[position : position + 1] == "]"
+                if waiting is not None and (ended or len(text) - position > _LONGEST_EVENT):
+                    yield waiting, ended
+                    return
+                more = "" if ended else file.read(_BLOCK)
+                if not more:
+                    if waiting is not None:
+                        yield waiting, False
+                    return
+                text, position = text[position:] + more, 0
+                continue
+            if isinstance(event, dict):
+                if waiting is not None:
+                    yield waiting, False
+                waiting = event
+            position = end
+
+
+def _skip(text: str, position: int) -> int:
+    """Position of the next event: after white space and a comma."""
+    while position < len(text) and text[position] in " \t\r\n,":
+        position += 1
+    return position

@@ -1,0 +1,10 @@
+-- Sums by CANN call. Depends on the variable text_api_statistic.
+INSERT INTO reported_api
+SELECT getvariable('capture'), text_layer("Level"), profile_text("API Name"), TRY_CAST("Count" AS BIGINT), text_length_ns("Time(us)"),
+       text_length_ns("Min(us)"), text_length_ns("Max(us)")
+FROM (
+    SELECT NULL::VARCHAR AS "Level", NULL::VARCHAR AS "API Name", NULL::VARCHAR AS "Count", NULL::VARCHAR AS "Time(us)", NULL::VARCHAR AS "Min(us)",
+           NULL::VARCHAR AS "Max(us)" WHERE FALSE
+    UNION ALL BY NAME
+    FROM text_table(getvariable('text_api_statistic'))
+);

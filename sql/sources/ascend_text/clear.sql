@@ -1,0 +1,11 @@
+-- Drops the tables that were made on the way.
+DROP TABLE IF EXISTS trace_event;
+DROP TABLE IF EXISTS trace_process;
+DROP TABLE IF EXISTS trace_thread;
+DROP TABLE IF EXISTS trace_task;
+DROP TABLE IF EXISTS trace_comm;
+DROP TABLE IF EXISTS trace_link;
+DROP TABLE IF EXISTS text_kernel;
+DROP TABLE IF EXISTS text_communication;
+DROP TABLE IF EXISTS text_collective;
+DROP TABLE IF EXISTS text_group;

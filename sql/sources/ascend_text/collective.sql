@@ -1,0 +1,62 @@
+-- Collectives, and the tasks that they are made of. They are listed in kernel_details.csv (with their step), else in the trace, else in
+-- communication.json; what the others know of the same operator is added. Times are the trace's where it has them (the CSV cuts digits off).
+-- Transit and wait come from the tasks; without tasks from communication.json; else they are unknown (Level0).
+-- The group is called as its thread in the trace, else by the hash of its name; its members stand in profiler_metadata.json under a name with that
+-- hash. The three digits in an operator's name are the last three of the hash.
+-- Depends on text_kernel, trace_comm, trace_link, text_communication, text_group, collective_kind, dtype_bytes, the variable text_device.
+CREATE OR REPLACE TEMP TABLE text_collective AS
+WITH listed AS (
+    SELECT device_id, name, op_type, start_ns, end_ns, step FROM text_kernel WHERE is_comm
+    UNION ALL
+    SELECT device_id, name, NULL, start_ns, end_ns, NULL FROM trace_comm WHERE whole AND NOT EXISTS (FROM text_kernel WHERE is_comm)
+    UNION ALL
+    SELECT NULL, name, NULL, start_ns, end_ns, step FROM text_communication
+    WHERE NOT EXISTS (FROM text_kernel WHERE is_comm) AND NOT EXISTS (FROM trace_comm WHERE whole)
+), numbered AS (
+    SELECT row_number() OVER (ORDER BY start_ns, name) AS id, *, start_ns + 1000 AS latest_ns, regexp_extract(name, '__([0-9]{3})_', 1) AS digits FROM listed
+), traced AS (
+    SELECT n.*, t.pid, t.tid, t.device_id AS traced_device_id, t.group_tid, t.group_name, t.start_ns AS traced_start_ns, t.end_ns AS traced_end_ns, t.dtype, t.algorithm,
+           t.element_count, t.start_ns >= n.start_ns - 1000 AS is_traced
+    FROM numbered AS n ASOF LEFT JOIN (FROM trace_comm WHERE whole) AS t ON t.name = n.name AND n.latest_ns >= t.start_ns
+), reported AS (
+    SELECT t.*, c.transit_ns, c.wait_ns, c.size_bytes, c.start_ns >= t.start_ns - 1000 AS is_reported
+    FROM traced AS t ASOF LEFT JOIN text_communication AS c ON c.name = t.name AND t.latest_ns >= c.start_ns
+), by_name AS (
+    SELECT name, any_value(group_hash) AS group_hash FROM text_communication WHERE group_hash IS NOT NULL GROUP BY name
+), by_digits AS (
+    SELECT right(group_hash, 3) AS digits, any_value(group_hash) AS group_hash
+    FROM (SELECT group_hash FROM text_communication WHERE group_hash IS NOT NULL UNION SELECT group_hash FROM text_group)
+    GROUP BY ALL HAVING count(*) = 1
+)
+SELECT r.id, r.device_id, r.name, r.op_type, r.step, CASE WHEN r.is_traced THEN r.pid END AS pid, CASE WHEN r.is_traced THEN r.tid END AS tid,
+       CASE WHEN r.is_traced THEN r.group_tid END AS group_tid, CASE WHEN r.is_traced THEN r.traced_device_id END AS traced_device_id,
+       CASE WHEN r.is_traced THEN r.group_name END AS thread_name, coalesce(n.group_hash, d.group_hash) AS group_hash, nullif(r.digits, '') AS digits,
+       CASE WHEN r.is_traced THEN r.traced_start_ns ELSE r.start_ns END AS start_ns, CASE WHEN r.is_traced THEN r.traced_end_ns ELSE r.end_ns END AS end_ns,
+       CASE WHEN r.is_traced THEN r.dtype END AS dtype, CASE WHEN r.is_traced THEN r.algorithm END AS algorithm,
+       CASE WHEN r.is_traced THEN TRY(r.element_count * dtype_bytes(r.dtype)) END AS payload_bytes,
+       CASE WHEN r.is_reported THEN r.transit_ns END AS reported_transit_ns, CASE WHEN r.is_reported THEN r.wait_ns END AS reported_wait_ns,
+       CASE WHEN r.is_reported THEN r.size_bytes END AS moved_bytes
+FROM reported AS r LEFT JOIN by_name AS n USING (name) LEFT JOIN by_digits AS d USING (digits);
+INSERT INTO collective_task
+SELECT getvariable('capture'), c.id, t.name, t.plane, t.start_ns, t.end_ns, t.size_bytes, t.src_rank, t.dst_rank, t.transport, t.link_type
+FROM (FROM trace_comm WHERE NOT whole) AS t
+ASOF JOIN (FROM text_collective WHERE pid IS NOT NULL) AS c ON c.pid = t.pid AND c.group_tid = t.group_tid AND t.start_ns >= c.start_ns
+WHERE t.start_ns <= c.end_ns;
+INSERT INTO stage_collective
+WITH own AS (
+    SELECT collective_id, name, start_ns, end_ns,
+           max(end_ns) FILTER (NOT starts_with(name, 'Notify_')) OVER (
+               PARTITION BY collective_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
+    FROM collective_task WHERE capture = getvariable('capture') AND name IS NOT NULL
+), transit AS (
+    SELECT collective_id AS id, coalesce(sum(greatest(end_ns - greatest(start_ns, coalesce(covered_ns, start_ns)), 0)) FILTER (NOT starts_with(name, 'Notify_')), 0) AS transit_ns
+    FROM own GROUP BY ALL
+)
+SELECT c.id, coalesce(c.device_id, getvariable('text_device'), c.traced_device_id), profile_text(c.name), profile_text(c.op_type),
+       coalesce(c.thread_name, c.group_hash, c.digits), g.ranks, c.start_ns, c.end_ns,
+       coalesce(c.end_ns - c.start_ns - t.transit_ns, c.reported_wait_ns), coalesce(t.transit_ns, c.reported_transit_ns),
+       coalesce(c.payload_bytes, c.moved_bytes), c.dtype, c.algorithm, c.step, l.launch_ns, l.host_op_ns
+FROM text_collective AS c
+LEFT JOIN transit AS t USING (id)
+LEFT JOIN text_group AS g USING (group_hash)
+LEFT JOIN trace_link AS l ON l.pid = c.pid AND l.tid = c.tid AND l.start_ns = c.start_ns;

@@ -1,0 +1,19 @@
+-- Makes text_communication: the operators of communication.json, one row each. "hcom_allReduce__586_0_1@17522688603477080586" is an operator's name
+-- and a hash of its group's. Start in microseconds (a float), the rest in milliseconds and MB (of 10^6). The profiler sums transfers of the
+-- plane that it thinks slowest, and where it finds none it prints 0: a collective that moves nothing is unknown, not fast.
+-- Depends on the variable text_communication.
+CREATE OR REPLACE TEMP TABLE text_communication AS
+WITH operator AS (
+    SELECT text_step(step.key) AS step, op.key AS name, op.value -> 'Communication Time Info' AS times, op.value -> 'Communication Bandwidth Info' AS transfers
+    FROM read_text(getvariable('text_communication')) AS file, json_each(file.content::JSON) AS step, json_each(step.value) AS kind, json_each(kind.value) AS op
+    WHERE op.key <> 'Total Op Info'
+), measured AS (
+    SELECT step, split_part(name, '@', 1) AS name, nullif(split_part(name, '@', 2), '') AS group_hash,
+           text_time_ns(times ->> 'Start Timestamp(us)') AS start_ns, text_length_of_ms_ns(times ->> 'Elapse Time(ms)') AS length_ns,
+           text_length_of_ms_ns(times ->> 'Transit Time(ms)') AS transit_ns, text_length_of_ms_ns(times ->> 'Wait Time(ms)') AS wait_ns,
+           coalesce(text_bytes(transfers -> 'SDMA' ->> 'Transit Size(MB)', 1e6), 0) + coalesce(text_bytes(transfers -> 'RDMA' ->> 'Transit Size(MB)', 1e6), 0) AS size_bytes
+    FROM operator
+)
+SELECT step, name, group_hash, start_ns, start_ns + length_ns AS end_ns, CASE WHEN transit_ns > 0 THEN transit_ns END AS transit_ns,
+       CASE WHEN transit_ns > 0 OR wait_ns > 0 THEN wait_ns END AS wait_ns, CASE WHEN size_bytes > 0 THEN size_bytes END AS size_bytes
+FROM measured;

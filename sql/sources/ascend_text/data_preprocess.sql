@@ -1,0 +1,20 @@
+-- Parts of AI CPU kernels (computing, copying, dispatching), as counters in nanoseconds of the kernel with that task, stream and name where it is only
+-- one. Only where events are kept. Depends on the variable text_data_preprocess, text_kernel.
+INSERT INTO pmu
+SELECT getvariable('capture'), k.id, r.name, r.value
+FROM (
+    SELECT TRY_CAST("Stream ID" AS BIGINT) AS stream, TRY_CAST("Task ID" AS BIGINT) AS task_id, "Node" AS op_name,
+           unnest(['aicpu_compute_time', 'aicpu_memcpy_time', 'aicpu_dispatch_time']) AS name,
+           unnest([1e6 * text_number("Compute_time(ms)"), coalesce(1e6 * text_number("Memcpy_time(ms)"), 1000 * text_number("Memcpy_time(us)")),
+                   1e6 * text_number("Dispatch_time(ms)")]) AS value
+    FROM (
+        SELECT NULL::VARCHAR AS "Stream ID", NULL::VARCHAR AS "Task ID", NULL::VARCHAR AS "Node", NULL::VARCHAR AS "Compute_time(ms)",
+               NULL::VARCHAR AS "Memcpy_time(ms)", NULL::VARCHAR AS "Memcpy_time(us)", NULL::VARCHAR AS "Dispatch_time(ms)" WHERE FALSE
+        UNION ALL BY NAME
+        FROM text_table(getvariable('text_data_preprocess'))
+    )
+) AS r
+JOIN (
+    SELECT stream, task_id, name AS op_name, min(id) AS id FROM text_kernel WHERE NOT is_comm AND task_id IS NOT NULL GROUP BY ALL HAVING count(*) = 1
+) AS k USING (stream, task_id, op_name)
+WHERE getvariable('keep_events') AND r.value IS NOT NULL;

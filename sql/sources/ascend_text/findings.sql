@@ -1,0 +1,22 @@
+-- What was odd in these files: (severity, key, message). Depends on text_kernel, trace_event, allocation, memory.
+SELECT 'warning', 'damaged_time', 'kernel_details.csv: ' || count(*) || ' of its ' || (SELECT count(*) FROM text_kernel)
+       || ' rows have a start time that is none (a spreadsheet saves 1.69512E+15); their times are lost; take the file as the profiler wrote it'
+FROM text_kernel WHERE damaged HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have a time that is none and were left out; take the file as the profiler wrote it'
+FROM trace_event WHERE ph IN ('X', 's', 'f', 'C') AND start_ns IS NULL HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'damaged_time', 'memory_record.csv, npu_module_mem.csv: ' || count(*) || ' rows have a time that is none; their sizes are kept; take the files as the profiler wrote them'
+FROM memory WHERE capture = getvariable('capture') AND ts_ns IS NULL HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'damaged_time', 'operator_memory.csv: ' || count(*) || ' allocations have a time that is none; their sizes are kept; take the file as the profiler wrote it'
+FROM allocation WHERE capture = getvariable('capture') AND alloc_ns IS NULL HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'shortened_text', count(*) || ' names of more than 10,000 characters in trace_view.json were cut'
+FROM trace_event WHERE strlen(name) > 10000 AND length(name) > 10000 HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'shortened_text', count(*) || ' kernels in kernel_details.csv have a name or type of more than 10,000 characters, which was cut'
+FROM text_kernel WHERE (strlen(name) > 10000 AND length(name) > 10000) OR (strlen(op_type) > 10000 AND length(op_type) > 10000) HAVING count(*) > 0
+UNION ALL
+SELECT 'info', 'no_kernels', 'no kernels were recorded (profiler level Level_none, or neither kernel_details.csv nor trace_view.json has any): compute is absent'
+WHERE NOT EXISTS (FROM stage_kernel);

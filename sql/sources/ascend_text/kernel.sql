@@ -1,0 +1,33 @@
+-- Kernels: the rows of kernel_details.csv, with what the trace knows of the same task; without that file the tasks of the trace.
+-- `cube` as msprof-analyze has it for text: unknown unless there is a PMU time of the vector or of the (unprefixed) cube unit; then the cube
+-- unit's or the whole core's time decides. In the trace a compute task is one of a known type, or of another type with a flow from the host
+-- (before 2025 all are "Other"), as long as it is no copy, no event and no part of a collective.
+-- Depends on text_kernel, trace_task, trace_comm, trace_link, the variable text_device.
+INSERT INTO stage_kernel
+WITH matched AS (
+    SELECT k.id, t.pid, t.tid, t.start_ns, t.device_id, t.stream
+    FROM text_kernel AS k JOIN trace_task AS t USING (start_ns) WHERE NOT k.is_comm
+    QUALIFY row_number() OVER (PARTITION BY k.id ORDER BY t.name = k.name DESC, t.stream = k.stream DESC NULLS LAST) = 1
+)
+SELECT k.id, coalesce(k.device_id, getvariable('text_device'), m.device_id), coalesce(k.stream, m.stream), profile_text(k.name), profile_text(k.op_type),
+       profile_text(k.core_type), NULL, k.start_ns, k.end_ns, k.wait_ns,
+       profile_text(k.input_shapes), profile_text(k.input_dtypes), profile_text(k.input_formats),
+       profile_text(k.output_shapes), profile_text(k.output_dtypes), profile_text(k.output_formats), k.block_num, k.step,
+       l.launch_ns, l.host_op_id, l.host_op_ns,
+       CASE WHEN k.mac_us IS NOT NULL OR k.vec_us IS NOT NULL THEN coalesce(k.mac_us > 0, FALSE) OR coalesce(k.aicore_us > 0, FALSE) END
+FROM text_kernel AS k
+LEFT JOIN matched AS m USING (id)
+LEFT JOIN trace_link AS l ON l.pid = m.pid AND l.tid = m.tid AND l.start_ns = m.start_ns
+WHERE NOT k.is_comm;
+INSERT INTO stage_kernel BY NAME
+SELECT row_number() OVER (ORDER BY t.start_ns) AS id, coalesce(getvariable('text_device'), t.device_id) AS device_id, t.stream, profile_text(t.name) AS name,
+       CASE WHEN t.task_type <> 'Other' THEN profile_text(t.task_type) END AS core_type, t.start_ns, t.end_ns,
+       l.launch_ns, l.host_op_id, l.host_op_ns
+FROM trace_task AS t
+LEFT JOIN trace_link AS l ON l.pid = t.pid AND l.tid = t.tid AND l.start_ns = t.start_ns
+ANTI JOIN (SELECT stream, start_ns FROM trace_comm WHERE NOT whole) AS part ON part.stream = t.stream AND part.start_ns = t.start_ns
+WHERE NOT EXISTS (FROM text_kernel WHERE NOT is_comm)
+  AND (t.task_type IN ('AI_CORE', 'AI_VECTOR_CORE', 'AI_CPU', 'MIX_AIC', 'MIX_AIV', 'FFTS_PLUS', 'DSA_SQE', 'KERNEL_AICORE', 'KERNEL_AIVEC', 'KERNEL_AICPU',
+                       'KERNEL_MIX_AIC', 'KERNEL_MIX_AIV', 'KERNEL_SIMT')
+       OR (coalesce(l.has_flow, FALSE)
+           AND NOT regexp_matches(upper(t.task_type || ' ' || t.name), 'EVENT_|MEMCPY|DMA_SQE|PLACE_HOLDER|NOTIFY|WRITE VALUE|PROFILING_')));

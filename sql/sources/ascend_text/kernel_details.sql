@@ -1,0 +1,24 @@
+-- Makes text_kernel: the rows of kernel_details.csv. Rows of communication operators are among them (Accelerator Core HCCL, later
+-- COMMUNICATION). `damaged`: there was a start time, and it is none.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL: Step Id, Device_id, the shapes, PMU values and Task ID depend on
+-- the version and the level; Block Dim became Block Num. Depends on the variable text_kernel_details.
+CREATE OR REPLACE TEMP TABLE text_kernel AS
+SELECT row_number() OVER () AS id, text_step("Step Id") AS step, text_device("Device_id") AS device_id, TRY_CAST("Stream ID" AS BIGINT) AS stream,
+       TRY_CAST("Task ID" AS BIGINT) AS task_id, "Name" AS name, "Type" AS op_type, "Accelerator Core" AS core_type,
+       text_time_ns("Start Time(us)") AS start_ns, text_time_ns("Start Time(us)") + text_length_ns("Duration(us)") AS end_ns,
+       nullif(trim("Start Time(us)", E' \t\r\n'), '') IS NOT NULL AND text_time_ns("Start Time(us)") IS NULL AS damaged,
+       text_length_ns("Wait Time(us)") AS wait_ns, TRY_CAST(coalesce("Block Num", "Block Dim") AS BIGINT) AS block_num,
+       "Input Shapes" AS input_shapes, "Input Data Types" AS input_dtypes, "Input Formats" AS input_formats,
+       "Output Shapes" AS output_shapes, "Output Data Types" AS output_dtypes, "Output Formats" AS output_formats,
+       text_number("mac_time(us)") AS mac_us, text_number("aiv_vec_time(us)") AS vec_us, text_number("aicore_time(us)") AS aicore_us,
+       coalesce("Accelerator Core" IN ('HCCL', 'COMMUNICATION'), FALSE) AS is_comm
+FROM (
+    SELECT NULL::VARCHAR AS "Step Id", NULL::VARCHAR AS "Device_id", NULL::VARCHAR AS "Stream ID", NULL::VARCHAR AS "Task ID",
+           NULL::VARCHAR AS "Name", NULL::VARCHAR AS "Type", NULL::VARCHAR AS "Accelerator Core", NULL::VARCHAR AS "Start Time(us)",
+           NULL::VARCHAR AS "Duration(us)", NULL::VARCHAR AS "Wait Time(us)", NULL::VARCHAR AS "Block Dim", NULL::VARCHAR AS "Block Num",
+           NULL::VARCHAR AS "Input Shapes", NULL::VARCHAR AS "Input Data Types", NULL::VARCHAR AS "Input Formats",
+           NULL::VARCHAR AS "Output Shapes", NULL::VARCHAR AS "Output Data Types", NULL::VARCHAR AS "Output Formats",
+           NULL::VARCHAR AS "mac_time(us)", NULL::VARCHAR AS "aiv_vec_time(us)", NULL::VARCHAR AS "aicore_time(us)" WHERE FALSE
+    UNION ALL BY NAME
+    FROM text_table(getvariable('text_kernel_details'))
+);

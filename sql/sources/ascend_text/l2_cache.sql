@@ -1,0 +1,17 @@
+-- Hit and victim rates of the second-level cache, as counters of the kernel with that task, stream and name where it is only one (task numbers
+-- wrap around). Only where events are kept. Depends on the variable text_l2_cache, text_kernel.
+INSERT INTO pmu
+SELECT getvariable('capture'), k.id, r.name, r.value
+FROM (
+    SELECT TRY_CAST("Stream Id" AS BIGINT) AS stream, TRY_CAST("Task Id" AS BIGINT) AS task_id, "Op Name" AS op_name,
+           unnest(['l2_hit_rate', 'l2_victim_rate']) AS name, unnest([text_number("Hit Rate"), text_number("Victim Rate")]) AS value
+    FROM (
+        SELECT NULL::VARCHAR AS "Stream Id", NULL::VARCHAR AS "Task Id", NULL::VARCHAR AS "Hit Rate", NULL::VARCHAR AS "Victim Rate", NULL::VARCHAR AS "Op Name" WHERE FALSE
+        UNION ALL BY NAME
+        FROM text_table(getvariable('text_l2_cache'))
+    )
+) AS r
+JOIN (
+    SELECT stream, task_id, name AS op_name, min(id) AS id FROM text_kernel WHERE NOT is_comm AND task_id IS NOT NULL GROUP BY ALL HAVING count(*) = 1
+) AS k USING (stream, task_id, op_name)
+WHERE getvariable('keep_events') AND r.value IS NOT NULL;

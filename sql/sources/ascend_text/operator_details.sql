@@ -1,0 +1,10 @@
+-- Framework operators without time stamps, one row a call, summed by name. Depends on the variable text_operator_details.
+INSERT INTO reported_operator
+SELECT getvariable('capture'), profile_text("Name") AS operator, count(*), sum(text_length_ns("Host Total Duration(us)")), sum(text_length_ns("Host Self Duration(us)")),
+       sum(text_length_ns("Device Total Duration(us)")), sum(text_length_ns("Device Self Duration(us)"))
+FROM (
+    SELECT NULL::VARCHAR AS "Name", NULL::VARCHAR AS "Host Total Duration(us)", NULL::VARCHAR AS "Host Self Duration(us)",
+           NULL::VARCHAR AS "Device Total Duration(us)", NULL::VARCHAR AS "Device Self Duration(us)" WHERE FALSE
+    UNION ALL BY NAME
+    FROM text_table(getvariable('text_operator_details'))
+) GROUP BY operator;

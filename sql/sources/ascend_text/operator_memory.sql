@@ -1,0 +1,11 @@
+-- One row an allocation; sizes in KB of 2^10; durations end in a TAB like times do. Not released: no release time.
+-- Depends on the variable text_operator_memory.
+INSERT INTO allocation
+SELECT getvariable('capture'), text_device("Device Type"), profile_text("Name"), text_bytes("Size(KB)", 1024), text_time_ns("Allocation Time(us)"),
+       text_time_ns("Release Time(us)"), text_length_ns("Duration(us)")
+FROM (
+    SELECT NULL::VARCHAR AS "Name", NULL::VARCHAR AS "Size(KB)", NULL::VARCHAR AS "Allocation Time(us)", NULL::VARCHAR AS "Release Time(us)",
+           NULL::VARCHAR AS "Duration(us)", NULL::VARCHAR AS "Device Type" WHERE FALSE
+    UNION ALL BY NAME
+    FROM text_table(getvariable('text_operator_memory'))
+);
