@@ -27,7 +27,7 @@ def write_analysis_db(run: SampleRun, capture: Capture, path: Path) -> None:
     if run.has_types:
         tables |= _communication(capture)
     con = sqlite3.connect(path)
-    for name, definition in analysis_columns(run.newer).items():
+    for name, definition in analysis_columns(run.names_devices).items():
         if rows := tables.get(name):
             insert_table(con, name, definition, rows)
     con.commit()
@@ -40,7 +40,7 @@ def _step_rows(run: SampleRun, capture: Capture) -> Iterator[Row]:
             row.computing, row.uncovered, row.overlapped, row.communication, row.free, row.stage, row.bubble,
             row.uncovered, row.preparing,
         )  # fmt: skip
-        device: Row = (row.device,) if run.newer else ()
+        device: Row = (row.device,) if run.names_devices else ()
         yield (*device, None if row.step is None else str(row.step), *(time / 1_000 for time in times))
 
 

@@ -10,6 +10,8 @@ from rlcompare.writer.model import Capture, MemoryLevel
 _PERIOD_NS = 20_000_000
 _MODULES = {"HCCL": 3, "RUNTIME": 7, "DEVMM": 22, "GE": 45}
 _OVERHEAD_BYTES = 640 << 20
+HIT_RATE = 0.825
+"""Of the last-level cache, at all times."""
 
 
 @dataclass(frozen=True)

@@ -118,9 +118,7 @@ def _pmu_rows(run: SampleRun, ident: int, task: KernelTask, mhz: int, strings: S
     return [(ident, strings.cann(name), value) for name, value in (values or {}).items()]
 
 
-def _collective_row(
-    run: SampleRun, ordinal: int, task: CollectiveTask, capture: Capture, strings: Strings
-) -> Row:
+def _collective_row(run: SampleRun, ordinal: int, task: CollectiveTask, capture: Capture, strings: Strings) -> Row:
     kind = task.op_type if run.has_types else texts.NOT_AVAILABLE
     row: Row = (
         strings.cann(task.name), task.start_ns, task.end_ns, task.connection, strings.cann(capture.group.name), ordinal,
@@ -159,10 +157,8 @@ def _sampled(run: SampleRun, capture: Capture, strings: Strings) -> Iterator[tup
         "HBM",
         [(s.device, s.time_ns, s.value, s.part, strings.cann(s.name)) for s in counters.bandwidth(capture)],
     )
-    yield (
-        "LLC",
-        [(s.device, s.part, s.time_ns, 82.5, s.value, strings.cann("read")) for s in counters.cache(capture)],
-    )
+    read, percent = strings.cann("read"), 100 * counters.HIT_RATE
+    yield "LLC", [(s.device, s.part, s.time_ns, percent, s.value, read) for s in counters.cache(capture)]
     if "memory" in run.contents:
         app = strings.cann("app")
         yield "NPU_MEM", [(app, 0, s.value, s.time_ns, s.device) for s in counters.process_memory(capture)]

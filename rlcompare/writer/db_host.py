@@ -97,9 +97,7 @@ class _Framework:
                 yield self._row(python.start_ns, python.end_ns, python.thread, None, name, _TRACE)
 
     def _row(self, start: int, end: int, thread: int, link: int | None, name: int, kind: int) -> Row:
-        return (
-            str(start), str(end), global_tid(self.capture, thread), link, name, None, None, None, None, None, kind
-        )
+        return (str(start), str(end), global_tid(self.capture, thread), link, name, None, None, None, None, None, kind)
 
     def _op_row(self, op: HostOp) -> Row:
         targets = op.connections if self.run.has_device_data else ()

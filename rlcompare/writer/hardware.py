@@ -52,14 +52,16 @@ class HardwareTask:
 def hardware_tasks(capture: Capture) -> list[HardwareTask]:
     """All tasks in the order of their starts."""
     tasks = [_collective_container(task) for task in capture.collectives]
-    for kernel in capture.kernels:
-        context = 0 if kernel.spec.core_type.startswith("MIX") else UINT32_MAX
-        tasks.append(_plain(kernel, context))
+    tasks += [_plain(kernel, _kernel_context(kernel)) for kernel in capture.kernels]
     tasks += [_plain(copy, UINT32_MAX) for copy in capture.copies]
     tasks += [_plain(event, UINT32_MAX) for event in capture.events]
     for collective in capture.collectives:
         tasks += [_plane(collective, part, context) for context, part in enumerate(collective.tasks)]
     return sorted(tasks, key=lambda task: (task.start_ns, task.end_ns, task.device, task.context))
+
+
+def _kernel_context(kernel: KernelTask) -> int:
+    return 0 if kernel.spec.core_type.startswith("MIX") else UINT32_MAX
 
 
 def _plain(record: KernelTask | CopyTask | EventTask, context: int) -> HardwareTask:
@@ -84,7 +86,7 @@ def _collective_container(collective: CollectiveTask) -> HardwareTask:
 
 
 def db_type(task: HardwareTask, newer: bool) -> str:
-    """TASK.taskType. The older generation does not tell copies apart; the newer uses the names of the trace."""
+    """TASK.taskType: the runtime's names, which do not tell the directions of copies apart."""
     record = task.record
     if isinstance(record, KernelTask):
         return (_KERNEL_TYPES_1_2 if newer else _KERNEL_TYPES_1_0)[record.spec.core_type]
@@ -92,9 +94,7 @@ def db_type(task: HardwareTask, newer: bool) -> str:
         return "FFTS_PLUS" if newer else "AI_CORE"
     if isinstance(record, PlaneTask):
         return _PLANE_TYPES[record.name]
-    if isinstance(record, CopyTask):
-        return _COPY_TYPES[record.kind] if newer else "MEMCPY_ASYNC"
-    return f"{record.name}_SQE" if newer and record.stream else record.name
+    return "MEMCPY_ASYNC" if isinstance(record, CopyTask) else record.name
 
 
 def trace_type(task: HardwareTask) -> str:
@@ -120,3 +120,14 @@ def trace_name(task: HardwareTask) -> str:
     if isinstance(record, CopyTask):
         return "MEMCPY_ASYNC"
     return record.name if isinstance(record, EventTask) else trace_type(task)
+
+
+def launch_flows(capture: Capture) -> dict[int, str]:
+    """Id of the flow HostToDevice by connection: of a kernel its place on the device, else the connection."""
+    flows = {copy.connection: str(copy.connection) for copy in capture.copies}
+    for task in capture.collectives:
+        flows[task.connection] = str((task.connection << 32) - 1)
+    for kernel in capture.kernels:
+        context = _kernel_context(kernel)
+        flows[kernel.connection] = str(kernel.stream << 64 | kernel.task_id << 48 | context)
+    return flows

@@ -14,6 +14,7 @@ from rlcompare.writer.info import folder_name, profiler_info, profiler_metadata
 from rlcompare.writer.model import Capture
 from rlcompare.writer.simulate import simulate
 from rlcompare.writer.spec import PHASE_ROLES, SampleRun
+from rlcompare.writer.text import write_text
 
 MARKER = ".rlcompare-sample"
 """File by which a folder is known to be one of ours, and may be replaced."""
@@ -65,6 +66,8 @@ def _write_capture(run: SampleRun, capture: Capture, root: Path) -> Path:
         write_db(run, capture, output / f"ascend_pytorch_profiler_{capture.rank}.db")
         if run.has_device_data:
             write_analysis_db(run, capture, output / "analysis.db")
+    if run.export in ("text", "both"):
+        write_text(run, capture, output)
     return place
 
 

@@ -235,6 +235,11 @@ class SampleRun:
         """Whether the files are of the generation of schema 1.2."""
         return self.schema == "1.2"
 
+    @property
+    def names_devices(self) -> bool:
+        """Whether files have a column for the device: since one process can drive several."""
+        return self.newer or any(len(self.devices_of(rank)) > 1 for rank in self.ranks)
+
     def devices_of(self, rank: int) -> tuple[int, ...]:
         """The devices that the process of a profiled rank drives."""
         position = self.ranks.index(rank)

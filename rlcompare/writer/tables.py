@@ -21,9 +21,7 @@ _COMMON = {
     ),
     "TASK_PMU_INFO": "globalTaskId INTEGER,name INTEGER,value NUMERIC",
     "HBM": "deviceId INTEGER,timestampNs INTEGER,bandwidth NUMERIC,hbmId INTEGER,type INTEGER",
-    "LLC": (
-        "deviceId INTEGER,llcId INTEGER,timestampNs INTEGER,hitRate REAL,throughput INTEGER,mode INTEGER"
-    ),
+    "LLC": ("deviceId INTEGER,llcId INTEGER,timestampNs INTEGER,hitRate REAL,throughput INTEGER,mode INTEGER"),
     "NPU_MEM": "type INTEGER,ddr NUMERIC,hbm NUMERIC,timestampNs INTEGER,deviceId INTEGER",
     "NPU_MODULE_MEM": "moduleId INTEGER,timestampNs INTEGER,totalReserved NUMERIC,deviceId INTEGER",
     "MSTX_EVENTS": (
@@ -144,7 +142,7 @@ def enumeration_columns() -> str:
     return _ENUM_COLUMNS
 
 
-def analysis_columns(newer: bool) -> dict[str, str]:
+def analysis_columns(names_devices: bool) -> dict[str, str]:
     """Column definitions of analysis.db."""
     times = (
         "step TEXT, computing NUMERIC, communication_not_overlapped NUMERIC, overlapped NUMERIC, "
@@ -152,7 +150,7 @@ def analysis_columns(newer: bool) -> dict[str, str]:
         "communication_not_overlapped_and_exclude_receive NUMERIC, preparing NUMERIC"
     )
     return {
-        "StepTraceTime": f"deviceId INTEGER, {times}" if newer else times,
+        "StepTraceTime": f"deviceId INTEGER, {times}" if names_devices else times,
         "CommAnalyzerBandwidth": (
             "hccl_op_name TEXT, group_name TEXT, transport_type TEXT, transit_size NUMERIC, transit_time NUMERIC, "
             "bandwidth NUMERIC, large_packet_ratio NUMERIC, package_size NUMERIC, count NUMERIC, "

@@ -7,6 +7,11 @@ from rlcompare.writer.model import HostOp, Tensor
 NOT_AVAILABLE = "N/A"
 
 
+def time_us(ns: int) -> str:
+    """A time or duration in microseconds with all its digits: ``1736408883688177.930``."""
+    return f"{ns // 1_000}.{ns % 1_000:03d}"
+
+
 def shapes(tensors: tuple[Tensor, ...]) -> str:
     """Shapes with the quotes that the profiler puts around them: ``"2048,1024;1024"``."""
     if not tensors:
