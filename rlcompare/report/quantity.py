@@ -17,6 +17,7 @@ UNDECIDED = "~"
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _TIMES_FROM = 2.0
+_LARGE = 1e15
 
 
 def decimals_for(values: Iterable[Value]) -> int:
@@ -35,6 +36,8 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
         return safe_text(value)
     if unit == "bytes":
         return _bytes(value)
+    if abs(value) >= _LARGE:
+        return f"{value:.4g}"
     if unit == "ms":
         return f"{value:,.{lone_decimals(value) if decimals is None else decimals}f}"
     return _general(value)
@@ -100,7 +103,7 @@ def is_number(value: Value) -> TypeGuard[float]:
 
 
 def _general(value: float) -> str:
-    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
+    if float(value).is_integer():
         return f"{int(value):,}"
     size = abs(value)
     if size >= 1000:

@@ -74,7 +74,7 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         _headline(diff.headline, headline),
         _workload(diff),
         _cause(diff, headline),
-        _phases(diff),
+        _phases(diff, headline),
         _sampling(diff),
         _ranks(diff),
         _quality(diff),
@@ -225,20 +225,25 @@ def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
     for metric, name in _DEVICE_PARTS:
         delta = diff.metric(metric)
         if delta is not None and (delta.baseline is not None or delta.new is not None):
-            values = {"baseline": delta.baseline, "new": delta.new, "delta": delta.delta, "ratio": delta.ratio}
-            rows.append({"name": name, "presence": "both", **values})
+            rows.append({"name": name, "presence": "both", "delta": delta.delta, "ratio": delta.ratio})
     if diff.headline != "time.step":
         rows = [row for row in rows if row["name"] != "preparing"]
     return "parts", rows
 
 
-def _phases(diff: Diff) -> SummaryItem:
+def _decimals(headline: Delta | None) -> int:
+    """Decimals of all changes of the summary: those of the headline."""
+    sizes = [] if headline is None else [_number(headline.baseline), _number(headline.new)]
+    return quantity.lone_decimals(max(map(abs, sizes), default=0.0))
+
+
+def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
     label, rows = _parts(diff)
     if not rows:
         return SummaryItem("phases", label, ("no device time was recorded",))
     ordered = sorted(rows, key=lambda row: -abs(_number(row.get("delta"))))
     shown, others = ordered[:_PARTS_SHOWN], ordered[_PARTS_SHOWN:]
-    decimals = quantity.lone_decimals(max(_number(row.get(side)) for row in rows for side in ("baseline", "new")))
+    decimals = _decimals(headline)
     parts = [_part(row, decimals) for row in shown]
     if others:
         total = sum(_number(row.get("delta")) for row in others)
@@ -310,8 +315,9 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
         return SummaryItem("rest", "rest", ("unknown: there is nothing to subtract from",))
     rest = headline.delta - sum(map(_number, deltas))
     where = "in no phase" if label == "phases" else "in none of the parts above"
-    decimals = quantity.lone_decimals(max(_number(headline.baseline), _number(headline.new)))
-    moved, left = (quantity.signed_quantity(value, headline.unit, decimals) for value in (headline.delta, rest))
+    moved, left = (
+        quantity.signed_quantity(value, headline.unit, _decimals(headline)) for value in (headline.delta, rest)
+    )
     return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}",))
 
 

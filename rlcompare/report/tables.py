@@ -38,7 +38,14 @@ _TITLES = {
     "workload": "Workload",
 }
 _MEASURE = ("baseline", "new", "delta", "ratio")
-_LABELS = {"baseline": "baseline", "new": "new", "delta": "Δ", "ratio": "change", "polarity": "better is"}
+_LABELS = {
+    "delta": "Δ",
+    "delta_calls": "Δ by calls",
+    "delta_per_call": "Δ by time per call",
+    "gb_per_s": "GB/s",
+    "polarity": "better is",
+    "ratio": "change",
+}
 _NEUTRAL = ("workload", "metrics", "env")
 _TIMES = ("bubble", "comm", "compute", "exposed_comm", "exposed_copy", "free", "idle", "overlapped_comm", "preparing")
 _COUNTS = ("calls", "count", "captures", "ranks", "steps", "kernels", "collectives")
@@ -219,11 +226,8 @@ def _unit(key: str, section: Section) -> str:
 
 def _column(key: str, unit: str, rows: tuple[Row, ...]) -> Column:
     stem, side = _stem(key)
-    words = _LABELS.get(key)
-    if words is None:
-        suffixes = tuple(f"_{suffix}" for suffix in _SUFFIXES)
-        plain = stem.rsplit("_", 1)[0] if stem.endswith(suffixes) else stem
-        words = safe_text(f"{plain.replace('_', ' ')} {side}".strip(), 60)
+    plain = stem.rsplit("_", 1)[0] if stem.endswith(tuple(f"_{suffix}" for suffix in _SUFFIXES)) else stem
+    words = safe_text(f"{_LABELS.get(plain, plain.replace('_', ' '))} {side}".strip(), 60)
     values = [row.get(key) for row in rows]
     numeric = key in _MEASURE or any(map(quantity.is_number, values))
     strings = any(isinstance(value, str) for value in values)
@@ -251,7 +255,7 @@ def _cell(row: Row, key: str, unit: str, decimals: int) -> Cell:
     value = row.get(key)
     if key == "ratio":
         return Cell(_change(row), repr(value) if quantity.is_number(value) else "")
-    if key == "delta" and quantity.is_number(value):
+    if _stem(key)[0].startswith("delta") and quantity.is_number(value):
         text = quantity.signed(value, unit, decimals)
     elif unit == "share" and quantity.is_number(value):
         text = quantity.share(value)

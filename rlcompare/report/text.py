@@ -21,8 +21,8 @@ _ASCII = str.maketrans({"→": "->", "×": "x", "…": "...", "—": "-", "·": 
 def safe_text(text: object, limit: int = NAME_LIMIT) -> str:
     """One line of visible characters, at most ``limit`` of them.
 
-    C0 controls become their pictures (``␊``), C1 controls, bidirectional marks and other invisible characters their
-    code (``<U+202E>``), lone surrogates the replacement character. What is cut off is marked by ``…``.
+    Control characters, bidirectional marks, lone surrogates and other invisible characters are written as in source
+    code (``\\n``, ``\\x1b``, ``\\u202e``), which every font can show. What is cut off is marked by ``…``.
     """
     raw = "" if text is None else str(text)
     shown = raw[: limit + 1]
@@ -32,15 +32,9 @@ def safe_text(text: object, limit: int = NAME_LIMIT) -> str:
 
 
 def _visible(character: str) -> str:
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "\u2421"
-    category = unicodedata.category(character)
-    if category == "Cs":
-        return "\ufffd"
-    return f"<U+{code:04X}>" if category in _INVISIBLE else character
+    if unicodedata.category(character) not in _INVISIBLE:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def width_of(text: str) -> int:
@@ -107,8 +101,12 @@ def _flow(parts: list[str], separator: str, width: int, lines: int) -> list[str]
 
 
 def for_encoding(text: str, encoding: str | None) -> str:
-    """The text in characters that an output's encoding has: plain ones for our own marks, ``\\uXXXX`` for the rest."""
-    encoding = encoding or "ascii"
+    """The text in characters that an output's encoding has: plain ones for our own marks, ``\\uXXXX`` for the rest.
+
+    Without an encoding (a text buffer) it stays as it is. Replacements are longer, so such a line may be longer too.
+    """
+    if encoding is None:
+        return text
     try:
         text.encode(encoding)
     except UnicodeEncodeError:

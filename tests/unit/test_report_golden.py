@@ -1,0 +1,63 @@
+"""One expected file per output format, rendered from one example diff (golden/README.md)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rlcompare.model.diff import Diff
+from rlcompare.report.csv_files import csv_texts
+from rlcompare.report.document import from_document, to_document, to_json
+from rlcompare.report.gate_text import gate_document, gate_lines
+from rlcompare.report.html import render_html
+from rlcompare.report.markdown import render_markdown
+from rlcompare.report.terminal import summary_lines, table_lines
+from rlcompare.report.view import ReportView, build_view
+from tests.golden import EXPECTED, assert_golden
+from tests.unit import diff_examples
+
+
+@pytest.fixture
+def diff() -> Diff:
+    return diff_examples.regression()
+
+
+@pytest.fixture
+def view(diff: Diff) -> ReportView:
+    return build_view(diff, diff_examples.verdicts(), version="0.0")
+
+
+def test_terminal(view: ReportView) -> None:
+    assert_golden("summary.txt", "\n".join(summary_lines(view) + table_lines(view)) + "\n")
+
+
+def test_html(view: ReportView) -> None:
+    assert_golden("report.html", render_html(view))
+
+
+def test_markdown(view: ReportView) -> None:
+    assert_golden("report.md", render_markdown(view))
+
+
+def test_document(diff: Diff) -> None:
+    assert_golden("diff.json", to_json(to_document(diff)))
+
+
+def test_csv(diff: Diff) -> None:
+    assert_golden("kernels.csv", csv_texts(diff)["kernels.csv"])
+
+
+def test_gate() -> None:
+    assert_golden("gate.txt", "\n".join(gate_lines(diff_examples.verdicts())) + "\n")
+    assert_golden("gate.json", json.dumps(gate_document(diff_examples.verdicts()), indent=1) + "\n")
+
+
+def test_kept_document_can_still_be_read(diff: Diff) -> None:
+    """A document of an earlier version of the program stays readable."""
+    assert from_document(json.loads((EXPECTED / "diff.json").read_text(encoding="utf-8"))) == diff
+
+
+def test_no_actual_output_is_left_in_the_repository() -> None:
+    assert not list(Path(EXPECTED).glob("*.actual.*"))

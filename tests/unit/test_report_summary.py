@@ -1,0 +1,270 @@
+"""The first fifteen lines: what stands in them, in which order, and what they say when something is missing."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from rlcompare.model.diff import Comparability, Diff, Finding, RunInfo, Section, Side
+from rlcompare.report.output import Line, print_lines
+from rlcompare.report.summary import COMMAND_LIMIT, SummaryItem
+from rlcompare.report.terminal import SUMMARY_LINES, TERMINAL_ROWS, print_summary, summary_lines, table_lines
+from rlcompare.report.text import width_of
+from rlcompare.report.view import build_view
+from tests.unit import diff_examples
+from tests.unit.diff_examples import metric, row
+
+_ORDER = [
+    "baseline",
+    "new",
+    "differs",
+    "headline",
+    "workload",
+    "cause",
+    "phases",
+    "sampling",
+    "ranks",
+    "quality",
+    "rest",
+    "next",
+]
+
+
+def items(diff: Diff) -> dict[str, SummaryItem]:
+    return {item.key: item for item in build_view(diff).summary}
+
+
+def text(diff: Diff, key: str) -> str:
+    return " · ".join(items(diff)[key].parts)
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    "make", [diff_examples.regression, diff_examples.identical, diff_examples.empty, diff_examples.hostile]
+)
+def test_fifteen_lines_of_a_hundred_columns_in_the_order_of_the_design(make: type[Diff]) -> None:
+    diff = make()
+    lines = summary_lines(build_view(diff))
+    assert list(items(diff)) == _ORDER
+    assert len(lines) <= SUMMARY_LINES
+    assert max(map(width_of, lines)) <= 100
+    labels = [line[:12].strip() for line in lines if line[:12].strip()]
+    assert len(labels) == len(_ORDER)
+    assert labels[0] == "baseline" and labels[-1] == "next"
+
+
+def test_regression_says_what_happened() -> None:
+    diff = diff_examples.regression()
+    assert text(diff, "headline") == "time.step 4,752.5 → 5,017.5 ms · +265.0 ms (+5.6 %) · WORSE · one run a side"
+    assert text(diff, "differs") == "compare with caution · cann 8.2.RC1 → 8.3.RC1"
+    assert text(diff, "workload").startswith("the same · perf/total_num_tokens 1,048,576")
+    assert text(diff, "cause").startswith("FlashAttentionScoreGrad in update_actor takes 2.2 times as long")
+    assert text(diff, "cause").endswith("(90 % of the change)")
+    assert text(diff, "phases").startswith("update_actor +255.6 ms (+18.0 %) · generate_sequences +6.6 ms")
+    assert text(diff, "sampling").startswith("ESS 0.971 → 0.82 · mean 1 → 1.02 · vetoed 0 → 0.004 · KL")
+    assert text(diff, "ranks") == "8 ranks · straggler of the new side: rank 3, 18.27 ms late"
+    assert text(diff, "quality").startswith("1 warning, 1 note: Rank 3 of the new side")
+    assert text(diff, "rest") == "+0.5 ms of +265.0 ms lies in no phase"
+    assert text(diff, "next") == "rlcompare gate rlcompare-out/diff.json"
+
+
+def test_shown_phases_sum_to_the_headline() -> None:
+    """What is read off the line is what the headline says: 255.6 + 6.6 + 1.4 + 0.7 + 0.5 + 0.2 + 0.0 = 265.0."""
+    parts = items(diff_examples.regression())["phases"].parts
+    assert parts[-1] == "1 more 0.0 ms"
+    shown = [float(part.split(" ms")[0].rsplit(" ", 1)[1].replace(",", "")) for part in parts]
+    assert sum(shown) == pytest.approx(265.0, abs=0.05)
+
+
+def test_one_phase_gives_the_parts_of_the_device() -> None:
+    diff = diff_examples.identical()
+    assert items(diff)["phases"].label == "parts"
+    assert text(diff, "phases") == "compute 0.0 ms (0.0 %) · exposed communication 0.0 ms (0.0 %) · free 0.0 ms (0.0 %)"
+    assert text(diff, "headline").endswith("within 1 % · one run a side")
+    assert text(diff, "cause") == "none to look for"
+
+
+def test_parts_of_a_marked_step_include_preparing_and_leave_the_tail_as_rest() -> None:
+    overall = (
+        metric("time.step", 100.0, 130.0),
+        metric("time.compute", 50.0, 60.0),
+        metric("time.exposed_comm", 10.0, 10.0),
+        metric("time.free", 20.0, 25.0),
+        metric("time.preparing", 5.0, 8.0),
+    )
+    diff = replace(diff_examples.identical(), headline="time.step", overall=overall)
+    assert text(diff, "phases").startswith("compute +10.0 ms (+20.0 %) · free +5.0 ms (+25.0 %) · preparing +3.0 ms")
+    assert text(diff, "rest") == "+12.0 ms of +30.0 ms lies in none of the parts above"
+
+
+def test_nothing_measured_is_said_line_by_line() -> None:
+    diff = diff_examples.empty()
+    assert text(diff, "headline") == "time.device_span was not measured"
+    assert text(diff, "workload").startswith("not recorded")
+    assert text(diff, "sampling").startswith("not measured")
+    assert text(diff, "phases") == "no device time was recorded"
+    assert text(diff, "rest").startswith("unknown")
+    assert text(diff, "differs").endswith("what they were made with was not recorded")
+    assert text(diff, "quality") == "nothing missing, nothing left out"
+
+
+def test_headline_of_one_side_only() -> None:
+    diff = replace(diff_examples.identical(), overall=(metric("time.device_span", None, 5.0),))
+    assert text(diff, "headline") == "time.device_span — → 5.00 ms · not measured on the baseline"
+
+
+def test_more_work_is_told_beside_the_time() -> None:
+    base = diff_examples.regression()
+    rows = (row("workload.tokens", 1000, 1250, unit="count"), row("workload.sequences", 8, 8, unit="count"))
+    diff = replace(base, sections={**base.sections, "workload": replace(base.sections["workload"], rows=rows)})
+    assert text(diff, "workload") == "differs · workload.tokens 1,000 → 1,250 (+25.0 %)"
+
+
+@pytest.mark.parametrize("prefix", ["mismatch/", "rollout_corr/", ""])
+def test_sampling_metrics_are_found_under_all_names_of_verl(prefix: str) -> None:
+    base = diff_examples.regression()
+    rows = (
+        row(f"{prefix}rollout_is_eff_sample_size", 0.9, 0.8),
+        row("response_length/mean", 1, 1),
+        row("actor/kl", 1, 2),
+    )
+    diff = replace(base, sections={**base.sections, "metrics": replace(base.sections["metrics"], rows=rows)})
+    assert text(diff, "sampling") == "ESS 0.9 → 0.8"
+
+
+def test_no_straggler() -> None:
+    base = diff_examples.regression()
+    rows = tuple({**found, "new_straggler": False} for found in base.sections["ranks"].rows)
+    diff = replace(base, sections={**base.sections, "ranks": replace(base.sections["ranks"], rows=rows)})
+    assert text(diff, "ranks") == "8 ranks · no straggler"
+
+
+def test_number_of_ranks_and_runs() -> None:
+    run = RunInfo("a", "runs/a", 16, 16, 4)
+    new = Side("new", (run, run), (), (1, 2, 3, 4), {})
+    diff = replace(diff_examples.regression(), new=new)
+    assert text(diff, "new").startswith("new · 2 runs × 16 ranks, 4 steps")
+    assert text(diff, "ranks").startswith("8 → 16 ranks")
+
+
+def test_next_command_declares_what_was_refused() -> None:
+    findings = (Finding("chip", "A2", "A3", "severe", "x"), Finding("cann", "1", "2", "caution", "y"))
+    diff = replace(diff_examples.regression(), comparability=Comparability("not_comparable", findings))
+    assert text(diff, "next") == "rlcompare diff -d runs/cann83 -bp runs/cann82 --varied chip"
+    assert text(diff, "differs").startswith("NOT COMPARABLE · chip A2 → A3 · cann 1 → 2")
+
+
+def test_next_command_looks_at_the_rank_that_is_to_blame() -> None:
+    base = diff_examples.regression()
+    diff = replace(base, causes=(base.causes[1],))
+    assert text(diff, "next") == "rlcompare diff -d runs/cann83 -bp runs/cann82 --rank 3"
+
+
+def test_next_command_is_short_and_safe_to_paste() -> None:
+    base = diff_examples.regression()
+    for path in ("a" * 90, "x\nrm -rf y", "$(reboot)", "a b"):
+        command = text(_with_path(base, path), "next")
+        assert len(command) <= COMMAND_LIMIT
+        assert "\n" not in command
+        assert "$(" not in command.replace("'$(reboot)'", "")
+    assert text(_with_path(base, "a b"), "next") == "rlcompare diff -d 'a b' -bp runs/cann82 --rank 3"
+
+
+def _with_path(diff: Diff, path: str) -> Diff:
+    """The diff with that path of the new side, and a straggler as its first cause."""
+    run = replace(diff.new.runs[0], path=path)
+    return replace(diff, new=replace(diff.new, runs=(run,)), causes=(diff.causes[1],))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_lines_fit_other_widths(width: int) -> None:
+    view = build_view(diff_examples.regression(), rows=TERMINAL_ROWS)
+    lines = summary_lines(view, width) + table_lines(view, width)
+    assert max(map(width_of, lines)) <= width
+
+
+def test_tables_show_what_changed_and_hide_noise() -> None:
+    lines = table_lines(build_view(diff_examples.regression(), rows=TERMINAL_ROWS))
+    kernels = lines[lines.index("Kernels, ms (99 % of it matched)") :]
+    assert kernels[2].startswith("FlashAttentionScoreGrad") and "×2.19" in kernels[2]
+    assert not any(line.startswith("SwiGlu") for line in lines)
+    assert "Collectives, ms (100 % of it matched): no change worth a row" in lines
+
+
+def test_piped_output_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    stream = io.StringIO()
+    print_summary(build_view(diff_examples.hostile(), rows=TERMINAL_ROWS), stream)
+    written = stream.getvalue()
+    assert not [character for character in written if character != "\n" and not character.isprintable()]
+    assert max(map(width_of, written.splitlines())) <= 100
+
+
+def test_terminal_is_coloured_and_holds_the_same_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    view = build_view(diff_examples.regression(), rows=TERMINAL_ROWS)
+    stream = Terminal()
+    print_summary(view, stream, width=100)
+    assert "\x1b[31m" in stream.getvalue()
+    assert _without_escapes(stream.getvalue()).splitlines() == summary_lines(view) + table_lines(view)
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Terminal()
+    print_summary(build_view(diff_examples.regression(), rows=TERMINAL_ROWS), stream, width=100)
+    assert "[31m" not in stream.getvalue()
+
+
+def test_names_are_not_read_as_markup_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    stream = Terminal()
+    print_lines([Line("[bold red]x[/bold red] [link=file:///]y[/link] :smile:")], stream)
+    assert stream.getvalue() == "[bold red]x[/bold red] [link=file:///]y[/link] :smile:\n"
+
+
+def test_terminal_without_unicode_gets_plain_marks() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", newline="")
+    print_summary(build_view(diff_examples.regression(), rows=TERMINAL_ROWS), stream)
+    stream.seek(0)
+    written = stream.read()
+    assert "4,752.5 -> 5,017.5 ms" in written
+
+
+def test_rich_is_not_imported_for_a_pipe() -> None:
+    code = (
+        "import sys\n"
+        "from tests.unit import diff_examples\n"
+        "from rlcompare.report.terminal import print_summary\n"
+        "from rlcompare.report.view import build_view\n"
+        "print_summary(build_view(diff_examples.regression()), sys.stdout)\n"
+        "assert not {'rich', 'jinja2'} & set(sys.modules), 'a slow import'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("baseline    cann82")
+
+
+def test_a_section_that_is_not_there_is_no_error() -> None:
+    diff = replace(diff_examples.regression(), sections={"odd": Section("odd", "", (), None, "", ({"name": "x"},))})
+    assert len(summary_lines(build_view(diff))) <= SUMMARY_LINES
+
+
+def _without_escapes(written: str) -> str:
+    import re
+
+    return re.sub(r"\x1b\[[0-9;]*m", "", written)

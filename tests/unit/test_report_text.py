@@ -1,0 +1,159 @@
+"""Names from a profile become one safe line of a width; numbers are written as people read them."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlcompare.report import quantity
+from rlcompare.report.text import fit, flow, for_encoding, pad, safe_text, width_of, wrap
+
+_any_text = st.text(st.characters(codec=None), max_size=40)
+
+
+@given(_any_text, st.integers(2, 30))
+def test_safe_text_is_one_visible_line_of_a_length(text: str, limit: int) -> None:
+    shown = safe_text(text, limit)
+    assert len(shown) <= limit
+    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") for character in shown)
+    assert len(shown.splitlines()) <= 1
+    shown.encode("utf-8")
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=50))
+def test_ordinary_names_stay_as_they_are(text: str) -> None:
+    assert safe_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("a\nb", r"a\nb"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("\x9b31m", r"\x9b31m"),
+        ("\u202eabc", r"\u202eabc"),
+        ("\u2066x\u2069", r"\u2066x\u2069"),
+        ("zero\u200bwidth", r"zero\u200bwidth"),
+        ("nul\x00", r"nul\x00"),
+        ("\ud800", r"\ud800"),
+        ("宽", "宽"),
+        (None, ""),
+        (7, "7"),
+    ],
+)
+def test_safe_text_examples(raw: object, shown: str) -> None:
+    assert safe_text(raw) == shown
+
+
+def test_a_megabyte_is_cut() -> None:
+    assert safe_text("x" * 1_000_000) == "x" * 199 + "…"
+
+
+@given(_any_text.map(safe_text), st.integers(1, 30))
+def test_fit_and_pad_keep_the_width(text: str, width: int) -> None:
+    assert width_of(fit(text, width)) <= width
+    assert width_of(pad(fit(text, width), width)) == width
+    assert width_of(pad(fit(text, width), width, right=True)) == width
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert width_of("核e") == 3
+    assert fit("核函数名称", 5) == "核函…"
+
+
+@given(st.lists(st.text("abc ·", min_size=1, max_size=12), max_size=8), st.integers(10, 40), st.integers(1, 4))
+def test_flow_fits_and_loses_no_part_silently(parts: list[str], width: int, lines: int) -> None:
+    result = flow(parts, width, lines)
+    assert len(result) <= lines
+    assert all(width_of(line) <= width for line in result)
+    joined = " · ".join(result)
+    assert joined == " · ".join(parts) or "more" in joined or "…" in joined
+
+
+def test_flow_counts_what_has_no_place() -> None:
+    assert flow(["aaaa", "bbbb", "cccc", "dddd"], 18, 1) == ["aaaa · +3 more"]
+    assert flow(["aaaa", "bbbb", "cccc", "dddd"], 18, 2) == ["aaaa · bbbb · cccc", "dddd"]
+    assert flow([], 18, 2) == []
+
+
+def test_wrap_marks_what_is_cut() -> None:
+    assert wrap("one two three four", 9, 2) == ["one two", "three fo…"]
+    assert wrap("one two", 9, 2) == ["one two"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8", "no-such-codec"])
+def test_every_encoding_can_write_it(encoding: str) -> None:
+    shown = for_encoding("4 → 5 ms · ×2 — Δ 核…", encoding)
+    shown.encode("ascii" if encoding == "no-such-codec" else encoding)
+    assert shown.startswith("4 → 5 ms" if encoding == "utf-8" else "4 -> 5 ms")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (None, "ms", "—"),
+        (4752.5, "ms", "4,752.5 ms"),
+        (12.3456, "ms", "12.35 ms"),
+        (0.0123, "ms", "0.012 ms"),
+        (0.0000123, "ms", "0.000012 ms"),
+        (0, "ms", "0.0 ms"),
+        (187, "count", "187"),
+        (2.5, "count", "2.5"),
+        (1_048_576, "count", "1,048,576"),
+        (0.97113, "ratio", "0.9711"),
+        (27580.123, "", "27,580.1"),
+        (512, "bytes", "512 B"),
+        (51_539_607_552, "bytes", "48.00 GiB"),
+        (-1024, "bytes", "-1.00 KiB"),
+        ("8.2.RC1", "", "8.2.RC1"),
+        (True, "", "yes"),
+        (False, "ms", "no"),
+    ],
+)
+def test_quantity(value: float | str | None, unit: str, shown: str) -> None:
+    assert quantity.quantity(value, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown"),
+    [
+        (None, "~"),
+        (1.18, "+18.0 %"),
+        (0.5, "-50.0 %"),
+        (1.0, "0.0 %"),
+        (0.9999, "0.0 %"),
+        (1.0001, "0.0 %"),
+        (2.185, "×2.19"),
+        (123.4, "×123.4"),
+        (0.0, "-100.0 %"),
+    ],
+)
+def test_change(ratio: float | None, shown: str) -> None:
+    assert quantity.change(ratio) == shown
+
+
+def test_pair_shares_unit_and_decimals() -> None:
+    assert quantity.pair(4752.5, 5017.46, "ms") == "4,752.5 → 5,017.5 ms"
+    assert quantity.pair(None, 5.0, "ms") == "— → 5.00 ms"
+    assert quantity.pair(1024, 2048, "bytes") == "1.00 KiB → 2.00 KiB"
+
+
+def test_signed() -> None:
+    assert quantity.signed_quantity(265.0, "ms") == "+265.0 ms"
+    assert quantity.signed_quantity(-0.5, "ms") == "-0.500 ms"
+    assert quantity.signed_quantity(0.0, "ms") == "0.0 ms"
+    assert quantity.signed(3 * 2**30, "bytes") == "+3.00 GiB"
+    assert quantity.signed(None, "ms") == "—"
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False, width=32), st.sampled_from(["ms", "bytes", "ratio", "count", ""])
+)
+def test_any_number_can_be_written(value: float, unit: str) -> None:
+    assert quantity.quantity(value, unit)
+    assert quantity.signed_quantity(value, unit)
+    assert math.isfinite(float(quantity.brief(value)))

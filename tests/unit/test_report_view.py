@@ -1,0 +1,163 @@
+"""What a report shows, as data: columns, texts, tones and order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlcompare.model.diff import Comparability, Delta, Finding, Row, Section
+from rlcompare.report.tables import Table, overall_table, section_table
+from rlcompare.report.tone import tone
+from rlcompare.report.view import build_view
+from tests.unit import diff_examples
+from tests.unit.diff_examples import row
+
+
+def table(*rows: Row, unit: str = "ms", keys: tuple[str, ...] = (), name: str = "kernels", limit: int = 500) -> Table:
+    return section_table(Section(name, unit, keys, None, "", rows), floor=0.0, limit=limit)
+
+
+def texts(made: Table, number: int = 0) -> dict[str, str]:
+    cells = made.rows[number].cells
+    return {column.key: cell.text for column, cell in zip(made.columns, cells, strict=True)}
+
+
+def test_columns_keep_their_order_and_empty_ones_are_left_out() -> None:
+    made = table(row("a", 1.0, 2.0, odd=None, baseline_calls=1, new_calls=2, new_wait_ms=0.5, extra="x", empty=""))
+    assert [column.label for column in made.columns] == [
+        "name", "baseline", "new", "Δ", "change", "calls baseline", "calls new", "wait new", "extra",
+    ]  # fmt: skip
+    assert [column.unit for column in made.columns] == ["", "ms", "ms", "ms", "", "", "", "ms", ""]
+
+
+def test_a_column_missing_in_one_row_is_shown_as_absent() -> None:
+    made = table({"name": "a", "baseline": 1.0, "new": 1.0, "new_calls": 3}, {"name": "b"})
+    assert texts(made, 1) == {"name": "b", "baseline": "—", "new": "—", "delta": "—", "ratio": "—", "new_calls": "—"}
+
+
+def test_times_of_a_table_share_their_decimals() -> None:
+    made = table(row("a", 2000.0, 2000.5), row("b", 1.0, 1.25))
+    assert texts(made)["new"] == "2,000.50"
+    assert texts(made, 1)["delta"] == "+0.25"
+
+
+def test_keys_that_are_texts_stand_beside_the_name() -> None:
+    made = table(
+        row("MatMulV2", 1.0, 2.0, op_type="MatMulV2", shapes="4;8", rank=3), keys=("op_type", "shapes", "rank")
+    )
+    assert made.rows[0].detail == "4;8"
+    assert "shapes" not in texts(made)
+    assert texts(made)["rank"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        (row("a", 1.0, 1.18), "+18.0 %"),
+        (row("a", None, 2.0), "added"),
+        (row("a", 2.0, None), "gone"),
+        (row("a", 0.0, 2.0), "~"),
+        (row("a", 0.0, 0.0), "0.0 %"),
+        ({"name": "a", "new": 1.0}, "—"),
+    ],
+)
+def test_change(found: Row, shown: str) -> None:
+    assert texts(table(found))["ratio"] == shown
+
+
+def test_rows_with_a_unit_of_their_own() -> None:
+    made = table(row("peak", 1024, 2048, unit="bytes"), row("ess", 0.9, 0.8, unit="ratio"), unit="", name="metrics")
+    assert texts(made)["new"] == "2.00 KiB"
+    assert texts(made, 1)["delta"] == "-0.1"
+
+
+def test_texts_that_differ_are_marked_and_have_no_difference() -> None:
+    made = table(row("cann", "8.2", "8.3"), row("chip", "910B", "910B"), unit="", name="env")
+    assert [column.key for column in made.columns] == ["name", "baseline", "new"]
+    assert [found.tone for found in made.rows] == ["differs", ""]
+
+
+def test_limit_keeps_the_count() -> None:
+    made = table(*(row(str(number), 1.0, 1.0) for number in range(7)), limit=5)
+    assert (len(made.rows), made.total, made.hidden) == (5, 7, 2)
+
+
+@pytest.mark.parametrize(
+    ("delta", "ratio", "polarity", "floor", "expected"),
+    [
+        (5.0, 1.05, "lower", 0.0, "worse"),
+        (-5.0, 0.95, "lower", 0.0, "better"),
+        (5.0, 1.05, "higher", 0.0, "better"),
+        (-5.0, 0.95, "higher", 0.0, "worse"),
+        (5.0, 1.05, "neutral", 0.0, ""),
+        (5.0, 1.005, "lower", 0.0, "noise"),
+        (5.0, 1.5, "lower", 6.0, "noise"),
+        (0.0, None, "lower", 0.0, "noise"),
+        (5.0, None, "lower", 0.0, "worse"),
+        (None, None, "lower", 0.0, ""),
+    ],
+)
+def test_tone(delta: float | None, ratio: float | None, polarity: str, floor: float, expected: str) -> None:
+    assert tone(delta, ratio, polarity, floor) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "expected"),
+    [("kernels", "ms", "worse"), ("memory", "bytes", "worse"), ("workload", "", ""), ("links", "bytes", "")],
+)
+def test_more_is_worse_only_for_times_and_memory(name: str, unit: str, expected: str) -> None:
+    assert table(row("a", 1.0, 2.0), name=name, unit=unit).rows[0].tone == expected
+
+
+def test_values_of_runs_are_shown_where_there_are_several() -> None:
+    several = Delta(
+        "time.step", "ms", "lower", 1.5, 3.0, 1.5, 2.0, {"baseline": (1.0, 2.0), "new": (3.0,)}, {"p": 0.25}
+    )
+    made = overall_table((several,), 0.0)
+    assert texts(made)["samples"] == "1.00, 2.00 against 3.00"
+    assert texts(made)["evidence"] == "p 0.25"
+    assert "samples" not in texts(overall_table(diff_examples.regression().overall, 0.0))
+
+
+def test_view_of_the_regression() -> None:
+    view = build_view(diff_examples.regression(), diff_examples.verdicts())
+    assert view.title == "cann83 against cann82"
+    assert (view.headline.baseline, view.headline.new) == ("4,752.5 ms", "5,017.5 ms")
+    assert (view.headline.delta, view.headline.change, view.headline.tone) == ("+265.0 ms", "+5.6 %", "worse")
+    assert [found.name for found in view.tables] == list(diff_examples.SECTION_NAMES)
+    assert view.causes[0].section_title == "Kernels"
+    assert view.thresholds == "Changes below 1 %, or below 4.75 ms (0.1 % of the headline), are grey."
+    assert view.gate is not None
+    assert [verdict.failing for verdict in view.gate.verdicts] == [True] * 4 + [False] * 2
+
+
+def test_findings_are_ordered_by_severity_and_name_their_side() -> None:
+    findings = (
+        Finding("a", None, None, "info", "x"),
+        Finding("b", None, "8", "caution", "x"),
+        Finding("c", "7", None, "severe", "x"),
+        Finding("d", "7", "8", "warning", "x"),
+    )
+    view = build_view(replace(diff_examples.regression(), comparability=Comparability("caution", findings)))
+    assert [(found.key, found.sides, found.tone) for found in view.comparability] == [
+        ("c", "baseline: 7", "worse"),
+        ("b", "new: 8", "caution"),
+        ("d", "7 → 8", "caution"),
+        ("a", "", ""),
+    ]
+
+
+def test_bars_stay_inside_their_phase() -> None:
+    view = build_view(diff_examples.regression())
+    assert len(view.bars) == 14
+    for bar in view.bars:
+        ends = [segment.start + segment.length for segment in bar.segments]
+        assert ends[-1] <= bar.length + 2  # Each of the parts is rounded.
+        assert bar.length <= 1000
+    longest = next(bar for bar in view.bars if bar.name == "generate_sequences" and bar.side == "new")
+    assert longest.length == 1000
+
+
+def test_no_bars_without_phases() -> None:
+    assert build_view(diff_examples.empty()).bars == ()
