@@ -50,10 +50,12 @@ def quantity(value: Value, unit: str, decimals: int | None = None) -> str:
 
 
 def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
-    """A difference without its unit: always with a sign, but for nought."""
+    """A difference without its unit: always with a sign, but for what rounds to nought."""
     if value is None:
         return ABSENT
     text = amount(value, unit, decimals)
+    if not any(digit in text for digit in "123456789"):
+        return text.removeprefix("-")
     return f"+{text}" if value > 0 else text
 
 
@@ -90,6 +92,13 @@ def change(ratio: float | None) -> str:
         return f"×{ratio:,.{1 if ratio >= 10 else 2}f}"
     text = f"{(ratio - 1) * 100:+.1f} %"
     return "0.0 %" if text in ("+0.0 %", "-0.0 %") else text
+
+
+def change_of(delta: float | None, ratio: float | None) -> str:
+    """A change as a part of the baseline: ``—`` if it is unknown, ``~`` if there was nothing to be a part of."""
+    if delta is None and ratio is None:
+        return ABSENT
+    return change(1.0 if delta == 0 else ratio)
 
 
 def share(value: float | None) -> str:

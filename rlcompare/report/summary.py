@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rlcompare.model.diff import Delta, Diff, Finding, Row, Side, Value
 from rlcompare.report import quantity
-from rlcompare.report.text import safe_text
+from rlcompare.report.text import ELLIPSIS, safe_text
 from rlcompare.report.tone import NOISE_RELATIVE, tone_of
 
 OUTSIDE = "(outside)"
@@ -22,6 +22,7 @@ COMMAND_LIMIT = 88
 """Longest command that is suggested, so that it fits on one line of the terminal summary."""
 
 _PARTS_SHOWN = 6
+_PATH_LIMIT = 40
 _TEXT_LIMIT = 400
 _SEVERITIES = ("severe", "caution", "warning", "info")
 _STATUS = {"comparable": "comparable", "caution": "compare with caution", "not_comparable": "NOT COMPARABLE"}
@@ -30,6 +31,7 @@ _DEVICE_PARTS = (
     ("time.compute", "compute"),
     ("time.exposed_comm", "exposed communication"),
     ("time.free", "free"),
+    ("time.tail", "tail"),
 )
 _HEALTH = (
     (("rollout_is_eff_sample_size",), "ESS"),
@@ -132,8 +134,13 @@ def _count(number: int, noun: str) -> str:
 
 def _side_parts(side: Side) -> tuple[str, ...]:
     label = label_text(side)
-    paths = [safe_text(run.path, 80) for run in side.runs[:1] if run.path != side.label]
+    paths = [_end_of(run.path) for run in side.runs[:1] if run.path != side.label]
     return (label, runs_text(side), *paths)
+
+
+def _end_of(path: str) -> str:
+    """The end of a path, which tells more than its beginning."""
+    return safe_text(path if len(path) <= _PATH_LIMIT else ELLIPSIS + path[1 - _PATH_LIMIT :], _PATH_LIMIT)
 
 
 def _differs(diff: Diff) -> SummaryItem:
@@ -181,7 +188,8 @@ def _headline(metric: str, delta: Delta | None) -> SummaryItem:
     samples = [len(delta.samples.get(side, ())) for side in ("baseline", "new")]
     number = f"{samples[0]} runs against {samples[1]}" if max(samples) > 1 else "one run a side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
-    moved = f"{quantity.signed_quantity(delta.delta, delta.unit)} ({quantity.change(delta.ratio)})"
+    difference = quantity.signed_quantity(delta.delta, delta.unit, headline_decimals(delta))
+    moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio)})"
     return SummaryItem("headline", label, tuple(part for part in (values, moved, word, number) if part), mood)
 
 
@@ -192,8 +200,12 @@ def _workload(diff: Diff) -> SummaryItem:
     changed = [row for row in rows if row.get("baseline") != row.get("new")]
     if changed:
         return SummaryItem("workload", "workload", ("differs", *map(_measured, changed)), "caution")
-    same = (f"{safe_text(row.get('name'), 40)} {quantity.quantity(row.get('new'), _unit(row))}" for row in rows)
+    same = (f"{_workload_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in rows)
     return SummaryItem("workload", "workload", ("the same", *same))
+
+
+def _workload_name(row: Row) -> str:
+    return safe_text(row.get("name"), 40).removeprefix("workload.")
 
 
 def _unit(row: Row) -> str:
@@ -202,7 +214,7 @@ def _unit(row: Row) -> str:
 
 
 def _measured(row: Row) -> str:
-    text = f"{safe_text(row.get('name'), 40)} {quantity.pair(row.get('baseline'), row.get('new'), _unit(row))}"
+    text = f"{_workload_name(row)} {quantity.pair(row.get('baseline'), row.get('new'), _unit(row))}"
     ratio = row.get("ratio")
     return f"{text} ({quantity.change(ratio)})" if quantity.is_number(ratio) else text
 
@@ -227,12 +239,12 @@ def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
         if delta is not None and (delta.baseline is not None or delta.new is not None):
             rows.append({"name": name, "presence": "both", "delta": delta.delta, "ratio": delta.ratio})
     if diff.headline != "time.step":
-        rows = [row for row in rows if row["name"] != "preparing"]
+        rows = [row for row in rows if row["name"] not in ("preparing", "tail")]
     return "parts", rows
 
 
-def _decimals(headline: Delta | None) -> int:
-    """Decimals of all changes of the summary: those of the headline."""
+def headline_decimals(headline: Delta | None) -> int:
+    """Decimals of all changes of the summary: those of the headline's values."""
     sizes = [] if headline is None else [_number(headline.baseline), _number(headline.new)]
     return quantity.lone_decimals(max(map(abs, sizes), default=0.0))
 
@@ -243,7 +255,7 @@ def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
         return SummaryItem("phases", label, ("no device time was recorded",))
     ordered = sorted(rows, key=lambda row: -abs(_number(row.get("delta"))))
     shown, others = ordered[:_PARTS_SHOWN], ordered[_PARTS_SHOWN:]
-    decimals = _decimals(headline)
+    decimals = headline_decimals(headline)
     parts = [_part(row, decimals) for row in shown]
     if others:
         total = sum(_number(row.get("delta")) for row in others)
@@ -316,7 +328,7 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     rest = headline.delta - sum(map(_number, deltas))
     where = "in no phase" if label == "phases" else "in none of the parts above"
     moved, left = (
-        quantity.signed_quantity(value, headline.unit, _decimals(headline)) for value in (headline.delta, rest)
+        quantity.signed_quantity(value, headline.unit, headline_decimals(headline)) for value in (headline.delta, rest)
     )
     return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}",))
 

@@ -37,6 +37,7 @@ _TITLES = {
     "steps": "Steps",
     "workload": "Workload",
 }
+_DETAIL_LIMIT = 120
 _MEASURE = ("baseline", "new", "delta", "ratio")
 _LABELS = {
     "delta": "Δ",
@@ -180,13 +181,12 @@ def samples_text(delta: Delta) -> str:
 
 
 def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
-    changed = quantity.ABSENT if delta.delta is None else quantity.change(delta.ratio)
     return (
         Cell(safe_text(delta.metric)),
         Cell(quantity.quantity(delta.baseline, delta.unit, decimals), _sort_key(delta.baseline)),
         Cell(quantity.quantity(delta.new, delta.unit, decimals), _sort_key(delta.new)),
         Cell(quantity.signed_quantity(delta.delta, delta.unit, decimals), _sort_key(delta.delta)),
-        Cell(changed, _sort_key(delta.ratio)),
+        Cell(quantity.change_of(delta.delta, delta.ratio), _sort_key(delta.ratio)),
         Cell("" if delta.polarity == "neutral" else delta.polarity),
     )
 
@@ -242,8 +242,10 @@ def _cells(row: Row, units: dict[str, str], decimals: int) -> tuple[Cell, ...]:
 
 
 def _detail(row: Row, keys: tuple[str, ...]) -> str:
-    texts = (row.get(key) for key in keys)
-    return " · ".join(safe_text(text) for text in texts if isinstance(text, str) and text not in ("", row.get("name")))
+    name = f" {row.get('name')}"
+    texts = [text for text in (row.get(key) for key in keys) if isinstance(text, str) and text]
+    # What the name says, or ends with, is not said again.
+    return " · ".join(safe_text(text, _DETAIL_LIMIT) for text in texts if not name.endswith(f" {text}"))
 
 
 def _depth(row: Row) -> int:
@@ -273,11 +275,9 @@ def _change(row: Row) -> str:
     presence, ratio, delta = row.get("presence"), row.get("ratio"), row.get("delta")
     if isinstance(presence, str) and presence in _ONE_SIDED:
         return _ONE_SIDED[presence]
-    if quantity.is_number(ratio):
-        return quantity.change(ratio)
-    if delta is None:
-        return quantity.ABSENT
-    return quantity.change(1.0) if delta == 0 else quantity.UNDECIDED
+    return quantity.change_of(
+        delta if quantity.is_number(delta) else None, ratio if quantity.is_number(ratio) else None
+    )
 
 
 def _tone(row: Row, section: Section, floor: float) -> str:

@@ -25,6 +25,7 @@ TERMINAL_ROWS = 40
 
 _LABEL = 12
 _NAME = (20, 44)
+_METRICS = ("time.", "memory.", "perf/")
 _TABLES = ("kernels", "operators", "collectives", "copies", "memory")
 _MEASURES = ("baseline", "new", "delta", "ratio")
 _COLOURED = slice(2, 4)
@@ -36,7 +37,7 @@ def summary_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
 
 
 def table_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
-    """The short tables below the summary as plain text: overall times, then the rows that changed most."""
+    """The short tables below the summary as plain text: measured times and memory, then the rows that changed most."""
     return [line.text for line in _tables(view, width)]
 
 
@@ -69,17 +70,22 @@ def _item_lines(item: SummaryItem, width: int) -> list[str]:
 
 
 def _tables(view: ReportView, width: int) -> Iterator[Line]:
-    if view.overall.rows:
-        yield from _table(view.overall, view.overall.rows, width)
+    overall = tuple(row for row in view.overall.rows if row.cells[0].text.startswith(_METRICS) and not _absent(row))
+    if overall:
+        yield from _table(view.overall, overall, width)
     for table in view.tables:
         if table.name in _TABLES and table.rows:
             changed = tuple(row for row in table.rows if row.tone != "noise")
             yield from _table(table, changed[:TABLE_ROWS], width)
 
 
+def _absent(row: TableRow) -> bool:
+    return row.cells[1].text == row.cells[2].text == ABSENT
+
+
 def _title(table: Table) -> str:
     unit = next((f", {column.unit}" for column in table.columns if column.unit), "")
-    matched = f" ({table.matched} of it matched)" if table.matched else ""
+    matched = f" ({table.matched} matched)" if table.matched else ""
     return f"{table.title}{unit}{matched}"
 
 

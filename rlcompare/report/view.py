@@ -12,7 +12,7 @@ from rlcompare import __version__
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
 from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.report import quantity
-from rlcompare.report.summary import SummaryItem, label_text, next_command, runs_text, summary_items
+from rlcompare.report.summary import SummaryItem, headline_decimals, label_text, next_command, runs_text, summary_items
 from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
 from rlcompare.report.text import safe_text
 from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, tone_of
@@ -263,21 +263,22 @@ def _headline(metric: str, delta: Delta | None) -> Headline:
         metric=safe_text(metric),
         baseline=quantity.quantity(delta.baseline, delta.unit),
         new=quantity.quantity(delta.new, delta.unit),
-        delta=quantity.signed_quantity(delta.delta, delta.unit),
-        change=quantity.ABSENT if delta.delta is None else quantity.change(delta.ratio),
+        delta=quantity.signed_quantity(delta.delta, delta.unit, headline_decimals(delta)),
+        change=quantity.change_of(delta.delta, delta.ratio),
         tone=tone_of(delta),
         samples=samples_text(delta),
     )
 
 
 def _causes(diff: Diff) -> tuple[CauseView, ...]:
+    shown = {name for name, section in diff.sections.items() if section.rows}
     return tuple(
         CauseView(
             text=safe_text(cause.text, MESSAGE_LIMIT),
             share="" if cause.share is None else quantity.share(cause.share),
             delta=quantity.signed_quantity(cause.delta_ms, "ms"),
-            section=cause.section if cause.section in diff.sections else "",
-            section_title=title_of(cause.section) if cause.section in diff.sections else "",
+            section=cause.section if cause.section in shown else "",
+            section_title=title_of(cause.section) if cause.section in shown else "",
             row=safe_text(cause.row),
         )
         for cause in diff.causes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -57,7 +56,3 @@ def test_gate() -> None:
 def test_kept_document_can_still_be_read(diff: Diff) -> None:
     """A document of an earlier version of the program stays readable."""
     assert from_document(json.loads((EXPECTED / "diff.json").read_text(encoding="utf-8"))) == diff
-
-
-def test_no_actual_output_is_left_in_the_repository() -> None:
-    assert not list(Path(EXPECTED).glob("*.actual.*"))

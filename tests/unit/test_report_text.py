@@ -148,6 +148,16 @@ def test_signed() -> None:
     assert quantity.signed_quantity(0.0, "ms") == "0.0 ms"
     assert quantity.signed(3 * 2**30, "bytes") == "+3.00 GiB"
     assert quantity.signed(None, "ms") == "—"
+    assert quantity.signed(-0.0001, "ms", 3) == "0.000"
+    assert quantity.signed(0.0001, "ms", 3) == "0.000"
+
+
+@pytest.mark.parametrize(
+    ("delta", "ratio", "shown"),
+    [(None, None, "—"), (0.0, None, "0.0 %"), (5.0, None, "~"), (5.0, 1.5, "+50.0 %"), (None, 1.5, "+50.0 %")],
+)
+def test_change_of(delta: float | None, ratio: float | None, shown: str) -> None:
+    assert quantity.change_of(delta, ratio) == shown
 
 
 @given(

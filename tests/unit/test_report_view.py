@@ -120,6 +120,18 @@ def test_values_of_runs_are_shown_where_there_are_several() -> None:
     assert "samples" not in texts(overall_table(diff_examples.regression().overall, 0.0))
 
 
+def test_a_key_that_the_name_ends_with_is_not_repeated() -> None:
+    made = table(row("all_reduce / Memcpy", 1.0, 2.0, task="Memcpy", role="actor"), keys=("task", "role"))
+    assert made.rows[0].detail == "actor"
+
+
+def test_a_cause_without_a_table_links_nowhere() -> None:
+    base = diff_examples.regression()
+    causes = tuple(replace(base.causes[0], section=name) for name in ("modules", "nowhere", "kernels"))
+    view = build_view(replace(base, causes=causes))
+    assert [cause.section for cause in view.causes] == ["", "", "kernels"]
+
+
 def test_view_of_the_regression() -> None:
     view = build_view(diff_examples.regression(), diff_examples.verdicts())
     assert view.title == "cann83 against cann82"
