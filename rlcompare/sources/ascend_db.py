@@ -21,6 +21,7 @@ from rlcompare import resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.env import environment_from_metadata
+from rlcompare.store import database
 
 Report = Callable[[Finding], None]
 Failure = tuple[str, str]
@@ -30,7 +31,8 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 
 # In the order in which they build upon each other.
 FILL = (
-    "text", "task", "launch", "framework", "host_op", "host_op_by_connection", "cube", "kernel", "collective_task",
+    "text", "task", "launch", "framework", "host_op", "host_op_by_connection", "cube", "compute",
+    "compute_text", "kernel", "collective_task",
     "collective", "copy", "device_window", "step", "host_api", "module", "range", "memory", "allocation", "gc", "pmu",
     "stack", "capture", "chip",
 )  # fmt: skip
@@ -49,8 +51,8 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         stub = _make_stub(Path(scratch))
         con.execute("SET VARIABLE stub_db = ?", [str(stub)])
-        database = readable_copy(capture.files["db"], Path(scratch))
-        failures = _bind(con, database, tables_of(capture.files["db"], database), stub)
+        copy = readable_copy(capture.files["db"], Path(scratch))
+        failures = _bind(con, copy, tables_of(capture.files["db"], copy), stub)
         _read(con, capture, capture_id, failures, report)
         con.execute(resources.sql("sources/ascend_db/clear"))
         read_analysis(con, capture, capture_id, report, Path(scratch))
@@ -64,10 +66,10 @@ def read_analysis(
     if path is None:
         return
     try:
-        database = readable_copy(path, scratch)
+        copy = readable_copy(path, scratch)
         stub = _make_stub(scratch)
         con.execute("SET VARIABLE stub_db = ?", [str(stub)])
-        _bind(con, database, tables_of(path, database) & set(ANALYSIS_TABLES), stub)
+        _bind(con, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), stub)
         con.execute(resources.sql("sources/ascend_db/analysis"))
     except (InputError, duckdb.Error) as error:
         report(Finding("warning", "unreadable_file", f"{path.name} was left out: {_first_line(error)}", capture_id))
@@ -99,18 +101,18 @@ def readable_copy(path: Path, scratch: Path) -> Path:
     return copy
 
 
-def tables_of(path: Path, database: Path) -> set[str]:
+def tables_of(path: Path, copy: Path) -> set[str]:
     """Names of the tables in a database.
 
     Args:
         path: the file that the user knows, for the message.
-        database: the file to open: ``path`` or its private copy.
+        copy: the file to open: ``path`` or its private copy.
 
     Raises:
         InputError: it is damaged or locked.
     """
     try:
-        with _open_sqlite(database) as con:
+        with _open_sqlite(copy) as con:
             return {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
     except sqlite3.Error as error:
         if "locked" in str(error) or "busy" in str(error):
@@ -120,8 +122,8 @@ def tables_of(path: Path, database: Path) -> set[str]:
 
 
 @contextmanager
-def _open_sqlite(database: Path) -> Iterator[sqlite3.Connection]:
-    con = sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
+def _open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
+    con = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
     try:
         yield con
     finally:
@@ -137,13 +139,13 @@ def _make_stub(scratch: Path) -> Path:
     return stub
 
 
-def _bind(con: duckdb.DuckDBPyConnection, database: Path, present: set[str], stub: Path) -> list[Failure]:
+def _bind(con: duckdb.DuckDBPyConnection, copy: Path, present: set[str], stub: Path) -> list[Failure]:
     """Point every view at the database where it has the table and it can be opened, else at the empty stand-in."""
     failures = []
     for view in resources.sql_names("sources/ascend_db/view"):
         table = view.rsplit("/", 1)[1]
         # The variable's name comes from our own files, never from a profile.
-        con.execute(f"SET VARIABLE db_{table} = ?", [str(database if table in present else stub)])
+        con.execute(f"SET VARIABLE db_{table} = ?", [str(copy if table in present else stub)])
         try:
             con.execute(resources.sql(view))
         except duckdb.Error as error:
@@ -174,32 +176,34 @@ def _read(
 def _execute(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
     """Run one of our SQL files; its name and the reason where it fails."""
     try:
-        for statement in con.extract_statements(resources.sql(f"sources/ascend_db/{name}")):
-            _fetch(con, statement)
+        _fetch(con, f"sources/ascend_db/{name}")
     except duckdb.Error as error:
         return name, _first_line(error)
     return None
 
 
-def _fetch(con: duckdb.DuckDBPyConnection, statement: duckdb.Statement | str) -> list[tuple[Any, ...]]:
-    """The rows of a statement.
+def _fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
+    """The rows of one of our SQL files.
 
     A value whose type is not that of its column stops the scanner: then the same statement reads everything as text,
     and the views' casts turn the odd value alone into NULL.
     """
-    try:
-        return con.execute(statement).fetchall()
-    except duckdb.TypeMismatchException:
-        con.execute("SET sqlite_all_varchar = true")
+    rows: list[tuple[Any, ...]] = []
+    for statement in con.extract_statements(resources.sql(name)):
         try:
-            return con.execute(statement).fetchall()
-        finally:
-            con.execute("SET sqlite_all_varchar = false")
+            rows = database.run(con, statement)
+        except duckdb.TypeMismatchException:
+            con.execute("SET sqlite_all_varchar = true")
+            try:
+                rows = database.run(con, statement)
+            finally:
+                con.execute("SET sqlite_all_varchar = false")
+    return rows
 
 
 def _insert_environment(con: duckdb.DuckDBPyConnection, capture_id: int) -> None:
     try:
-        rows = _fetch(con, resources.sql("sources/ascend_db/metadata"))
+        rows = _fetch(con, "sources/ascend_db/metadata")
     except duckdb.Error:
         return  # said by the finding about the damaged database
     known = {key for (key,) in con.execute("SELECT key FROM env WHERE capture = ?", [capture_id]).fetchall()}
@@ -210,7 +214,7 @@ def _insert_environment(con: duckdb.DuckDBPyConnection, capture_id: int) -> None
 
 def _findings(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     try:
-        return _fetch(con, resources.sql("sources/ascend_db/findings"))
+        return _fetch(con, "sources/ascend_db/findings")
     except duckdb.Error:
         return []  # said by the finding about the damaged database
 

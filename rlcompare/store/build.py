@@ -36,7 +36,8 @@ Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Findi
 
 NORMALIZE = (
     "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "coverage", "exposed", "category",
-    "launches", "kernel", "collective", "copy", "host_op_edge", "host_op_nesting", "host_op_parent", "host_op", "clear",
+    "launches", "kernel", "collective", "copy", "host_op_depth", "host_op_parent", "host_op_device", "host_op_place",
+    "host_op", "clear",
 )  # fmt: skip
 ROLLUPS = (
     "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
@@ -93,7 +94,7 @@ def _create_tables(con: duckdb.DuckDBPyConnection, keep_events: bool) -> None:
 
 def _run_all(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
     for name in names:
-        con.execute(resources.sql(name))
+        database.run(con, resources.sql(name))
 
 
 def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | None) -> None:
@@ -120,7 +121,8 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
     _insert_capture(con, run, number, capture)
     source: Source = importlib.import_module(f"rlcompare.sources.{capture.source}").fill
     source(con, capture, number, lambda finding: _report(con, finding))
-    if not con.execute(resources.sql("normalize/is_usable")).fetchall()[0][0]:
+    ((usable,),) = database.run(con, resources.sql("normalize/is_usable"))
+    if not usable:
         left_out = "".join(f"; {finding.message}" for finding in run.findings if finding.severity == "warning")
         raise InputError(
             capture.path,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -27,9 +29,51 @@ def connect(threads: int, memory_bytes: int | None = None, spill: Path | None = 
     con.execute("SET autoload_known_extensions = false")
     con.execute("SET enable_progress_bar = false")
     if memory_bytes is not None and spill is not None:
-        con.execute(f"SET memory_limit = '{int(memory_bytes)}B'")
+        _limit_memory(con, memory_bytes)
         con.execute(f"SET temp_directory = {quoted(spill)}")
     return con
+
+
+def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tuple[Any, ...]]:
+    """Execute SQL, statement by statement; the rows of the last.
+
+    The memory limit is a matter of speed, not of correctness: an operator that cannot spill gets twice as much and its
+    statement another try, until the machine has no more.
+
+    Raises:
+        duckdb.Error: a statement fails for another reason.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for statement in con.extract_statements(sql) if isinstance(sql, str) else [sql]:
+        while True:
+            try:
+                rows = con.execute(statement).fetchall()
+                break
+            except duckdb.OutOfMemoryException:
+                if not _raise_memory_limit(con):
+                    raise
+    return rows
+
+
+def _raise_memory_limit(con: duckdb.DuckDBPyConnection) -> bool:
+    """Twice the memory limit that ``connect`` set; False where there was none, or where the machine has no more."""
+    ((limit,),) = con.execute("SELECT getvariable('memory_bytes')").fetchall()
+    if limit is None or 2 * limit > _physical_memory_bytes():
+        return False
+    _limit_memory(con, 2 * limit)
+    return True
+
+
+def _limit_memory(con: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:
+    con.execute(f"SET memory_limit = '{int(memory_bytes)}B'")
+    con.execute("SET VARIABLE memory_bytes = ?", [memory_bytes])
+
+
+def _physical_memory_bytes() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not a POSIX system
+        return 16 * 2**30
 
 
 def load_sqlite(con: duckdb.DuckDBPyConnection) -> None:

@@ -1,4 +1,4 @@
--- Calls by layer and name; the profiler's own sums where no call was read. Depends on host_api, r_operator, host_op, reported_api, step.
+-- Calls by layer and name; the profiler's own sums where no call was read. Depends on host_api, r_operator, reported_api, step.
 INSERT INTO r_api
 WITH marked AS (
     SELECT capture, step, start_ns AS step_start_ns, end_ns AS step_end_ns FROM step WHERE start_ns IS NOT NULL
@@ -9,8 +9,7 @@ WITH marked AS (
 )
 SELECT capture, step, layer, name, count(*), sum(length_ns), NULL, min(length_ns), max(length_ns) FROM stepped GROUP BY ALL;
 INSERT INTO r_api
-SELECT capture, step, 'framework', name, count(*), sum(end_ns - start_ns), sum(self_ns), min(end_ns - start_ns), max(end_ns - start_ns)
-FROM host_op GROUP BY ALL;
+SELECT capture, step, 'framework', name, sum(calls), sum(host_ns), sum(self_ns), min(min_ns), max(max_ns) FROM r_operator GROUP BY ALL;
 INSERT INTO r_api
 SELECT r.capture, s.step, r.layer, r.name, r.calls, r.total_ns, NULL, r.min_ns, r.max_ns
 FROM reported_api AS r

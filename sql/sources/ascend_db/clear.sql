@@ -5,3 +5,5 @@ DROP TABLE IF EXISTS launch;
 DROP TABLE IF EXISTS framework;
 DROP TABLE IF EXISTS host_op_by_connection;
 DROP TABLE IF EXISTS cube;
+DROP TABLE IF EXISTS compute;
+DROP TABLE IF EXISTS compute_text;

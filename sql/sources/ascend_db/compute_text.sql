@@ -1,0 +1,16 @@
+-- The texts of each combination of ids that occurs: a step repeats a few hundred of them, so that the texts are looked up once and not
+-- per task. Depends on compute, text_by_id.
+CREATE OR REPLACE TEMP TABLE compute_text AS
+SELECT c.*, n.value AS name_text, ot.value AS op_type_text, ct.value AS core_type_text,
+       ish.value AS input_shapes_text, idt.value AS input_dtypes_text, ifm.value AS input_formats_text,
+       osh.value AS output_shapes_text, odt.value AS output_dtypes_text, ofm.value AS output_formats_text
+FROM (SELECT DISTINCT name, op_type, core_type, input_shapes, input_dtypes, input_formats, output_shapes, output_dtypes, output_formats FROM compute) AS c
+LEFT JOIN text_by_id AS n ON n.id = c.name
+LEFT JOIN text_by_id AS ot ON ot.id = c.op_type
+LEFT JOIN text_by_id AS ct ON ct.id = c.core_type
+LEFT JOIN text_by_id AS ish ON ish.id = c.input_shapes
+LEFT JOIN text_by_id AS idt ON idt.id = c.input_dtypes
+LEFT JOIN text_by_id AS ifm ON ifm.id = c.input_formats
+LEFT JOIN text_by_id AS osh ON osh.id = c.output_shapes
+LEFT JOIN text_by_id AS odt ON odt.id = c.output_dtypes
+LEFT JOIN text_by_id AS ofm ON ofm.id = c.output_formats;
