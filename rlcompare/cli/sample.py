@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -84,20 +85,11 @@ def command(
     output: Path,
     ranks: int,
     devices: str | None,
-    world_size: int | None,
     steps: tuple[int, ...],
     no_steps: bool,
-    level: str,
-    mode: str,
-    layout: str,
-    export: str,
-    schema: str,
-    layers: int,
-    decode_steps: int,
     changes: tuple[str, ...],
-    jitter: float,
-    seed: int,
     quiet: bool,
+    **settings: Any,
 ) -> None:
     """Write a sample profile to try rlcompare on.
 
@@ -116,18 +108,9 @@ def command(
     run = SampleRun(
         ranks=tuple(range(ranks)),
         devices=None if devices is None else _parse_devices(devices),
-        world_size=world_size,
         steps=() if no_steps else steps,
-        level=level,
-        mode=mode,
-        layout=layout,
-        export=export,
-        schema=schema,
-        layers=layers,
-        decode_steps=decode_steps,
         changes=tuple(parse_change(change) for change in changes),
-        jitter=jitter,
-        seed=seed,
+        **settings,
     )
     try:
         folders = write_sample(run, output)

@@ -1,6 +1,6 @@
 """Writes sample profiles: complete ``*_ascend_pt`` folders of a simulated RL run, as torch_npu would leave them.
 
-write_sample(SampleRun(steps=(2,), changes=(Change.slower("MatMulV2", 1.3),)), Path("new"))
+>>> write_sample(SampleRun(steps=(2,), changes=(Change.slower("MatMulV2", 1.3),)), Path("new"))  # doctest: +SKIP
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _transfer_ns(kind: str, size_bytes: int, group_size: int) -> int:
 def _task(item: Collective, arrival: Arrival, arrived: int, end: int, size: int) -> CollectiveTask:
     process, device = arrival.process, arrival.device
     capture = process.capture
-    ordinal = sum(1 for task in capture.collectives if task.device == device.id)
+    ordinal = len(capture.collectives)
     name = f"hcom_{item.kind}__{capture.group.digest[-3:]}_{ordinal}_1"
     own = process.rank * len(process.devices) + device.index
     planes = _planes(item.kind, arrival.start_ns, arrived, end, own, capture.group.size, size)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rlcompare.writer import counters, texts
 from rlcompare.writer.db_host import framework_tables
 from rlcompare.writer.db_strings import Row, Strings
-from rlcompare.writer.hardware import HardwareTask, db_type, hardware_tasks
+from rlcompare.writer.hardware import HardwareTask, ScheduleTask, db_type, hardware_tasks
 from rlcompare.writer.info import host_name, host_uid, metadata_rows
 from rlcompare.writer.model import UINT32_MAX, Capture, CollectiveTask, CopyTask, EventTask, KernelTask, PlaneTask
 from rlcompare.writer.pmu import counters as pmu_counters
@@ -71,7 +71,7 @@ def _device_tables(run: SampleRun, capture: Capture, strings: Strings) -> dict[s
     """TASK and its satellites. A task's place in time is its global id."""
     tables: dict[str, list[Row]] = {name: [] for name in columns(run.schema)}
     ordinals = {id(task): ordinal for ordinal, task in enumerate(capture.collectives, 1)}
-    for ident, task in enumerate(hardware_tasks(capture)):
+    for ident, task in enumerate(hardware_tasks(capture, scheduled=run.newer)):
         record = task.record
         if isinstance(record, EventTask) and record.stream == 0 and not run.has_types:
             continue
@@ -82,6 +82,9 @@ def _device_tables(run: SampleRun, capture: Capture, strings: Strings) -> dict[s
         elif isinstance(record, PlaneTask) and task.collective is not None:
             row = _plane_row(run, ident, record, task.collective, capture, ordinals[id(task.collective)], strings)
             tables["COMMUNICATION_TASK_INFO"].append(row)
+        elif isinstance(record, ScheduleTask):
+            name = strings.cann(f"{record.collective.kind}AicpuKernel")
+            tables["COMMUNICATION_SCHEDULE_TASK_INFO"].append((name, ident, strings.cann("AI_CPU"), name))
         elif isinstance(record, CopyTask) and run.newer:
             tables["MEMCPY_INFO"].append((ident, record.size_bytes, _MEMCPY_OPERATIONS[record.kind]))
     for ordinal, collective in enumerate(capture.collectives, 1):

@@ -20,6 +20,9 @@ _START_END = 2
 def framework_tables(run: SampleRun, capture: Capture, strings: Strings) -> dict[str, list[Row]]:
     """All tables that hold the host's side, empty ones included."""
     tables: dict[str, list[Row]] = {"MSTX_EVENTS": _mark_rows(run, capture, strings)}
+    tables["GC_RECORD"] = [
+        (item.start_ns, item.end_ns, global_tid(capture, item.thread)) for item in capture.collections
+    ]
     tables["STEP_TIME"] = [(step.number, step.start_ns, step.end_ns) for step in capture.steps]
     if run.has_device_data:
         tables["CANN_API"] = _call_rows(run, capture, strings)

@@ -14,6 +14,7 @@ from rlcompare.writer.model import (
     PlaneTask,
 )
 
+_SCHEDULE_STREAM = 5
 _CONTAINER_LEAD_NS, _CONTAINER_TRAIL_NS = 1_220, 1_480
 
 _KERNEL_TYPES_1_0 = {
@@ -26,6 +27,13 @@ _KERNEL_TYPES_1_0 = {
 _KERNEL_TYPES_1_2 = _KERNEL_TYPES_1_0 | {"MIX_AIC": "KERNEL_MIX_AIC", "MIX_AIV": "KERNEL_MIX_AIV"}
 _PLANE_TYPES = {"Memcpy": "SDMA", "Reduce_Inline": "SDMA", "Notify_Record": "Write Value", "Notify_Wait": "Notify Wait"}
 _COPY_TYPES = {"host_to_device": "PCIE_DMA_SQE", "device_to_host": "PCIE_DMA_SQE", "device_to_device": "SDMA_SQE"}
+
+
+@dataclass(frozen=True)
+class ScheduleTask:
+    """The kernel on an AI CPU that schedules a collective: neither kernel nor operator."""
+
+    collective: CollectiveTask
 
 
 @dataclass(frozen=True)
@@ -45,18 +53,20 @@ class HardwareTask:
     task_id: int
     context: int
     connection: int
-    record: KernelTask | CopyTask | EventTask | PlaneTask | CollectiveTask
+    record: KernelTask | CopyTask | EventTask | PlaneTask | CollectiveTask | ScheduleTask
     collective: CollectiveTask | None = None
 
 
-def hardware_tasks(capture: Capture) -> list[HardwareTask]:
-    """All tasks in the order of their starts."""
+def hardware_tasks(capture: Capture, *, scheduled: bool = False) -> list[HardwareTask]:
+    """All tasks in the order of their starts; ``scheduled`` adds the kernels that schedule collectives."""
     tasks = [_collective_container(task) for task in capture.collectives]
     tasks += [_plain(kernel, _kernel_context(kernel)) for kernel in capture.kernels]
     tasks += [_plain(copy, UINT32_MAX) for copy in capture.copies]
     tasks += [_plain(event, UINT32_MAX) for event in capture.events]
     for collective in capture.collectives:
         tasks += [_plane(collective, part, context) for context, part in enumerate(collective.tasks)]
+    if scheduled:
+        tasks += [_schedule(collective) for collective in capture.collectives]
     return sorted(tasks, key=lambda task: (task.start_ns, task.end_ns, task.device, task.context))
 
 
@@ -85,6 +95,13 @@ def _collective_container(collective: CollectiveTask) -> HardwareTask:
     )  # fmt: skip
 
 
+def _schedule(collective: CollectiveTask) -> HardwareTask:
+    return HardwareTask(
+        collective.start_ns - _CONTAINER_LEAD_NS, collective.end_ns, collective.device, _SCHEDULE_STREAM,
+        collective.task_id, UINT32_MAX, UINT32_MAX, ScheduleTask(collective),
+    )  # fmt: skip
+
+
 def db_type(task: HardwareTask, newer: bool) -> str:
     """TASK.taskType: the runtime's names, which do not tell the directions of copies apart."""
     record = task.record
@@ -92,6 +109,8 @@ def db_type(task: HardwareTask, newer: bool) -> str:
         return (_KERNEL_TYPES_1_2 if newer else _KERNEL_TYPES_1_0)[record.spec.core_type]
     if isinstance(record, CollectiveTask):
         return "FFTS_PLUS" if newer else "AI_CORE"
+    if isinstance(record, ScheduleTask):
+        return "KERNEL_AICPU"
     if isinstance(record, PlaneTask):
         return _PLANE_TYPES[record.name]
     return "MEMCPY_ASYNC" if isinstance(record, CopyTask) else record.name

@@ -49,36 +49,8 @@ def folder_name(capture: Capture) -> str:
 
 def profiler_info(run: SampleRun, capture: Capture) -> dict[str, object]:
     """The content of profiler_info_N.json."""
-    names = {"npu": "NPU", "cpu": "CPU"}
-    activities = [f"ProfilerActivity.{names[word]}" for word in ("cpu", "npu") if word in run.contents]
-    exports = ["text", "db"] if run.export == "both" else [run.export]
-    schedule = None
-    if run.marks_steps:
-        wait = run.steps[0]
-        schedule = {"wait": 0, "active": len(run.steps), "warmup": 0, "repeat": 1, "skip_first": wait}
     info: dict[str, object] = {
-        "config": {
-            "common_config": {
-                "activities": activities,
-                "schedule": schedule,
-                "record_shapes": "shapes" in run.contents,
-                "profile_memory": "memory" in run.contents,
-                "with_stack": "stack" in run.contents,
-                "with_flops": False,
-                "with_modules": "module" in run.contents,
-            },
-            "experimental_config": {
-                "_profiler_level": _LEVELS[run.level],
-                "_aic_metrics": "ACL_AICORE_PIPE_UTILIZATION" if run.has_types else "ACL_AICORE_NONE",
-                "_l2_cache": run.has_device_data,
-                "_msprof_tx": True,
-                "_data_simplification": True,
-                "record_op_args": False,
-                "_export_type": exports if run.newer or len(exports) > 1 else exports[0],
-                "_op_attr": False,
-                "_gc_detect_threshold": None,
-            },
-        },
+        "config": {"common_config": _common(run), "experimental_config": _experimental(run)},
         "start_info": {
             "syscnt_enable": True,
             "freq": 100,
@@ -93,6 +65,37 @@ def profiler_info(run: SampleRun, capture: Capture) -> dict[str, object]:
     if run.newer:
         info |= {"torch_npu_version": "2.9.0", "cann_version": "8.5.0"}
     return info | {"rank_id": str(capture.rank) if run.newer else capture.rank}
+
+
+def _common(run: SampleRun) -> dict[str, object]:
+    activities = [f"ProfilerActivity.{word.upper()}" for word in ("cpu", "npu") if word in run.contents]
+    schedule = None
+    if run.marks_steps:
+        schedule = {"wait": 0, "active": len(run.steps), "warmup": 0, "repeat": 1, "skip_first": run.steps[0]}
+    return {
+        "activities": activities,
+        "schedule": schedule,
+        "record_shapes": "shapes" in run.contents,
+        "profile_memory": "memory" in run.contents,
+        "with_stack": "stack" in run.contents,
+        "with_flops": False,
+        "with_modules": "module" in run.contents,
+    }
+
+
+def _experimental(run: SampleRun) -> dict[str, object]:
+    exports = ["text", "db"] if run.export == "both" else [run.export]
+    return {
+        "_profiler_level": _LEVELS[run.level],
+        "_aic_metrics": "ACL_AICORE_PIPE_UTILIZATION" if run.has_types else "ACL_AICORE_NONE",
+        "_l2_cache": run.has_device_data,
+        "_msprof_tx": True,
+        "_data_simplification": True,
+        "record_op_args": False,
+        "_export_type": exports if run.newer or len(exports) > 1 else exports[0],
+        "_op_attr": False,
+        "_gc_detect_threshold": 1.0 if run.gc else None,
+    }
 
 
 def profiler_metadata(run: SampleRun, capture: Capture) -> dict[str, object]:

@@ -26,6 +26,7 @@ class Allocator:
         self._allocated = self._size(RESIDENT_BYTES)
         self._reserved = self._segments(self._allocated)
         self._alive: list[tuple[str | None, int]] = []
+        self._last_ns = 0
         self.allocations: list[Allocation] = []
         self.levels: list[MemoryLevel] = []
 
@@ -36,11 +37,12 @@ class Allocator:
     def allocate(self, name: str, size_bytes: int, time_ns: int, label: str | None) -> None:
         """Memory for an operator's output; without a label it is freed when two more outputs were made."""
         size = self._size(size_bytes)
+        time_ns = self._tick(time_ns)
         self._allocated += size
         self._reserved = max(self._reserved, self._segments(self._allocated))
         self._alive.append((label, len(self.allocations)))
         self.allocations.append(Allocation(name, self._device, size, time_ns, self._allocated, self._reserved))
-        self._note(time_ns)
+        self.levels.append(MemoryLevel(self._device, time_ns, self._allocated, self._reserved))
         if label is None:
             transients = [entry for entry in self._alive if entry[0] is None]
             for entry in transients[:-_TRANSIENTS]:
@@ -49,20 +51,22 @@ class Allocator:
     def release(self, label: str, time_ns: int) -> None:
         """Frees everything under the label, and what has none."""
         for entry in [entry for entry in self._alive if entry[0] in (label, None)]:
-            time_ns += 400
             self._free(entry, time_ns)
 
     def _free(self, entry: tuple[str | None, int], time_ns: int) -> None:
         self._alive.remove(entry)
+        time_ns = self._tick(time_ns)
         before = self.allocations[entry[1]]
         self._allocated -= before.size_bytes
         self.allocations[entry[1]] = replace(
             before, release_ns=time_ns, release_allocated=self._allocated, release_reserved=self._reserved
         )
-        self._note(time_ns)
-
-    def _note(self, time_ns: int) -> None:
         self.levels.append(MemoryLevel(self._device, time_ns, self._allocated, self._reserved))
+
+    def _tick(self, time_ns: int) -> int:
+        """The time of an event, after all events before it."""
+        self._last_ns = max(time_ns, self._last_ns + 20)
+        return self._last_ns
 
     def _size(self, size_bytes: int) -> int:
         return -(-round(size_bytes * self._factor) // _BLOCK_BYTES) * _BLOCK_BYTES

@@ -243,6 +243,15 @@ class MemoryLevel:
 
 
 @dataclass(frozen=True)
+class Collection:
+    """A garbage collection of the interpreter."""
+
+    thread: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
 class StepMark:
     """A ``ProfilerStep#number`` on the host."""
 
@@ -289,6 +298,7 @@ class Capture:
     python: list[PythonCall] = field(default_factory=list)
     calls: list[CannCall] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
+    collections: list[Collection] = field(default_factory=list)
     kernels: list[KernelTask] = field(default_factory=list)
     copies: list[CopyTask] = field(default_factory=list)
     events: list[EventTask] = field(default_factory=list)

@@ -11,12 +11,13 @@ from rlcompare.writer.spec import SampleRun
 
 
 class Noise:
-    """Draws from the run's seed; with ``jitter`` also from everything else that the run is."""
+    """Draws from the run's seed; with ``jitter`` also from its changes and its work, not from how it is profiled."""
 
     def __init__(self, run: SampleRun) -> None:
         self._seed = str(run.seed)
         self._jitter = run.jitter
-        self._run = blake2b(repr(run).encode(), digest_size=8).hexdigest()
+        work = (run.changes, run.phases, run.steps, run.layers, run.decode_steps, run.batch, run.jitter)
+        self._run = blake2b(f"{run.seed}/{work}/{run.prompt_length}/{run.response_length}".encode()).hexdigest()
 
     def scale(self, key: str, spread: float) -> float:
         """A factor within ``1 ± spread``, widened by the jitter."""

@@ -13,6 +13,7 @@ from rlcompare.writer.memory import Allocator
 from rlcompare.writer.model import (
     CannCall,
     Capture,
+    Collection,
     CopyTask,
     EventTask,
     HostOp,
@@ -258,6 +259,12 @@ class Process:
             EventTask(name, device.id, stream, device.task_id(stream), connection, begin, finish)
         )
         self.record_op(slot, call, thread, start)
+
+    def collect_garbage(self) -> None:
+        """The interpreter stops for a garbage collection."""
+        start = self.clock["main"] + 2_000
+        self.clock["main"] = start + self.host_ns("gc", 1_600_000)
+        self.capture.collections.append(Collection(self.capture.main_thread, start, self.clock["main"]))
 
     # modules
 

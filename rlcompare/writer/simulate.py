@@ -6,6 +6,7 @@ one instruction at a time, and a collective is settled as soon as every rank has
 
 from __future__ import annotations
 
+from rlcompare.errors import UsageError
 from rlcompare.writer.collective import arrive, complete, hccl_call
 from rlcompare.writer.model import Capture, CollectiveTask, EventTask, Group, Mark, StepMark
 from rlcompare.writer.noise import Noise
@@ -26,15 +27,24 @@ _STACKS = {
 
 
 def simulate(run: SampleRun) -> list[Capture]:
-    """All captures of the profiled ranks, ordered by time, then by rank."""
-    return _Simulation(run).captures()
+    """All captures of the profiled ranks, ordered by time, then by rank.
+
+    Raises:
+        UsageError: a kernel type is to be slower that the run does not launch.
+    """
+    captures = _Simulation(run).captures()
+    types = {kernel.spec.op_type for capture in captures for kernel in capture.kernels}
+    for change in run.changes:
+        if change.kind is ChangeKind.SLOWER and change.op_type not in types:
+            raise UsageError(f"change slower: there is no {change.op_type}, only {', '.join(sorted(types))}")
+    return captures
 
 
 class _Simulation:
     def __init__(self, run: SampleRun) -> None:
         self.run = run
         self.noise = Noise(run)
-        late = {change.rank for change in run.changes if change.kind is ChangeKind.LATE and change.rank < run.world}
+        late = {change.rank for change in run.changes if change.kind is ChangeKind.LATE}
         self.ranks = [*run.ranks, *sorted(late - set(run.ranks))]
         self.late_phase = "update_actor" if "update_actor" in run.phases else run.phases[-1]
         self.done: list[Capture] = []
@@ -137,6 +147,8 @@ class _Simulation:
         for item in phase_program(self.run, phase, late=phase == self.late_phase):
             self._execute(item)
         for process, start in zip(self.processes, starts, strict=True):
+            if self.run.gc:
+                process.collect_garbage()
             process.clock["main"] += process.host_ns("return", 30_000)
             end, thread = process.clock["main"], process.capture.main_thread
             process.capture.marks.append(Mark(phase, "default", thread, start, end, process.range_id()))

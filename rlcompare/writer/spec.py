@@ -156,6 +156,7 @@ class SampleRun:
         export: ``db``, ``text`` or ``both`` in the same capture folders.
         schema: ``1.0`` (CANN of early 2025) or ``1.2`` (``blockNum``, ``communication``, native overlap analysis).
         contents: what verl calls so: npu, cpu, memory, shapes, module, stack.
+        gc: the interpreter collects garbage in each phase, and the profiler records it (databases only).
         comm_marks: record ``comm:…`` ranges of domain ``communication``; None: at level_none only.
         layers, decode_steps, batch, prompt_length, response_length: size of the model and of the work.
         changes: what differs from the baseline.
@@ -175,6 +176,7 @@ class SampleRun:
     schema: str = "1.0"
     contents: tuple[str, ...] = ("npu", "cpu", "memory", "shapes", "module")
     comm_marks: bool | None = None
+    gc: bool = False
     layers: int = 4
     decode_steps: int = 4
     batch: int = 4
@@ -202,8 +204,11 @@ class SampleRun:
             raise UsageError("devices must have one entry for each rank")
         if min(self.layers, self.decode_steps, self.batch, self.prompt_length, self.response_length) < 1:
             raise UsageError("layers, decode steps, batch and lengths must be at least 1")
+        late = [change.rank for change in self.changes if change.kind is ChangeKind.LATE]
         if self.world <= max(self.ranks):
             raise UsageError(f"world size {self.world} is too small for rank {max(self.ranks)}")
+        if late and max(late) >= self.world:
+            raise UsageError(f"change late: rank {max(late)} is not one of {self.world} ranks")
 
     @property
     def world(self) -> int:

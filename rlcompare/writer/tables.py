@@ -28,6 +28,7 @@ _COMMON = {
         "startNs INTEGER,endNs INTEGER,eventType INTEGER,rangeId INTEGER,category INTEGER,message INTEGER,"
         "globalTid INTEGER,endGlobalTid INTEGER,domainId INTEGER,connectionId INTEGER"
     ),
+    "GC_RECORD": "startNs INTEGER, endNs INTEGER, globalTid INTEGER",
     "STEP_TIME": "id INTEGER, startNs INTEGER, endNs INTEGER",
     "MEMORY_RECORD": (
         "component INTEGER, timestamp INTEGER, totalAllocated INTEGER, totalReserved INTEGER, totalActive INTEGER, "

@@ -10,6 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rlcompare.writer import kernels as k
+from rlcompare.writer.layers import (
+    HIDDEN,
+    LAYER_PARAMETERS,
+    VOCABULARY,
+    backward_layer,
+    decode_layer,
+    dense_layer,
+    grad_matmuls,
+    grad_vector,
+    norm,
+    vector_op,
+)
 from rlcompare.writer.model import KernelSpec, Tensor
 from rlcompare.writer.program import (
     Backward,
@@ -22,16 +34,9 @@ from rlcompare.writer.program import (
     Op,
     Release,
     Wait,
-    backward,
     call,
 )
 from rlcompare.writer.spec import ChangeKind, SampleRun
-
-HIDDEN = 1024
-HEADS = 16
-FFN = 2816
-VOCABULARY = 32_000
-LAYER_PARAMETERS = HIDDEN * (3 * HIDDEN + HIDDEN + 2 * FFN) + FFN * HIDDEN
 
 
 def phase_program(run: SampleRun, phase: str, late: bool) -> list[Instruction]:
@@ -104,81 +109,17 @@ class _Work:
         if layer < self.run.layers:
             self.collective("allGather", LAYER_PARAMETERS // self.run.world, f"{at}.l{layer}.gather")
 
+    def layer(self, at: str, saved: str | None) -> None:
+        """A layer over whole sequences, with what changes insert into it."""
+        self.add(*dense_layer(at, self.run.batch, self.length, saved))
+        self.extra(at, self.rows)
+
     def extra(self, at: str, rows: int) -> None:
         """The operators that a change inserts into every layer."""
         for op_type in self.run.extra_types():
             tensor = Tensor((rows, HIDDEN))
             spec = k.vector(f"aclnn{op_type}", op_type, (tensor,), (tensor,))
             self.add(call(f"aten::{op_type.lower()}", f"{at}.extra.{op_type}", f"aclnn{op_type}", (spec,)))
-
-
-def _linear(at: str, short: str, rows: int, inner: int, columns: int, saved: str | None) -> Op:
-    spec = k.matmul("aclnnMm", rows, inner, columns)
-    label = f"{at}.{short}" if saved else None
-    return call("aten::mm", f"{at}.{short}", "aclnnMm", (spec,), outer="aten::linear", forward=label, saved=saved)
-
-
-def _vector_op(name: str, at: str, short: str, api: str, spec: KernelSpec, saved: str | None) -> Op:
-    return call(name, f"{at}.{short}", api, (spec,), forward=f"{at}.{short}" if saved else None, saved=saved)
-
-
-def _norm(at: str, short: str, rows: int, saved: str | None) -> Op:
-    hidden = Tensor((rows, HIDDEN))
-    spec = k.vector("aclnnRmsNorm", "RmsNorm", (hidden, Tensor((HIDDEN,))), (hidden,), inner="RmsNorm")
-    return _vector_op("npu::npu_rms_norm", at, short, "aclnnRmsNorm", spec, saved)
-
-
-def _residual(at: str, short: str, rows: int, saved: str | None) -> Op:
-    hidden = Tensor((rows, HIDDEN))
-    spec = k.vector("aclnnAdd", "Add", (hidden, hidden), (hidden,))
-    return _vector_op("aten::add", at, short, "aclnnAdd", spec, saved)
-
-
-def _swiglu(at: str, rows: int, saved: str | None) -> Op:
-    gates, ffn = Tensor((rows, 2 * FFN)), Tensor((rows, FFN))
-    spec = k.vector("aclnnSwiGlu", "SwiGlu", (gates,), (ffn,), inner="SwiGlu")
-    return _vector_op("npu::npu_swiglu", at, "swiglu", "aclnnSwiGlu", spec, saved)
-
-
-def _dense_layer(work: _Work, at: str, saved: str | None) -> None:
-    """A layer over whole sequences."""
-    rows, batch, length = work.rows, work.run.batch, work.length
-    heads = Tensor((batch, length, HEADS, HIDDEN // HEADS))
-    rotary = k.vector("aclnnRotaryPositionEmbedding", "RotaryPositionEmbedding", (heads, heads), (heads,))
-    attention = k.flash_attention(batch, HEADS, length, HIDDEN // HEADS, backward=False)
-    work.add(
-        _norm(at, "norm1", rows, saved),
-        _linear(at, "qkv", rows, HIDDEN, 3 * HIDDEN, saved),
-        _vector_op("npu::npu_rotary_mul", at, "rotary", "aclnnRotaryPositionEmbedding", rotary, saved),
-        _vector_op("npu::npu_fusion_attention", at, "attention", "aclnnFlashAttentionScore", attention, saved),
-        _linear(at, "out", rows, HIDDEN, HIDDEN, saved),
-        _residual(at, "add1", rows, saved),
-        _norm(at, "norm2", rows, saved),
-        _linear(at, "gate_up", rows, HIDDEN, 2 * FFN, saved),
-        _swiglu(at, rows, saved),
-        _linear(at, "down", rows, FFN, HIDDEN, saved),
-        _residual(at, "add2", rows, saved),
-    )
-    work.extra(at, rows)
-
-
-def _decode_layer(work: _Work, at: str, context: int) -> None:
-    """A layer over one new token per sequence."""
-    batch = work.run.batch
-    attention = k.paged_attention(batch, context, HEADS, HIDDEN // HEADS)
-    api = "PagedAttentionOperation"
-    work.add(
-        _norm(at, "norm1", batch, None),
-        _linear(at, "qkv", batch, HIDDEN, 3 * HIDDEN, None),
-        _vector_op("atb::_npu_paged_attention", at, "attention", api, attention, None),
-        _linear(at, "out", batch, HIDDEN, HIDDEN, None),
-        _residual(at, "add1", batch, None),
-        _norm(at, "norm2", batch, None),
-        _linear(at, "gate_up", batch, HIDDEN, 2 * FFN, None),
-        _swiglu(at, batch, None),
-        _linear(at, "down", batch, FFN, HIDDEN, None),
-    )
-    work.extra(at, batch)
 
 
 def _embed(work: _Work, at: str, rows: int, saved: str | None) -> None:
@@ -190,8 +131,8 @@ def _embed(work: _Work, at: str, rows: int, saved: str | None) -> None:
     )  # fmt: skip
     cast = k.vector("aclnnCast", "Cast", (Tensor((rows, HIDDEN), "FLOAT"),), (hidden,))
     work.add(
-        _vector_op("aten::embedding", at, "embedding", "aclnnEmbedding", lookup, saved),
-        _vector_op("npu::npu_dtype_cast", at, "cast", "aclnnCast", cast, None),
+        vector_op("aten::embedding", at, "embedding", "aclnnEmbedding", lookup, saved),
+        vector_op("npu::npu_dtype_cast", at, "cast", "aclnnCast", cast, None),
     )
 
 
@@ -205,7 +146,7 @@ def _head(work: _Work, at: str, rows: int, saved: str | None) -> None:
     op = call(
         "aten::mm", f"{at}.head", "aclnnMm", (change, spec), outer="aten::linear", forward=label, saved=saved
     )  # fmt: skip
-    work.add(_norm(at, "norm", rows, saved), op)
+    work.add(norm(at, "norm", rows, saved), op)
 
 
 def _sample(work: _Work, at: str) -> None:
@@ -235,7 +176,7 @@ def _generate(work: _Work) -> None:
     dense.add(Module("Qwen3ForCausalLM"))
     _embed(dense, at, prompt, None)
     for layer in range(work.run.layers):
-        _dense_layer(dense, f"{at}.l{layer}", None)
+        dense.layer(f"{at}.l{layer}", None)
     _head(dense, at, work.run.batch, None)
     _sample(dense, at)
     dense.add(Module("Qwen3ForCausalLM", end=True))
@@ -246,7 +187,8 @@ def _generate(work: _Work) -> None:
         work.add(Module("Qwen3ForCausalLM"))
         _embed(work, at, work.run.batch, None)
         for layer in range(work.run.layers):
-            _decode_layer(work, f"{at}.l{layer}", work.run.prompt_length + step)
+            work.add(*decode_layer(f"{at}.l{layer}", work.run.batch, work.run.prompt_length + step))
+            work.extra(f"{at}.l{layer}", work.run.batch)
         _head(work, at, work.run.batch, None)
         _sample(work, at)
         work.add(Module("Qwen3ForCausalLM", end=True))
@@ -262,7 +204,7 @@ def _forward(work: _Work, at: str, grad: bool) -> None:
         work.gather(at, layer + 1)
         work.wait(f"{at}.l{layer}.gather")
         work.add(Module(f"Qwen3DecoderLayer_{layer}"))
-        _dense_layer(work, f"{at}.l{layer}", f"{at}.l{layer}" if grad else None)
+        work.layer(f"{at}.l{layer}", f"{at}.l{layer}" if grad else None)
         work.add(Module(f"Qwen3DecoderLayer_{layer}", end=True))
     _head(work, at, work.rows, f"{at}.head" if grad else None)
     work.add(Module("Qwen3ForCausalLM", end=True))
@@ -276,7 +218,7 @@ def _log_softmax(work: _Work, at: str, saved: str | None) -> None:
     work.add(
         call("aten::_log_softmax", f"{at}.softmax", "aclnnLogSoftmax", (softmax,), outer="aten::log_softmax",
              forward=f"{at}.softmax" if saved else None, saved=saved),
-        _vector_op("aten::gather", at, "pick", "aclnnGather", gather, saved),
+        vector_op("aten::gather", at, "pick", "aclnnGather", gather, saved),
     )  # fmt: skip
 
 
@@ -314,51 +256,9 @@ def _loss(work: _Work, at: str) -> None:
     for short, op_type in plain:
         api = f"aclnn{op_type}"
         spec = k.vector(api, op_type, (rows, rows), (rows,))
-        work.add(_vector_op(f"aten::{short}", ratio, short, api, spec, f"{at}.head"))
+        work.add(vector_op(f"aten::{short}", ratio, short, api, spec, f"{at}.head"))
     mean = k.vector("aclnnMean", "ReduceMean", (rows,), (scalar,), core_type="MIX_AIV")
-    work.add(_vector_op("aten::mean", ratio, "mean", "aclnnMean", mean, f"{at}.head"))
-
-
-def _grad_matmuls(at: str, short: str, rows: int, inner: int, columns: int) -> Op:
-    """Gradients of a linear layer: of its input and of its weight."""
-    key = f"{at}.{short}"
-    data = call("aten::mm", f"{key}.data", "aclnnMm", (k.matmul("aclnnMm", rows, columns, inner),), thread="autograd")
-    weight = call(
-        "aten::mm", f"{key}.weight", "aclnnMm", (k.matmul("aclnnMm", columns, rows, inner),), thread="autograd"
-    )
-    return backward("MmBackward0", key, key.replace(".bwd.", ".", 1), (data, weight))
-
-
-def _grad_vector(at: str, short: str, node: str, name: str, api: str, spec: KernelSpec) -> Op:
-    key = f"{at}.{short}"
-    inner = call(name, key, api, (spec,), thread="autograd")
-    return backward(node, key, key.replace(".bwd.", ".", 1), (inner,))
-
-
-def _backward_layer(work: _Work, at: str) -> None:
-    rows, batch, length = work.rows, work.run.batch, work.length
-    hidden, gates, ffn = Tensor((rows, HIDDEN)), Tensor((rows, 2 * FFN)), Tensor((rows, FFN))
-    heads = Tensor((batch, length, HEADS, HIDDEN // HEADS))
-    norm = k.vector("aclnnRmsNormGrad", "RmsNormGrad", (hidden, hidden), (hidden,), "MIX_AIV")
-    swiglu = k.vector("aclnnSwiGluGrad", "SwiGluGrad", (ffn, gates), (gates,))
-    attention = k.flash_attention(batch, HEADS, length, HIDDEN // HEADS, backward=True)
-    rotary = k.vector("aclnnRotaryPositionEmbeddingGrad", "RotaryPositionEmbeddingGrad", (heads, heads), (heads,))
-    add = k.vector("aclnnInplaceAdd", "Add", (hidden, hidden), (hidden,))
-    rms = ("NpuRmsNormBackward0", "npu::npu_rms_norm_backward", "aclnnRmsNormGrad", norm)
-    work.add(
-        _grad_matmuls(at, "down", rows, FFN, HIDDEN),
-        _grad_vector(at, "swiglu", "NpuSwigluBackward0", "npu::npu_swiglu_backward", "aclnnSwiGluGrad", swiglu),
-        _grad_matmuls(at, "gate_up", rows, HIDDEN, 2 * FFN),
-        _grad_vector(at, "norm2", *rms),
-        _grad_vector(at, "add2", "AddBackward0", "aten::add_", "aclnnInplaceAdd", add),
-        _grad_matmuls(at, "out", rows, HIDDEN, HIDDEN),
-        _grad_vector(at, "attention", "NpuFusionAttentionBackward0", "npu::npu_fusion_attention_grad",
-                     "aclnnFlashAttentionScoreGrad", attention),
-        _grad_vector(at, "rotary", "NpuRotaryMulBackward0", "npu::npu_rotary_mul_backward",
-                     "aclnnRotaryPositionEmbeddingGrad", rotary),
-        _grad_matmuls(at, "qkv", rows, HIDDEN, 3 * HIDDEN),
-        _grad_vector(at, "norm1", *rms),
-    )  # fmt: skip
+    work.add(vector_op("aten::mean", ratio, "mean", "aclnnMean", mean, f"{at}.head"))
 
 
 def _backward(work: _Work, at: str) -> None:
@@ -368,15 +268,14 @@ def _backward(work: _Work, at: str) -> None:
     back = f"{at}.bwd"
     work.add(
         Backward(),
-        _grad_vector(back, "softmax", "LogSoftmaxBackward0", "aten::_log_softmax_backward_data",
+        grad_vector(back, "softmax", "LogSoftmaxBackward0", "aten::_log_softmax_backward_data",
                      "aclnnLogSoftmaxBackward", softmax),
-        _grad_matmuls(back, "head", work.rows, HIDDEN, VOCABULARY),
+        grad_matmuls(back, "head", work.rows, HIDDEN, VOCABULARY),
         Release(f"{at}.head"),
     )  # fmt: skip
     shard = LAYER_PARAMETERS // work.run.world
     for layer in reversed(range(work.run.layers)):
-        _backward_layer(work, f"{back}.l{layer}")
-        work.add(Release(f"{at}.l{layer}"))
+        work.add(*backward_layer(f"{back}.l{layer}", work.run.batch, work.length), Release(f"{at}.l{layer}"))
         work.collective("reduceScatter", shard, f"{back}.l{layer}.scatter", thread="autograd")
     work.add(Backward(end=True))
     for layer in reversed(range(work.run.layers)):
