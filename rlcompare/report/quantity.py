@@ -77,10 +77,10 @@ def lone_decimals(value: float) -> int:
 
 
 def pair(baseline: Value, new: Value, unit: str) -> str:
-    """``baseline → new`` with one unit and the same decimals."""
+    """``baseline → new`` with one unit and the same decimals, those of the larger one."""
     if unit == "ms":
-        decimals = max((lone_decimals(value) for value in (baseline, new) if is_number(value)), default=0)
-        return f"{amount(baseline, unit, min(decimals, 3))} → {amount(new, unit, min(decimals, 3))} ms"
+        decimals = lone_decimals(max((abs(value) for value in (baseline, new) if is_number(value)), default=0))
+        return f"{amount(baseline, unit, decimals)} → {amount(new, unit, decimals)} ms"
     return f"{amount(baseline, unit)} → {amount(new, unit)}"
 
 

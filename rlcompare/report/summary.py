@@ -23,9 +23,10 @@ COMMAND_LIMIT = 88
 
 _PARTS_SHOWN = 6
 _PATH_LIMIT = 40
+_VALUE_LIMIT = 20
 _TEXT_LIMIT = 400
 _SEVERITIES = ("severe", "caution", "warning", "info")
-_STATUS = {"comparable": "comparable", "caution": "compare with caution", "not_comparable": "NOT COMPARABLE"}
+_STATUS = {"comparable": "comparable", "caution": "with caution", "not_comparable": "NOT COMPARABLE"}
 _DEVICE_PARTS = (
     ("time.preparing", "preparing"),
     ("time.compute", "compute"),
@@ -51,7 +52,7 @@ class SummaryItem:
             ``ranks``, ``quality``, ``rest``, ``next``.
         label: the word in front.
         parts: texts that belong together; a line may be broken between them.
-        lines: most lines that it takes on a terminal.
+        lines: most lines that it takes on a terminal if there are none to spare.
     """
 
     key: str
@@ -87,7 +88,7 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
 
 def label_text(side: Side) -> str:
     """The name of a side."""
-    return safe_text(side.label, 40) or "(no label)"
+    return _end_of(side.label) or "(no label)"
 
 
 def runs_text(side: Side) -> str:
@@ -168,7 +169,7 @@ def _difference(finding: Finding) -> str:
 
 
 def _sides(baseline: Value, new: Value) -> str:
-    return " → ".join(quantity.ABSENT if value is None else safe_text(value, 40) for value in (baseline, new))
+    return " → ".join(quantity.ABSENT if value is None else safe_text(value, _VALUE_LIMIT) for value in (baseline, new))
 
 
 def _severity(finding: Finding) -> int:
@@ -297,16 +298,22 @@ def _ranks(diff: Diff) -> SummaryItem:
     number = _count(counts[0], "rank") if counts[0] == counts[1] else f"{counts[0]} → {counts[1]} ranks"
     if max(counts) < 2:
         return SummaryItem("ranks", "ranks", (number, "no straggler to find among one"))
-    found = [(side, row) for side in ("baseline", "new") for row in rows if row.get(f"{side}_straggler") is True]
-    if not found:
+    found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("baseline", "new")}
+    if not any(found.values()):
         return SummaryItem("ranks", "ranks", (number, "no straggler"))
-    return SummaryItem("ranks", "ranks", (number, *(_straggler(side, row) for side, row in found)), "caution")
+    if found["baseline"] == found["new"]:
+        late = [quantity.pair(row.get("baseline_late_ms"), row.get("new_late_ms"), "ms") for row in found["new"]]
+        names = [safe_text(row.get("name"), 40) for row in found["new"]]
+        parts = [f"straggler {name}, {text} late" for name, text in zip(names, late, strict=True)]
+    else:
+        parts = [_straggler(side, row) for side, rows in found.items() for row in rows]
+    return SummaryItem("ranks", "ranks", (number, *parts), "caution")
 
 
 def _straggler(side: str, row: Row) -> str:
     late = row.get(f"{side}_late_ms")
-    text = f"straggler of the {'new side' if side == 'new' else 'baseline'}: {safe_text(row.get('name'), 40)}"
-    return f"{text}, {quantity.quantity(late, 'ms')} late" if quantity.is_number(late) else text
+    text = f"straggler {safe_text(row.get('name'), 40)}"
+    return f"{text}, {quantity.quantity(late, 'ms')} late ({side})" if quantity.is_number(late) else f"{text} ({side})"
 
 
 def _quality(diff: Diff) -> SummaryItem:

@@ -53,24 +53,34 @@ def print_summary(view: ReportView, stream: TextIO, width: int | None = None) ->
 
 
 def _summary(view: ReportView, width: int) -> Iterator[Line]:
-    for item in view.summary:
-        for number, text in enumerate(_item_lines(item, width - _LABEL)):
+    for item, texts in zip(view.summary, _layout(view.summary, width - _LABEL), strict=True):
+        for number, text in enumerate(texts):
             line = pad(item.label if number == 0 else "", _LABEL) + text
             spans = ((0, _LABEL, "label"), *(((_LABEL, len(line), item.tone),) if item.tone else ()))
             yield Line(line, spans)
 
 
-def _item_lines(item: SummaryItem, width: int) -> list[str]:
+def _layout(items: tuple[SummaryItem, ...], width: int) -> list[list[str]]:
+    """The lines of each entry; lines to spare go to the first entries that had to be cut."""
+    laid = [_item_lines(item, width, item.lines) for item in items]
+    for index, item in enumerate(items):
+        more = _item_lines(item, width, item.lines + 1)
+        if len(more) > len(laid[index]) and sum(map(len, laid)) < SUMMARY_LINES:
+            laid[index] = more
+    return laid
+
+
+def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
     if item.key == "next":
         # A command that is cut cannot be typed: on a narrow terminal it may run over.
         return list(item.parts)
     if len(item.parts) == 1:
-        return wrap(item.parts[0], width, item.lines)
-    return flow(item.parts, width, item.lines)
+        return wrap(item.parts[0], width, lines)
+    return flow(item.parts, width, lines)
 
 
 def _tables(view: ReportView, width: int) -> Iterator[Line]:
-    overall = tuple(row for row in view.overall.rows if row.cells[0].text.startswith(_METRICS) and not _absent(row))
+    overall = tuple(row for row in view.overall.rows if _is_shown(row))
     if overall:
         yield from _table(view.overall, overall, width)
     for table in view.tables:
@@ -79,8 +89,10 @@ def _tables(view: ReportView, width: int) -> Iterator[Line]:
             yield from _table(table, changed[:TABLE_ROWS], width)
 
 
-def _absent(row: TableRow) -> bool:
-    return row.cells[1].text == row.cells[2].text == ABSENT
+def _is_shown(row: TableRow) -> bool:
+    """Whether a metric belongs on the terminal: a mean of time or memory that at least one side measured."""
+    name, baseline, new = (cell.text for cell in row.cells[:3])
+    return name.startswith(_METRICS) and "@" not in name and not baseline == new == ABSENT
 
 
 def _title(table: Table) -> str:

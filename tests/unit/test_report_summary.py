@@ -68,13 +68,13 @@ def test_fifteen_lines_of_a_hundred_columns_in_the_order_of_the_design(make: typ
 def test_regression_says_what_happened() -> None:
     diff = diff_examples.regression()
     assert text(diff, "headline") == "time.step 4,752.5 → 5,017.5 ms · +265.0 ms (+5.6 %) · WORSE · one run a side"
-    assert text(diff, "differs") == "compare with caution · cann 8.2.RC1 → 8.3.RC1"
+    assert text(diff, "differs") == "with caution · cann 8.2.RC1 → 8.3.RC1"
     assert text(diff, "workload").startswith("the same · perf/total_num_tokens 1,048,576")
     assert text(diff, "cause").startswith("FlashAttentionScoreGrad in update_actor takes 2.2 times as long")
     assert text(diff, "cause").endswith("(90 % of the change)")
     assert text(diff, "phases").startswith("update_actor +255.6 ms (+18.0 %) · generate_sequences +6.6 ms")
     assert text(diff, "sampling").startswith("ESS 0.971 → 0.82 · mean 1 → 1.02 · vetoed 0 → 0.004 · KL")
-    assert text(diff, "ranks") == "8 ranks · straggler of the new side: rank 3, 18.27 ms late"
+    assert text(diff, "ranks") == "8 ranks · straggler rank 3, 18.27 ms late (new)"
     assert text(diff, "quality").startswith("1 warning, 1 note: Rank 3 of the new side")
     assert text(diff, "rest") == "+0.5 ms of +265.0 ms lies in no phase"
     assert text(diff, "next") == "rlcompare gate rlcompare-out/diff.json"
@@ -145,11 +145,23 @@ def test_sampling_metrics_are_found_under_all_names_of_verl(prefix: str) -> None
     assert text(diff, "sampling") == "ESS 0.9 → 0.8"
 
 
-def test_no_straggler() -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (None, None, "no straggler"),
+        (3, 3, "straggler rank 3, 0.44 → 18.27 ms late"),
+        (5, 3, "straggler rank 5, 0.462 ms late (baseline) · straggler rank 3, 18.27 ms late (new)"),
+        (2, None, "straggler rank 2, 0.432 ms late (baseline)"),
+    ],
+)
+def test_straggler(before: int | None, after: int | None, expected: str) -> None:
     base = diff_examples.regression()
-    rows = tuple({**found, "new_straggler": False} for found in base.sections["ranks"].rows)
+    rows = tuple(
+        {**found, "baseline_straggler": rank == before, "new_straggler": rank == after}
+        for rank, found in enumerate(base.sections["ranks"].rows)
+    )
     diff = replace(base, sections={**base.sections, "ranks": replace(base.sections["ranks"], rows=rows)})
-    assert text(diff, "ranks") == "8 ranks · no straggler"
+    assert text(diff, "ranks") == f"8 ranks · {expected}"
 
 
 def test_number_of_ranks_and_runs() -> None:
@@ -187,6 +199,15 @@ def _with_path(diff: Diff, path: str) -> Diff:
     """The diff with that path of the new side, and a straggler as its first cause."""
     run = replace(diff.new.runs[0], path=path)
     return replace(diff, new=replace(diff.new, runs=(run,)), causes=(diff.causes[1],))
+
+
+def test_lines_to_spare_go_to_what_had_to_be_cut() -> None:
+    finding = Finding("profiler.aic_metrics", "ACL_AICORE_NONE", "ACL_AICORE_PIPE_UTILIZATION", "caution", "x")
+    comparability = Comparability("caution", (finding, replace(finding, key="profiler.level")))
+    short = summary_lines(build_view(replace(diff_examples.identical(), comparability=comparability)))
+    assert short[2].startswith("differs") and short[3].strip().startswith("profiler.level")
+    full = summary_lines(build_view(replace(diff_examples.regression(), comparability=comparability)))
+    assert len(full) == SUMMARY_LINES
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
