@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,7 +110,7 @@ def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> l
         found = find_runs(path, prefer=request.prefer, layout=request.layout, ranks=ranks)
         if steps is not None:
             _check_steps(path, found, steps)
-        runs.extend(found)
+        runs.extend(found if steps is None else (replace(run, steps=frozenset(steps)) for run in found))
     return runs
 
 

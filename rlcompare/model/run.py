@@ -57,9 +57,11 @@ class RunInput:
         root: the path that the user named, to which all stored paths are relative.
         captures: ordered by role, replica, rank and time.
         findings: what detection has to say (database preferred over text, folders left out, ranks inferred).
+        steps: the only steps to read; None: all.
     """
 
     name: str
     root: Path
     captures: tuple[CaptureInput, ...]
     findings: tuple[Finding, ...] = ()
+    steps: frozenset[int] | None = None

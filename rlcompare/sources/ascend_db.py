@@ -31,10 +31,9 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 
 # In the order in which they build upon each other.
 FILL = (
-    "text", "task", "launch", "framework", "host_op", "host_op_by_connection", "cube", "compute",
-    "compute_text", "kernel", "collective_task",
-    "collective", "copy", "device_window", "step", "host_api", "module", "range", "memory", "allocation", "gc", "pmu",
-    "stack", "capture", "chip",
+    "step", "window", "text", "task", "launch", "framework", "host_op", "host_op_by_connection", "cube", "compute",
+    "compute_text", "kernel", "collective_task", "collective", "copy", "device_window", "host_api", "module", "range",
+    "memory", "allocation", "gc", "pmu", "stack", "capture", "chip",
 )  # fmt: skip
 FILL_AS_TEXT = ("counter",)
 """Statements that read NUMERIC time stamps, which would arrive as DOUBLE and lose nanoseconds."""

@@ -35,7 +35,7 @@ Progress = Callable[[int, int, str], None]
 Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
 
 NORMALIZE = (
-    "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "coverage", "exposed", "category",
+    "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "chosen_step", "coverage", "exposed", "category",
     "launches", "kernel", "collective", "copy", "host_op_depth", "host_op_parent", "host_op_device", "host_op_place",
     "host_op", "clear",
 )  # fmt: skip
@@ -118,6 +118,7 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
 
 def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
     con.execute("SET VARIABLE capture = ?", [number])
+    con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if run.steps is None else sorted(run.steps)])
     _insert_capture(con, run, number, capture)
     source: Source = importlib.import_module(f"rlcompare.sources.{capture.source}").fill
     source(con, capture, number, lambda finding: _report(con, finding))

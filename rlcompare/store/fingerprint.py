@@ -66,6 +66,7 @@ def run_key(run: RunInput, schema_version: int) -> str:
     parts = {
         "versions": [schema_version, rlcompare.__version__, _filling_sql_digest()],
         "run": run.name,
+        "steps": None if run.steps is None else sorted(run.steps),
         "findings": [[finding.severity, finding.key, finding.message] for finding in run.findings],
         "captures": [_capture_parts(capture, run.root) for capture in run.captures],
         "files": [[file.path, file.size_bytes, file.mtime_ns, file.digest] for file in input_files(run)],

@@ -1,4 +1,4 @@
--- Step and phase of each framework operator, by its start. Depends on host_op_depth, step, phase.
+-- Step and phase of each framework operator, by its start; where steps were chosen, of operators in them only. Depends on host_op_depth, step, phase.
 CREATE OR REPLACE TEMP TABLE host_op_place AS
 WITH marked AS (
     SELECT step, start_ns AS step_start_ns, end_ns AS step_end_ns FROM step WHERE capture = getvariable('capture') AND start_ns IS NOT NULL
@@ -14,4 +14,5 @@ WITH marked AS (
     SELECT id FROM phase WHERE capture = getvariable('capture') AND inferred
 )
 SELECT o.id, o.step, coalesce(folder.id, CASE WHEN o.start_ns < p.phase_end_ns THEN p.phase END) AS phase
-FROM stepped AS o ASOF LEFT JOIN marked_phase AS p ON o.start_ns >= p.phase_start_ns LEFT JOIN folder ON TRUE;
+FROM stepped AS o ASOF LEFT JOIN marked_phase AS p ON o.start_ns >= p.phase_start_ns LEFT JOIN folder ON TRUE
+WHERE getvariable('steps') IS NULL OR o.step IS NOT NULL;

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rlcompare.sources.detect import find_runs
+from rlcompare.store.build import build_store
 from tests.stores import rows, store_of
 
 DATABASES = [(level, rank) for level in ("level0", "level1") for rank in (0, 1)]
@@ -122,3 +127,29 @@ def test_kernels_equal_msprof_analyze(case: tuple[Path, Path, dict[str, Any]], s
     assert set(ours) == set(expected_by_key)
     for key, (microseconds, calls) in expected_by_key.items():
         assert ours[key] == (pytest.approx(microseconds, abs=0.0051), calls), key
+
+
+def test_chosen_steps_are_all_that_is_kept(ascend_910b: Path, tmp_path: Path) -> None:
+    # GIVEN a database of three steps, a second apart
+    database = tmp_path / "ascend_pytorch_profiler_0.db"
+    source = ascend_910b / "db" / "level1" / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / database.name
+    scale = ascend_910b.parents[1] / "tools" / "scale_ascend_db.py"
+    subprocess.run([sys.executable, str(scale), str(source), str(database), "3"], check=True)
+    # WHEN one is chosen, or all are read
+    (run,) = find_runs(database)
+    build_store(replace(run, steps=frozenset({51})), tmp_path / "one.duckdb", keep_events=True)
+    build_store(run, tmp_path / "all.duckdb", keep_events=True)
+    # THEN the one is as it is among all
+    for query in (
+        "SELECT * FROM r_time WHERE step = 51",
+        "SELECT * EXCLUDE (id, parent_id) FROM host_op WHERE step = 51 ORDER BY ALL",
+        "SELECT * EXCLUDE (host_op_id) FROM kernel WHERE step = 51 ORDER BY ALL",
+        "SELECT * FROM r_api WHERE step = 51 ORDER BY ALL",
+    ):
+        assert rows(tmp_path / "one.duckdb", query) == rows(tmp_path / "all.duckdb", query)
+    # AND nothing else is left
+    assert rows(
+        tmp_path / "one.duckdb", "SELECT DISTINCT step FROM host_op UNION SELECT DISTINCT step FROM kernel"
+    ) == [(51,)]
+    assert rows(tmp_path / "one.duckdb", "SELECT count(*) FROM kernel") == [(187,)]
+    assert rows(tmp_path / "all.duckdb", "SELECT count(*) FROM kernel") == [(3 * 187,)]

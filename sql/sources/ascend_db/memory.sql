@@ -2,10 +2,13 @@
 -- Depends on src_MEMORY_RECORD, src_NPU_MODULE_MEM, src_NPU_MEM, src_ENUM_MODULE, text_by_id.
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
-FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.id = m.component;
+FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.id = m.component
+WHERE (getvariable('from_ns') IS NULL OR m.ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, 'module ' || coalesce(e.name, CAST(m.module AS VARCHAR)), m.ts_ns, NULL, m.reserved_bytes, NULL
-FROM src_NPU_MODULE_MEM AS m LEFT JOIN src_ENUM_MODULE AS e ON e.id = m.module;
+FROM src_NPU_MODULE_MEM AS m LEFT JOIN src_ENUM_MODULE AS e ON e.id = m.module
+WHERE (getvariable('from_ns') IS NULL OR m.ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, 'APP', m.ts_ns, NULL, m.hbm_bytes + coalesce(m.ddr_bytes, 0), NULL
-FROM src_NPU_MEM AS m JOIN text_by_id AS t ON t.id = m.type WHERE lower(t.value) = 'app';
+FROM src_NPU_MEM AS m JOIN text_by_id AS t ON t.id = m.type WHERE lower(t.value) = 'app'
+  AND (getvariable('from_ns') IS NULL OR m.ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));

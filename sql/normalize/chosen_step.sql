@@ -1,0 +1,7 @@
+-- Where steps were chosen, the others are forgotten, and with them everything that belongs to them or to none.
+-- Depends on step, phase, placed; the variable steps is a list, or NULL for all.
+DELETE FROM placed WHERE getvariable('steps') IS NOT NULL AND NOT coalesce(list_contains(getvariable('steps'), step), FALSE);
+DELETE FROM phase WHERE capture = getvariable('capture') AND getvariable('steps') IS NOT NULL
+    AND NOT coalesce(list_contains(getvariable('steps'), step), FALSE);
+DELETE FROM step WHERE capture = getvariable('capture') AND getvariable('steps') IS NOT NULL
+    AND NOT list_contains(getvariable('steps'), step);
