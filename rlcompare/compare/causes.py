@@ -8,7 +8,7 @@ clock, a rank that others wait for, single operators, lost overlap, communicatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rlcompare.compare.evidence import Evidence, OperatorChange, count, moved, ms, number, percent, short, times
 from rlcompare.model.diff import Cause, Row
@@ -26,6 +26,9 @@ BROAD = 0.5
 
 UNIFORM = 0.6
 """Part of the computation that must have slowed by about the same factor before the clock is named."""
+
+STEADY = 0.3
+"""Total communication that changed by less than this part of the exposed communication's change is not what changed."""
 
 _MOST = 8
 _SPECIFICITY = (
@@ -73,10 +76,10 @@ def _broad_work(evidence: Evidence) -> Iterator[Cause]:
     both = [change for change in evidence.operators if change.on_both]
     total = sum(change.baseline for change in both)
     sign = 1 if evidence.change > 0 else -1
-    grown = [change for change in both if sign * (change.calls + change.size) > LEAST_RELATIVE * change.baseline]
+    grown = [change for change in both if sign * change.work > LEAST_RELATIVE * change.baseline]
     if not total or len(grown) < 2 or sum(change.baseline for change in grown) < BROAD * total:
         return
-    delta = sum(change.calls + change.size for change in grown)
+    delta = sum(change.work for change in grown)
     before, after = (sum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
     why = "larger inputs" if sign > 0 else "smaller inputs"
     if abs(sum(change.calls for change in grown)) > abs(sum(change.size for change in grown)):
@@ -93,13 +96,14 @@ def _clock(evidence: Evidence) -> Iterator[Cause]:
     """Most kernels slowed by about the same factor: a lower clock, if the counters say so."""
     both = [change for change in evidence.operators if change.on_both and change.baseline > 0]
     total = sum(change.baseline for change in both)
+    if any(change.size for change in both):  # other inputs: time per element need not stay the same
+        return
     delta = sum(change.slower for change in both)
     comparable = sum(change.new - change.slower for change in both)
     if len(both) < 3 or comparable <= 0 or abs(delta) < 0.02 * total:
         return
     factor = 1 + delta / comparable
-    alike = [change for change in both if 0.5 <= (change.factor - 1) / (factor - 1) <= 1.5]
-    if sum(change.baseline for change in alike) < UNIFORM * total:
+    if not _uniform(both, factor):
         return
     before, after = evidence.frequency.get("baseline"), evidence.frequency.get("new")
     direction = f"{percent(factor)} {'slower' if factor > 1 else 'faster'}"
@@ -114,6 +118,16 @@ def _clock(evidence: Evidence) -> Iterator[Cause]:
     yield evidence.cause("compute", delta, text, "kernel_types", both[0].name)
 
 
+def _uniform(changes: Sequence[OperatorChange], factor: float) -> bool:
+    """Whether most of the computation changed by about this factor, also without its largest operator."""
+    largest = max(changes, key=lambda change: change.baseline)
+    for among in (changes, [change for change in changes if change is not largest]):
+        alike = sum(change.baseline for change in among if 0.5 <= (change.factor - 1) / (factor - 1) <= 1.5)
+        if alike < UNIFORM * sum(change.baseline for change in among):
+            return False
+    return True
+
+
 def _operators(evidence: Evidence) -> Iterator[Cause]:
     """Single operators that got slower, are called more often, are new or gone."""
     for change in evidence.operators:
@@ -121,15 +135,18 @@ def _operators(evidence: Evidence) -> Iterator[Cause]:
         phase = evidence.phase_of.get(change.name)
         place = f"{name} in {phase}" if phase else name
         if not change.on_both:
-            yield evidence.cause("operator_calls", change.calls, _came_or_went(change, place), "kernels", change.name)
+            text = _came_or_went(change, place)
+            yield evidence.cause("operator_calls", change.calls + change.gaps, text, "kernels", change.name)
             continue
+        same_calls = round(change.baseline_calls, 3) == round(change.new_calls, 3)
         if abs(change.slower) > 0:
-            calls = f", called {count(change.new_calls)} times per step as before"
-            same = calls if round(change.baseline_calls, 3) == round(change.new_calls, 3) else ""
-            text = f"{place} takes {times(change.factor)} per call for the same inputs{same}."
+            calls = f", called {count(change.new_calls)} times per step as before" if same_calls else ""
+            per = "per input element" if change.size else "per call for the same inputs"
+            text = f"{place} takes {times(change.factor)} {per}{calls}."
             yield evidence.cause("operator_slower", change.slower, text, "kernels", change.name)
         if abs(change.calls) > 0:
-            yield evidence.cause("operator_calls", change.calls, _called(change, place), "kernels", change.name)
+            delta = change.calls if same_calls else change.calls + change.gaps
+            yield evidence.cause("operator_calls", delta, _called(change, place), "kernels", change.name)
         if abs(change.size) > 0:
             word = "larger" if change.size > 0 else "smaller"
             text = f"{place} works on {word} inputs, which accounts for {ms(change.size)}."
@@ -137,9 +154,10 @@ def _operators(evidence: Evidence) -> Iterator[Cause]:
 
 
 def _came_or_went(change: OperatorChange, place: str) -> str:
+    waiting = f", and {ms(change.gaps)} of free time before them" if abs(change.gaps) > 0.1 * abs(change.calls) else ""
     if change.new > 0:
-        return f"{place} is new: {count(change.new_calls)} calls per step that take {ms(change.new)}."
-    return f"{place} is gone: {count(change.baseline_calls)} calls per step that took {ms(change.baseline)}."
+        return f"{place} is new: {count(change.new_calls)} calls per step that take {ms(change.new)}{waiting}."
+    return f"{place} is gone: {count(change.baseline_calls)} calls per step that took {ms(change.baseline)}{waiting}."
 
 
 def _called(change: OperatorChange, place: str) -> str:
@@ -165,10 +183,10 @@ def _straggler(evidence: Evidence) -> Iterator[Cause]:
     own = {part: _grown(rank, part) for part in ("compute", "free")}
     part = max(own, key=lambda name: own[name])
     why = f"; on {rank['name']} {_PARTS[part]} {moved(own[part])}" if own[part] > 0.3 * waited else ""
-    late_now, late_before = (ms(number(rank.get(f"{side}_late_ms"))) for side in ("new", "baseline"))
+    now, before, most = (ms(number(rank.get(f"{key}_ms"))) for key in ("new_late", "baseline_late", "new_most_late"))
     text = (
-        f"The others wait for {rank['name']}, which starts collectives {late_now} late on average"
-        f" ({late_before} before): their exposed communication grew by {ms(waited)}{why}."
+        f"The others wait for {rank['name']}, which starts collectives {now} late on average"
+        f" ({before} before) and up to {most}: their exposed communication grew by {ms(waited)}{why}."
     )
     delta = evidence.delta("time.exposed_comm") + max(0.0, own["compute"] + own["free"]) / len(rows)
     yield evidence.cause("straggler", delta, text, "ranks", str(rank["name"]))
@@ -184,7 +202,7 @@ def _grown(row: Row, part: str) -> float:
 def _lost_overlap(evidence: Evidence) -> Iterator[Cause]:
     """Communication that kernels used to cover."""
     exposed, total = evidence.delta("time.exposed_comm"), evidence.delta("time.comm")
-    if exposed <= 0 or total > 0.3 * exposed:
+    if exposed <= 0 or total > STEADY * exposed:
         return
     text = (
         f"Communication lost its cover: {ms(exposed)} more of it is exposed per step,"
@@ -201,7 +219,7 @@ def _exposed_most(evidence: Evidence) -> str:
 def _communication(evidence: Evidence) -> Iterator[Cause]:
     """Communication that takes longer itself, told apart into transfer and waiting."""
     exposed, total = evidence.delta("time.exposed_comm"), evidence.delta("time.comm")
-    if total * evidence.change <= 0 or exposed * evidence.change <= 0:
+    if total * evidence.change <= 0 or exposed * evidence.change <= 0 or abs(total) <= STEADY * abs(exposed):
         return
     rows = [row for row in evidence.sections["collectives"].rows if row.get("task") is None]
     row = max(rows, key=lambda row: number(row["delta"]) * (1 if total > 0 else -1), default=None)

@@ -23,6 +23,7 @@ class OperatorChange:
         calls: change through the number of calls, new and vanished kinds included.
         size: change through larger or smaller inputs, as far as shapes tell.
         slower: change of the time per call of the same inputs.
+        gaps: change of the free time right before them: where the host is slow, one kernel more costs that too.
         baseline_calls, new_calls: calls on each side.
         on_both: whether both sides run it.
     """
@@ -33,9 +34,15 @@ class OperatorChange:
     calls: float
     size: float
     slower: float
+    gaps: float
     baseline_calls: float
     new_calls: float
     on_both: bool
+
+    @property
+    def work(self) -> float:
+        """Change through what was asked for: more calls, with the free time before them, and larger inputs."""
+        return self.calls + self.size + (self.gaps if self.calls else 0.0)
 
     @property
     def factor(self) -> float:
@@ -128,6 +135,7 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
         calls=sum(number(row.get("delta_calls_ms")) for row in rows),
         size=size,
         slower=sum(number(row.get("delta_per_call_ms")) for row in rows) - size,
+        gaps=sum(number(row.get("new_gap_ms")) - number(row.get("baseline_gap_ms")) for row in rows),
         baseline_calls=sum(number(row.get("baseline_calls")) for row in rows),
         new_calls=sum(number(row.get("new_calls")) for row in rows),
         on_both=any(row["presence"] == "both" for row in rows)

@@ -27,6 +27,10 @@ OUTSIDE = "(outside)"
 """The part of a step that lies in no phase."""
 
 
+LATE_ENOUGH = 0.02
+"""A rank whose delays sum to less than this part of the step is no straggler: somebody is always last."""
+
+
 def make_sections(
     rollups: Rollups, overall: Sequence[Delta], env: Mapping[str, Mapping[str, str]], headline: str
 ) -> dict[str, Section]:
@@ -94,14 +98,23 @@ def _ranks(maker: SectionMaker, records: Records, measure: str) -> Section:
     if [len(names) for names in members] == [1, 1] and members[0] != members[1]:
         records = [{**record, "member": f"{members[0][0]} ↔ {members[1][0]}"} for record in records]
         note = "Each side has one rank: they are paired although their numbers differ."
+    records = [
+        {**record, "straggler": record["straggler"] and _is_material(record, records, measure)} for record in records
+    ]
     parts = [part for part in ("compute_ns", "comm_ns", "exposed_comm_ns", "free_ns") if part != measure]
-    columns = [measure, *parts, "late_ns", "straggler"]
+    columns = [measure, *parts, "late_ns", "most_late_ns", "straggler"]
     pairs = _paired(records, "member")
     rows = [
         maker.timed_row({"name": name, **_beside(pairs[name], columns)}, "", (), measure)
         for name in sorted(pairs, key=_natural)
     ]
     return Section("ranks", "ms", (), matched_share(rows), note, tuple(rows))
+
+
+def _is_material(late: Mapping[str, Any], records: Records, measure: str) -> bool:
+    """Whether a rank comes late by enough to matter: in a step, all its delays together against the step itself."""
+    step = mean(record[measure] for record in records if record["side"] == late["side"])
+    return step is None or late["late_per_step_ns"] >= LATE_ENOUGH * step
 
 
 def _natural(name: str) -> tuple[tuple[str, int], ...]:

@@ -17,7 +17,7 @@ SELECT side, divisor, category,
        CASE WHEN NOT EXISTS (FROM coreless) THEN core_type END AS core_type,
        CASE WHEN NOT EXISTS (FROM phaseless) THEN phase END AS phase,
        CASE WHEN NOT EXISTS (FROM hostless) THEN host_op END AS host_op,
-       sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(elements) AS elements
+       sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(gap_ns) AS gap_ns, sum(elements) AS elements
 FROM c_kernel JOIN c_divisor USING (side, run, capture)
 WHERE domain = 'kernel'
 GROUP BY ALL;

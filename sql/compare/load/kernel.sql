@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS c_kernel (
     calls BIGINT NOT NULL,
     sum_ns BIGINT,
     max_ns BIGINT,
+    gap_ns BIGINT,            -- free time of the device right before; NULL where only sums are known
     elements HUGEINT          -- input elements over all calls; whole numbers, so that sums do not depend on their order
 );
 INSERT INTO c_kernel
@@ -34,5 +35,5 @@ WITH stepless AS (
     WHERE k.capture IN (FROM stepless)
 )
 SELECT side, run, capture, whole, phase, name, op_type, core_type, category, input_shapes, input_dtypes, host_op,
-       sum(calls), sum(sum_ns), max(max_ns), sum(CAST(elements AS HUGEINT))
+       sum(calls), sum(sum_ns), max(max_ns), sum(gap_ns), sum(CAST(elements AS HUGEINT))
 FROM counted GROUP BY ALL;

@@ -1,0 +1,100 @@
+"""Stores whose rollups are written by hand, so that what a comparison of them gives can be worked out on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.compare import CompareOptions, RunStore, SideInput, compare_runs
+from rlcompare.model.diff import Diff, Row
+
+MS = 1_000_000
+
+
+class RollupStore:
+    """A store under construction; ``path`` is its file. Columns that are not given are NULL, or the defaults below."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._con = duckdb.connect(str(path))
+        for name in resources.sql_names("schema/run") + resources.sql_names("schema/rollup"):
+            self._con.execute(resources.sql(name))
+
+    def add(self, table: str, **values: Any) -> RollupStore:
+        relation = self._con.table(table)
+        assert values.keys() <= set(relation.columns), values.keys() - set(relation.columns)
+        relation.insert([values.get(column) for column in relation.columns])
+        return self
+
+    def capture(self, number: int = 0, rank: int | None = 0, **values: Any) -> RollupStore:
+        """A capture of an NPU at Level1."""
+        given = {"tool": "npu", "level": "Level1", "source": "ascend_db", "path": "p", "executor": "device", "ordinal": 0}
+        return self.add("capture", capture=number, rank=rank, **{**given, **values})
+
+    def step(self, step: int, capture: int = 0, wall: int | None = None) -> RollupStore:
+        """A step, marked if it has a wall time."""
+        marks = {"start_ns": None, "end_ns": None} if wall is None else {"start_ns": 0, "end_ns": wall}
+        return self.add("step", capture=capture, step=step, inferred=wall is None, **marks)
+
+    def time(self, step: int, compute: int | None, capture: int = 0, *, comm: int = 0, exposed: int = 0, free: int = 0,
+             device: int = 0, **values: Any) -> RollupStore:  # fmt: skip
+        """Times of a device in a step; the span is the sum of its parts. Without computation only communication is known."""
+        if compute is None:
+            return self.add("r_time", capture=capture, device_id=device, step=step, comm_ns=comm, **values)
+        parts = {
+            "compute_ns": compute, "comm_ns": comm, "exposed_comm_ns": exposed, "overlapped_comm_ns": comm - exposed,
+            "free_ns": free, "device_span_ns": compute + exposed + free,
+        }  # fmt: skip
+        return self.add("r_time", capture=capture, device_id=device, step=step, **{**parts, **values})
+
+    def kernel(self, step: int, op: str | None, calls: int, total: int, capture: int = 0, *, shapes: str | None = "8,8",
+               device: int = 0, **values: Any) -> RollupStore:  # fmt: skip
+        given = {
+            "name": op, "op_type": op, "core_type": "AI_CORE", "category": "cube", "input_shapes": shapes,
+            "input_dtypes": "FLOAT16", "min_ns": total // calls, "max_ns": total // calls, "busy_ns": total, "gap_ns": 0,
+        }  # fmt: skip
+        return self.add("r_kernel", capture=capture, device_id=device, step=step, calls=calls, sum_ns=total, **{**given, **values})
+
+    def collective(self, step: int, kind: str, ordinal: int, start: int, end: int, capture: int = 0, *,
+                   group: str = "0,1", device: int = 0, **values: Any) -> RollupStore:  # fmt: skip
+        given = {"group_key": group, "ordinal": ordinal, "start_ns": start, "end_ns": end, "exposed_ns": end - start}
+        return self.add("r_collective", capture=capture, device_id=device, step=step, kind=kind, **{**given, **values})
+
+    def phase(self, step: int, phase: str, compute: int, capture: int = 0, **values: Any) -> RollupStore:
+        given = {"device_id": 0, "comm_ns": 0, "exposed_comm_ns": 0, "free_ns": 0, "compute_ns": compute}
+        return self.add("r_phase", capture=capture, step=step, phase=phase, **{**given, **values})
+
+    def done(self) -> Path:
+        self._con.close()
+        return self.path
+
+
+def side(label: str, *stores: Path) -> SideInput:
+    """A side of runs that are named after their files."""
+    return SideInput(label, tuple(RunStore(path.stem, f"runs/{path.stem}", path) for path in stores))
+
+
+def compared(baseline: Path | SideInput, new: Path | SideInput, **options: Any) -> Diff:
+    """The diff of two stores or sides."""
+    sides = [given if isinstance(given, SideInput) else side(given.stem, given) for given in (baseline, new)]
+    return compare_runs(*sides, CompareOptions(**options))
+
+
+def values(diff: Diff, metric: str) -> tuple[float | None, float | None]:
+    """Baseline and new of an overall metric."""
+    delta = diff.metric(metric)
+    assert delta is not None, metric
+    return delta.baseline, delta.new
+
+
+def found(diff: Diff, section: str, name: str, **keys: Any) -> Row:
+    """The one row of that name, and of these keys."""
+    rows = [
+        row for row in diff.sections[section].rows
+        if row["name"] == name and all(row[key] == value for key, value in keys.items())
+    ]  # fmt: skip
+    assert len(rows) == 1, [row["name"] for row in diff.sections[section].rows]
+    return rows[0]

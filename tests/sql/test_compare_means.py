@@ -1,0 +1,215 @@
+"""What a side's value is: steps, ranks, devices, captures, roles and runs (DESIGN §4), on cases small enough for paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlcompare.errors import InputError, UsageError
+from rlcompare.report.document import to_document, to_json
+from tests.sql.rollup_stores import MS, RollupStore, compared, found, side, values
+
+
+def store(folder: Path, name: str) -> RollupStore:
+    return RollupStore(folder / f"{name}.duckdb")
+
+
+def one_rank(folder: Path, name: str, computes: list[int]) -> Path:
+    """One rank; one step per entry, in which MatMul runs 4 times and takes the whole computation."""
+    made = store(folder, name).capture()
+    for number, compute in enumerate(computes):
+        made.step(number).time(number, compute * MS, exposed=2 * MS, comm=3 * MS, free=MS)
+        made.kernel(number, "MatMul", 4, compute * MS)
+    return made.done()
+
+
+def test_four_steps_against_one_of_the_same_work_are_equal(tmp_path: Path) -> None:
+    diff = compared(one_rank(tmp_path, "four", [10] * 4), one_rank(tmp_path, "one", [10]))
+    assert values(diff, "time.compute") == (10.0, 10.0)
+    assert values(diff, "time.device_span") == (13.0, 13.0)
+    row = found(diff, "kernels", "MatMul")
+    assert (row["baseline"], row["new"], row["baseline_calls"], row["new_calls"]) == (10.0, 10.0, 4, 4)
+    assert all(delta.delta == 0 for delta in diff.overall)
+    assert [finding.key for finding in diff.comparability.findings] == ["steps"]
+    assert diff.causes == ()
+
+
+def test_ranks_weigh_equally_however_many_steps_they_have(tmp_path: Path) -> None:
+    """Rank 0: steps of 10 and 20, mean 15. Rank 1: one step of 30. The side: 22.5, not the 20 of a mean over rows."""
+    made = store(tmp_path, "uneven").capture(0, 0).capture(1, 1)
+    for capture, step, compute in ((0, 1, 10), (0, 2, 20), (1, 1, 30)):
+        made.step(step, capture).time(step, compute * MS, capture).kernel(step, "MatMul", 2, compute * MS, capture)
+    path = made.done()
+    diff = compared(path, path)
+    assert values(diff, "time.compute") == (22.5, 22.5)
+    assert found(diff, "kernels", "MatMul")["baseline"] == 22.5
+    assert values(diff, "time.device_span@max") == (30.0, 30.0)
+    assert values(diff, "time.device_span@spread") == (15.0, 15.0)
+
+
+def test_an_operator_that_is_absent_in_a_step_counts_nothing_there(tmp_path: Path) -> None:
+    """Sort runs in one of four steps and on one of two ranks, 8 ms: 8 / 4 / 2 = 1 ms per rank and step, in 1/8 calls."""
+    made = store(tmp_path, "seldom")
+    for rank in (0, 1):
+        made.capture(rank, rank)
+        for step in range(4):
+            made.step(step, rank).time(step, 10 * MS, rank).kernel(step, "MatMul", 1, 2 * MS, rank)
+    path = made.kernel(2, "Sort", 1, 8 * MS, 0).done()
+    row = found(compared(path, path), "kernels", "Sort")
+    assert (row["baseline"], row["baseline_calls"]) == (1.0, 0.125)
+
+
+def test_ranks_with_communication_alone_are_skipped_where_computation_is_averaged(tmp_path: Path) -> None:
+    """Ranks 0 and 2 computed 10 and 20; ranks 1 and 3 hold no kernels. Communication is 4, 6, 8, 10 on the four."""
+    made = store(tmp_path, "half")
+    for rank, compute, comm in ((0, 10, 4), (1, None, 6), (2, 20, 8), (3, None, 10)):
+        made.capture(rank, rank).step(1, rank)
+        made.time(1, None if compute is None else compute * MS, rank, comm=comm * MS, exposed=comm * MS)
+        if compute is not None:
+            made.kernel(1, "MatMul", 1, compute * MS, rank)
+    path = made.done()
+    diff = compared(path, path)
+    assert values(diff, "time.compute") == (15.0, 15.0)
+    assert values(diff, "time.comm") == (7.0, 7.0)
+    assert values(diff, "time.exposed_comm") == (6.0, 6.0)
+    assert found(diff, "kernels", "MatMul")["baseline"] == 15.0
+    skipped = [finding.message for finding in diff.quality if finding.key == "partly_measured"]
+    assert any("Baseline" in text and "computation is unknown on 2 of 4 ranks" in text for text in skipped)
+
+
+def test_communication_alone_leaves_the_rest_unknown(tmp_path: Path) -> None:
+    path = store(tmp_path, "comm").capture().step(1).time(1, None, comm=5 * MS).collective(1, "all_reduce", 0, 0, 5 * MS).done()
+    diff = compared(path, path)
+    assert values(diff, "time.comm") == (5.0, 5.0)
+    assert diff.metric("time.compute") is None
+    assert diff.metric("time.device_span") is None
+    assert diff.headline == "time.comm"
+    assert found(diff, "collectives", "all_reduce")["baseline"] == 5.0
+
+
+def test_a_rank_is_its_slowest_device(tmp_path: Path) -> None:
+    """Device 1 has the larger span; device 0 computes more, and does not count."""
+    made = store(tmp_path, "devices").capture().step(1)
+    made.time(1, 9 * MS, device=0).time(1, 6 * MS, device=1, exposed=5 * MS, comm=5 * MS)
+    made.kernel(1, "MatMul", 3, 9 * MS, device=0).kernel(1, "MatMul", 2, 6 * MS, device=1)
+    path = made.collective(1, "all_reduce", 0, 0, 5 * MS, device=1).collective(1, "send", 0, 0, MS, device=0).done()
+    diff = compared(path, path)
+    assert values(diff, "time.device_span") == (11.0, 11.0)
+    assert values(diff, "time.compute") == (6.0, 6.0)
+    assert found(diff, "kernels", "MatMul")["baseline_calls"] == 2
+    assert [row["name"] for row in diff.sections["collectives"].rows] == ["all_reduce"]
+
+
+def test_discrete_captures_of_a_step_are_summed_and_the_time_between_them_is_unprofiled(tmp_path: Path) -> None:
+    """Rank 0 leaves three windows in step 5: 0–40, 50–70 and 100–130 ms: 10 + 30 ms lie between. Actor: 2 captures of
+    one phase (5 and 7 ms) are summed, 12; rollout: 20 on one replica and 30 on the other, 25. Together 37."""
+    made = store(tmp_path, "discrete")
+    made.capture(0, 0, role="actor", phase="old_log_prob", host_start_ns=0, host_end_ns=40 * MS)
+    made.capture(1, 0, role="actor", phase="old_log_prob", ordinal=1, host_start_ns=50 * MS, host_end_ns=70 * MS)
+    made.capture(2, 0, role="actor", phase="update_actor", host_start_ns=100 * MS, host_end_ns=130 * MS)
+    made.capture(3, None, role="rollout", phase="generate_sequences", replica=0, host_start_ns=0, host_end_ns=9 * MS)
+    made.capture(4, None, role="rollout", phase="generate_sequences", replica=1, host_start_ns=0, host_end_ns=9 * MS)
+    for capture, compute in enumerate((5, 7, 100, 20, 30)):
+        made.step(5, capture).time(5, compute * MS, capture).kernel(5, "MatMul", 1, compute * MS, capture)
+    path = made.done()
+    diff = compared(path, path)
+    assert values(diff, "time.unprofiled") == (40.0, 40.0)
+    assert values(diff, "time.compute") == (137.0, 137.0)
+    assert found(diff, "kernels", "MatMul")["baseline"] == 137.0
+    assert found(diff, "ranks", "replica 1")["baseline"] == 30.0
+    assert found(diff, "ranks", "rank 0")["baseline"] == 112.0
+
+
+def test_runs_of_a_side_are_averaged_and_kept_as_samples(tmp_path: Path) -> None:
+    runs = [one_rank(tmp_path, name, [compute]) for name, compute in (("a", 10), ("b", 14), ("c", 20))]
+    diff = compared(side("base", *runs[:2]), side("new", runs[2]))
+    compute = diff.metric("time.compute")
+    assert compute is not None
+    assert (compute.baseline, compute.new, compute.delta) == (12.0, 20.0, 8.0)
+    assert compute.samples == {"baseline": (10.0, 14.0), "new": (20.0,)}
+    row = found(diff, "kernels", "MatMul")
+    assert (row["baseline"], row["new"], row["baseline_calls"]) == (12.0, 20.0, 4)
+    assert [run.name for run in diff.baseline.runs] == ["a", "b"]
+
+
+def test_steps_and_ranks_are_selected(tmp_path: Path) -> None:
+    made = store(tmp_path, "all").capture(0, 0).capture(1, 1)
+    for rank in (0, 1):
+        for step in (1, 2, 3):
+            made.step(step, rank).time(step, (10 * step + rank) * MS, rank)
+    path = made.done()
+    diff = compared(path, path, base_steps=(1,), new_steps=(2, 3), ranks=(1,))
+    assert values(diff, "time.compute") == (11.0, 26.0)
+    assert diff.baseline.steps == (1,)
+    assert diff.new.steps == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"new_steps": (7,)}, r"--step: all has no step 7; it has 1, 2"), ({"ranks": (0, 5)}, "--rank: all has no rank 5; it has 0")],
+)  # fmt: skip
+def test_a_selection_of_what_is_not_there_is_refused(tmp_path: Path, options: dict[str, object], message: str) -> None:
+    path = store(tmp_path, "all").capture().step(1).step(2).done()
+    with pytest.raises(UsageError, match=message):
+        compared(path, path, **options)
+
+
+def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
+    """Two marked steps of 20 ms, tasks in one of them only: half the computation per step, and 20 ms of wall time."""
+    made = store(tmp_path, "idle").capture().step(1, wall=20 * MS).step(2, wall=20 * MS)
+    path = made.time(1, 10 * MS, step_ns=20 * MS, preparing_ns=4 * MS, tail_ns=6 * MS).kernel(1, "MatMul", 1, 10 * MS).done()
+    diff = compared(path, path)
+    assert values(diff, "time.compute") == (5.0, 5.0)
+    assert values(diff, "time.step") == (20.0, 20.0)
+    assert values(diff, "time.preparing") == (4.0, 4.0)
+    assert found(diff, "kernels", "MatMul")["baseline"] == 5.0
+    assert diff.headline == "time.step"
+
+
+def test_operators_without_time_stamps_are_taken_over_the_whole_capture(tmp_path: Path) -> None:
+    """Sums that the profiler wrote have no step: 12 ms in 3 steps are 4 ms a step."""
+    made = store(tmp_path, "sums").capture()
+    for step in (1, 2, 3):
+        made.step(step).time(step, MS)
+    made.add("r_operator", capture=0, name="aten::mm", calls=6, host_ns=12 * MS)
+    path = made.add("r_api", capture=0, layer="acl", name="aclnnMm", calls=9, sum_ns=6 * MS).done()
+    diff = compared(path, path)
+    assert found(diff, "operators", "aten::mm")["baseline"] == 4.0
+    assert found(diff, "apis", "aclnnMm", layer="acl")["baseline_calls"] == 3
+
+
+def test_tasks_outside_all_steps_do_not_count(tmp_path: Path) -> None:
+    made = store(tmp_path, "spill").capture().step(1).time(1, 10 * MS).kernel(1, "MatMul", 1, 10 * MS)
+    path = made.add("r_kernel", capture=0, device_id=0, name="Warm", op_type="Warm", category="cube", calls=1, sum_ns=MS).done()
+    assert [row["name"] for row in compared(path, path).sections["kernels"].rows] == ["MatMul"]
+
+
+def test_a_side_against_itself_changes_nothing_and_is_the_same_each_time(tmp_path: Path) -> None:
+    made = store(tmp_path, "self")
+    for rank in range(7):
+        made.capture(rank, rank)
+        for step in range(rank % 3 + 1):
+            made.step(step, rank).time(step, (1000 + 37 * rank + step) * 1013, rank, comm=997, exposed=331, free=101 * rank)
+            for op in range(5):
+                made.kernel(step, f"Op{op}", op + 1, (rank + 1) * (step + 3) * (op + 7) * 101, rank)
+            made.collective(step, "all_reduce", 0, 1000 + 13 * rank, 2000, rank)
+            made.phase(step, "update_actor", 500 + rank, rank, wall_ns=900, calls=1)
+    path = made.done()
+    diff = compared(path, path)
+    assert diff.comparability.status == "comparable"
+    assert diff.comparability.findings == ()
+    assert diff.causes == ()
+    assert all(delta.delta == 0 and delta.ratio in (1, None) for delta in diff.overall)
+    for section in diff.sections.values():
+        assert all(row["delta"] in (0, None) and row["presence"] == "both" for row in section.rows), section.name
+        assert section.matched_share in (1.0, None)
+    assert to_json(to_document(compared(path, path))) == to_json(to_document(diff))
+
+
+def test_a_file_that_is_no_store_is_an_input_error(tmp_path: Path) -> None:
+    good = one_rank(tmp_path, "good", [1])
+    bad = tmp_path / "bad.duckdb"
+    bad.write_bytes(b"nothing of the kind")
+    with pytest.raises(InputError, match="cannot be opened"):
+        compared(good, bad)
