@@ -20,6 +20,15 @@ from rlcompare.writer.tables import INDEXES, columns, enumeration_columns, enume
 _DATA_TYPES = {"FP32": 4, "BFP16": 11}
 _MEMCPY_OPERATIONS = {"host_to_device": 1, "device_to_host": 2, "device_to_device": 3}
 _LINKS = {"ON_CHIP": 0, "HCCS": 1}
+_TASK_TABLES = (
+    "TASK",
+    "COMPUTE_TASK_INFO",
+    "TASK_PMU_INFO",
+    "COMMUNICATION_OP",
+    "COMMUNICATION_TASK_INFO",
+    "COMMUNICATION_SCHEDULE_TASK_INFO",
+    "MEMCPY_INFO",
+)
 _NO_NOTIFY = 9223372036854775807
 _UNAVAILABLE, _INVALID = 65534, 65535
 
@@ -69,7 +78,7 @@ def _described(run: SampleRun, capture: Capture) -> Iterator[tuple[str, list[Row
 
 def _device_tables(run: SampleRun, capture: Capture, strings: Strings) -> dict[str, list[Row]]:
     """TASK and its satellites. A task's place in time is its global id."""
-    tables: dict[str, list[Row]] = {name: [] for name in columns(run.schema)}
+    tables: dict[str, list[Row]] = {name: [] for name in _TASK_TABLES}
     ordinals = {id(task): ordinal for ordinal, task in enumerate(capture.collectives, 1)}
     for ident, task in enumerate(hardware_tasks(capture, scheduled=run.newer)):
         record = task.record
