@@ -223,8 +223,8 @@ def _measured(row: Row) -> str:
 def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     if diff.causes:
         cause = diff.causes[0]
-        share = "" if cause.share is None else f" ({quantity.share(cause.share)} of the change)"
-        return SummaryItem("cause", "cause", (safe_text(cause.text, _TEXT_LIMIT).rstrip(".") + share,), lines=2)
+        share = "" if cause.share is None else f"{quantity.share(cause.share)} of the change: "
+        return SummaryItem("cause", "cause", (share + safe_text(cause.text, _TEXT_LIMIT),), lines=2)
     still = headline is not None and tone_of(headline) == "noise"
     return SummaryItem("cause", "cause", ("none to look for" if still else "none found",))
 
@@ -298,21 +298,21 @@ def _ranks(diff: Diff) -> SummaryItem:
     number = _count(counts[0], "rank") if counts[0] == counts[1] else f"{counts[0]} → {counts[1]} ranks"
     if max(counts) < 2:
         return SummaryItem("ranks", "ranks", (number, "no straggler to find among one"))
-    found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("baseline", "new")}
+    found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
     if not any(found.values()):
         return SummaryItem("ranks", "ranks", (number, "no straggler"))
     if found["baseline"] == found["new"]:
         late = [quantity.pair(row.get("baseline_late_ms"), row.get("new_late_ms"), "ms") for row in found["new"]]
         names = [safe_text(row.get("name"), 40) for row in found["new"]]
-        parts = [f"straggler {name}, {text} late" for name, text in zip(names, late, strict=True)]
+        parts = [f"{name}, {text} late" for name, text in zip(names, late, strict=True)]
     else:
         parts = [_straggler(side, row) for side, rows in found.items() for row in rows]
-    return SummaryItem("ranks", "ranks", (number, *parts), "caution")
+    return SummaryItem("ranks", "ranks", (number, f"straggler {parts[0]}", *parts[1:]), "caution")
 
 
 def _straggler(side: str, row: Row) -> str:
     late = row.get(f"{side}_late_ms")
-    text = f"straggler {safe_text(row.get('name'), 40)}"
+    text = safe_text(row.get("name"), 40)
     return f"{text}, {quantity.quantity(late, 'ms')} late ({side})" if quantity.is_number(late) else f"{text} ({side})"
 
 

@@ -51,7 +51,7 @@ _NEUTRAL = ("workload", "metrics", "env")
 _TIMES = ("bubble", "comm", "compute", "exposed_comm", "exposed_copy", "free", "idle", "overlapped_comm", "preparing")
 _COUNTS = ("calls", "count", "captures", "ranks", "steps", "kernels", "collectives")
 _SUFFIXES = ("ms", "bytes", "share")
-_ONE_SIDED = {"baseline_only": "gone", "new_only": "added"}
+_ONE_SIDED = {"baseline_only": ("only baseline", "gone"), "new_only": ("only new", "added")}
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,9 @@ def _sort_key(value: Value) -> str:
 def _change(row: Row) -> str:
     presence, ratio, delta = row.get("presence"), row.get("ratio"), row.get("delta")
     if isinstance(presence, str) and presence in _ONE_SIDED:
-        return _ONE_SIDED[presence]
+        # Gone and added need a side that looked and found nothing; else it may just not have been measured there.
+        unknown, known = _ONE_SIDED[presence]
+        return unknown if delta is None else known
     return quantity.change_of(
         delta if quantity.is_number(delta) else None, ratio if quantity.is_number(ratio) else None
     )

@@ -148,9 +148,10 @@ _KERNELS = (
     ),
     row(
         "RmsNormGrad",
-        None,
+        0.0,
         2.114,
-        baseline_calls=None,
+        presence="new_only",
+        baseline_calls=0,
         new_calls=56,
         phase="update_actor",
         op_type="RmsNormGrad",

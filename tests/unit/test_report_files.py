@@ -100,7 +100,7 @@ class TestCsv:
         rows = list(csv.DictReader(io.StringIO(csv_texts(REGRESSION)["kernels.csv"])))
         assert [found["name"] for found in rows] == [found["name"] for found in REGRESSION.sections["kernels"].rows]
         assert float(rows[0]["delta"]) == REGRESSION.sections["kernels"].rows[0]["delta"]
-        assert rows[3]["baseline"] == "" and rows[3]["presence"] == "new_only"
+        assert rows[4]["new"] == "" and rows[4]["presence"] == "baseline_only"
 
     def test_there_is_a_file_per_section_with_rows(self) -> None:
         names = {f"{name}.csv" for name, section in REGRESSION.sections.items() if section.rows}

@@ -55,8 +55,10 @@ def test_keys_that_are_texts_stand_beside_the_name() -> None:
     ("found", "shown"),
     [
         (row("a", 1.0, 1.18), "+18.0 %"),
-        (row("a", None, 2.0), "added"),
-        (row("a", 2.0, None), "gone"),
+        (row("a", None, 2.0), "only new"),
+        (row("a", 2.0, None), "only baseline"),
+        ({**row("a", 0.0, 2.0), "presence": "new_only"}, "added"),
+        ({**row("a", 2.0, 0.0), "presence": "baseline_only"}, "gone"),
         (row("a", 0.0, 2.0), "~"),
         (row("a", 0.0, 0.0), "0.0 %"),
         ({"name": "a", "new": 1.0}, "—"),
