@@ -33,6 +33,12 @@ COMMANDS = {
 """Every command and its short help, in the order in which a newcomer meets them."""
 
 
+# click 8.1 shows the help by itself and has no such error.
+_NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(
+    error for error in (getattr(click.exceptions, "NoArgsIsHelpError", None),) if error
+)
+
+
 class _BrokenPipeError(Exception):
     """Whoever read standard output stopped reading. click would exit with 1, which means a regression here."""
 
@@ -89,8 +95,7 @@ def run(arguments: Sequence[str]) -> int:
     except RlcompareError as error:
         return _fail(str(error), error.exit_code, debug)
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _wrong_usage(error)
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except (_BrokenPipeError, BrokenPipeError):
@@ -100,6 +105,16 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # a fault of ours: the user gets one line, and a way to see more
         hint = "" if debug else "; run again with --debug to see where, and please report it"
         return _fail(f"unexpected {type(error).__name__}: {error}{hint}", EXIT_INTERNAL, debug)
+
+
+def _wrong_usage(error: click.ClickException) -> int:
+    """One line like every other error; a command that needs arguments and got none shows its help instead."""
+    if isinstance(error, _NO_ARGUMENTS):
+        error.show()
+        return ExitCode.USAGE
+    context = getattr(error, "ctx", None)
+    hint = f" (see {context.command_path} --help)" if context else ""
+    return _fail(error.format_message().rstrip(".") + hint, ExitCode.USAGE, debug=False)
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

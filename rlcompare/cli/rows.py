@@ -136,7 +136,7 @@ def _write_parquet(result: DuckDBPyConnection, stream: BinaryIO) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    batches = result.fetch_record_batch(_PARQUET_BATCH)
+    batches = result.to_arrow_reader(_PARQUET_BATCH)
     sink = pyarrow.PythonFile(stream, mode="w")
     with pyarrow.parquet.ParquetWriter(sink, batches.schema) as writer:
         for batch in batches:

@@ -1,0 +1,116 @@
+"""``rlcompare gate``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlcompare.cli.diff import output_options
+from rlcompare.cli.options import cache_options, common_options, selection_options, side_options
+from rlcompare.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from rlcompare.model.diff import Diff
+
+DEFAULT_POLICY = Path("rlcompare.toml")
+
+
+@click.command("gate")
+@click.argument("document", metavar="[DIFF.json]", required=False, type=click.Path(path_type=Path))
+@side_options
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The rules.  [default: ./rlcompare.toml if it is there, else the built-in ones]",
+)
+@click.option(
+    "--on-inconclusive",
+    type=click.Choice(["pass", "warn", "fail"]),
+    help="What evidence that does not decide leads to.  [default: what the policy says]",
+)
+@output_options(None)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the verdicts as JSON, and nothing else on standard output."
+)
+@selection_options
+@cache_options
+@common_options
+def command(
+    document: Path | None,
+    policy_file: Path | None,
+    on_inconclusive: str | None,
+    output: Path | None,
+    formats: set[str],
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Judge a comparison by a policy; the exit code tells a CI job.
+
+    Takes two sides as "rlcompare diff" does, or the diff.json of an earlier diff, for which no profiles are needed.
+
+    \b
+    Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
+    5 not comparable.
+
+    \b
+    rlcompare gate -d new/ -bp base/
+    rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report
+    rlcompare gate rlcompare-out/diff.json --json
+    """
+    from dataclasses import replace
+
+    from rlcompare.gate import judge, load_policy
+    from rlcompare.report.gate_text import gate_document, print_gate
+
+    policy = load_policy(policy_file or (DEFAULT_POLICY if DEFAULT_POLICY.is_file() else None))
+    if on_inconclusive:
+        policy = replace(policy, on_inconclusive=on_inconclusive)
+    diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
+    result = judge(diff, policy)
+    if output:
+        from rlcompare.report.write import write_report
+
+        write_report(diff, output, formats, result)
+    if as_json:
+        json.dump(gate_document(result), sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    else:
+        print_gate(result, sys.stdout)
+    return result.exit_code
+
+
+def _from_sides(options: dict[str, Any], output: Path | None, varied: tuple[str, ...]) -> Diff:
+    from rlcompare.cli.comparison import Request, compare_sides
+
+    return compare_sides(Request(**options), output, varied)
+
+
+def _from_document(path: Path, options: dict[str, Any]) -> Diff:
+    """The diff of a document.
+
+    Raises:
+        UsageError: sides or a selection were given too.
+        InputError: it cannot be read.
+    """
+    given = [
+        name for name in ("new", "baseline", "steps", "base_steps", "new_steps", "ranks", "varied") if options[name]
+    ]
+    if given:
+        raise UsageError(f"{path} was compared already: give it, or -d and -bp with their options")
+    from rlcompare.report.document import DocumentError, from_document
+
+    remedy = "Give the diff.json that rlcompare diff wrote, or -d and -bp"
+    try:
+        return from_document(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), remedy) from error
+    except DocumentError as error:
+        raise InputError(path, error.problem, error.remedy) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, "it is no valid JSON", remedy) from error

@@ -1,0 +1,188 @@
+"""The frame around all commands: help, imports, exit codes, errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from rlcompare.cli import main as main_module
+from rlcompare.cli.main import COMMANDS, cli, run
+from rlcompare.errors import ExitCode, NotComparableError
+
+from .conftest import Command
+
+HELP = """\
+Usage: rlcompare [OPTIONS] COMMAND [ARGS]...
+
+  Tell whether a change made an RL training step slower, by how much, and
+  which part of the step to blame.
+
+  rlcompare diff -d NEW -bp BASELINE      compare two profiles
+  rlcompare gate -d NEW -bp BASELINE      judge them by a policy, for CI
+  rlcompare COMMAND --help                what a command takes
+
+Options:
+  --version   Show the version and exit.
+  -h, --help  Show this message and exit.
+
+Commands:
+  diff    Compare two profiles: what got slower, and where.
+  gate    Judge a comparison by a policy; the exit code tells a CI job.
+  show    Show one run: its time by step, rank, phase, kernel and collective.
+  ingest  Read a profile into a store, one DuckDB file.
+  sql     Query a run with SQL.
+  sample  Write a sample profile to try rlcompare on.
+  cache   List, prune or locate the stores that rlcompare keeps.
+"""
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command and subcommand, by what the user types after ``rlcompare``."""
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {sub}", inner) for sub, inner in command.commands.items())
+
+
+class TestHelp:
+    def test_lists_every_command(self, rlcompare: Command) -> None:
+        result = rlcompare("--help")
+        assert (result.code, result.out) == (0, HELP)
+
+    def test_short_helps_are_those_of_the_commands(self) -> None:
+        for name, command in commands():
+            if name in COMMANDS:
+                assert command.get_short_help_str(limit=200).rstrip(".") == COMMANDS[name].rstrip(".")
+
+    @pytest.mark.parametrize("name", [name for name, _ in commands()])
+    def test_every_command_and_option_is_documented(self, rlcompare: Command, name: str) -> None:
+        command = dict(commands())[name]
+        assert command.help
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, parameter.name
+        assert rlcompare(*name.split(), "--help").code == 0
+
+    @pytest.mark.parametrize("arguments", [[], ["cache"]])
+    def test_a_command_is_asked_for(self, rlcompare: Command, arguments: list[str]) -> None:
+        result = rlcompare(*arguments)
+        assert result.code == 2
+        assert "Usage: rlcompare" in result.err
+
+    @pytest.mark.parametrize("arguments", [["dif"], ["diff", "--stepp", "3"]])
+    def test_wrong_words(self, rlcompare: Command, arguments: list[str]) -> None:
+        result = rlcompare(*arguments)
+        assert result.code == 2
+        assert "--help" in result.error
+
+
+def in_a_fresh_interpreter(code: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Runs Python code that finds the same packages as this process."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, text=True, env=environment, check=False, **options)
+
+
+def modules_after(*arguments: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded when a command line has run."""
+    code = (
+        "import sys, contextlib, io\nfrom rlcompare.cli.main import run\n"
+        "with contextlib.redirect_stdout(io.StringIO()): code = run(sys.argv[1:])\n"
+        "print(code, *sorted(sys.modules))"
+    )
+    result = in_a_fresh_interpreter(code, *arguments, capture_output=True)
+    code, *modules = result.stdout.split()
+    assert code == "0", result.stderr
+    return set(modules)
+
+
+class TestImports:
+    def test_help_imports_nothing_heavy(self) -> None:
+        loaded = modules_after("--help")
+        assert not loaded & {"duckdb", "pyarrow", "jinja2", "rich", "numpy", "torch", "sqlite3", "hypothesis"}
+        assert not {
+            name for name in loaded if name.startswith("rlcompare.") and name.split(".")[1] not in ("cli", "errors")
+        }
+
+    def test_help_of_a_command_imports_nothing_heavy(self) -> None:
+        assert not modules_after("diff", "--help") & {"duckdb", "pyarrow", "jinja2", "rich", "numpy", "torch"}
+
+    def test_diff_never_imports_torch(self, samples: Path, tmp_path: Path) -> None:
+        loaded = modules_after(
+            *("diff", "-d", str(samples / "new"), "-bp", str(samples / "base")),
+            *("-o", str(tmp_path / "out"), "--cache-dir", str(tmp_path / "cache")),
+        )
+        assert "duckdb" in loaded
+        assert not loaded & {"torch", "torch_npu", "numpy", "pandas", "pyarrow", "scipy"}
+
+
+class TestErrors:
+    def test_codes_of_the_error_tree(self, rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise NotComparableError("chips differ\nand more \x1b[31m")
+
+        monkeypatch.setattr(cli, "main", refuse)
+        result = rlcompare("diff")
+        assert result.code == ExitCode.NOT_COMPARABLE
+        assert "chips differ" in result.error
+        assert "\x1b" not in result.err
+
+    def test_a_fault_of_ours_is_one_line(self, rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cli, "main", lambda *_, **__: 1 / 0)
+        result = rlcompare("diff")
+        assert result.code == 70
+        assert "ZeroDivisionError" in result.error
+        assert "--debug" in result.error
+
+    def test_debug_shows_where(self, rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cli, "main", lambda *_, **__: 1 / 0)
+        result = rlcompare("diff", "--debug")
+        assert result.code == 70
+        assert "Traceback" in result.err
+        assert result.err.splitlines()[-1].startswith("rlcompare: error: ")
+
+    def test_debug_shows_where_an_input_was_refused(self, rlcompare: Command) -> None:
+        result = rlcompare("diff", "-d", "nowhere", "-bp", "nowhere", "--debug")
+        assert result.code == 4
+        assert "Traceback" in result.err
+
+    @pytest.mark.parametrize("interruption", [KeyboardInterrupt, click.Abort])
+    def test_interrupted(
+        self, rlcompare: Command, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+    ) -> None:
+        def interrupt(*_: object, **__: object) -> None:
+            raise interruption
+
+        monkeypatch.setattr(cli, "main", interrupt)
+        assert rlcompare("diff").code == 130
+
+    def test_a_closed_pipe_is_no_regression(self, samples: Path, tmp_path: Path) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = in_a_fresh_interpreter(
+            "from rlcompare.cli.main import main; main()",
+            *("diff", "-d", samples / "new", "-bp", samples / "base", "--json"),
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+        )
+        os.close(writer)
+        assert (result.returncode, result.stderr) == (141, "")
+
+    def test_exit_codes_beside_those_of_verdicts(self) -> None:
+        own = {main_module.EXIT_INTERNAL, main_module.EXIT_INTERRUPTED, main_module.EXIT_BROKEN_PIPE}
+        assert not own & {code.value for code in ExitCode}
+
+    def test_version(self, rlcompare: Command) -> None:
+        assert rlcompare("--version").out.startswith("rlcompare ")
+        assert run(["--version"]) == 0

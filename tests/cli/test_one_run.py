@@ -1,0 +1,228 @@
+"""``ingest``, ``show`` and ``sql``: the commands that look at one run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from rlcompare.resources import sql_names
+
+from .conftest import Command, Outcome, ranks_of, snapshot
+
+
+@pytest.fixture(scope="session")
+def store(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from rlcompare.cli.main import run
+
+    path = tmp_path_factory.mktemp("store") / "new.duckdb"
+    assert run(["ingest", str(samples / "new"), "-o", str(path), "-q"]) == 0
+    return path
+
+
+def rows(result: Outcome) -> list[dict[str, object]]:
+    assert result.code == 0, result.err
+    value = json.loads(result.out)
+    assert isinstance(value, list)
+    return value
+
+
+class TestIngest:
+    def test_keeps_every_kernel(self, store: Path, samples: Path) -> None:
+        expected = 0
+        for folder in ranks_of(samples / "new"):
+            (database,) = (folder / "ASCEND_PROFILER_OUTPUT").glob("ascend_pytorch_profiler_*.db")
+            with closing(sqlite3.connect(database)) as con:
+                expected += con.execute("SELECT count(*) FROM COMPUTE_TASK_INFO").fetchone()[0]
+        with duckdb.connect(str(store), read_only=True) as con:
+            assert con.execute("SELECT count(*) FROM kernel").fetchall() == [(expected,)]
+
+    def test_paths_are_relative_and_no_environment_is_kept(self, store: Path, tmp_path: Path) -> None:
+        with duckdb.connect(str(store), read_only=True) as con:
+            texts = [
+                str(value)
+                for (table,) in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+                for row in con.table(f'"{table}"').fetchall()
+                for value in row
+                if isinstance(value, str)
+            ]
+        assert not [text for text in texts if str(tmp_path.parent.parent) in text]
+
+    def test_replaces_a_store(self, rlcompare: Command, samples: Path) -> None:
+        for _ in range(2):
+            assert rlcompare("ingest", samples / "new", "-o", "run.duckdb").code == 0
+        assert [path.name for path in Path().iterdir()] == ["run.duckdb"]
+
+    def test_replaces_nothing_else(self, rlcompare: Command, samples: Path) -> None:
+        Path("thesis.duckdb").write_text("42")
+        result = rlcompare("ingest", samples / "new", "-o", "thesis.duckdb")
+        assert (result.code, "is no store" in result.error) == (2, True)
+        assert Path("thesis.duckdb").read_text() == "42"
+
+    def test_leaves_nothing_behind_when_it_fails(self, rlcompare: Command, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        assert rlcompare("ingest", tmp_path / "empty", "-o", "run.duckdb").code == 4
+        assert list(Path().iterdir()) == []
+
+    def test_not_into_the_input(self, rlcompare: Command, samples: Path) -> None:
+        before = snapshot(samples)
+        assert rlcompare("ingest", samples / "new", "-o", samples / "new" / "run.duckdb").code == 2
+        assert snapshot(samples) == before
+
+    def test_a_folder_of_two_runs(self, rlcompare: Command, samples: Path) -> None:
+        result = rlcompare("ingest", samples, "-o", "run.duckdb")
+        assert result.code == 2
+        assert "2 runs (base, new)" in result.error
+
+    def test_an_output_that_cannot_be(self, rlcompare: Command, samples: Path) -> None:
+        Path("file").touch()
+        result = rlcompare("ingest", samples / "new", "-o", "file/run.duckdb")
+        assert (result.code, "-o" in result.error) == (2, True)
+
+
+class TestShow:
+    def test_sections(self, rlcompare: Command, samples: Path) -> None:
+        result = rlcompare("show", samples / "new")
+        assert (result.code, result.err) == (0, "")
+        for title in ("Steps", "Ranks", "Phases", "Kernels", "Collectives", "Peak memory", "Made with"):
+            assert any(line.startswith(title) for line in result.out.splitlines()), title
+        assert "MatMulV2" in result.out
+
+    def test_parts_sum_to_the_device_span(self, rlcompare: Command, store: Path) -> None:
+        document = json.loads(rlcompare("show", store, "--json").out)
+        for row in (*document["steps"], *document["ranks"]):
+            parts = row["compute_ms"] + row["exposed_comm_ms"] + row["free_ms"]
+            assert parts == pytest.approx(row["device_span_ms"], abs=1e-9)
+
+    def test_agrees_with_diff(self, rlcompare: Command, samples: Path) -> None:
+        shown = json.loads(rlcompare("show", samples / "new", "--json").out)
+        overall = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--json").out)["overall"]
+        for metric in ("step", "compute", "exposed_comm", "free"):
+            expected = next(row["new"] for row in overall if row["metric"] == f"time.{metric}")
+            mean = sum(row[f"{metric}_ms"] for row in shown["ranks"]) / len(shown["ranks"])
+            assert mean == pytest.approx(expected, abs=1e-9)
+
+    def test_real_rank(self, rlcompare: Command, ascend_910b: Path) -> None:
+        document = json.loads(rlcompare("show", ascend_910b / "db" / "level1" / "rank0_ascend_pt", "--json").out)
+        (step,) = document["steps"]
+        assert (step["step"], step["compute_ms"]) == (50, 8.903431)
+
+    def test_missing_run(self, rlcompare: Command) -> None:
+        result = rlcompare("show", "nowhere")
+        assert (result.code, "nowhere" in result.error) == (4, True)
+
+
+class TestSql:
+    def test_list_and_table_need_no_run(self, rlcompare: Command) -> None:
+        listing = rlcompare("sql", "--list").out
+        for folder in ("schema/run", "schema/rollup", "schema/events", "named"):
+            for path in sql_names(folder):
+                (line,) = [line for line in listing.splitlines() if line.split()[:1] == [path.rsplit("/", 1)[1]]]
+                assert len(line.split()) > 3, f"{path} has no header comment"
+        assert "start_ns BIGINT" in rlcompare("sql", "--table", "kernel").out
+
+    @pytest.mark.parametrize("name", [path.removeprefix("named/") for path in sql_names("named")])
+    def test_named_queries_run(self, rlcompare: Command, store: Path, name: str) -> None:
+        assert rlcompare("sql", store, "--name", name).code == 0
+
+    def test_formats_hold_the_same(self, rlcompare: Command, store: Path) -> None:
+        query = "SELECT name, start_ns, end_ns - start_ns AS ns, wait_ns FROM kernel ORDER BY capture, id LIMIT 5"
+        expected = rows(rlcompare("sql", store, query, "--format", "json"))
+        assert isinstance(expected[0]["start_ns"], int)
+
+        read = list(csv.DictReader(io.StringIO(rlcompare("sql", store, query, "--format", "csv").out)))
+        assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in expected] == read
+
+        assert rlcompare("sql", store, query, "--format", "parquet", "-o", "out.parquet").code == 0
+        with duckdb.connect() as con:
+            result = con.execute("FROM 'out.parquet'")
+            columns = [column[0] for column in result.description or ()]
+            assert [dict(zip(columns, row, strict=True)) for row in result.fetchall()] == expected
+
+        table = rlcompare("sql", store, query).out.splitlines()
+        assert table[0].split() == list(expected[0])
+        assert len(table) == 6
+
+    def test_raw_profile(self, rlcompare: Command, samples: Path) -> None:
+        result = rlcompare("sql", samples / "new", "SELECT count(*) AS n FROM host_op", "--format", "json")
+        assert rows(result)[0]["n"]
+
+    def test_query_from_standard_input(self, rlcompare: Command, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 42 AS answer"))
+        assert rows(rlcompare("sql", store, "-", "--format", "json")) == [{"answer": 42}]
+
+    def test_values_that_json_lacks(self, rlcompare: Command, store: Path) -> None:
+        query = "SELECT 'nan'::DOUBLE AS a, 1.5::DECIMAL(4,1) AS b, [1, NULL] AS c, {'x': 'inf'::DOUBLE} AS d"
+        assert rows(rlcompare("sql", store, query, "--format", "json")) == [
+            {"a": None, "b": 1.5, "c": [1, None], "d": {"x": None}}
+        ]
+
+    def test_empty_result(self, rlcompare: Command, store: Path) -> None:
+        query = "SELECT name FROM kernel WHERE false"
+        assert rows(rlcompare("sql", store, query, "--format", "json")) == []
+        assert rlcompare("sql", store, query, "--format", "csv").out == "name\n"
+        assert rlcompare("sql", store, query).out == "name\n"
+
+    def test_terminal_escapes_are_shown_not_sent(self, rlcompare: Command, store: Path) -> None:
+        result = rlcompare("sql", store, "SELECT chr(27) || '[31m' AS name, 'a' || chr(10) || 'b' AS other")
+        assert "\x1b" not in result.out
+        assert len(result.out.splitlines()) == 2
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "SELECT * FROM read_text('/etc/hostname')",
+            "SELECT * FROM 'other.csv'",
+            "COPY (SELECT 1) TO 'stolen.csv'",
+            "ATTACH 'other.db' AS other",
+            "SET enable_external_access = true",
+            "INSTALL httpfs",
+            "LOAD httpfs",
+            "DELETE FROM kernel",
+            "CREATE TABLE mine (x INTEGER)",
+            "UPDATE meta SET value = 'x'",
+            "EXPORT DATABASE 'folder'",
+        ],
+    )
+    def test_reaches_nothing_but_the_run(self, rlcompare: Command, store: Path, query: str) -> None:
+        before = store.read_bytes()
+        Path("other.csv").write_text("a\n1\n")
+        result = rlcompare("sql", store, query)
+        assert result.code == 2
+        assert "the query failed" in result.error
+        assert [path.name for path in Path().iterdir()] == ["other.csv"]
+        assert store.read_bytes() == before
+        assert [path.name for path in store.parent.iterdir()] == [store.name]
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["SELEC 1"], "the query failed"),
+            (["SELECT * FROM kernl"], "kernl"),
+            ([], "QUERY"),
+            (["SELECT 1", "--name", "gaps"], "one of"),
+            (["--name", "nothing"], "longest_kernels"),
+            (["--table", "nothing"], "--list"),
+            (["SELECT 1", "--format", "xml"], "xml"),
+            (["SELECT 1", "-o", "no/such/folder/out.csv"], "cannot be written"),
+        ],
+    )
+    def test_wrong_usage(self, rlcompare: Command, store: Path, arguments: list[str], says: str) -> None:
+        result = rlcompare("sql", store, *arguments)
+        assert result.code == 2
+        assert says in result.error
+
+    def test_without_a_run(self, rlcompare: Command) -> None:
+        assert (rlcompare("sql").code, "RUN" in rlcompare("sql").error) == (2, True)
+
+    def test_a_store_without_events_says_so(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
+        rlcompare("show", samples / "new", "--cache-dir", tmp_path / "cache")
+        (path,) = (tmp_path / "cache").glob("*.duckdb")
+        result = rlcompare("sql", path, "SELECT * FROM kernel")
+        assert (result.code, "rlcompare ingest" in result.error) == (2, True)
