@@ -135,8 +135,8 @@ def _count(number: int, noun: str) -> str:
 
 def _side_parts(side: Side) -> tuple[str, ...]:
     label = label_text(side)
-    paths = [_end_of(run.path) for run in side.runs[:1] if run.path != side.label]
-    return (label, runs_text(side), *paths)
+    paths = [_end_of(run.path) for run in side.runs[:1]]
+    return (label, runs_text(side), *(path for path in paths if path != label))
 
 
 def _end_of(path: str) -> str:
