@@ -13,11 +13,14 @@ WITH listed AS (
     SELECT NULL, name, NULL, start_ns, end_ns, step FROM text_communication
     WHERE NOT EXISTS (FROM text_kernel WHERE is_comm) AND NOT EXISTS (FROM trace_comm WHERE whole)
 ), numbered AS (
-    SELECT row_number() OVER (ORDER BY start_ns, name) AS id, *, start_ns + 1000 AS latest_ns, regexp_extract(name, '__([0-9]{3})_', 1) AS digits FROM listed
+    SELECT row_number() OVER (ORDER BY start_ns, name) AS id, *, start_ns + 1000 AS latest_ns, regexp_extract(name, '__([0-9]{3})_', 1) AS digits,
+           coalesce(getvariable('text_device'), device_id, -1) AS device FROM listed
 ), traced AS (
     SELECT n.*, t.pid, t.tid, t.device_id AS traced_device_id, t.group_tid, t.group_name, t.start_ns AS traced_start_ns, t.end_ns AS traced_end_ns, t.dtype, t.algorithm,
            t.element_count, t.start_ns >= n.start_ns - 1000 AS is_traced
-    FROM numbered AS n ASOF LEFT JOIN (FROM trace_comm WHERE whole) AS t ON t.name = n.name AND n.latest_ns >= t.start_ns
+    FROM numbered AS n
+    ASOF LEFT JOIN (SELECT *, coalesce(getvariable('text_device'), device_id, -1) AS device FROM trace_comm WHERE whole) AS t
+      ON t.name = n.name AND t.device = n.device AND n.latest_ns >= t.start_ns
 ), reported AS (
     SELECT t.*, c.transit_ns, c.wait_ns, c.size_bytes, c.start_ns >= t.start_ns - 1000 AS is_reported
     FROM traced AS t ASOF LEFT JOIN text_communication AS c ON c.name = t.name AND t.latest_ns >= c.start_ns

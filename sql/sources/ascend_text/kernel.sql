@@ -7,7 +7,7 @@ INSERT INTO stage_kernel
 WITH matched AS (
     SELECT k.id, t.pid, t.tid, t.start_ns, t.device_id, t.stream
     FROM text_kernel AS k JOIN trace_task AS t USING (start_ns) WHERE NOT k.is_comm
-    QUALIFY row_number() OVER (PARTITION BY k.id ORDER BY t.name = k.name DESC, t.stream = k.stream DESC NULLS LAST) = 1
+    QUALIFY row_number() OVER (PARTITION BY k.id ORDER BY t.name = k.name DESC, t.device_id = k.device_id DESC NULLS LAST, t.stream = k.stream DESC NULLS LAST) = 1
 )
 SELECT k.id, coalesce(k.device_id, getvariable('text_device'), m.device_id), coalesce(k.stream, m.stream), profile_text(k.name), profile_text(k.op_type),
        profile_text(k.core_type), NULL, k.start_ns, k.end_ns, k.wait_ns,
