@@ -31,7 +31,14 @@ class RollupStore:
 
     def capture(self, number: int = 0, rank: int | None = 0, **values: Any) -> RollupStore:
         """A capture of an NPU at Level1."""
-        given = {"tool": "npu", "level": "Level1", "source": "ascend_db", "path": "p", "executor": "device", "ordinal": 0}
+        given = {
+            "tool": "npu",
+            "level": "Level1",
+            "source": "ascend_db",
+            "path": "p",
+            "executor": "device",
+            "ordinal": 0,
+        }
         return self.add("capture", capture=number, rank=rank, **{**given, **values})
 
     def step(self, step: int, capture: int = 0, wall: int | None = None) -> RollupStore:
@@ -41,7 +48,7 @@ class RollupStore:
 
     def time(self, step: int, compute: int | None, capture: int = 0, *, comm: int = 0, exposed: int = 0, free: int = 0,
              device: int = 0, **values: Any) -> RollupStore:  # fmt: skip
-        """Times of a device in a step; the span is the sum of its parts. Without computation only communication is known."""
+        """Times of a device in a step; the span is the sum of its parts. Without computation only ``comm`` is known."""
         if compute is None:
             return self.add("r_time", capture=capture, device_id=device, step=step, comm_ns=comm, **values)
         parts = {
@@ -54,9 +61,12 @@ class RollupStore:
                device: int = 0, **values: Any) -> RollupStore:  # fmt: skip
         given = {
             "name": op, "op_type": op, "core_type": "AI_CORE", "category": "cube", "input_shapes": shapes,
-            "input_dtypes": "FLOAT16", "min_ns": total // calls, "max_ns": total // calls, "busy_ns": total, "gap_ns": 0,
+            "input_dtypes": "FLOAT16", "min_ns": total // calls, "max_ns": total // calls, "busy_ns": total,
+            "gap_ns": 0,
         }  # fmt: skip
-        return self.add("r_kernel", capture=capture, device_id=device, step=step, calls=calls, sum_ns=total, **{**given, **values})
+        return self.add(
+            "r_kernel", capture=capture, device_id=device, step=step, calls=calls, sum_ns=total, **{**given, **values}
+        )
 
     def collective(self, step: int, kind: str, ordinal: int, start: int, end: int, capture: int = 0, *,
                    group: str = "0,1", device: int = 0, **values: Any) -> RollupStore:  # fmt: skip

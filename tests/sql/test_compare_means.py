@@ -1,4 +1,4 @@
-"""What a side's value is: steps, ranks, devices, captures, roles and runs (DESIGN §4), on cases small enough for paper."""
+"""What a side's value is: steps, ranks, devices, captures, roles and runs (DESIGN §4), worked out on paper."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_ranks_weigh_equally_however_many_steps_they_have(tmp_path: Path) -> Non
 
 
 def test_an_operator_that_is_absent_in_a_step_counts_nothing_there(tmp_path: Path) -> None:
-    """Sort runs in one of four steps and on one of two ranks, 8 ms: 8 / 4 / 2 = 1 ms per rank and step, in 1/8 calls."""
+    """Sort runs in one of four steps and on one of two ranks, 8 ms: 8 / 4 / 2 = 1 ms per rank and step, 1/8 calls."""
     made = store(tmp_path, "seldom")
     for rank in (0, 1):
         made.capture(rank, rank)
@@ -79,7 +79,14 @@ def test_ranks_with_communication_alone_are_skipped_where_computation_is_average
 
 
 def test_communication_alone_leaves_the_rest_unknown(tmp_path: Path) -> None:
-    path = store(tmp_path, "comm").capture().step(1).time(1, None, comm=5 * MS).collective(1, "all_reduce", 0, 0, 5 * MS).done()
+    path = (
+        store(tmp_path, "comm")
+        .capture()
+        .step(1)
+        .time(1, None, comm=5 * MS)
+        .collective(1, "all_reduce", 0, 0, 5 * MS)
+        .done()
+    )
     diff = compared(path, path)
     assert values(diff, "time.comm") == (5.0, 5.0)
     assert diff.metric("time.compute") is None
@@ -147,8 +154,11 @@ def test_steps_and_ranks_are_selected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"new_steps": (7,)}, r"--step: all has no step 7; it has 1, 2"), ({"ranks": (0, 5)}, "--rank: all has no rank 5; it has 0")],
-)  # fmt: skip
+    [
+        ({"new_steps": (7,)}, "--step: all has no step 7; it has 1, 2"),
+        ({"ranks": (0, 5)}, "--rank: all has no rank 5; it has 0"),
+    ],
+)
 def test_a_selection_of_what_is_not_there_is_refused(tmp_path: Path, options: dict[str, object], message: str) -> None:
     path = store(tmp_path, "all").capture().step(1).step(2).done()
     with pytest.raises(UsageError, match=message):
@@ -158,7 +168,11 @@ def test_a_selection_of_what_is_not_there_is_refused(tmp_path: Path, options: di
 def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
     """Two marked steps of 20 ms, tasks in one of them only: half the computation per step, and 20 ms of wall time."""
     made = store(tmp_path, "idle").capture().step(1, wall=20 * MS).step(2, wall=20 * MS)
-    path = made.time(1, 10 * MS, step_ns=20 * MS, preparing_ns=4 * MS, tail_ns=6 * MS).kernel(1, "MatMul", 1, 10 * MS).done()
+    path = (
+        made.time(1, 10 * MS, step_ns=20 * MS, preparing_ns=4 * MS, tail_ns=6 * MS)
+        .kernel(1, "MatMul", 1, 10 * MS)
+        .done()
+    )
     diff = compared(path, path)
     assert values(diff, "time.compute") == (5.0, 5.0)
     assert values(diff, "time.step") == (20.0, 20.0)
@@ -181,7 +195,9 @@ def test_operators_without_time_stamps_are_taken_over_the_whole_capture(tmp_path
 
 def test_tasks_outside_all_steps_do_not_count(tmp_path: Path) -> None:
     made = store(tmp_path, "spill").capture().step(1).time(1, 10 * MS).kernel(1, "MatMul", 1, 10 * MS)
-    path = made.add("r_kernel", capture=0, device_id=0, name="Warm", op_type="Warm", category="cube", calls=1, sum_ns=MS).done()
+    path = made.add(
+        "r_kernel", capture=0, device_id=0, name="Warm", op_type="Warm", category="cube", calls=1, sum_ns=MS
+    ).done()
     assert [row["name"] for row in compared(path, path).sections["kernels"].rows] == ["MatMul"]
 
 
@@ -190,7 +206,9 @@ def test_a_side_against_itself_changes_nothing_and_is_the_same_each_time(tmp_pat
     for rank in range(7):
         made.capture(rank, rank)
         for step in range(rank % 3 + 1):
-            made.step(step, rank).time(step, (1000 + 37 * rank + step) * 1013, rank, comm=997, exposed=331, free=101 * rank)
+            made.step(step, rank).time(
+                step, (1000 + 37 * rank + step) * 1013, rank, comm=997, exposed=331, free=101 * rank
+            )
             for op in range(5):
                 made.kernel(step, f"Op{op}", op + 1, (rank + 1) * (step + 3) * (op + 7) * 101, rank)
             made.collective(step, "all_reduce", 0, 1000 + 13 * rank, 2000, rank)

@@ -9,8 +9,8 @@ import pytest
 from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
 
 SECTIONS = [
-    "categories", "steps", "ranks", "phases", "kernels", "kernel_types", "operators", "modules", "collectives", "groups",
-    "links", "copies", "memory", "apis", "metrics", "workload", "env", "msprof",
+    "categories", "steps", "ranks", "phases", "kernels", "kernel_types", "operators", "modules", "collectives",
+    "groups", "links", "copies", "memory", "apis", "metrics", "workload", "env", "msprof",
 ]  # fmt: skip
 
 
@@ -33,7 +33,13 @@ def test_an_operator_of_one_side_is_told_as_such_and_counts_nought_on_the_other(
     new = store(tmp_path, "new").kernel(1, "MatMul", 2, 6 * MS).kernel(1, "Sort", 1, 3 * MS).done()
     diff = compared(old, new)
     cast, sort = found(diff, "kernels", "Cast"), found(diff, "kernels", "Sort")
-    assert (cast["presence"], cast["baseline"], cast["new"], cast["delta"], cast["new_calls"]) == ("baseline_only", 2.0, 0.0, -2.0, 0)
+    assert (cast["presence"], cast["baseline"], cast["new"], cast["delta"], cast["new_calls"]) == (
+        "baseline_only",
+        2.0,
+        0.0,
+        -2.0,
+        0,
+    )
     assert (sort["presence"], sort["baseline"], sort["delta"], sort["ratio"]) == ("new_only", 0.0, 3.0, None)
     assert diff.sections["kernels"].matched_share == pytest.approx(12 / 17)
     assert [row["name"] for row in diff.sections["kernels"].rows] == ["Sort", "Cast", "MatMul"]
@@ -64,19 +70,34 @@ def test_without_types_on_one_side_kernels_meet_by_name(tmp_path: Path) -> None:
     )
     diff = compared(old, new.done())
     row = found(diff, "kernels", "aclnnMm_MatMulV2")
-    assert (row["presence"], row["baseline"], row["new"], row["new_calls"], row["input_shapes"]) == ("both", 6.0, 7.0, 5, None)
+    assert (row["presence"], row["baseline"], row["new"], row["new_calls"], row["input_shapes"]) == (
+        "both",
+        6.0,
+        7.0,
+        5,
+        None,
+    )
     assert "by name" in diff.sections["kernels"].note
     assert found(diff, "kernel_types", "aclnnMm_MatMulV2")["core_type"] is None
 
 
 def test_varying_shapes_meet_by_place_with_time_per_element(tmp_path: Path) -> None:
-    """Packed sequences of 100 and 300 against 200 and 400 tokens: no shape is the same, the dimension that varies is a star."""
+    """Packed sequences of 100 and 300 against 200 and 400 tokens: the dimension that varies is a star."""
     sides = []
     for name, lengths in (("old", (100, 300)), ("new", (200, 400))):
         made = store(tmp_path, name)
         for tokens in lengths:
             shapes = f"{tokens},64;64,32"
-            made.kernel(1, "MatMul", 1, tokens * 1000, shapes=shapes, phase="update_actor", host_op="aten::mm", elements=float(tokens * 64 + 2048))
+            made.kernel(
+                1,
+                "MatMul",
+                1,
+                tokens * 1000,
+                shapes=shapes,
+                phase="update_actor",
+                host_op="aten::mm",
+                elements=float(tokens * 64 + 2048),
+            )
         made.kernel(1, "Cast", 1, 500_000, shapes="7")
         sides.append(made.done())
     diff = compared(*sides)
@@ -115,7 +136,9 @@ def test_phases_sum_to_the_step(tmp_path: Path) -> None:
     for name, update in (("old", 10), ("new", 16)):
         made = store(tmp_path, name)
         made.phase(1, "update_actor", update * MS, role="actor", wall_ns=2 * update * MS, calls=1, exposed_comm_ns=MS)
-        made.phase(1, "reward", 3 * MS, role="reward", wall_ns=4 * MS, calls=2).phase(1, "(outside)", MS, wall_ns=6 * MS)
+        made.phase(1, "reward", 3 * MS, role="reward", wall_ns=4 * MS, calls=2).phase(
+            1, "(outside)", MS, wall_ns=6 * MS
+        )
         sides.append(made.done())
     diff = compared(*sides)
     rows = diff.sections["phases"].rows
@@ -131,7 +154,11 @@ def test_phases_sum_to_the_step(tmp_path: Path) -> None:
 
 
 def test_phases_without_host_time_are_compared_by_device_time(tmp_path: Path) -> None:
-    made = store(tmp_path, "steps").phase(1, "update_actor", 8 * MS, free_ns=2 * MS, exposed_comm_ns=MS).phase(1, "(outside)", MS)
+    made = (
+        store(tmp_path, "steps")
+        .phase(1, "update_actor", 8 * MS, free_ns=2 * MS, exposed_comm_ns=MS)
+        .phase(1, "(outside)", MS)
+    )
     path = made.done()
     row = found(compared(path, path), "phases", "update_actor")
     assert (row["baseline"], row["kind"]) == (11.0, "device")
@@ -170,7 +197,9 @@ def three_ranks(path: Path, starts: list[tuple[int, int, int]], group_key: str =
     for rank in range(3):
         made.capture(rank, rank).step(1, rank).time(1, 10 * MS, rank, exposed=MS, comm=MS)
         for ordinal, start in enumerate(starts):
-            made.collective(1, "all_reduce", ordinal, start[rank] * MS, 100 * MS, rank, group=group_key, group_name="tp")
+            made.collective(
+                1, "all_reduce", ordinal, start[rank] * MS, 100 * MS, rank, group=group_key, group_name="tp"
+            )
     return made.done()
 
 
@@ -205,7 +234,11 @@ def test_steps_pair_by_position(tmp_path: Path) -> None:
         for place in range(2):
             made.step(first + place).time(first + place, (10 + first + place) * MS)
     rows = compared(old.done(), new.step(9).time(9, MS).done()).sections["steps"].rows
-    assert [(row["name"], row["baseline"], row["new"]) for row in rows] == [("3 ↔ 7", 13.0, 17.0), ("4 ↔ 8", 14.0, 18.0), ("9", None, 1.0)]
+    assert [(row["name"], row["baseline"], row["new"]) for row in rows] == [
+        ("3 ↔ 7", 13.0, 17.0),
+        ("4 ↔ 8", 14.0, 18.0),
+        ("9", None, 1.0),
+    ]
 
 
 def test_memory_is_that_of_the_fullest_rank(tmp_path: Path) -> None:
@@ -213,8 +246,24 @@ def test_memory_is_that_of_the_fullest_rank(tmp_path: Path) -> None:
     for rank, peak in ((0, 500), (1, 900)):
         made.capture(rank, rank).step(1, rank).step(2, rank).time(1, MS, rank)
         for component, level in (("PTA", peak), ("GE", 2000), ("PTA+GE", 2900)):
-            made.add("r_memory", capture=rank, device_id=0, component=component, peak_allocated_bytes=level, peak_reserved_bytes=level + 1)
-        made.add("r_allocation", capture=rank, device_id=0, name="aten::empty", calls=4, size_bytes=1000, max_bytes=400, unreleased_bytes=0)
+            made.add(
+                "r_memory",
+                capture=rank,
+                device_id=0,
+                component=component,
+                peak_allocated_bytes=level,
+                peak_reserved_bytes=level + 1,
+            )
+        made.add(
+            "r_allocation",
+            capture=rank,
+            device_id=0,
+            name="aten::empty",
+            calls=4,
+            size_bytes=1000,
+            max_bytes=400,
+            unreleased_bytes=0,
+        )
     path = made.done()
     diff = compared(path, path)
     assert values(diff, "memory.peak_allocated") == (900.0, 900.0)
@@ -225,13 +274,26 @@ def test_memory_is_that_of_the_fullest_rank(tmp_path: Path) -> None:
 
 
 def test_speed_is_judged_on_unprofiled_steps(tmp_path: Path) -> None:
-    """Warm-up (step 1) is dropped, step 5 was profiled: 10, 12 and 14 s are left on the baseline, 20, 22 and 24 on the other."""
+    """Warm-up (step 1) is dropped, step 5 was profiled: 10, 12, 14 s are left against 20, 22, 24."""
     sides = []
     for name, first in (("old", 10), ("new", 20)):
         made = store(tmp_path, name)
-        for step, value, profiled in ((1, 99, False), (2, first, False), (3, first + 2, False), (4, first + 4, False), (5, 500, True)):
+        for step, value, profiled in (
+            (1, 99, False),
+            (2, first, False),
+            (3, first + 2, False),
+            (4, first + 4, False),
+            (5, 500, True),
+        ):
             made.add("metric", step=step, name="timing_s/step", value=float(value), source="file", profiled=profiled)
-            made.add("metric", step=step, name="mismatch/rollout_is_eff_sample_size", value=0.9 if step < 4 else first / 25, source="file", profiled=profiled)
+            made.add(
+                "metric",
+                step=step,
+                name="mismatch/rollout_is_eff_sample_size",
+                value=0.9 if step < 4 else first / 25,
+                source="file",
+                profiled=profiled,
+            )
         sides.append(made.done())
     diff = compared(*sides)
     assert diff.headline == "timing_s/step"
@@ -245,15 +307,27 @@ def test_speed_is_judged_on_unprofiled_steps(tmp_path: Path) -> None:
 
 
 def test_a_metric_that_is_no_number_is_missing_and_that_is_said(tmp_path: Path) -> None:
-    old = store(tmp_path, "old").add("metric", step=1, name="actor/kl_loss", value=0.5, source="file", profiled=False).done()
-    new = store(tmp_path, "new").add("metric", step=1, name="actor/kl_loss", value=float("nan"), source="file", profiled=False).done()
+    old = (
+        store(tmp_path, "old")
+        .add("metric", step=1, name="actor/kl_loss", value=0.5, source="file", profiled=False)
+        .done()
+    )
+    new = (
+        store(tmp_path, "new")
+        .add("metric", step=1, name="actor/kl_loss", value=float("nan"), source="file", profiled=False)
+        .done()
+    )
     diff = compared(old, new)
     assert values(diff, "actor/kl_loss") == (0.5, None)
     assert any(finding.key == "not_a_number" and "actor/kl_loss" in finding.message for finding in diff.quality)
 
 
 def test_tokens_become_workload(tmp_path: Path) -> None:
-    path = store(tmp_path, "tokens").add("metric", step=1, name="perf/total_num_tokens", value=4096.0, source="file", profiled=False).done()
+    path = (
+        store(tmp_path, "tokens")
+        .add("metric", step=1, name="perf/total_num_tokens", value=4096.0, source="file", profiled=False)
+        .done()
+    )
     diff = compared(path, path)
     assert values(diff, "workload.tokens") == (4096.0, 4096.0)
     assert found(diff, "workload", "workload.tokens")["unit"] == "count"
@@ -267,29 +341,69 @@ def test_msprof_rows_are_totals_in_the_order_of_the_sheets(tmp_path: Path) -> No
             made.step(step, rank).time(step, MS, rank)
         for order, depth, name, sheet, calls in (
             (300, 0, "E2E Time", "OverallMetrics", None), (1, 0, "Computing Time", "OverallMetrics", 4),
-            (2, 1, "Cube", "OverallMetrics", 4), (1000, 0, "MatMul", "KernelCompare", 4), (2000, 0, "aten::mm", "ApiCompare", 2),
+            (2, 1, "Cube", "OverallMetrics", 4), (1000, 0, "MatMul", "KernelCompare", 4),
+            (2000, 0, "aten::mm", "ApiCompare", 2),
         ):  # fmt: skip
-            made.add("r_msprof", capture=rank, sheet=sheet, ord=order, depth=depth, name=name, total_ns=total * MS, calls=calls)
+            made.add(
+                "r_msprof",
+                capture=rank,
+                sheet=sheet,
+                ord=order,
+                depth=depth,
+                name=name,
+                total_ns=total * MS,
+                calls=calls,
+            )
     path = made.done()
     rows = compared(path, path).sections["msprof"].rows
     assert [(row["name"], row["depth"], row["baseline"], row["baseline_calls"]) for row in rows] == [
-        ("Computing Time", 0, 20.0, 4), ("Cube", 1, 20.0, 4), ("E2E Time", 0, 20.0, None), ("MatMul", 0, 20.0, 4), ("aten::mm", 0, 20.0, 2),
+        ("Computing Time", 0, 20.0, 4), ("Cube", 1, 20.0, 4), ("E2E Time", 0, 20.0, None), ("MatMul", 0, 20.0, 4),
+        ("aten::mm", 0, 20.0, 2),
     ]  # fmt: skip
 
 
 def test_operators_are_compared_by_device_time_where_both_sides_know_it(tmp_path: Path) -> None:
     made = store(tmp_path, "ops")
-    made.add("r_operator", capture=0, step=1, phase="adv", name="aten::mm", calls=2, host_ns=4 * MS, self_ns=MS, device_ns=9 * MS)
-    path = made.add("r_operator", capture=0, step=1, name="aten::mm", calls=1, host_ns=MS, self_ns=MS, device_ns=MS).done()
+    made.add(
+        "r_operator",
+        capture=0,
+        step=1,
+        phase="adv",
+        name="aten::mm",
+        calls=2,
+        host_ns=4 * MS,
+        self_ns=MS,
+        device_ns=9 * MS,
+    )
+    path = made.add(
+        "r_operator", capture=0, step=1, name="aten::mm", calls=1, host_ns=MS, self_ns=MS, device_ns=MS
+    ).done()
     row = found(compared(path, path), "operators", "aten::mm")
-    assert (row["baseline"], row["baseline_host_ms"], row["baseline_self_ms"], row["baseline_calls"]) == (10.0, 5.0, 2.0, 3)
+    assert (row["baseline"], row["baseline_host_ms"], row["baseline_self_ms"], row["baseline_calls"]) == (
+        10.0,
+        5.0,
+        2.0,
+        3,
+    )
 
 
 def test_links_and_copies_have_bandwidths(tmp_path: Path) -> None:
     made = store(tmp_path, "links")
     for kind, size in (("total", 3_000_000), ("all_reduce", 3_000_000)):
-        made.add("r_link", capture=0, step=1, kind=kind, src_rank=0, dst_rank=1, transport="HCCS", size_bytes=size, transit_ns=MS)
-    path = made.add("r_copy", capture=0, device_id=0, step=1, kind="host_to_device", calls=2, sum_ns=MS, size_bytes=8_000_000).done()
+        made.add(
+            "r_link",
+            capture=0,
+            step=1,
+            kind=kind,
+            src_rank=0,
+            dst_rank=1,
+            transport="HCCS",
+            size_bytes=size,
+            transit_ns=MS,
+        )
+    path = made.add(
+        "r_copy", capture=0, device_id=0, step=1, kind="host_to_device", calls=2, sum_ns=MS, size_bytes=8_000_000
+    ).done()
     diff = compared(path, path)
     link, copy = found(diff, "links", "0→1", transport="HCCS"), found(diff, "copies", "host_to_device")
     assert (link["baseline"], link["new_bytes"], link["new_gb_per_s"]) == (1.0, 3_000_000, 3.0)

@@ -1,0 +1,176 @@
+"""Causes against changes that were injected where the answer is known: by our writer's simulation, and by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlcompare.compare.evidence import operator_changes
+from rlcompare.model.diff import Diff
+from rlcompare.writer import Change, SampleRun, write_sample
+from tests.sql.rollup_stores import MS, RollupStore, compared, found
+from tests.stores import store_of
+
+
+@pytest.fixture(scope="module")
+def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample(tmp_path_factory.mktemp("baseline"))
+
+
+def sample(folder: Path, *changes: Change, seed: int = 0, **further: object) -> Path:
+    """The store of a sample of four ranks with half a percent of noise."""
+    run = SampleRun(
+        ranks=(0, 1, 2, 3),
+        steps=(2,),
+        jitter=0.005,
+        contents=("npu", "cpu", "shapes"),
+        seed=seed,
+        changes=changes,
+        **further,
+    )  # type: ignore[arg-type]
+    write_sample(run, folder / "run")
+    return store_of(folder / "run", folder / "run.duckdb", keep_events=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "row", "words"),
+    [
+        (Change.slower("MatMulV2", 1.5), "operator_slower", "MatMulV2", "MatMulV2 takes 50 % longer per call"),
+        (
+            Change.slower("FlashAttentionScore", 6),
+            "operator_slower",
+            "FlashAttentionScore",
+            "6.0 times as long per call",
+        ),
+        (Change.extra("Sort"), "operator_calls", "Sort", "Sort is new: 32 calls per step"),
+        (Change.late(1, 5 * MS), "straggler", "rank 1", "The others wait for rank 1"),
+        (Change.frequency(0.8), "frequency", "MatMulV2", "fell from 1,800 to 1,440 MHz"),
+        (Change.lost_overlap(), "lost_overlap", "all_gather", "Communication lost its cover"),
+        (Change.tokens(1.5), "workload", "workload.input_elements", "The work itself grew"),
+    ],
+)
+def test_the_first_cause_is_what_was_changed(
+    baseline: Path, tmp_path: Path, change: Change, what: str, row: str, words: str
+) -> None:
+    diff = compared(baseline, sample(tmp_path, change, seed=1))
+    first = diff.causes[0]
+    assert (first.what, first.row) == (what, row)
+    assert words in first.text
+    assert first.share is not None and 0.5 < first.share < 1.5
+    assert all((cause.share or 0) > 0 for cause in diff.causes)
+
+
+def test_noise_and_more_memory_have_no_cause(baseline: Path, tmp_path: Path) -> None:
+    assert compared(baseline, sample(tmp_path, Change.memory(1.5), seed=1)).causes == ()
+
+
+def test_an_improvement_has_the_same_cause(baseline: Path, tmp_path: Path) -> None:
+    slow = sample(tmp_path, Change.slower("MatMulV2", 1.5), seed=1)
+    first = compared(slow, baseline).causes[0]
+    assert (first.what, first.row) == ("operator_slower", "MatMulV2")
+    assert first.delta_ms < 0 < (first.share or 0)
+    assert "33 % less time per call" in first.text
+
+
+def test_a_late_rank_is_the_straggler_and_noise_is_not(baseline: Path, tmp_path: Path) -> None:
+    diff = compared(baseline, sample(tmp_path, Change.late(2, 3 * MS), seed=1))
+    flags = {row["name"]: (row["baseline_straggler"], row["new_straggler"]) for row in diff.sections["ranks"].rows}
+    assert flags == {f"rank {rank}": (False, rank == 2) for rank in range(4)}
+
+
+def test_without_types_and_shapes_the_operator_is_found_by_name(tmp_path: Path) -> None:
+    """Level0: names alone, and no way to tell larger inputs from slower kernels."""
+    folders = [tmp_path / name for name in ("old", "new")]
+    stores = [
+        sample(folder, *changes, level="level0")
+        for folder, changes in zip(folders, ((), (Change.slower("MatMulV2", 1.5),)), strict=True)
+    ]
+    first = compared(*stores).causes[0]
+    assert first.what == "operator_slower"
+    assert "MatMul" in first.row
+
+
+def by_hand(folder: Path, name: str, compute: int, *, exposed: int = 0, comm: int = 0, free: int = 0) -> RollupStore:
+    return (
+        RollupStore(folder / f"{name}.duckdb").capture().step(1).time(1, compute, exposed=exposed, comm=comm, free=free)
+    )
+
+
+def causes(baseline: RollupStore, new: RollupStore) -> Diff:
+    return compared(baseline.done(), new.done())
+
+
+def test_a_headline_that_hardly_moved_has_no_cause(tmp_path: Path) -> None:
+    """0.9 % of 100 ms, however it came about; and 40 us, however large a part that is."""
+    old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 100_900_000)
+    assert causes(old.kernel(1, "Sort", 1, MS), new.kernel(1, "Sort", 1, 1_900_000)).causes == ()
+    old, new = by_hand(tmp_path, "small", 60_000), by_hand(tmp_path, "large", 100_000)
+    assert causes(old, new).causes == ()
+
+
+def test_an_operator_that_explains_half_beats_the_phase_that_holds_it(tmp_path: Path) -> None:
+    """The phase grew by 10 ms; Sort explains 6 of them, and stands in that phase alone."""
+    old, new = by_hand(tmp_path, "old", 50 * MS), by_hand(tmp_path, "new", 60 * MS)
+    for made, sort, other in ((old, 4, 46), (new, 10, 50)):
+        made.kernel(1, "Sort", 2, sort * MS, phase="update_actor").kernel(
+            1, "MatMul", 2, other * MS, phase="update_actor"
+        )
+        made.phase(1, "update_actor", (sort + other) * MS, role="actor")
+    found_causes = causes(old, new).causes
+    assert [(cause.what, cause.row) for cause in found_causes[:2]] == [
+        ("operator_slower", "Sort"),
+        ("phase", "update_actor"),
+    ]
+    assert found_causes[0].text.startswith("Sort in update_actor takes 2.5 times as long per call for the same inputs")
+    assert found_causes[0].text.endswith(", called 2 times per step as before.")
+    assert found_causes[0].share == pytest.approx(0.6)
+
+
+def test_more_calls_of_everything_is_workload(tmp_path: Path) -> None:
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 50 * MS)
+    for made, calls in ((old, 4), (new, 5)):
+        for op in ("MatMul", "Cast", "Add"):
+            made.kernel(1, op, calls, calls * 3 * MS)
+    first = causes(old, new).causes[0]
+    assert (first.what, first.row) == ("workload", "workload.kernels")
+    assert "more calls, 12 → 15" in first.text
+    assert first.delta_ms == pytest.approx(9.0)
+
+
+def test_more_tokens_are_named_first(tmp_path: Path) -> None:
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 50 * MS)
+    for made, tokens in ((old, 1000.0), (new, 1200.0)):
+        made.add("metric", step=1, name="perf/total_num_tokens", value=tokens, source="file", profiled=False)
+    first = causes(old, new).causes[0]
+    assert (first.what, first.row) == ("workload", "workload.tokens")
+    assert "20 % more (workload.tokens 1,000 → 1,200): the work changed, not its speed" in first.text
+    assert first.delta_ms == pytest.approx(8.0)
+
+
+def test_communication_is_told_apart_into_transfer_and_waiting(tmp_path: Path) -> None:
+    old = by_hand(tmp_path, "old", 40 * MS, exposed=5 * MS, comm=5 * MS)
+    new = by_hand(tmp_path, "new", 40 * MS, exposed=15 * MS, comm=15 * MS)
+    old.collective(1, "all_reduce", 0, 0, 5 * MS, wait_ns=MS, transit_ns=4 * MS, size_bytes=8)
+    new.collective(1, "all_reduce", 0, 0, 15 * MS, wait_ns=MS, transit_ns=14 * MS, size_bytes=8)
+    first = causes(old, new).causes[0]
+    assert (first.what, first.row, first.share) == ("communication", "all_reduce", 1.0)
+    assert first.text.endswith("most in all_reduce, nearly all of it transfer.")
+
+
+def test_a_host_that_is_slow_shows_as_free_time(tmp_path: Path) -> None:
+    old, new = by_hand(tmp_path, "old", 40 * MS, free=MS), by_hand(tmp_path, "new", 40 * MS, free=9 * MS)
+    first = causes(old, new).causes[0]
+    assert (first.what, first.delta_ms) == ("free", 8.0)
+    assert "waits for the host" in first.text
+
+
+def test_larger_inputs_are_told_from_slower_kernels(tmp_path: Path) -> None:
+    """Twice the elements in 2.5 times the time: of 15 ms more, 10 are the inputs and 5 the kernel."""
+    old, new = by_hand(tmp_path, "old", 10 * MS), by_hand(tmp_path, "new", 25 * MS)
+    old.kernel(1, "MatMul", 1, 10 * MS, shapes="100,64", elements=6400.0)
+    new.kernel(1, "MatMul", 1, 25 * MS, shapes="200,64", elements=12800.0)
+    diff = causes(old, new)
+    (change,) = operator_changes(diff.sections["kernels"].rows)
+    assert (change.calls, change.size, change.slower) == pytest.approx((0.0, 10.0, 5.0))
+    assert found(diff, "kernels", "MatMul")["input_shapes"] == "*,64"

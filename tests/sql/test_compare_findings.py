@@ -1,0 +1,147 @@
+"""May two sides be compared, and what is wrong with their data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlcompare.model.diff import Finding
+from tests.sql.rollup_stores import MS, RollupStore, compared, side
+
+
+def made_with(folder: Path, name: str, **env: str) -> Path:
+    """A store whose run was made with these; dots are written as two underscores."""
+    made = RollupStore(folder / f"{name}.duckdb").capture().step(1).time(1, 10 * MS)
+    for key, value in env.items():
+        made.add("env", capture=0, key=key.replace("__", "."), value=value)
+    return made.done()
+
+
+def differing(
+    folder: Path, baseline: dict[str, str], new: dict[str, str], **options: object
+) -> tuple[str, dict[str, Finding]]:
+    diff = compared(made_with(folder, "old", **baseline), made_with(folder, "new", **new), **options)
+    return diff.comparability.status, {finding.key: finding for finding in diff.comparability.findings}
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new", "severity", "status"),
+    [
+        ("chip", "Ascend910B", "Ascend910C", "severe", "not_comparable"),
+        ("world_size", "8", "16", "severe", "not_comparable"),
+        ("cann", "8.2.RC1", "8.3.RC1", "caution", "caution"),
+        ("torch_npu", "2.5.1", "2.7.1", "caution", "caution"),
+        ("profiler__with_stack", "false", "true", "caution", "caution"),
+        ("profiler__level", "Level0", "Level1", "caution", "caution"),
+        ("profiler__level", "Level_none", "Level1", "severe", "not_comparable"),
+        ("parallel__tensor", "2", "4", "caution", "caution"),
+        ("profiler__schedule", "active=1", "active=4", "info", "comparable"),
+        ("user__experiment", "a", "b", "info", "comparable"),
+    ],
+)
+def test_how_grave_a_difference_is(tmp_path: Path, key: str, old: str, new: str, severity: str, status: str) -> None:
+    found_status, findings = differing(tmp_path, {key: old}, {key: new})
+    finding = findings[key.replace("__", ".")]
+    assert (finding.baseline, finding.new, finding.severity) == (old, new, severity)
+    assert found_status == status
+
+
+def test_levels_are_named_in_the_warning(tmp_path: Path) -> None:
+    _, findings = differing(tmp_path, {"profiler__level": "Level0"}, {"profiler__level": "Level1"})
+    assert findings["profiler.level"].message.startswith("Numbers from Level1 are compared with numbers from Level0")
+
+
+@pytest.mark.parametrize("varied", [("world_size",), ("world*",), ("chip", "world_size")])
+def test_a_declared_difference_is_information(tmp_path: Path, varied: tuple[str, ...]) -> None:
+    status, findings = differing(tmp_path, {"world_size": "8"}, {"world_size": "16"}, varied=varied)
+    assert status == "comparable"
+    assert findings["world_size"].severity == "info"
+    assert "Declared" in findings["world_size"].message
+
+
+def test_a_word_before_the_dot_declares_all_that_it_stands_for(tmp_path: Path) -> None:
+    status, _ = differing(tmp_path, {"profiler__level": "Level0"}, {"profiler__level": "Level1"}, varied=("profiler",))
+    assert status == "comparable"
+
+
+def test_what_one_side_does_not_tell_is_no_difference(tmp_path: Path) -> None:
+    status, findings = differing(tmp_path, {"cann": "8.3"}, {})
+    assert status == "comparable"
+    assert (findings["cann"].severity, findings["cann"].new) == ("info", None)
+
+
+def test_other_numbers_of_ranks_call_for_caution(tmp_path: Path) -> None:
+    old = RollupStore(tmp_path / "old.duckdb").capture(0, 0).step(1).time(1, MS).done()
+    new = (
+        RollupStore(tmp_path / "new.duckdb")
+        .capture(0, 0)
+        .step(1)
+        .time(1, MS)
+        .capture(1, 1)
+        .step(1, 1)
+        .time(1, MS, 1)
+        .done()
+    )
+    diff = compared(old, new)
+    assert diff.comparability.status == "caution"
+    assert [(finding.key, finding.baseline, finding.new) for finding in diff.comparability.findings] == [
+        ("ranks", "1", "2")
+    ]
+
+
+def test_a_role_on_one_side_only_calls_for_caution(tmp_path: Path) -> None:
+    old = RollupStore(tmp_path / "old.duckdb").capture(0, 0, role="actor", phase="update_actor").step(1).time(1, MS)
+    new = RollupStore(tmp_path / "new.duckdb").capture(0, 0, role="actor", phase="update_actor").step(1).time(1, MS)
+    new.capture(1, 0, role="ref", phase="ref_log_prob").step(1, 1).time(1, MS, 1)
+    findings = compared(old.done(), new.done()).comparability.findings
+    assert [(finding.key, finding.severity) for finding in findings] == [("captures", "caution")]
+    assert "ref ref_log_prob" in findings[0].message
+
+
+def test_other_work_calls_for_caution(tmp_path: Path) -> None:
+    old = RollupStore(tmp_path / "old.duckdb").capture().step(1).time(1, 10 * MS).kernel(1, "MatMul", 1, 10 * MS).done()
+    new = RollupStore(tmp_path / "new.duckdb").capture().step(1).time(1, 10 * MS).kernel(1, "Conv2D", 1, 10 * MS).done()
+    (finding,) = compared(old, new).comparability.findings
+    assert (finding.key, finding.severity) == ("shapes", "caution")
+    assert finding.message.startswith("Only 0%")
+
+
+def test_several_values_of_a_key_are_listed(tmp_path: Path) -> None:
+    made = RollupStore(tmp_path / "run.duckdb")
+    for rank in range(5):
+        made.capture(rank, rank).step(1, rank).time(1, MS, rank)
+        made.add("env", capture=rank, key="user.host", value=f"host{rank}").add(
+            "env", capture=rank, key="cann", value="8.3"
+        )
+    diff = compared(path := made.done(), path)
+    assert diff.new.env["cann"] == "8.3"
+    assert diff.new.env["user.host"] == "host0, host1, host2, … (5 values)"
+
+
+def test_what_the_sources_said_is_kept_with_its_side_and_run(tmp_path: Path) -> None:
+    good = made_with(tmp_path, "good")
+    bad = RollupStore(tmp_path / "bad.duckdb").capture().step(1).time(1, MS)
+    for capture in (0, 0):
+        bad.add(
+            "finding", capture=capture, severity="warning", key="unknown_string", message="7 string ids are unknown."
+        )
+    bad.add("finding", severity="info", key="db_preferred", message="The database was read.")
+    diff = compared(good, side("new", bad.done(), good), layout=("2 runs",))
+    assert [(finding.key, finding.severity, finding.message) for finding in diff.quality] == [
+        ("unknown_string", "caution", "New side: bad: 7 string ids are unknown. (2 times)"),
+        ("layout", "info", "2 runs"),
+        ("db_preferred", "info", "New side: bad: The database was read."),
+    ]
+
+
+@pytest.mark.parametrize(("reported", "expected"), [(10 * MS + 900, 0), (10 * MS + 1100, 1), (12 * MS, 1)])
+def test_times_that_differ_from_the_profilers_own_are_told(tmp_path: Path, reported: int, expected: int) -> None:
+    made = RollupStore(tmp_path / "run.duckdb").capture().step(50).time(50, 10 * MS)
+    path = made.add("reported_step_time", capture=0, device_id=0, compute_ns=reported, free_ns=0, comm_ns=None).done()
+    diff = compared(made_with(tmp_path, "other"), path)
+    texts = [finding.message for finding in diff.quality if finding.key == "reported_differs"]
+    assert len(texts) == expected
+    assert all(
+        text.startswith("New side: the profiler itself reported") and "computation in step 50" in text for text in texts
+    )
