@@ -79,7 +79,8 @@ def captures_of_folder(folder: Path, prefer: str) -> tuple[list[CaptureInput], N
     output = folder / OUTPUT if (folder / OUTPUT).is_dir() else folder
     problems: list[Problem] = []
     files = _usable_files(output, problems)
-    if not files.databases and not files.text and not files.analysis:
+    if not files.databases and not files.text and (problems or not files.analysis):
+        # The analysis alone has no kernels: where the database beside it is damaged, that is what the user must know.
         if not problems and is_profile_folder(folder, _subfolders(folder)):
             problems.append(_nothing_in(folder))
         return [], [], problems
