@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rlcompare.cli.options import common_options, parse_numbers
+from rlcompare.cli.options import common_options, parse_numbers, split_commas
 from rlcompare.errors import UsageError
 
 
@@ -66,6 +66,20 @@ def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
 @click.option(
     "--schema", type=click.Choice(["1.0", "1.2"]), default="1.0", show_default=True, help="Of early 2025, or of 2026."
 )
+@click.option(
+    "--phases",
+    default="generate_sequences,compute_log_prob,compute_ref_log_prob,update_actor",
+    metavar="LIST",
+    show_default=True,
+    help="Phases of a step.",
+)
+@click.option(
+    "--contents",
+    default="npu,cpu,memory,shapes,module",
+    show_default=True,
+    metavar="LIST",
+    help="What is recorded, in verl's words; stack may be added.",
+)
 @click.option("--layers", type=click.IntRange(1), default=4, show_default=True, help="Layers of the model.")
 @click.option("--decode-steps", type=click.IntRange(1), default=4, show_default=True, help="Tokens that are generated.")
 @click.option(
@@ -87,6 +101,8 @@ def command(
     devices: str | None,
     steps: tuple[int, ...],
     no_steps: bool,
+    phases: str,
+    contents: str,
     changes: tuple[str, ...],
     quiet: bool,
     **settings: Any,
@@ -109,6 +125,8 @@ def command(
         ranks=tuple(range(ranks)),
         devices=None if devices is None else _parse_devices(devices),
         steps=() if no_steps else steps,
+        phases=split_commas([phases]),
+        contents=split_commas([contents]),
         changes=tuple(parse_change(change) for change in changes),
         **settings,
     )

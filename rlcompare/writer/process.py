@@ -53,11 +53,16 @@ class Device:
 
 
 class Process:
-    """The process of one rank. ``capture`` is replaced at the begin of each profiler window."""
+    """The process of one rank. ``capture`` is replaced at the begin of each profiler window.
+
+    A rank that is not profiled behaves as its ``twin``, the first that is, save for its delay: so a late rank that
+    nobody sees adds its delay and nothing else.
+    """
 
     def __init__(self, run: SampleRun, noise: Noise, rank: int, devices: tuple[int, ...], capture: Capture) -> None:
         self.run = run
         self.rank = rank
+        self.twin = rank if rank in run.ranks else run.ranks[0]
         self.noise = noise
         self.capture = capture
         memory = run.factor(ChangeKind.MEMORY)
@@ -100,7 +105,7 @@ class Process:
 
     def host_ns(self, key: str, cost_ns: int, spread: float = 0.15) -> int:
         """Host time that a piece of work takes on this rank, in this step."""
-        return round(cost_ns * self.noise.scale(f"{self.rank}/{self.scope}/{key}", spread) / 10) * 10
+        return round(cost_ns * self.noise.scale(f"{self.twin}/{self.scope}/{key}", spread) / 10) * 10
 
     def thread_id(self, thread: str) -> int:
         return self.capture.main_thread if thread == "main" else self.capture.autograd_thread
@@ -208,7 +213,7 @@ class Process:
         queue = self.capture.queue_thread
         connection = self.call("node", "launch", queue, begin, end, "launch", spec.name)
         self.call("runtime", "KernelLaunchWithHandleV2", queue, begin + 600, end - 600, "runtime")
-        gap = round(1_150 * self.noise.scale(f"{self.rank}/{self.scope}/{key}.gap", 0.3))
+        gap = round(1_150 * self.noise.scale(f"{self.twin}/{self.scope}/{key}.gap", 0.3))
         duration = self.kernel_ns(spec, key)
         start = max(begin + _LAUNCH_LATENCY_NS, device.free[stream] + gap)
         if stream == SIDE:
@@ -221,7 +226,7 @@ class Process:
     def kernel_ns(self, spec: KernelSpec, key: str) -> int:
         """Duration of a kernel, with the changes that bear on it."""
         scale = self.run.factor(ChangeKind.SLOWER, spec.op_type) / self.run.factor(ChangeKind.FREQUENCY)
-        return max(600, round(spec.cost_ns * scale * self.noise.scale(f"{self.rank}/{self.scope}/{key}", 0.02)))
+        return max(600, round(spec.cost_ns * scale * self.noise.scale(f"{self.twin}/{self.scope}/{key}", 0.02)))
 
     def _copy(self, copy: Copy, op: Op, device: Device) -> None:
         slot, start = len(self.capture.ops), self.clock[op.thread]
