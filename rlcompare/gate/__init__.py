@@ -1,0 +1,6 @@
+"""Judges a comparison by a policy. Pure: reads a ``model.diff.Diff``, returns a ``model.verdict.GateResult``."""
+
+from rlcompare.gate.policy import built_in_policy, load_policy
+from rlcompare.gate.rules import judge
+
+__all__ = ["built_in_policy", "judge", "load_policy"]

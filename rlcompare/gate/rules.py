@@ -1,0 +1,241 @@
+"""Judges each metric of a diff by the rules of a policy (DESIGN §7).
+
+A verdict's text says what was expected, what was found and all values. A value that was not measured, or is no number,
+is missing and never passes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from rlcompare.compare.comparability import is_declared
+from rlcompare.errors import ExitCode
+from rlcompare.gate.evidence import RUNS_NEEDED, are_separate, enough_runs, is_exact, known
+from rlcompare.gate.policy import BUILT_IN, HEADLINE
+from rlcompare.model.diff import Delta, Diff, Finding
+from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
+
+FAILED = ("regressed", "missing")
+"""Statuses that fail a rule."""
+
+_ROUNDING = 1e-9
+"""A change that exceeds its limit by less than this part of it is at the limit: binary fractions are not exact."""
+
+
+def judge(diff: Diff, policy: Policy) -> GateResult:
+    """All verdicts of a policy over a diff, and the exit code that they add up to.
+
+    Undeclared severe differences end with 5, failed rules of severity ``error`` with 1, evidence that does not decide
+    with 3 if the policy says ``fail``, everything else with 0.
+    """
+    barred = tuple(
+        finding
+        for finding in diff.comparability.findings
+        if finding.severity == "severe" and not is_declared(finding.key, policy.varied)
+    )
+    verdicts = tuple(
+        verdict for rule in policy.rules for verdict in _verdicts(rule, diff, policy, comparable=not barred)
+    )
+    return GateResult(policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, barred))
+
+
+def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Finding]) -> ExitCode:
+    errors = [verdict for verdict in verdicts if verdict.rule.severity == "error"]
+    if barred:
+        return ExitCode.NOT_COMPARABLE
+    if any(verdict.status in FAILED for verdict in errors):
+        return ExitCode.REGRESSION
+    if policy.on_inconclusive == "fail" and any(verdict.status == "inconclusive" for verdict in errors):
+        return ExitCode.INCONCLUSIVE
+    return ExitCode.OK
+
+
+def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> Iterator[Verdict]:
+    name = diff.headline if rule.metric == HEADLINE else rule.metric
+    deltas = [delta for delta in diff.overall if _applies(rule, name, delta)]
+    # Of the built-in policy only the headline is always wanted: without it a gate would pass what it cannot judge.
+    required = policy.source != BUILT_IN or rule.metric == HEADLINE
+    if not deltas and required:
+        yield Verdict(rule, name, "missing", _unknown(name, diff), None, None, "", verified=True)
+    for delta in deltas:
+        if required or not _limits_change(rule) or not _unmeasured(delta.baseline):
+            yield _verdict(rule, delta, diff, policy, comparable=comparable)
+
+
+def _applies(rule: Rule, name: str, delta: Delta) -> bool:
+    """Whether a rule speaks of a metric; globs leave alone what they cannot judge."""
+    if delta.metric == name:
+        return True
+    if not fnmatchcase(delta.metric, name) or ("@" in delta.metric and "@" not in name):
+        return False
+    has_direction = delta.polarity != "neutral" or is_exact(delta.metric)
+    return has_direction or rule.min_value is not None or rule.max_value is not None
+
+
+def _unknown(metric: str, diff: Diff) -> str:
+    close = difflib.get_close_matches(metric, [delta.metric for delta in diff.overall], n=3)
+    return "expected a value, found no such metric on either side" + (
+        f"; similar ones are {', '.join(close)}" if close else ""
+    )
+
+
+def _limits_change(rule: Rule) -> bool:
+    return rule.max_relative is not None or rule.max_absolute is not None
+
+
+def _unmeasured(value: float | None) -> bool:
+    return value is None or not math.isfinite(value)
+
+
+def _verdict(rule: Rule, delta: Delta, diff: Diff, policy: Policy, *, comparable: bool) -> Verdict:
+    status, text, verified = _status(rule, delta, policy, comparable=comparable)
+    if status == "regressed" and _limits_change(rule) and delta.unit in ("ms", "s"):
+        text += _workload_note(diff)
+    return Verdict(rule, delta.metric, status, text, delta.baseline, delta.new, delta.unit, verified)
+
+
+def _status(rule: Rule, delta: Delta, policy: Policy, *, comparable: bool) -> tuple[str, str, bool]:
+    """Status, text and whether run-level evidence (or none being needed) stands behind it."""
+    expected, values = f"expected {_expected(rule, delta)}", _values(delta)
+    if delta.new is None or not math.isfinite(delta.new):
+        return "missing", f"{expected}, found no value on the new side{values}", True
+    beyond = _beyond_value(rule, delta.new)
+    if beyond and (comparable or not _limits_change(rule)):
+        return "regressed", f"{expected}, found {_number(delta.new)}{values}", is_exact(delta.metric)
+    if not _limits_change(rule):
+        return "pass", f"{expected}, found {_number(delta.new)}{values}", is_exact(delta.metric)
+    if delta.baseline is None or not math.isfinite(delta.baseline):
+        return "missing", f"{expected}, found no value on the baseline{values}", True
+    found = f"{expected}, found {_change(delta)}{values}"
+    if not comparable:
+        return "not_comparable", f"{found}; the sides must not be compared", False
+    return _judge_change(rule, delta, policy, found)
+
+
+def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str) -> tuple[str, str, bool]:
+    worse = _is_beyond(rule, delta, _worsening(delta))
+    better = delta.polarity != "neutral" and _is_beyond(rule, delta, -_worsening(delta))
+    status = "regressed" if worse else "improved" if better else "pass"
+    if is_exact(delta.metric):
+        return status, found, True
+    if policy.evidence == "limits":
+        return status, found, False
+    samples = delta.samples.get("baseline", ()), delta.samples.get("new", ())
+    if not enough_runs(*samples):
+        have = [len(known(values)) for values in samples]
+        return (
+            "inconclusive",
+            f"{found}; it takes {RUNS_NEEDED} runs a side to decide, there are {have[0]} and {have[1]}",
+            False,
+        )
+    if status != "pass" and not are_separate(*samples):
+        return "inconclusive", f"{found}; the runs of the two sides overlap, more of them would decide", False
+    return status, found, status != "pass"
+
+
+def _worsening(delta: Delta) -> float:
+    """The change for the worse, in the metric's unit; either way where no direction is better."""
+    change = (delta.new or 0.0) - (delta.baseline or 0.0)
+    return abs(change) if delta.polarity == "neutral" else -change if delta.polarity == "higher" else change
+
+
+def _is_beyond(rule: Rule, delta: Delta, change: float) -> bool:
+    """Whether a change passes every limit that the rule sets."""
+    limits = []
+    if rule.max_relative is not None:
+        limits.append(rule.max_relative * abs(delta.baseline or 0.0))
+    if rule.max_absolute is not None:
+        limits.append(rule.max_absolute)
+    return change > 0 and all(change > limit * (1 + _ROUNDING) for limit in limits)
+
+
+def _beyond_value(rule: Rule, value: float) -> bool:
+    below = rule.min_value is not None and value < rule.min_value
+    return below or (rule.max_value is not None and value > rule.max_value)
+
+
+def _expected(rule: Rule, delta: Delta) -> str:
+    sign = {"lower": "+", "higher": "-"}.get(delta.polarity, "±")
+    limits = []
+    if rule.max_relative is not None:
+        limits.append(f"{sign}{rule.max_relative * 100:.1f} %")
+    if rule.max_absolute is not None:
+        limits.append(f"{sign}{_number(rule.max_absolute)}{_unit(delta)}")
+    parts = [f"at most {' or '.join(limits)}"] if limits else []
+    if rule.min_value is not None:
+        parts.append(f"at least {_number(rule.min_value)}")
+    if rule.max_value is not None:
+        parts.append(f"no more than {_number(rule.max_value)}")
+    return " and ".join(parts)
+
+
+def _change(delta: Delta) -> str:
+    if delta.ratio is not None:
+        return f"{(delta.ratio - 1) * 100:+.1f} %"
+    return f"{delta.delta:+,.6g}{_unit(delta)}" if delta.delta is not None else "no change to speak of"
+
+
+def _values(delta: Delta) -> str:
+    """Both values, and those of all runs where there are several."""
+    pair = " → ".join("none" if value is None else _number(value) for value in (delta.baseline, delta.new))
+    samples = [delta.samples.get(side, ()) for side in ("baseline", "new")]
+    if max(map(len, samples)) < 2:
+        return f" ({pair}{_unit(delta)})"
+    runs = " against ".join(", ".join("none" if run is None else _number(run) for run in side) for side in samples)
+    return f" ({pair}{_unit(delta)}; runs {runs})"
+
+
+def _unit(delta: Delta) -> str:
+    return f" {delta.unit}" if delta.unit in ("ms", "s", "bytes") else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
+
+
+def _workload_note(diff: Diff) -> str:
+    """What a reader of a slower time must know where more was asked for."""
+    asked = [
+        delta
+        for delta in diff.overall
+        if delta.metric.startswith("workload.") and delta.ratio is not None and abs(delta.ratio - 1) > 0.001
+    ]
+    if not asked:
+        return ""
+    most = next((delta for delta in asked if delta.metric == "workload.tokens"), None) or max(
+        asked, key=lambda delta: abs((delta.ratio or 1) - 1)
+    )
+    return f"; the workload differs ({most.metric} {((most.ratio or 1) - 1) * 100:+.1f} %): more tokens is not slower"
+
+
+def _summary(verdicts: Sequence[Verdict], barred: Sequence[Finding]) -> str:
+    if barred:
+        keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
+        return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
+    failed = [verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == "error"]
+    warned = [verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity != "error"]
+    open_ones = [verdict for verdict in verdicts if verdict.status == "inconclusive"]
+    parts = []
+    if failed:
+        parts.append(f"{len(failed)} of {_count(verdicts, 'rule')} failed: {_names(failed)}.")
+    elif not verdicts:
+        parts.append("There was nothing to judge.")
+    else:
+        parts.append(f"Nothing failed ({_count(verdicts, 'rule')}).")
+    if open_ones:
+        parts.append(f"{len(open_ones)} inconclusive: {_names(open_ones)}.")
+    if warned:
+        parts.append(f"{_count(warned, 'warning')}: {_names(warned)}.")
+    return " ".join(parts)
+
+
+def _count(verdicts: Sequence[Verdict], noun: str) -> str:
+    return f"{len(verdicts)} {noun}" if len(verdicts) == 1 else f"{len(verdicts)} {noun}s"
+
+
+def _names(verdicts: Sequence[Verdict]) -> str:
+    names = list(dict.fromkeys(verdict.metric for verdict in verdicts))
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,271 @@
+"""What becomes of rules: statuses, texts and exit codes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlcompare.gate import built_in_policy, judge
+from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Side
+from rlcompare.model.verdict import STATUSES, GateResult, Policy, Rule
+
+
+def delta(
+    metric: str, baseline: float | None, new: float | None, polarity: str = "lower", unit: str = "ms",
+    runs: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> Delta:  # fmt: skip
+    change = None if baseline is None or new is None else new - baseline
+    ratio = None if change is None or not baseline or new is None else new / baseline
+    samples = {"baseline": tuple(runs[0]), "new": tuple(runs[1])} if runs else {"baseline": (baseline,), "new": (new,)}
+    return Delta(metric, unit, polarity, baseline, new, change, ratio, samples)
+
+
+def diff(*overall: Delta, findings: Sequence[Finding] = (), headline: str = "time.step") -> Diff:
+    side = Side("side", (), (), (), {})
+    severe = any(finding.severity == "severe" for finding in findings)
+    comparability = Comparability("not_comparable" if severe else "comparable", tuple(findings))
+    return Diff(side, side, comparability, headline, overall, (), (), {})
+
+
+def policy(*rules: Rule, **settings: str | tuple[str, ...]) -> Policy:
+    return Policy("rlcompare.toml", rules, **settings)  # type: ignore[arg-type]
+
+
+def gate(found: Delta, rule: Rule, **settings: str) -> GateResult:
+    return judge(diff(found), policy(rule, **settings))
+
+
+FIVE_PERCENT = Rule("time.step", max_relative=0.05)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "new", "status", "code"),
+    [
+        (100.0, 100.0, "pass", 0),
+        (100.0, 105.0, "pass", 0),
+        (10.0, 10.5, "pass", 0),
+        (100.0, 105.1, "regressed", 1),
+        (100.0, 95.0, "pass", 0),
+        (100.0, 94.0, "improved", 0),
+        (0.0, 0.0, "pass", 0),
+        (0.0, 0.1, "regressed", 1),
+        (100.0, None, "missing", 1),
+        (None, 100.0, "missing", 1),
+        (100.0, math.nan, "missing", 1),
+        (math.nan, 100.0, "missing", 1),
+        (100.0, math.inf, "missing", 1),
+    ],
+)
+def test_a_limit_on_the_relative_change(baseline: float | None, new: float | None, status: str, code: int) -> None:
+    result = gate(delta("time.step", baseline, new), FIVE_PERCENT)
+    assert (result.verdicts[0].status, result.exit_code) == (status, code)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "new", "status"),
+    [(1.0, 1.5, "pass"), (1000.0, 1001.5, "pass"), (10.0, 11.5, "regressed"), (10.0, 8.5, "improved")],
+)
+def test_where_both_limits_are_given_both_must_be_passed(baseline: float, new: float, status: str) -> None:
+    """5 % and 1 ms: half a millisecond may be 50 %, and 1.5 ms may be 0.15 %."""
+    rule = Rule("time.step", max_relative=0.05, max_absolute=1.0)
+    assert gate(delta("time.step", baseline, new), rule).verdicts[0].status == status
+
+
+def test_polarity_turns_the_limit_round() -> None:
+    rule = Rule("perf/throughput", max_relative=0.05)
+    statuses = [
+        gate(delta("perf/throughput", 100, new, "higher", ""), rule).verdicts[0].status for new in (90, 97, 110)
+    ]
+    assert statuses == ["regressed", "pass", "improved"]
+
+
+def test_a_neutral_metric_that_is_named_counts_either_way() -> None:
+    rule = Rule("actor/grad_norm", max_relative=0.1)
+    statuses = [
+        gate(delta("actor/grad_norm", 1.0, new, "neutral", ""), rule).verdicts[0].status for new in (0.8, 1.05, 1.2)
+    ]
+    assert statuses == ["regressed", "pass", "regressed"]
+
+
+def test_globs_judge_each_metric_and_leave_neutral_ones_and_suffixes_alone() -> None:
+    found = diff(
+        delta("time.step", 10, 20), delta("time.free", 1, 1), delta("time.overlapped_comm", 5, 1, "neutral"),
+        delta("time.step@spread", 1, 9), delta("workload.tokens", 5, 6, "neutral", "count"),
+    )  # fmt: skip
+    result = judge(found, policy(Rule("time.*", max_relative=0.05), Rule("workload.*", max_relative=0.0)))
+    assert [(verdict.metric, verdict.status) for verdict in result.verdicts] == [
+        ("time.step", "regressed"), ("time.free", "pass"), ("workload.tokens", "regressed"),
+    ]  # fmt: skip
+    spread = judge(found, policy(Rule("time.*@spread", max_relative=0.05)))
+    assert [verdict.metric for verdict in spread.verdicts] == ["time.step@spread"]
+
+
+@pytest.mark.parametrize(
+    ("new", "status", "code"), [(0.85, "pass", 0), (0.8, "pass", 0), (0.79, "regressed", 1), (None, "missing", 1)]
+)
+def test_a_limit_on_the_value_needs_no_baseline(new: float | None, status: str, code: int) -> None:
+    rule = Rule("mismatch/rollout_is_eff_sample_size", min_value=0.8)
+    result = gate(delta("mismatch/rollout_is_eff_sample_size", None, new, "higher", "ratio"), rule)
+    assert (result.verdicts[0].status, result.exit_code) == (status, code)
+
+
+def test_warnings_speak_and_do_not_fail() -> None:
+    result = gate(delta("time.step", 10, 20), Rule("time.step", max_relative=0.05, severity="warn"))
+    assert (result.verdicts[0].status, result.exit_code) == ("regressed", 0)
+    assert "1 warning: time.step" in result.summary
+
+
+def test_a_rule_of_the_user_whose_metric_was_not_measured_fails() -> None:
+    result = gate(delta("time.step", 10, 10), Rule("time.stepp", max_relative=0.05))
+    assert (result.verdicts[0].status, result.exit_code) == ("missing", 1)
+    assert "similar ones are time.step" in result.verdicts[0].text
+
+
+def test_the_built_in_rules_skip_what_is_not_there() -> None:
+    result = judge(
+        diff(delta("time.step", 100, 101), delta("memory.peak_allocated", None, 5, "lower", "bytes")), built_in_policy()
+    )
+    assert [(verdict.metric, verdict.status) for verdict in result.verdicts] == [("time.step", "pass")]
+    assert result.exit_code == 0
+
+
+def test_the_built_in_rules_do_not_pass_what_has_no_headline() -> None:
+    result = judge(diff(headline="time.device_span"), built_in_policy())
+    assert [(verdict.metric, verdict.status) for verdict in result.verdicts] == [("time.device_span", "missing")]
+    assert result.exit_code == 1
+
+
+def test_the_built_in_rules_guard_speed_memory_and_sampling() -> None:
+    found = diff(
+        delta("timing_s/step", 10, 11, unit="s"),
+        delta("perf/throughput", 100, 90, "higher", ""),
+        delta("phase.update_actor.wall", 100, 120),
+        delta("memory.peak_allocated", 100, 110, unit="bytes"),
+        delta("rollout_corr/rollout_is_eff_sample_size", 0.9, 0.7, "higher", "ratio"),
+        delta("mismatch/rollout_is_veto_fraction", 0.0, 0.06, "lower", "ratio"),
+        headline="timing_s/step",
+    )
+    failing = [
+        (verdict.metric, verdict.rule.severity)
+        for verdict in judge(found, built_in_policy()).verdicts
+        if verdict.status == "regressed"
+    ]
+    assert failing == [
+        ("timing_s/step", "error"), ("perf/throughput", "error"), ("phase.update_actor.wall", "warn"),
+        ("memory.peak_allocated", "warn"), ("rollout_corr/rollout_is_eff_sample_size", "error"),
+        ("mismatch/rollout_is_veto_fraction", "error"),
+    ]  # fmt: skip
+
+
+def test_the_word_headline_stands_for_the_headline() -> None:
+    result = judge(
+        diff(delta("time.device_span", 10, 12), headline="time.device_span"),
+        policy(Rule("headline", max_relative=0.05)),
+    )
+    assert (result.verdicts[0].metric, result.verdicts[0].status) == ("time.device_span", "regressed")
+
+
+CHIP = Finding("chip", "Ascend910B", "Ascend910C", "severe", "chip differs.")
+
+
+def test_sides_that_must_not_be_compared_are_not_judged() -> None:
+    found = diff(delta("time.step", 10, 10), delta("ess", 1, 0.5, "higher", "ratio"), findings=(CHIP,))
+    result = judge(found, policy(FIVE_PERCENT, Rule("ess", min_value=0.8)))
+    assert [verdict.status for verdict in result.verdicts] == ["not_comparable", "regressed"]
+    assert result.exit_code == 5
+    assert "--varied chip" in result.summary
+
+
+def test_the_policy_can_declare_what_differs() -> None:
+    result = judge(diff(delta("time.step", 10, 10), findings=(CHIP,)), policy(FIVE_PERCENT, varied=("chip",)))
+    assert (result.verdicts[0].status, result.exit_code) == ("pass", 0)
+
+
+@pytest.mark.parametrize(("wanted", "code"), [("pass", 0), ("warn", 0), ("fail", 3)])
+def test_too_few_runs_do_not_decide(wanted: str, code: int) -> None:
+    found = delta("time.step", 10, 20, runs=([10.0], [20.0]))
+    result = gate(found, FIVE_PERCENT, evidence="runs", on_inconclusive=wanted)
+    assert (result.verdicts[0].status, result.exit_code) == ("inconclusive", code)
+    assert "it takes 4 runs a side to decide, there are 1 and 1" in result.verdicts[0].text
+
+
+@pytest.mark.parametrize(
+    ("new", "status", "verified"),
+    [
+        ([20.0, 21, 22, 23], "regressed", True),
+        ([9.0, 20, 20, 20], "inconclusive", False),
+        ([10.0, 10, 10, 10.4], "pass", False),
+    ],
+)
+def test_enough_runs_decide_where_they_do_not_overlap(new: list[float], status: str, verified: bool) -> None:
+    found = delta("time.step", 10.0, sum(new) / 4, runs=([9.5, 10, 10, 10.5], new))
+    verdict = gate(found, FIVE_PERCENT, evidence="runs").verdicts[0]
+    assert (verdict.status, verdict.verified) == (status, verified)
+
+
+def test_exact_metrics_decide_from_one_run() -> None:
+    verdict = gate(
+        delta("workload.tokens", 10, 12, "neutral", "count"), Rule("workload.tokens", max_relative=0.0), evidence="runs"
+    ).verdicts[0]
+    assert (verdict.status, verdict.verified) == ("regressed", True)
+
+
+def test_limits_alone_are_not_verified() -> None:
+    assert not gate(delta("time.step", 10, 20), FIVE_PERCENT).verdicts[0].verified
+
+
+def test_the_text_says_what_was_expected_what_was_found_and_all_values() -> None:
+    found = delta("time.step", 4752.5, 5017.5, runs=([4750.0, 4755.0], [5017.5]))
+    text = gate(found, Rule("time.step", max_relative=0.05, max_absolute=1)).verdicts[0].text
+    assert (
+        text
+        == "expected at most +5.0 % or +1 ms, found +5.6 % (4,752.5 → 5,017.5 ms; runs 4,750, 4,755 against 5,017.5)"
+    )
+
+
+def test_more_tokens_is_not_slower() -> None:
+    found = diff(
+        delta("time.step", 10, 12),
+        delta("workload.kernels", 9, 18, "neutral", "count"),
+        delta("workload.tokens", 100, 120, "neutral", "count"),
+    )
+    text = judge(found, policy(FIVE_PERCENT)).verdicts[0].text
+    assert text.endswith("; the workload differs (workload.tokens +20.0 %): more tokens is not slower")
+
+
+number = st.none() | st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(number, number, st.sampled_from(["lower", "higher", "neutral"]), st.sampled_from(["limits", "runs"]),
+       st.none() | st.floats(0, 1), st.none() | st.floats(0, 1e9), st.none() | st.floats(-1e9, 1e9))  # fmt: skip
+def test_what_is_no_number_never_passes(
+    baseline: float | None, new: float | None, polarity: str, evidence: str, relative: float | None,
+    absolute: float | None, least: float | None,
+) -> None:  # fmt: skip
+    rule = Rule("m", max_relative=relative, max_absolute=absolute, min_value=least)
+    made = Delta("m", "ms", polarity, baseline, new, None, None, {"baseline": (baseline,), "new": (new,)})
+    result = judge(diff(made), policy(rule, evidence=evidence))
+    (verdict,) = result.verdicts
+    assert verdict.status in STATUSES
+    if new is None or not math.isfinite(new):
+        assert (verdict.status, result.exit_code) == ("missing", 1)
+    elif (relative, absolute) != (None, None) and (baseline is None or not math.isfinite(baseline)):
+        assert verdict.status in ("missing", "regressed")
+
+
+@given(st.floats(0.001, 1e9), st.floats(0, 3), st.floats(0.001, 1))
+def test_a_worse_new_value_never_has_a_better_verdict(baseline: float, growth: float, limit: float) -> None:
+    order = ["improved", "pass", "regressed"]
+    places = [
+        order.index(
+            gate(delta("time.step", baseline, baseline * factor), Rule("time.step", max_relative=limit))
+            .verdicts[0]
+            .status
+        )
+        for factor in (growth, growth + 0.01, growth + 1)
+    ]
+    assert places == sorted(places)
