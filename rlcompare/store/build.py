@@ -35,8 +35,8 @@ Progress = Callable[[int, int, str], None]
 Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
 
 NORMALIZE = (
-    "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "chosen_step", "coverage", "exposed",
-    "category", "launches", "kernel", "collective", "copy", "host_op_depth", "host_op_parent", "host_op_device",
+    "session", "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "chosen_step", "coverage",
+    "exposed", "category", "launches", "kernel", "collective", "copy", "host_op_depth", "host_op_parent", "host_op_device",
     "host_op_place", "host_op", "clear",
 )  # fmt: skip
 ROLLUPS = (

@@ -1,5 +1,6 @@
 -- What kind of work a kernel is, in msprof-analyze's classes (facts page, "Its definitions"): by its own name, then by the framework operator
 -- it was launched in, then by its type. A cube operator that starts first and ends last among those that hold the launch decides.
+-- Where no PMU value tells cube from vector, the core type does; msprof-analyze then says "other", and so does its own column.
 -- Depends on stage_kernel, stage_host_op.
 CREATE OR REPLACE TEMP TABLE kernel_category AS
 WITH cube_operator AS (
@@ -15,10 +16,10 @@ WITH cube_operator AS (
         WHERE regexp_matches(lower(name), 'flash_attention|fusion_attention|flashattn|xformers_flash|efficient_attention|flash2attn|aten::conv|aten::(addmm|bmm|mm|matmul)')
     ) WHERE covered_ns IS NULL OR end_ns > covered_ns
 ), launched AS (
-    SELECT k.id, k.name, k.op_type, k.cube, CASE WHEN o.start_ns <= k.host_op_ns THEN o.class END AS operator_class
+    SELECT k.id, k.name, k.op_type, k.cube IS NULL AS unknown_to_msprof, coalesce(k.cube, k.core_type IN ('AI_CORE', 'MIX_AIC')) AS cube, CASE WHEN o.start_ns <= k.host_op_ns THEN o.class END AS operator_class
     FROM stage_kernel AS k ASOF LEFT JOIN cube_operator AS o ON k.host_op_ns <= o.end_ns
 )
-SELECT id, CASE
+SELECT id, unknown_to_msprof, CASE
     WHEN cube IS NULL THEN 'other'
     WHEN contains(lower(op_type), 'pagedattention') THEN 'paged_attention'
     WHEN starts_with(lower(name), 'aclnninplacecopy') AND contains(lower(name), 'tensormove') THEN 'sdma_tensor_move'

@@ -1,4 +1,5 @@
--- Kernels, collectives and copies of this capture side by side, with the step that their host launch lies in.
+-- Kernels, collectives and copies of this capture side by side, with the step that their host launch lies in; where no launch was recorded
+-- (copies are no node-level launches), the framework operator that caused it tells.
 -- Text profiles carry the step themselves. Depends on stage_kernel, stage_collective, stage_copy, step.
 CREATE OR REPLACE TEMP TABLE device_task AS
 WITH task AS (
@@ -9,5 +10,5 @@ WITH task AS (
     SELECT step, start_ns AS step_start_ns, end_ns AS step_end_ns FROM step
     WHERE capture = getvariable('capture') AND start_ns IS NOT NULL
 )
-SELECT task.*, CASE WHEN task.launch_ns <= marked.step_end_ns THEN marked.step END AS launch_step
-FROM task ASOF LEFT JOIN marked ON task.launch_ns >= marked.step_start_ns;
+SELECT task.*, CASE WHEN coalesce(task.launch_ns, task.host_op_ns) <= marked.step_end_ns THEN marked.step END AS launch_step
+FROM task ASOF LEFT JOIN marked ON coalesce(task.launch_ns, task.host_op_ns) >= marked.step_start_ns;

@@ -2,7 +2,8 @@
 INSERT INTO kernel
 SELECT k.id, getvariable('capture'), k.device_id, k.stream, p.step, p.phase, k.name, k.op_type, k.core_type, c.category,
        k.start_ns, k.end_ns, k.wait_ns, k.input_shapes, k.input_dtypes, k.input_formats, k.output_shapes, k.output_dtypes, k.output_formats,
-       k.block_num, k.host_op_id, v.busy_ns, v.gap_ns
+       k.block_num, k.host_op_id, v.busy_ns, v.gap_ns,
+       CASE WHEN c.unknown_to_msprof THEN 'other' ELSE c.category END
 FROM stage_kernel AS k
 JOIN (FROM placed WHERE what = 'kernel') AS p USING (id)
 JOIN kernel_category AS c USING (id)

@@ -1,5 +1,5 @@
 -- Phases are flat: of marks inside marks the outermost counts, and a mark that two tracks repeat counts once. In discrete mode the
--- whole capture is the folder's phase. Depends on phase_vocabulary, stage_phase, stage_host_op, step, capture.
+-- whole capture is the folder's phase, which lasts as long as its own mark, else as the profiler's session. Depends on phase_vocabulary, stage_phase, stage_host_op, step, capture.
 INSERT INTO phase
 WITH mark AS (
     SELECT DISTINCT v.role, v.name, m.start_ns, m.end_ns
@@ -17,7 +17,11 @@ FROM (FROM outermost WHERE covered_ns IS NULL OR end_ns > covered_ns) AS m
 LEFT JOIN step AS s ON s.capture = getvariable('capture') AND m.start_ns >= s.start_ns AND m.start_ns < s.end_ns
 LEFT JOIN step AS whole ON whole.capture = getvariable('capture') AND whole.inferred;
 INSERT INTO phase
+WITH mark AS (
+    SELECT v.name, min(m.start_ns) AS start_ns, max(m.end_ns) AS end_ns
+    FROM stage_phase AS m JOIN phase_vocabulary AS v ON v.mark = m.name GROUP BY v.name
+)
 SELECT c.capture, 0, s.step, c.role, c.phase,
-       coalesce(c.host_start_ns, 0), coalesce(c.host_end_ns, c.host_start_ns, 0), TRUE
-FROM capture AS c LEFT JOIN step AS s ON s.capture = c.capture AND s.inferred
+       coalesce(m.start_ns, c.host_start_ns, 0), coalesce(m.end_ns, c.host_end_ns, c.host_start_ns, 0), TRUE
+FROM capture AS c LEFT JOIN step AS s ON s.capture = c.capture AND s.inferred LEFT JOIN mark AS m ON m.name = c.phase
 WHERE c.capture = getvariable('capture') AND c.phase IS NOT NULL;

@@ -14,7 +14,7 @@ WITH only_step AS (
     SELECT t.*, CASE
         WHEN o.step IS NOT NULL THEN o.step
         WHEN reported.what IS NOT NULL THEN t.reported_step
-        WHEN t.launch_ns IS NOT NULL THEN t.launch_step
+        WHEN coalesce(t.launch_ns, t.host_op_ns) IS NOT NULL THEN t.launch_step
         ELSE t.range_step
     END AS step,
     coalesce(t.host_op_ns, t.launch_ns, t.start_ns) AS cause_ns

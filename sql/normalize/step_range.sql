@@ -2,6 +2,6 @@
 -- its last task (torch_npu's definition; facts page, "How StepTraceTime is computed"). Depends on device_task, step.
 CREATE OR REPLACE TEMP TABLE step_range AS
 SELECT t.device_id, s.step, min(t.start_ns) AS range_start_ns, greatest(any_value(s.end_ns), max(t.end_ns)) AS range_end_ns
-FROM device_task AS t JOIN step AS s ON s.capture = getvariable('capture') AND s.step = t.launch_step
+FROM device_task AS t JOIN step AS s ON s.capture = getvariable('capture') AND s.step = coalesce(t.reported_step, t.launch_step)
 WHERE s.start_ns IS NOT NULL
 GROUP BY t.device_id, s.step;

@@ -58,8 +58,8 @@ WITH k_own AS (
     ('vector', 70, 1, 'Vector'), ('vector_trans', 71, 2, 'Vector (Trans)'), ('vector_no_trans', 72, 2, 'Vector (No Trans)'),
     ('cube', 80, 1, 'Cube'), ('sdma_tensor_move', 90, 1, 'SDMA (Tensor Move)'), ('mc2', 95, 1, 'MC2')
 ), leaf AS (
-    SELECT capture, category, sum(sum_ns) AS ns, sum(calls) AS calls FROM r_kernel
-    WHERE category <> 'other' AND capture IN (SELECT capture FROM kernel) GROUP BY ALL
+    SELECT capture, msprof_category AS category, sum(end_ns - start_ns) AS ns, count(*) AS calls FROM kernel
+    WHERE msprof_category <> 'other' GROUP BY ALL
 ), branch AS (
     SELECT capture, regexp_replace(regexp_replace(category, '_(cube|vector)$', ''), '^vector_.*', 'vector') AS category, sum(ns) AS ns, sum(calls) AS calls
     FROM leaf GROUP BY ALL

@@ -135,7 +135,7 @@ def test_overlap_analysis_is_kept_for_parity(case: Case) -> None:
 def test_level0_knows_neither_types_nor_transfer_times(case: Case) -> None:
     types, waits, cube = case.one(
         "SELECT (SELECT count(op_type) FROM kernel), (SELECT count(wait_ns) FROM collective),"
-        " (SELECT count(*) FROM kernel WHERE category <> 'other')"
+        " (SELECT count(*) FROM kernel WHERE msprof_category <> 'other')"
     )
     if "op_statistic.csv" in case.facts:
         assert (types, waits, cube) == (187, 4, 185)  # DSA_SQE kernels have no PMU values

@@ -22,5 +22,6 @@ CREATE TABLE kernel (
     block_num BIGINT,
     host_op_id BIGINT,
     busy_ns BIGINT,           -- its own share of the union of kernels of its device and step (first come, first counted)
-    gap_ns BIGINT             -- free time of the device right before it
+    gap_ns BIGINT,            -- free time of the device right before it
+    msprof_category VARCHAR NOT NULL -- category, or 'other' where msprof-analyze has no class for it
 );

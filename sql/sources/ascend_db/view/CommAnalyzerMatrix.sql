@@ -3,6 +3,7 @@
 CREATE OR REPLACE TEMP VIEW src_CommAnalyzerMatrix AS
 SELECT
     CAST("hccl_op_name" AS VARCHAR) AS name,
+    CAST("op_name" AS VARCHAR) AS op_name,
     CAST("group_name" AS VARCHAR) AS group_name,
     TRY_CAST("src_rank" AS BIGINT) AS src_rank,
     TRY_CAST("dst_rank" AS BIGINT) AS dst_rank,
