@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.cli.diff import output_options
-from rlcompare.cli.options import cache_options, common_options, selection_options, side_options
+from rlcompare.cli.options import cache_options, common_options, selection_options, side_options, split_commas
 from rlcompare.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -69,8 +69,11 @@ def command(
     from rlcompare.report.gate_text import gate_document, print_gate
 
     policy = load_policy(policy_file or (DEFAULT_POLICY if DEFAULT_POLICY.is_file() else None))
-    if on_inconclusive:
-        policy = replace(policy, on_inconclusive=on_inconclusive)
+    policy = replace(
+        policy,
+        on_inconclusive=on_inconclusive or policy.on_inconclusive,
+        varied=tuple(dict.fromkeys((*policy.varied, *split_commas(options["varied"])))),
+    )
     diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
     result = judge(diff, policy)
     if output:
@@ -98,11 +101,8 @@ def _from_document(path: Path, options: dict[str, Any]) -> Diff:
         UsageError: sides or a selection were given too.
         InputError: it cannot be read.
     """
-    given = [
-        name for name in ("new", "baseline", "steps", "base_steps", "new_steps", "ranks", "varied") if options[name]
-    ]
-    if given:
-        raise UsageError(f"{path} was compared already: give it, or -d and -bp with their options")
+    if any(options[name] for name in ("new", "baseline", "steps", "base_steps", "new_steps", "ranks")):
+        raise UsageError(f"{path} was compared already: give it alone, or -d and -bp with their options")
     from rlcompare.report.document import DocumentError, from_document
 
     remedy = "Give the diff.json that rlcompare diff wrote, or -d and -bp"

@@ -171,7 +171,7 @@ class TestErrors:
         os.close(reader)
         result = in_a_fresh_interpreter(
             "from rlcompare.cli.main import main; main()",
-            *("diff", "-d", samples / "new", "-bp", samples / "base", "--json"),
+            *("diff", "-d", samples / "new", "-bp", samples / "base", "--json", "-q"),
             stdout=writer,
             stderr=subprocess.PIPE,
             cwd=tmp_path,

@@ -1,0 +1,122 @@
+"""``rlcompare gate`` in a CI job: its exit code, what it prints, and where the rules come from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Command
+
+STRICT = '[[rule]]\nmetric = "time.compute"\nmax_increase = "1 %"\nmessage = "ask the kernel team"\n'
+LENIENT = '[[rule]]\nmetric = "time.compute"\nmax_increase = "500 %"\n'
+
+
+@pytest.fixture
+def document(rlcompare: Command, samples: Path) -> Path:
+    """The diff.json of the slower run."""
+    assert rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "-o", "made").code == 0
+    return Path("made/diff.json")
+
+
+class TestExitCodes:
+    def test_a_regression(self, rlcompare: Command, samples: Path) -> None:
+        result = rlcompare("gate", "-d", samples / "new", "-bp", samples / "base")
+        assert (result.code, result.err) == (1, "")
+        assert "time.step" in result.out
+        assert not Path("rlcompare-out").exists()
+
+    def test_a_profile_against_itself(self, rlcompare: Command, samples: Path) -> None:
+        assert rlcompare("gate", "-d", samples / "base", "-bp", samples / "base").code == 0
+
+    def test_an_improvement(self, rlcompare: Command, samples: Path) -> None:
+        assert rlcompare("gate", "-d", samples / "base", "-bp", samples / "new").code == 0
+
+    def test_a_missing_metric_fails_its_rule(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text('[[rule]]\nmetric = "no/such/metric"\nmax_increase = 0.1\n')
+        assert rlcompare("gate", document).code == 1
+
+    def test_an_input_that_cannot_be_read(self, rlcompare: Command, samples: Path) -> None:
+        result = rlcompare("gate", "-d", "nowhere", "-bp", samples / "base")
+        assert (result.code, "nowhere" in result.error) == (4, True)
+
+    @pytest.mark.parametrize(("choice", "code"), [("pass", 0), ("warn", 0), ("fail", 3)])
+    def test_inconclusive(self, rlcompare: Command, document: Path, choice: str, code: int) -> None:
+        Path("rlcompare.toml").write_text('[gate]\nevidence = "runs"\n' + STRICT)
+        result = rlcompare("gate", document, "--on-inconclusive", choice)
+        assert (result.code, "inconclusive" in result.out) == (code, True)
+
+    def test_not_comparable_until_declared(self, rlcompare: Command, document: Path) -> None:
+        diff = json.loads(document.read_text())
+        finding = {"key": "chip", "baseline": "A", "new": "B", "severity": "severe", "message": "Chips differ."}
+        diff["comparability"] = {"status": "not_comparable", "findings": [finding]}
+        document.write_text(json.dumps(diff))
+        Path("rlcompare.toml").write_text(LENIENT)
+
+        assert rlcompare("gate", document).code == 5
+        assert rlcompare("gate", document, "--varied", "chip").code == 0
+
+
+class TestPolicy:
+    def test_of_the_working_folder(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text(LENIENT)
+        result = rlcompare("gate", document)
+        assert (result.code, "rlcompare.toml" in result.out) == (0, True)
+
+    def test_of_a_file(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text(LENIENT)
+        Path("strict.toml").write_text(STRICT)
+        result = rlcompare("gate", document, "--policy", "strict.toml")
+        assert (result.code, "ask the kernel team" in result.out) == (1, True)
+
+    def test_built_in(self, rlcompare: Command, document: Path) -> None:
+        assert "built-in" in rlcompare("gate", document).out
+
+    @pytest.mark.parametrize("text", ["not toml [", '[[rule]]\nmetrik = "x"\n', "[[rule]]\n"])
+    def test_wrong(self, rlcompare: Command, document: Path, text: str) -> None:
+        Path("rlcompare.toml").write_text(text)
+        result = rlcompare("gate", document)
+        assert (result.code, "rlcompare.toml" in result.error) == (2, True)
+
+    def test_missing(self, rlcompare: Command, document: Path) -> None:
+        result = rlcompare("gate", document, "--policy", "none.toml")
+        assert (result.code, "none.toml" in result.error) == (2, True)
+
+
+class TestOutput:
+    def test_the_document_gives_the_verdicts_of_the_profiles(
+        self, rlcompare: Command, samples: Path, document: Path
+    ) -> None:
+        from_profiles = rlcompare("gate", "-d", samples / "new", "-bp", samples / "base", "--json")
+        from_document = rlcompare("gate", document, "--json")
+        assert json.loads(from_profiles.out) == json.loads(from_document.out)
+        assert from_profiles.code == from_document.code == json.loads(from_document.out)["exit_code"] == 1
+
+    def test_report_on_demand(self, rlcompare: Command, samples: Path) -> None:
+        result = rlcompare("gate", "-d", samples / "new", "-bp", samples / "base", "-o", "report", "--format", "md")
+        assert result.code == 1
+        assert {"report.html", "diff.json", "report.md"} <= {path.name for path in Path("report").iterdir()}
+        assert "regressed" in Path("report/report.html").read_text(encoding="utf-8")
+
+
+class TestWrongUse:
+    @pytest.mark.parametrize(
+        "content",
+        [b"", b"{", b"[]", b"null", b"\xff", b'{"schema": "rlcompare.diff/99"}', b'{"schema": 7}', b"[" * 100_000],
+    )
+    def test_a_document_that_is_none(self, rlcompare: Command, content: bytes) -> None:
+        Path("diff.json").write_bytes(content)
+        result = rlcompare("gate", "diff.json")
+        assert (result.code, "diff.json" in result.error) == (4, True)
+
+    @pytest.mark.parametrize("path", ["nowhere.json", "."])
+    def test_no_document(self, rlcompare: Command, path: str) -> None:
+        assert (rlcompare("gate", path).code, rlcompare("gate", path).error != "") == (4, True)
+
+    def test_both_a_document_and_sides(self, rlcompare: Command, samples: Path, document: Path) -> None:
+        for options in (["-d", samples / "new"], ["--step", "2"], ["--rank", "0"]):
+            assert rlcompare("gate", document, *options).code == 2
+
+    def test_neither(self, rlcompare: Command) -> None:
+        assert (rlcompare("gate").code, "-bp" in rlcompare("gate").error) == (2, True)
