@@ -27,8 +27,8 @@ def command(path: Path, output: Path, layout: str | None, prefer: str, quiet: bo
     """Read a profile into a store, one DuckDB file.
 
     The store holds every event (kernels, collectives, operators, calls), and stands for the profile in every other
-    command: rlcompare diff, show and sql take it as they take a raw profile. It holds no environment dump and no path
-    above the one named here.
+    command: rlcompare diff, show and sql take it as they take a raw profile. It holds no environment dump. Call stacks,
+    where the profile has them, name files of the machine that it was made on.
 
     \b
     rlcompare ingest host_17_20250318093015001_ascend_pt -o run.duckdb

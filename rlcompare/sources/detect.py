@@ -238,7 +238,7 @@ def _with_findings(path: Path, runs: list[list[CaptureInput]], found: _Found, la
         message = f"{_relative(problem.path, path)} was left out: {problem.problem}"
         findings[_nearest(problem.path, runs)].append(Finding("warning", problem.key, message))
     if sum(map(len, runs)) > 1:
-        findings[0].append(Finding("info", "layout", _layout_sentence(path, runs, layout)))
+        findings[0].append(Finding("info", "layout", _layout_sentence(runs, layout)))
     names = run_names(path, runs)
     return [
         RunInput(name, path, tuple(run), tuple(said)) for name, run, said in zip(names, runs, findings, strict=True)
@@ -259,14 +259,14 @@ def _relative(path: Path, root: Path) -> str:
     return str(path.relative_to(root)) if path != root and path.is_relative_to(root) else path.name
 
 
-def _layout_sentence(path: Path, runs: Sequence[Sequence[CaptureInput]], layout: str | None) -> str:
+def _layout_sentence(runs: Sequence[Sequence[CaptureInput]], layout: str | None) -> str:
     processes = [len({(c.replica, c.rank) for c in run}) for run in runs]
     least, most, captures = min(processes), max(processes), sum(map(len, runs))
     ranks = f"{least}" if least == most else f"{least} to {most}"
-    text = f"{path.name or path} was read as {ranks} {_plural('rank', most)} × {len(runs)} {_plural('run', len(runs))}"
+    text = f"read as {ranks} {_plural('rank', most)} × {len(runs)} {_plural('run', len(runs))}"
     if captures != sum(processes):
         text += f", {captures} captures"
-    return text + ("" if layout else " (--layout ranks or --layout runs overrides)")
+    return text + ("" if layout else " (--layout overrides)")
 
 
 def _plural(word: str, count: int) -> str:

@@ -183,6 +183,13 @@ class TestErrors:
         own = {main_module.EXIT_INTERNAL, main_module.EXIT_INTERRUPTED, main_module.EXIT_BROKEN_PIPE}
         assert not own & {code.value for code in ExitCode}
 
+    def test_every_exit_code_is_in_the_readme(self) -> None:
+        readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+        rows = [line.split("|")[1] for line in readme.splitlines() if line.startswith("| ")]
+        documented = {int(number) for row in rows for number in row.replace(",", " ").split() if number.isdecimal()}
+        own = {main_module.EXIT_INTERNAL, main_module.EXIT_INTERRUPTED, main_module.EXIT_BROKEN_PIPE}
+        assert documented == own | {code.value for code in ExitCode}
+
     def test_version(self, rlcompare: Command) -> None:
         assert rlcompare("--version").out.startswith("rlcompare ")
         assert run(["--version"]) == 0
