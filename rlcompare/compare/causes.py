@@ -183,10 +183,10 @@ def _straggler(evidence: Evidence) -> Iterator[Cause]:
     own = {part: _grown(rank, part) for part in ("compute", "free")}
     part = max(own, key=lambda name: own[name])
     why = f"; on {rank['name']} {_PARTS[part]} {moved(own[part])}" if own[part] > 0.3 * waited else ""
-    now, before, most = (ms(number(rank.get(f"{key}_ms"))) for key in ("new_late", "baseline_late", "new_most_late"))
+    now, before = (ms(number(rank.get(f"{side}_most_late_ms"))) for side in ("new", "baseline"))
     text = (
-        f"The others wait for {rank['name']}, which starts collectives {now} late on average"
-        f" ({before} before) and up to {most}: their exposed communication grew by {ms(waited)}{why}."
+        f"The others wait for {rank['name']}, which starts collectives up to {now} late"
+        f" ({before} before): their exposed communication grew by {ms(waited)}{why}."
     )
     delta = evidence.delta("time.exposed_comm") + max(0.0, own["compute"] + own["free"]) / len(rows)
     yield evidence.cause("straggler", delta, text, "ranks", str(rank["name"]))

@@ -58,7 +58,7 @@ def is_declared(key: str, varied: Sequence[str]) -> bool:
     return any(fnmatchcase(key, pattern) or key.startswith(f"{pattern}.") for pattern in varied)
 
 
-def judge(
+def assess(
     sides: Mapping[str, Side],
     groups: Records,
     kernels: Mapping[str, Any],

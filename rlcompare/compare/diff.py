@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlcompare.compare.causes import Evidence, find_causes
-from rlcompare.compare.comparability import judge
+from rlcompare.compare.comparability import assess
 from rlcompare.compare.inputs import SIDES, CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline
 from rlcompare.compare.quality import quality_findings
@@ -40,7 +40,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         return Diff(
             baseline=sides["baseline"],
             new=sides["new"],
-            comparability=judge(
+            comparability=assess(
                 sides,
                 rollups.rows("group_of_captures"),
                 match,

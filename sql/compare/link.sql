@@ -7,7 +7,7 @@ WITH shared AS (
            sum(size_bytes) AS bytes, sum(transit_ns) AS ns
     FROM c_link JOIN c_divisor USING (side, run, capture) WHERE domain = 'link' GROUP BY ALL
 )
-SELECT src_rank || '→' || dst_rank AS name, transport, group_key, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
+SELECT coalesce(CAST(src_rank AS VARCHAR), '?') || '→' || coalesce(CAST(dst_rank AS VARCHAR), '?') AS name, transport, group_key, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
        side_mean(ns, divisor, side = 'baseline') AS baseline_ns, side_mean(ns, divisor, side = 'new') AS new_ns,
        side_mean(bytes, divisor, side = 'baseline') AS baseline_bytes, side_mean(bytes, divisor, side = 'new') AS new_bytes,
        side_mean(bytes, divisor, side = 'baseline') / nullif(side_mean(ns, divisor, side = 'baseline'), 0) AS baseline_gb_per_s,

@@ -123,6 +123,11 @@ def test_loose_keys_keep_different_numbers_of_dimensions_apart(tmp_path: Path) -
     assert {row["input_shapes"]: row["baseline"] for row in rows} == {"*,4": 0.001, "*,4,2;": 0.003}
 
 
+def test_a_number_of_elements_beyond_all_reason_is_unknown(tmp_path: Path) -> None:
+    path = store(tmp_path, "hostile").kernel(1, "Add", 1, MS, shapes="9" * 300, elements=1e300).done()
+    assert found(compared(path, path), "kernels", "Add")["baseline"] == 1.0
+
+
 def test_a_rank_without_kernels_shows_the_sums_that_the_profiler_wrote(tmp_path: Path) -> None:
     made = RollupStore(tmp_path / "sums.duckdb").capture().step(1).step(2)
     path = made.kernel(None, "MatMul", 4, 8 * MS, shapes=None, busy_ns=None, gap_ns=None).done()  # type: ignore[arg-type]
@@ -210,6 +215,21 @@ def test_the_straggler_is_who_starts_last_most_often(tmp_path: Path) -> None:
     assert [row["name"] for row in rows] == ["rank 0", "rank 1", "rank 2"]
     assert [row["new_straggler"] for row in rows] == [False, False, True]
     assert [row["new_late_ms"] for row in rows] == pytest.approx([0.0, 40 / 3, 4.0])
+
+
+def test_collectives_of_discrete_captures_meet_within_their_role_and_call(tmp_path: Path) -> None:
+    """Ordinals begin anew in each capture. Rank 1 is late by 2 and 4 ms in one phase, by 6 in another."""
+    made = RollupStore(tmp_path / "discrete.duckdb")
+    calls = [("old_log_prob", 0, 100, 2), ("old_log_prob", 1, 300, 4), ("update_actor", 0, 500, 6)]
+    for rank in (0, 1):
+        for place, (phase, ordinal, start, late) in enumerate(calls):
+            number = 3 * rank + place
+            made.capture(number, rank, role="actor", phase=phase, ordinal=ordinal).step(1, number).time(1, MS, number)
+            made.collective(1, "all_reduce", 0, (start + rank * late) * MS, 900 * MS, number)
+    path = made.done()
+    rows = compared(path, path).sections["ranks"].rows
+    assert [row["new_late_ms"] for row in rows] == [0.0, 4.0]
+    assert [row["new_straggler"] for row in rows] == [False, True]
 
 
 def test_ranks_of_groups_whose_members_are_unknown_meet_by_the_group_name(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ CREATE TABLE IF NOT EXISTS c_capture (
     member VARCHAR NOT NULL,  -- "rank 3", "replica 1", "replica 1 rank 3", else "capture 0"
     rank INTEGER,
     replica INTEGER,
+    ordinal INTEGER NOT NULL, -- position in time among the captures of the same member and group
     host VARCHAR,
     world_size INTEGER,
     tool VARCHAR,
@@ -23,6 +24,6 @@ INSERT INTO c_capture
 SELECT getvariable('side'), getvariable('run'), capture, coalesce(role, ''), coalesce(phase, ''),
        CASE WHEN replica IS NULL AND rank IS NULL THEN 'capture ' || ordinal
             ELSE concat_ws(' ', 'replica ' || replica, 'rank ' || rank) END,
-       rank, replica, host, world_size, tool, level, source, path, host_start_ns, host_end_ns, executor
+       rank, replica, ordinal, host, world_size, tool, level, source, path, host_start_ns, host_end_ns, executor
 FROM store.capture
 WHERE len(getvariable('ranks')) = 0 OR list_contains(getvariable('ranks'), rank);

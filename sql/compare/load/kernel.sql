@@ -35,5 +35,5 @@ WITH stepless AS (
     WHERE k.capture IN (FROM stepless)
 )
 SELECT side, run, capture, whole, phase, name, op_type, core_type, category, input_shapes, input_dtypes, host_op,
-       sum(calls), sum(sum_ns), max(max_ns), sum(gap_ns), sum(CAST(elements AS HUGEINT))
+       sum(calls), sum(sum_ns), max(max_ns), sum(gap_ns), sum(TRY_CAST(elements AS HUGEINT))
 FROM counted GROUP BY ALL;
