@@ -95,12 +95,15 @@ def _sides(request: Request) -> tuple[SidePaths, SidePaths]:
 
 
 def _check_output(output: Path, inputs: Sequence[Path]) -> None:
-    """Nothing is ever written into an input folder."""
+    """Nothing is ever written into an input folder, nor over what is not ours."""
+    from rlcompare.report.write import check_folder
+
     target = output.resolve()
     for path in inputs:
         source = path.resolve()
         if source.is_dir() and target.is_relative_to(source):
             raise UsageError(f"the report would be written into the input {path}: choose another folder with -o")
+    check_folder(output)
 
 
 def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> list[RunInput]:

@@ -76,7 +76,7 @@ def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str],
 @contextlib.contextmanager
 def _stage(out_dir: Path) -> Iterator[Path]:
     """A folder in ``out_dir`` in which files are made; gone at the end, and ``out_dir`` with it if it stayed empty."""
-    _check_ours(out_dir)
+    check_folder(out_dir)
     made = not out_dir.exists()
     out_dir.mkdir(parents=True, exist_ok=True)
     for left in out_dir.glob(f"{_STAGE}*"):
@@ -90,7 +90,12 @@ def _stage(out_dir: Path) -> Iterator[Path]:
             out_dir.rmdir()
 
 
-def _check_ours(out_dir: Path) -> None:
+def check_folder(out_dir: Path) -> None:
+    """Refuses a folder that holds something else, which can be known before anything is compared.
+
+    Raises:
+        UsageError: it is not ours, or a file.
+    """
     if not out_dir.exists() or (out_dir / MARKER).is_file():
         return
     if not out_dir.is_dir():

@@ -95,9 +95,12 @@ class TestOutput:
         assert len({run["name"] for run in document["baseline"]["runs"]}) == 2
         assert len(metric(document, "time.compute")["samples"]["new"]) == 2  # type: ignore[index, call-overload]
 
-    def test_a_folder_that_is_not_ours_is_left_alone(self, rlcompare: Command, samples: Path) -> None:
+    def test_a_folder_that_is_not_ours_is_left_alone(
+        self, rlcompare: Command, samples: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         Path("mine").mkdir()
         Path("mine/thesis.txt").write_text("42")
+        monkeypatch.setattr("rlcompare.store.cache.build_store", None)  # it is refused before anything is read
 
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "-o", "mine")
 
