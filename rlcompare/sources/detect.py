@@ -127,16 +127,21 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         return  # a symbolic link to a folder that was already looked at
     found.seen.add((status.st_dev, status.st_ino))
     found.files += len(files)
-    if is_profile_folder(folder, folders):
-        found.add(*captures_of_folder(folder, prefer))
+    try:
+        if is_profile_folder(folder, folders):
+            found.add(*captures_of_folder(folder, prefer))
+            return
+        if folder.name.startswith("PROF_"):
+            _look_into_msprof_folder(folder, files, found)
+            return
+        if "run.json" in files and json_object(folder / "run.json")[1] is None:
+            found.run_directories.append(folder)
+            files = [name for name in files if name != "run.json"]
+        _look_at_loose_files(folder, folders, files, prefer, found, depth)
+    except OSError as error:
+        where = Path(error.filename) if isinstance(error.filename, str) else folder
+        found.problems.append(Problem(where, error.strerror or "it cannot be opened", "Check its permissions"))
         return
-    if folder.name.startswith("PROF_"):
-        _look_into_msprof_folder(folder, files, found)
-        return
-    if "run.json" in files and json_object(folder / "run.json")[1] is None:
-        found.run_directories.append(folder)
-        files = [name for name in files if name != "run.json"]
-    _look_at_loose_files(folder, folders, files, prefer, found, depth)
     if depth == _MAX_DEPTH:
         if folders:
             found.problems.append(

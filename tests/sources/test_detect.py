@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -463,6 +464,24 @@ class TestNothingUsable:
         (run,) = find_runs(tmp_path)
         assert keys(run) == {"unreadable"}
         assert "locked was left out: Permission denied" in run.findings[0].message
+
+    def test_one_output_folder_that_may_not_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for rank in (0, 1):
+            make_profile(tmp_path / NAME.format(rank), rank)
+        locked = tmp_path / NAME.format(1) / "ASCEND_PROFILER_OUTPUT"
+        iterdir = Path.iterdir
+
+        def refuse(path: Path) -> Iterator[Path]:
+            if path == locked:
+                raise PermissionError(13, "Permission denied", str(path))
+            return iterdir(path)
+
+        monkeypatch.setattr(Path, "iterdir", refuse)
+
+        (run,) = find_runs(tmp_path)
+
+        assert ranks(run) == [0]
+        assert "ASCEND_PROFILER_OUTPUT was left out: Permission denied" in run.findings[0].message
 
     def test_absurd_paths(self, tmp_path: Path) -> None:
         for path in (tmp_path / ("x" * 5000), Path("a\0b")):
