@@ -115,10 +115,10 @@ class Section:
         name: its key in ``sections``.
         unit: of ``baseline``, ``new`` and ``delta``.
         keys: the columns that, with ``name``, identify a row.
-        matched_share: part of the measure, both sides together, that stands in rows present on both; None if empty.
+        matched_share: part of the measure, both sides together, that stands in rows of both; None if empty.
         note: how its rows were matched or what a reader must know; may be empty.
-        rows: each has ``name``, ``presence`` (both, baseline_only, new_only), ``baseline``, ``new``, ``delta``, ``ratio``,
-            the keys, ``baseline_calls`` and ``new_calls`` where calls are counted, and further columns of the section.
+        rows: each has ``name``, ``presence`` (both, baseline_only, new_only), ``baseline``, ``new``, ``delta``,
+            ``ratio``, the keys, ``baseline_calls`` and ``new_calls`` where calls are counted, and further columns of the section.
             Ordered by the absolute change, largest first (``msprof``, ``steps``, ``ranks``, ``env``: natural order).
     """
 
@@ -135,7 +135,8 @@ class Diff:
     """The whole answer.
 
     Attributes:
-        headline: id of the metric that speaks for the step: ``time.step`` where steps are marked, else ``time.device_span``.
+        headline: id of the metric that speaks for the step: ``time.step`` where steps are marked, else
+            ``time.device_span``, else ``time.comm``.
         quality: what was missing, damaged, inferred or left out, per side.
         sections: by name, in the order of the report; all names of DESIGN §6 are present, some may be empty.
     """

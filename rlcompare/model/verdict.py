@@ -14,7 +14,7 @@ class Rule:
     Attributes:
         metric: a metric id or a glob over ids, such as ``phase.*.wall``.
         max_relative: largest tolerated worsening as a part of the baseline (0.05: five percent); None: no such limit.
-        max_absolute: largest tolerated worsening in the metric's unit. Where both are given, both must be passed to fail.
+        max_absolute: largest tolerated worsening in the metric's unit. With both, both must be passed to fail.
         min_value, max_value: limits on the new value itself.
         severity: ``error`` fails the gate, ``warn`` only speaks.
         message: the team's own words, printed when the rule fails; may be empty.
@@ -49,7 +49,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one rule for one metric. ``status`` is one of STATUSES; ``text`` says expected, found, and all values."""
+    """What came of one rule for one metric.
+
+    ``status`` is one of STATUSES; ``text`` says what was expected, what was found, and all values.
+    """
 
     rule: Rule
     metric: str

@@ -31,4 +31,4 @@ LEFT JOIN text_by_id AS ot ON ot.id = o.op_type
 LEFT JOIN text_by_id AS g ON g.id = o.group_name
 LEFT JOIN text_by_id AS a ON a.id = o.algorithm
 LEFT JOIN src_ENUM_HCCL_DATA_TYPE AS e ON e.id = o.dtype
-WHERE o.start_ns IS NOT NULL AND o.end_ns >= o.start_ns;
+WHERE is_span(o.start_ns, o.end_ns);

@@ -5,7 +5,10 @@ UNION ALL
 SELECT 'warning', 'shortened_text', count(*) || ' texts of more than 10,000 characters were cut' FROM text_by_id WHERE shortened HAVING count(*) > 0
 UNION ALL
 SELECT 'warning', 'damaged_time', count(*) || ' device tasks have no usable time and were left out'
-FROM src_TASK WHERE start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns HAVING count(*) > 0
+FROM src_TASK WHERE NOT is_span(start_ns, end_ns) HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'damaged_time', count(*) || ' rows of the framework have no usable time and were left out'
+FROM src_PYTORCH_API WHERE NOT is_span(start_ns, end_ns) HAVING count(*) > 0
 UNION ALL
 SELECT 'info', 'no_kernels', 'no kernels were recorded (profiler level Level_none?): compute is absent'
 WHERE NOT EXISTS (FROM src_COMPUTE_TASK_INFO);

@@ -6,6 +6,6 @@ SELECT row_number() OVER () AS id, start_ns, end_ns, thread, connection_id, name
        CASE WHEN getvariable('keep_events') THEN input_shapes END AS input_shapes,
        CASE WHEN getvariable('keep_events') THEN input_dtypes END AS input_dtypes
 FROM src_PYTORCH_API
-WHERE start_ns IS NOT NULL AND end_ns >= start_ns
+WHERE is_span(start_ns, end_ns)
   AND (getvariable('from_ns') IS NULL OR start_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'))
   AND (type = 50001 OR type = 50004 OR (type = 50003 AND name IN (SELECT id FROM text_by_id WHERE starts_with(value, 'nn.Module: '))));

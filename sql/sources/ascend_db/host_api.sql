@@ -6,5 +6,5 @@ SELECT getvariable('capture'), a.thread,
 FROM src_CANN_API AS a
 LEFT JOIN src_ENUM_API_TYPE AS e ON e.id = a.type
 LEFT JOIN text_by_id AS n ON n.id = a.name
-WHERE a.start_ns IS NOT NULL AND a.end_ns >= a.start_ns
+WHERE is_span(a.start_ns, a.end_ns)
   AND (getvariable('from_ns') IS NULL OR a.start_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));

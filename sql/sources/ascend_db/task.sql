@@ -2,4 +2,4 @@
 CREATE OR REPLACE TEMP TABLE task AS
 SELECT task_id, start_ns, end_ns, device_id, connection_id, stream, value AS task_type
 FROM src_TASK LEFT JOIN text_by_id ON id = task_type
-WHERE start_ns IS NOT NULL AND end_ns >= start_ns;
+WHERE is_span(start_ns, end_ns);

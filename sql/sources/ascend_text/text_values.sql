@@ -1,7 +1,7 @@
 -- What the text files print, as values. Anything that is no such value is NULL.
 --   text_time_ns      a time in microseconds with up to three decimals and perhaps a TAB behind it, as nanoseconds. Never by way of a float:
 --                     a microsecond epoch has 19 digits. What a spreadsheet leaves of it (1.69512E+15) is no time.
---   text_length_ns    a duration in microseconds, rounded to the nanosecond. text_length_of_ms_ns: one in milliseconds.
+--   text_length_ns    a duration in microseconds, rounded to the nanosecond. text_length_of_ms_ns: one in milliseconds. More than a day is damage.
 --   text_number       a finite number.
 --   text_bytes        a size in units of so many bytes.
 --   text_step         a step's number: "50" or "step50".
@@ -14,9 +14,9 @@ CREATE OR REPLACE TEMP MACRO text_time_ns(value) AS CASE
              + CAST(CAST('0.' || split_part(trim(value, E' \t\r\n'), '.', 2) AS DECIMAL(18, 3)) * 1000 AS BIGINT)
 END;
 CREATE OR REPLACE TEMP MACRO text_length_ns(value) AS
-    CASE WHEN TRY_CAST(value AS DECIMAL(18, 3)) >= 0 THEN TRY(CAST(TRY_CAST(value AS DECIMAL(18, 3)) * 1000 AS BIGINT)) END;
+    CASE WHEN TRY_CAST(value AS DECIMAL(18, 3)) BETWEEN 0 AND 86400000000 THEN TRY(CAST(TRY_CAST(value AS DECIMAL(18, 3)) * 1000 AS BIGINT)) END;
 CREATE OR REPLACE TEMP MACRO text_length_of_ms_ns(value) AS
-    CASE WHEN TRY_CAST(value AS DECIMAL(18, 6)) >= 0 THEN TRY(CAST(TRY_CAST(value AS DECIMAL(18, 6)) * 1000000 AS BIGINT)) END;
+    CASE WHEN TRY_CAST(value AS DECIMAL(18, 6)) BETWEEN 0 AND 86400000 THEN TRY(CAST(TRY_CAST(value AS DECIMAL(18, 6)) * 1000000 AS BIGINT)) END;
 CREATE OR REPLACE TEMP MACRO text_number(value) AS CASE WHEN isfinite(TRY_CAST(value AS DOUBLE)) THEN TRY_CAST(value AS DOUBLE) END;
 CREATE OR REPLACE TEMP MACRO text_bytes(value, unit) AS TRY_CAST(round(text_number(value) * unit) AS BIGINT);
 CREATE OR REPLACE TEMP MACRO text_step(value) AS TRY_CAST(replace(value, 'step', '') AS BIGINT);
