@@ -118,8 +118,9 @@ class Section:
         matched_share: part of the measure, both sides together, that stands in rows of both; None if empty.
         note: how its rows were matched or what a reader must know; may be empty.
         rows: each has ``name``, ``presence`` (both, baseline_only, new_only), ``baseline``, ``new``, ``delta``,
-            ``ratio``, the keys, ``baseline_calls`` and ``new_calls`` where calls are counted, and further columns of the section.
-            Ordered by the absolute change, largest first (``msprof``, ``steps``, ``ranks``, ``env``: natural order).
+            ``ratio``, the keys, ``baseline_calls`` and ``new_calls`` where calls are counted, and further columns of
+            the section. Ordered by the absolute change, largest first (``msprof``, ``steps``, ``ranks``, ``env``:
+            natural order).
     """
 
     name: str
