@@ -2,15 +2,14 @@
 -- step_trace_time.csv, then the trace, then the memory files. Sums that name no device are its own.
 -- Depends on text_kernel, trace_process, reported_step_time, reported_kernel_type, memory.
 SET VARIABLE text_device = (
+    WITH told AS (
+        SELECT DISTINCT device_id, 1 AS place FROM text_kernel
+        UNION ALL SELECT DISTINCT device_id, 2 FROM reported_step_time WHERE capture = getvariable('capture')
+        UNION ALL SELECT DISTINCT device_id, 3 FROM trace_process
+        UNION ALL SELECT DISTINCT device_id, 4 FROM memory WHERE capture = getvariable('capture')
+    )
     SELECT CASE WHEN count(DISTINCT device_id) = 1 THEN min(device_id) END
-    FROM (
-        SELECT device_id, place, min(place) FILTER (device_id IS NOT NULL) OVER () AS best FROM (
-            SELECT DISTINCT device_id, 1 AS place FROM text_kernel
-            UNION ALL SELECT DISTINCT device_id, 2 FROM reported_step_time WHERE capture = getvariable('capture')
-            UNION ALL SELECT DISTINCT device_id, 3 FROM trace_process
-            UNION ALL SELECT DISTINCT device_id, 4 FROM memory WHERE capture = getvariable('capture')
-        )
-    ) WHERE place = best
+    FROM told WHERE place = (SELECT min(place) FROM told WHERE device_id IS NOT NULL)
 );
 UPDATE reported_step_time SET device_id = getvariable('text_device') WHERE capture = getvariable('capture') AND device_id IS NULL;
 UPDATE reported_kernel_type SET device_id = getvariable('text_device') WHERE capture = getvariable('capture') AND device_id IS NULL;
