@@ -1,6 +1,9 @@
--- Framework operators. Depends on framework, text_by_id.
+-- Framework operators. The profiler of early 2025 wrote shapes and data types into each other's column: a text with letters is no shape.
+-- Depends on framework, text_by_id.
 INSERT INTO stage_host_op
-SELECT f.id, f.thread, n.value, f.start_ns, f.end_ns, f.sequence_number, argument_text(s.value), argument_text(d.value)
+SELECT f.id, f.thread, n.value, f.start_ns, f.end_ns, f.sequence_number,
+       argument_text(CASE WHEN regexp_matches(s.value, '[A-Za-z]') THEN d.value ELSE s.value END),
+       argument_text(CASE WHEN regexp_matches(s.value, '[A-Za-z]') THEN s.value ELSE d.value END)
 FROM framework AS f
 LEFT JOIN text_by_id AS n ON n.id = f.name
 LEFT JOIN text_by_id AS s ON s.id = f.input_shapes
