@@ -37,6 +37,7 @@ _CAUTION = (
     "batch*",
     "length*",
 )
+_TELLING = ("chip", "world_size", "profiler.level", "cann", "torch_npu", "torch", "ranks")
 _CONSEQUENCES = {
     "chip": "times of different chips say nothing about a change of software",
     "world_size": "each rank has another share of the work, and communication another reach",
@@ -84,10 +85,13 @@ def assess(
     judged = tuple(_declared(finding) if is_declared(finding.key, varied) else finding for finding in findings)
     severities = {finding.severity for finding in judged}
     status = "not_comparable" if "severe" in severities else "caution" if "caution" in severities else "comparable"
-    order = ("severe", "caution", "info")
-    return Comparability(
-        status, tuple(sorted(judged, key=lambda finding: (order.index(finding.severity), finding.key)))
-    )
+    return Comparability(status, tuple(sorted(judged, key=_rank)))
+
+
+def _rank(finding: Finding) -> tuple[int, int, str]:
+    """Worst first; among equals, what changes more of the numbers first."""
+    telling = _TELLING.index(finding.key) if finding.key in _TELLING else len(_TELLING)
+    return ("severe", "caution", "info").index(finding.severity), telling, finding.key
 
 
 def _declared(finding: Finding) -> Finding:

@@ -198,10 +198,13 @@ def _workload(diff: Diff) -> SummaryItem:
     rows = _rows(diff, "workload")
     if not rows:
         return SummaryItem("workload", "workload", ("not recorded: a longer step may simply have had more to do",))
-    changed = [row for row in rows if row.get("baseline") != row.get("new")]
+    known = [row for row in rows if row.get("baseline") is not None and row.get("new") is not None]
+    changed = [row for row in known if row.get("baseline") != row.get("new")]
     if changed:
         return SummaryItem("workload", "workload", ("differs", *map(_measured, changed)), "caution")
-    same = (f"{_workload_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in rows)
+    if not known:
+        return SummaryItem("workload", "workload", ("each side recorded another measure of it",))
+    same = (f"{_workload_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in known)
     return SummaryItem("workload", "workload", ("the same", *same))
 
 
