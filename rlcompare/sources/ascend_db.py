@@ -38,7 +38,7 @@ FILL = (
 FILL_AS_TEXT = ("counter",)
 """Statements that read NUMERIC time stamps, which would arrive as DOUBLE and lose nanoseconds."""
 
-ANALYSIS_TABLES = ("StepTraceTime", "CommAnalyzerMatrix", "CommAnalyzerTime")
+ANALYSIS_TABLES = ("StepTraceTime", "CommAnalyzerMatrix")
 
 
 def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:

@@ -34,4 +34,3 @@ CREATE TABLE ENUM_MSTX_EVENT_TYPE (id INTEGER, name TEXT);
 CREATE TABLE ENUM_MEMCPY_OPERATION (id INTEGER, name TEXT);
 CREATE TABLE StepTraceTime (deviceId INTEGER, step TEXT, computing NUMERIC, communication_not_overlapped NUMERIC, overlapped NUMERIC, communication NUMERIC, free NUMERIC, stage NUMERIC, bubble NUMERIC, preparing NUMERIC);
 CREATE TABLE CommAnalyzerMatrix (hccl_op_name TEXT, group_name TEXT, src_rank TEXT, dst_rank TEXT, transport_type TEXT, transit_size NUMERIC, transit_time NUMERIC, step TEXT, op_name TEXT);
-CREATE TABLE CommAnalyzerTime (hccl_op_name TEXT, group_name TEXT, transit_time NUMERIC, step TEXT);
