@@ -157,7 +157,10 @@ def theirs(options: argparse.Namespace, baseline: Path, new: Path, work: Path) -
         print("  msprof-analyze is not here (--msprof): its ratio is not checked", flush=True)
         return None
     output = work / "msprof-out"
-    return measure([options.msprof, "compare", "-d", str(new), "-bp", str(baseline), "-o", str(output)])
+    run = measure([options.msprof, "compare", "-d", str(new), "-bp", str(baseline), "-o", str(output)])
+    if not list(output.glob("*.xlsx")):  # it ends with 0 whatever happens
+        sys.exit("msprof-analyze wrote no table: run it by hand to see why")
+    return run
 
 
 def show(name: str, run: Run) -> None:
