@@ -115,7 +115,7 @@ class SectionMaker:
         return sides
 
 
-_RESERVED = frozenset({"in_baseline", "in_new"})
+_RESERVED = frozenset({"in_baseline", "in_new", "domain"})
 _NOT_SUMS = ("max_ns", "max_bytes", "gb_per_s", "ns_per_element")
 
 

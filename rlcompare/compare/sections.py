@@ -53,7 +53,7 @@ def make_sections(
         _host_or_device(maker, "modules", rollups.rows("module"), "module"),
         _collectives(maker, rollups),
         maker.timed("groups", rollups.rows("group"), "device"),
-        maker.timed("links", rollups.rows("link"), "link", keys=("transport", "group_key")),
+        maker.timed("links", rollups.rows("link"), lambda record: record["domain"], keys=("transport", "group_key")),
         maker.timed("copies", rollups.rows("copy"), "device"),
         _memory(maker, rollups),
         maker.timed("apis", rollups.rows("api"), lambda record: f"api {record['layer']}", keys=("layer",)),

@@ -34,7 +34,7 @@ WITH present AS (   -- what a member measured: by its device times, else by any 
 ), replicated AS (
     SELECT side, domain, count(DISTINCT run) AS runs FROM sized GROUP BY side, domain
 )
-SELECT c.side, c.run, c.capture, s.domain, CAST(s.steps * s.members * r.runs AS BIGINT) AS divisor, r.runs
+SELECT c.side, c.run, c.capture, s.domain, CAST(s.steps * s.members * r.runs AS BIGINT) AS divisor, s.steps, r.runs
 FROM sized AS s
 JOIN replicated AS r USING (side, domain)
 JOIN c_capture AS c USING (side, run, role, folder, member);

@@ -1,10 +1,40 @@
--- Transfers by pair of ranks. Reported ones where there are any, else summed from the tasks of the collectives.
--- Depends on link, collective_task, r_collective.
+-- Transfers by group and pair of ranks. Reported ones where there are any, else summed from the tasks of the collectives. Profiles number the
+-- ranks inside their group; where the group's members are known, the global rank is the member at that place.
+-- A reported transfer names its group as the collectives do, or by a hash whose last three digits stand in their names ("hcom_allReduce__210_0_1").
+-- Depends on link, collective, collective_task, r_collective.
 INSERT INTO r_link
-SELECT l.capture, l.step, l.kind, NULL, l.src_rank, l.dst_rank, l.transport, sum(l.size_bytes), sum(l.transit_ns)
-FROM link AS l GROUP BY ALL;
+WITH of_name AS (
+    SELECT DISTINCT capture, group_name, group_key FROM r_collective WHERE group_name IS NOT NULL
+), of_digits AS (
+    SELECT capture, regexp_extract(name, '__([0-9]{3})_', 1) AS digits, any_value(group_key) AS group_key
+    FROM r_collective GROUP BY ALL HAVING digits <> '' AND count(DISTINCT group_key) = 1
+), group_of AS (
+    SELECT l.capture, l.group_name, coalesce(any_value(n.group_key), any_value(d.group_key)) AS group_key, sum(l.size_bytes) AS size_bytes
+    FROM link AS l
+    LEFT JOIN of_name AS n ON n.capture = l.capture AND n.group_name = l.group_name
+    LEFT JOIN of_digits AS d ON d.capture = l.capture AND d.digits = right(l.group_name, 3)
+    GROUP BY l.capture, l.group_name
+), keyed AS (
+    SELECT capture, group_name, coalesce(group_key, 'unlisted group ' || (row_number() OVER (
+               PARTITION BY capture, group_key IS NULL ORDER BY size_bytes DESC NULLS LAST, group_name) - 1)) AS group_key
+    FROM group_of
+), placed AS (
+    SELECT l.*, k.group_key, CASE WHEN regexp_full_match(k.group_key, '[0-9]+(,[0-9]+)*') THEN string_split(k.group_key, ',') END AS members
+    FROM link AS l JOIN keyed AS k ON k.capture = l.capture AND k.group_name IS NOT DISTINCT FROM l.group_name
+)
+SELECT capture, step, kind, group_key, CASE WHEN members IS NULL THEN src_rank ELSE CAST(members[src_rank + 1] AS BIGINT) END,
+       CASE WHEN members IS NULL THEN dst_rank ELSE CAST(members[dst_rank + 1] AS BIGINT) END, transport, sum(size_bytes), sum(transit_ns)
+FROM placed GROUP BY ALL;
 INSERT INTO r_link
-SELECT t.capture, c.step, c.kind, NULL, t.src_rank, t.dst_rank, coalesce(t.link_type, t.transport), sum(t.size_bytes), sum(t.end_ns - t.start_ns)
-FROM collective_task AS t JOIN collective AS c ON c.capture = t.capture AND c.id = t.collective_id
-WHERE t.size_bytes > 0 AND t.src_rank IS NOT NULL AND t.dst_rank IS NOT NULL AND t.capture NOT IN (SELECT capture FROM link)
-GROUP BY ALL;
+WITH of_name AS (
+    SELECT DISTINCT capture, group_name, group_key FROM r_collective
+), placed AS (
+    SELECT t.capture, c.step, c.kind, k.group_key, t.src_rank, t.dst_rank, coalesce(t.link_type, t.transport) AS transport, t.size_bytes,
+           t.end_ns - t.start_ns AS ns, CASE WHEN regexp_full_match(k.group_key, '[0-9]+(,[0-9]+)*') THEN string_split(k.group_key, ',') END AS members
+    FROM collective_task AS t JOIN collective AS c ON c.capture = t.capture AND c.id = t.collective_id
+    JOIN of_name AS k ON k.capture = c.capture AND k.group_name IS NOT DISTINCT FROM c.group_name
+    WHERE t.size_bytes > 0 AND t.src_rank IS NOT NULL AND t.dst_rank IS NOT NULL AND t.capture NOT IN (SELECT capture FROM link)
+)
+SELECT capture, step, kind, group_key, CASE WHEN members IS NULL THEN src_rank ELSE CAST(members[src_rank + 1] AS BIGINT) END,
+       CASE WHEN members IS NULL THEN dst_rank ELSE CAST(members[dst_rank + 1] AS BIGINT) END, transport, sum(size_bytes), sum(ns)
+FROM placed GROUP BY ALL;
