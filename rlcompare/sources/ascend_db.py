@@ -7,6 +7,7 @@ database instead, so that every statement is the same for every schema.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import tempfile
@@ -20,6 +21,7 @@ import duckdb
 from rlcompare import resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.communication_group import load_groups
 from rlcompare.sources.env import environment_from_metadata
 from rlcompare.store import database
 
@@ -52,6 +54,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         con.execute("SET VARIABLE stub_db = ?", [str(stub)])
         copy = readable_copy(capture.files["db"], Path(scratch))
         failures = _bind(con, copy, tables_of(capture.files["db"], copy), stub)
+        load_groups(con, capture.metadata or _groups_in_database(con))
         _read(con, capture, capture_id, failures, report)
         con.execute(resources.sql("sources/ascend_db/clear"))
         read_analysis(con, capture, capture_id, report, Path(scratch))
@@ -198,6 +201,15 @@ def _fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
             finally:
                 con.execute("SET sqlite_all_varchar = false")
     return rows
+
+
+def _groups_in_database(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
+    """The communication groups that META_DATA repeats, for a database that lies alone."""
+    try:
+        rows = dict(_fetch(con, "sources/ascend_db/metadata"))
+        return {"parallel_group_info": json.loads(rows.get("parallel_group_info") or "{}")}
+    except (duckdb.Error, ValueError, RecursionError):
+        return {}
 
 
 def _insert_environment(con: duckdb.DuckDBPyConnection, capture_id: int) -> None:

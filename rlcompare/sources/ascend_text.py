@@ -18,7 +18,7 @@ from rlcompare import resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import ascend_db, text_repair, trace_slice
-from rlcompare.sources.communication_group import group_members
+from rlcompare.sources.communication_group import load_groups
 
 Report = Callable[[Finding], None]
 
@@ -72,7 +72,7 @@ FILES: Mapping[str, TextFile] = {
 """The files by the part that they play in ``CaptureInput.files``, in the order in which they are read."""
 
 _DERIVE = (
-    "text_group", "trace_process", "text_device", "host", "range", "trace_task", "trace_link", "step", "counter",
+    "trace_process", "text_device", "host", "range", "trace_task", "trace_link", "step", "counter",
     "device_window", "kernel", "collective", "copy",
 )  # fmt: skip
 
@@ -120,10 +120,7 @@ class _Reader:
         self.con.execute(resources.sql("sources/ascend_text/text_values"))
         self.con.execute("FROM text_table(?)", [str(self._empty("kernel_details"))]).fetchall()
         self._count_rejects()
-        members = group_members(self.capture.metadata)
-        ranks = [",".join(map(str, ranks)) for ranks in members.values()]
-        self.con.execute("SET VARIABLE text_group_hashes = ?", [list(members)])
-        self.con.execute("SET VARIABLE text_group_ranks = ?", [ranks])
+        load_groups(self.con, self.capture.metadata)
 
     def read(self, part: str) -> None:
         """Read one file, mended where it is damaged, or nothing in its place."""

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rlcompare import resources
+
+if TYPE_CHECKING:
+    import duckdb
 
 _PRIMES = (29, 131)
 
@@ -19,8 +25,17 @@ def group_hash(name: str) -> str:
     return str(halves[0] << 32 | halves[1])
 
 
+def load_groups(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, object]) -> None:
+    """Make the table ``communication_group`` (sql/sources/communication_group) from a capture's metadata."""
+    members = group_members(metadata)
+    con.execute("SET VARIABLE group_names = ?", [list(members)])
+    con.execute("SET VARIABLE group_hashes = ?", [[group_hash(name) for name in members]])
+    con.execute("SET VARIABLE group_ranks = ?", [[",".join(map(str, ranks)) for ranks in members.values()]])
+    con.execute(resources.sql("sources/communication_group"))
+
+
 def group_members(metadata: Mapping[str, object]) -> dict[str, tuple[int, ...]]:
-    """Global ranks by the group's hash; empty where the metadata lists no groups."""
+    """Global ranks by the group's name; empty where the metadata lists no groups."""
     groups = metadata.get("parallel_group_info")
     if not isinstance(groups, Mapping):
         return {}
@@ -28,5 +43,5 @@ def group_members(metadata: Mapping[str, object]) -> dict[str, tuple[int, ...]]:
     for name, group in groups.items():
         ranks = group.get("global_ranks") if isinstance(group, Mapping) else None
         if isinstance(name, str) and isinstance(ranks, list) and ranks and all(type(rank) is int for rank in ranks):
-            members[group_hash(name)] = tuple(ranks)
+            members[name] = tuple(ranks)
     return members

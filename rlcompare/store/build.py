@@ -35,9 +35,9 @@ Progress = Callable[[int, int, str], None]
 Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
 
 NORMALIZE = (
-    "session", "step", "phase_vocabulary", "phase", "device_task", "step_range", "placed", "chosen_step", "coverage",
-    "exposed", "category", "launches", "kernel", "collective", "copy", "host_op_depth", "host_op_parent",
-    "host_op_device", "host_op_place", "host_op", "clear",
+    "comm_mark", "session", "step", "phase_vocabulary", "phase_range", "phase", "device_task", "step_range", "placed",
+    "chosen_step", "coverage", "exposed", "category", "launches", "kernel", "collective", "copy", "host_op_depth",
+    "host_op_parent", "host_op_device", "host_op_place", "host_op",
 )  # fmt: skip
 ROLLUPS = (
     "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
@@ -131,6 +131,9 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
             "Parse or collect it again, or name another folder",
         )
     _run_all(con, (f"normalize/{name}" for name in NORMALIZE))
+    for severity, key, message in database.run(con, resources.sql("normalize/findings")):
+        _report(con, Finding(severity, key, f"{capture.path.name}: {message}", number))
+    con.execute(resources.sql("normalize/clear"))
 
 
 def _insert_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:

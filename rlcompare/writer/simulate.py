@@ -7,6 +7,7 @@ one instruction at a time, and a collective is settled as soon as every rank has
 from __future__ import annotations
 
 from rlcompare.errors import UsageError
+from rlcompare.sources.communication_group import group_hash
 from rlcompare.writer.collective import arrive, complete, hccl_call
 from rlcompare.writer.model import Capture, CollectiveTask, EventTask, Group, Mark, StepMark
 from rlcompare.writer.noise import Noise
@@ -62,9 +63,10 @@ class _Simulation:
         pid = self.noise.integer(f"pid{rank}", 200_000, 900_000)
         address = f"192.0.2.{10 + self.noise.integer('address', 0, 200)}%enp189s0f0_60000_0"
         opened = EPOCH_NS // 1_000 + self.noise.integer("group", 0, 10**9)
+        name = "group_name_0" if self.run.newer else f"{address}_{opened}"
         group = Group(
-            "group_name_0" if self.run.newer else f"{address}_{opened}",
-            str(self.noise.integer("digest", 10**18, 18 * 10**18)),
+            name,
+            group_hash(name) if self.run.newer else str(self.noise.integer("digest", 10**18, 18 * 10**18)),
             self.run.world * len(devices),
             tuple(range(self.run.world)),
         )

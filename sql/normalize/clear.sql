@@ -4,6 +4,7 @@ DELETE FROM stage_collective;
 DELETE FROM stage_copy;
 DELETE FROM stage_host_op;
 DELETE FROM stage_phase;
+DROP TABLE IF EXISTS phase_range;
 DROP TABLE IF EXISTS device_task;
 DROP TABLE IF EXISTS placed;
 DROP TABLE IF EXISTS coverage;

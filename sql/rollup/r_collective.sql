@@ -1,8 +1,9 @@
--- Collectives in order, with a group key that means the same in another run: the members, else the order of first use.
+-- Collectives in order, with a group key that means the same in another run: the members, else the order of first use among groups that
+-- do the same kinds of collectives (two groups may take turns in starting first).
 -- Depends on collective, phase.
 INSERT INTO r_collective
 WITH first_use AS (
-    SELECT capture, group_name, dense_rank() OVER (PARTITION BY capture ORDER BY min(start_ns), group_name) - 1 AS position
+    SELECT capture, group_name, row_number() OVER (PARTITION BY capture ORDER BY list_sort(list(DISTINCT kind)), min(start_ns), group_name) - 1 AS position
     FROM collective GROUP BY capture, group_name
 ), keyed AS (
     SELECT c.*, coalesce(c.group_ranks, 'group ' || f.position) AS group_key

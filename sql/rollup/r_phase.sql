@@ -11,11 +11,11 @@ WITH task AS (
     FROM task AS t LEFT JOIN phase AS p ON p.capture = t.capture AND p.id = t.phase
     GROUP BY ALL
 ), host AS (
-    SELECT capture, step, role, name AS phase, sum(end_ns - start_ns) AS wall_ns, count(*) AS calls
+    SELECT capture, step, role, name AS phase, sum(end_ns - start_ns) AS wall_ns, count(DISTINCT call) AS calls
     FROM phase WHERE step IS NOT NULL GROUP BY ALL
 ), rest AS (   -- host time of a marked step outside all phases
     SELECT s.capture, s.step, NULL AS role, '(outside)' AS phase,
-           any_value(s.end_ns - s.start_ns) - coalesce(sum(h.wall_ns), 0) AS wall_ns, NULL AS calls
+           greatest(any_value(s.end_ns - s.start_ns) - coalesce(sum(h.wall_ns), 0), 0) AS wall_ns, NULL AS calls
     FROM step AS s LEFT JOIN host AS h ON h.capture = s.capture AND h.step = s.step
     WHERE s.start_ns IS NOT NULL GROUP BY s.capture, s.step
 ), wall AS (

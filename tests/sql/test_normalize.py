@@ -128,12 +128,48 @@ def test_phases_close_the_sum(
     load(con, "stage_kernel", kernels, [start for start, _ in kernels])
     load(con, "stage_collective", collectives, [start for start, _ in collectives])
     for start, length in phases:
-        con.execute("INSERT INTO stage_phase VALUES ('update_actor', ?, ?)", [start, start + length])
+        con.execute("INSERT INTO stage_phase VALUES ('update_actor', 1, ?, ?)", [start, start + length])
     normalise(con)
     assert (
         con.execute("SELECT compute_ns, exposed_comm_ns, free_ns FROM r_time").fetchall()
         == con.execute("SELECT sum(compute_ns), sum(exposed_comm_ns), sum(free_ns) FROM r_phase").fetchall()
     )
+
+
+def test_overlapping_phases_are_made_flat(con: duckdb.DuckDBPyConnection) -> None:
+    # GIVEN a step, in it a reward on one thread that spans a log-prob of another, the latter marked by two tracks
+    reset(con)
+    con.execute("INSERT INTO step VALUES (0, 7, 0, 100, FALSE)")
+    con.execute(
+        "INSERT INTO stage_phase VALUES ('reward', 1, 10, 90), ('compute_log_prob', 2, 40, 60),"
+        " ('compute_log_prob', 3, 41, 61), ('old_log_prob', 2, 45, 50), ('update_actor', 2, 90, 95)"
+    )
+    load(con, "stage_kernel", [(20, 30), (50, 58), (70, 80), (96, 98)], [15, 45, 65, 96])
+    # WHEN
+    normalise(con)
+    # THEN the log-prob has its time, the reward the rest of its own, and the outside what is left
+    found = con.execute("SELECT phase, wall_ns, calls, compute_ns FROM r_phase ORDER BY phase").fetchall()
+    assert found == [
+        ("(outside)", 15, None, 2),
+        ("old_log_prob", 21, 1, 8),
+        ("reward", 59, 1, 20),
+        ("update_actor", 5, 1, 0),
+    ]
+    assert con.execute("SELECT name, call, start_ns, end_ns FROM phase ORDER BY id").fetchall() == [
+        ("reward", 0, 10, 40),
+        ("old_log_prob", 1, 40, 61),
+        ("reward", 0, 61, 90),
+        ("update_actor", 2, 90, 95),
+    ]
+
+
+def test_a_phase_lies_in_the_step_that_holds_most_of_it(con: duckdb.DuckDBPyConnection) -> None:
+    # GIVEN steps that overlap on the host, and a phase that begins before the mark of its step
+    reset(con)
+    con.execute("INSERT INTO step VALUES (0, 1, 0, 52, FALSE), (0, 2, 50, 100, FALSE)")
+    con.execute("INSERT INTO stage_phase VALUES ('reward', 1, 45, 80), ('update_actor', 1, 5, 20)")
+    normalise(con)
+    assert con.execute("SELECT name, step FROM phase ORDER BY id").fetchall() == [("update_actor", 1), ("reward", 2)]
 
 
 def test_a_task_belongs_to_the_step_of_its_launch(con: duckdb.DuckDBPyConnection) -> None:

@@ -5,7 +5,7 @@ CREATE TABLE r_collective (
     step BIGINT,
     phase VARCHAR,
     kind VARCHAR NOT NULL,
-    group_key VARCHAR NOT NULL, -- members where known ("0,1,2,3"), else "group N" by order of first use in the capture
+    group_key VARCHAR NOT NULL, -- members where known ("0,1,2,3"), else "group N" by kinds and order of first use
     group_name VARCHAR,         -- as in the profile
     ordinal INTEGER NOT NULL,   -- within (step, kind, group_key), from 0
     name VARCHAR,

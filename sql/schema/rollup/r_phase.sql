@@ -5,7 +5,7 @@ CREATE TABLE r_phase (
     step BIGINT NOT NULL,
     role VARCHAR,
     phase VARCHAR NOT NULL,   -- phase name, or '(outside)'
-    wall_ns BIGINT,           -- host time of the phase's ranges; '(outside)': the step's rest; NULL where neither is known
+    wall_ns BIGINT,           -- host time of the phase's ranges; '(outside)': the step's rest, never below 0; NULL where neither is known
     calls BIGINT,             -- host ranges of that name in the step
     compute_ns BIGINT,
     comm_ns BIGINT,

@@ -1,5 +1,6 @@
--- Communication operators. Before schema 1.2 the device is that of the operator's tasks, else the only device.
--- Depends on task, collective_task, launch, host_op_by_connection, text_by_id, src_ENUM_HCCL_DATA_TYPE.
+-- Communication operators. Before schema 1.2 the device is that of the operator's tasks, else the only device. A group's members stand in the
+-- metadata under its name, under the name whose hash the group is called by, or under the hash whose last digits the operators carry.
+-- Depends on communication_group, task, collective_task, launch, host_op_by_connection, text_by_id, src_ENUM_HCCL_DATA_TYPE.
 INSERT INTO stage_collective
 WITH device AS (
     SELECT connection_id, min(device_id) AS device_id FROM task WHERE connection_id IS NOT NULL GROUP BY ALL
@@ -15,7 +16,8 @@ WITH device AS (
     SELECT collective_id AS op_id FROM collective_task WHERE capture = getvariable('capture') AND name IS NOT NULL GROUP BY ALL
 )
 SELECT
-    o.op_id, coalesce(o.device_id, d.device_id, getvariable('only_device')), n.value, ot.value, g.value, NULL, o.start_ns, o.end_ns,
+    o.op_id, coalesce(o.device_id, d.device_id, getvariable('only_device')), n.value, ot.value, g.value,
+    coalesce(by_name.ranks, by_hash.ranks, by_digits.ranks), o.start_ns, o.end_ns,
     CASE WHEN typed.op_id IS NOT NULL THEN o.end_ns - o.start_ns - coalesce(tr.transit_ns, 0) END,
     CASE WHEN typed.op_id IS NOT NULL THEN coalesce(tr.transit_ns, 0) END,
     o.element_count * dtype_bytes(e.name), CASE WHEN e.name NOT IN ('RESERVED', 'INVALID_TYPE', 'N/A') THEN e.name END, a.value,
@@ -30,5 +32,9 @@ LEFT JOIN text_by_id AS n ON n.id = o.name
 LEFT JOIN text_by_id AS ot ON ot.id = o.op_type
 LEFT JOIN text_by_id AS g ON g.id = o.group_name
 LEFT JOIN text_by_id AS a ON a.id = o.algorithm
+LEFT JOIN communication_group AS by_name ON by_name.name = g.value
+LEFT JOIN communication_group AS by_hash ON by_hash.group_hash = g.value
+LEFT JOIN (SELECT digits, any_value(ranks) AS ranks FROM communication_group GROUP BY digits HAVING count(*) = 1) AS by_digits
+  ON by_digits.digits = regexp_extract(n.value, '__([0-9]{3})_', 1)
 LEFT JOIN src_ENUM_HCCL_DATA_TYPE AS e ON e.id = o.dtype
 WHERE is_span(o.start_ns, o.end_ns);

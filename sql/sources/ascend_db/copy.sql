@@ -1,4 +1,4 @@
--- Copies: tasks of the copy engines that are part of no collective.
+-- Copies: tasks of the copy engines that are part of no collective, neither as its task nor by its launch.
 -- Depends on task, src_COMMUNICATION_TASK_INFO, src_MEMCPY_INFO, src_ENUM_MEMCPY_OPERATION, launch, host_op_by_connection.
 INSERT INTO stage_copy
 SELECT t.task_id, t.device_id, t.stream,
@@ -12,4 +12,5 @@ LEFT JOIN src_ENUM_MEMCPY_OPERATION AS e ON e.id = m.operation
 LEFT JOIN launch AS l USING (connection_id)
 LEFT JOIN host_op_by_connection AS h USING (connection_id)
 WHERE t.task_type IN ('MEMCPY_ASYNC', 'PCIE_DMA_SQE', 'SDMA_SQE', 'MEMCPY', 'SDMA')
-  AND t.task_id NOT IN (SELECT task_id FROM src_COMMUNICATION_TASK_INFO WHERE task_id IS NOT NULL);
+  AND t.task_id NOT IN (SELECT task_id FROM src_COMMUNICATION_TASK_INFO WHERE task_id IS NOT NULL)
+  AND coalesce(t.connection_id NOT IN (SELECT connection_id FROM src_COMMUNICATION_OP WHERE connection_id IS NOT NULL), TRUE);

@@ -20,4 +20,4 @@ FROM src_MSTX_EVENTS AS e JOIN task AS t USING (connection_id)
 LEFT JOIN text_by_id AS m ON m.id = e.message
 LEFT JOIN text_by_id AS d ON d.id = e.domain;
 INSERT INTO stage_phase
-SELECT name, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';
+SELECT name, thread, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';

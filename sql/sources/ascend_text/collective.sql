@@ -3,7 +3,7 @@
 -- Transit and wait come from the tasks; without tasks from communication.json; else they are unknown (Level0).
 -- The group is called as its thread in the trace, else by the hash of its name; its members stand in profiler_metadata.json under a name with that
 -- hash. The three digits in an operator's name are the last three of the hash.
--- Depends on text_kernel, trace_comm, trace_link, text_communication, text_group, collective_kind, dtype_bytes, the variable text_device.
+-- Depends on text_kernel, trace_comm, trace_link, text_communication, communication_group, collective_kind, dtype_bytes, the variable text_device.
 CREATE OR REPLACE TEMP TABLE text_collective AS
 WITH listed AS (
     SELECT device_id, name, op_type, start_ns, end_ns, step FROM text_kernel WHERE is_comm
@@ -28,7 +28,7 @@ WITH listed AS (
     SELECT name, any_value(group_hash) AS group_hash FROM text_communication WHERE group_hash IS NOT NULL GROUP BY name
 ), by_digits AS (
     SELECT right(group_hash, 3) AS digits, any_value(group_hash) AS group_hash
-    FROM (SELECT group_hash FROM text_communication WHERE group_hash IS NOT NULL UNION SELECT group_hash FROM text_group)
+    FROM (SELECT group_hash FROM text_communication WHERE group_hash IS NOT NULL UNION SELECT group_hash FROM communication_group)
     GROUP BY ALL HAVING count(*) = 1
 )
 SELECT r.id, r.device_id, r.name, r.op_type, r.step, CASE WHEN r.is_traced THEN r.pid END AS pid, CASE WHEN r.is_traced THEN r.tid END AS tid,
@@ -61,5 +61,5 @@ SELECT c.id, coalesce(c.device_id, getvariable('text_device'), c.traced_device_i
        coalesce(c.payload_bytes, c.moved_bytes), c.dtype, c.algorithm, c.step, l.launch_ns, l.host_op_ns
 FROM text_collective AS c
 LEFT JOIN transit AS t USING (id)
-LEFT JOIN text_group AS g USING (group_hash)
+LEFT JOIN communication_group AS g USING (group_hash)
 LEFT JOIN trace_link AS l ON l.pid = c.pid AND l.tid = c.tid AND l.start_ns = c.start_ns;

@@ -1,0 +1,9 @@
+-- What is odd about this capture once everything has its place: (severity, key, message). Depends on step, placed.
+SELECT 'info', 'outside_steps',
+       count(*) || ' device tasks (' || printf('%.3f', sum(end_ns - start_ns) / 1e6) || ' ms) belong to no marked step and count in no time'
+FROM placed
+WHERE what <> 'copy' AND step IS NULL AND getvariable('steps') IS NULL HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'unknown_device', count(*) || ' collectives have no device, although the process has several: their time counts on none'
+FROM placed WHERE what = 'collective' AND device_id IS NULL
+  AND (SELECT count(DISTINCT device_id) FROM placed WHERE what = 'kernel') > 1 HAVING count(*) > 0;

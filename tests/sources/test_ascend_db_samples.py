@@ -1,0 +1,105 @@
+"""What only sample databases show: groups with known members, several devices, marks on streams, schema 1.2."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from rlcompare.writer import SampleRun, write_sample
+from tests.stores import rows, store_of
+
+
+def database_of(folder: Path) -> Path:
+    (path,) = (folder / "ASCEND_PROFILER_OUTPUT").glob("ascend_pytorch_profiler_*.db")
+    return path
+
+
+def test_a_groups_members_are_its_key(tmp_path: Path) -> None:
+    # GIVEN a database whose groups have names, and metadata that list their members
+    (folder, _) = write_sample(
+        SampleRun(schema="1.2", steps=(1,), layers=1, decode_steps=1, export="both"), tmp_path / "s"
+    )
+    # WHEN it is read as database, as text, and as a database that lies alone
+    alone = tmp_path / "alone" / database_of(folder).name
+    alone.parent.mkdir()
+    alone.write_bytes(database_of(folder).read_bytes())
+    stores = [
+        store_of(folder, tmp_path / "db.duckdb"),
+        store_of(folder, tmp_path / "text.duckdb", prefer="text"),
+        store_of(alone, tmp_path / "alone.duckdb"),
+    ]
+    # THEN the members are the key
+    for store in stores:
+        assert rows(store, "SELECT DISTINCT group_key FROM r_collective") == [("0,1",)]
+
+
+def test_groups_that_take_turns_in_starting_keep_their_keys(tmp_path: Path) -> None:
+    # GIVEN two groups without known members: one reduces and scatters, the other gathers
+    (folder, _) = write_sample(SampleRun(steps=(1,), layers=1, decode_steps=1), tmp_path / "s")
+    keys = []
+    for shift in (-1_000_000, 1_000_000):
+        path = database_of(folder)
+        with closing(sqlite3.connect(path)) as con:
+            con.execute("INSERT OR IGNORE INTO STRING_IDS VALUES (99999, 'another group')")
+            gathers = "opType = (SELECT id FROM STRING_IDS WHERE value = 'hcom_allGather_')"
+            con.execute(f"UPDATE COMMUNICATION_OP SET groupName = 99999 WHERE {gathers}")
+            # WHEN the first of one kind starts before the first of the other, or after it
+            con.execute(
+                f"UPDATE COMMUNICATION_OP SET startNs = (SELECT min(startNs) FROM COMMUNICATION_OP) + {shift}"
+                f" WHERE opId = (SELECT min(opId) FROM COMMUNICATION_OP WHERE {gathers})"
+            )
+            con.commit()
+        store = store_of(folder, tmp_path / f"{shift}.duckdb")
+        keys.append(rows(store, "SELECT DISTINCT kind, group_key FROM r_collective ORDER BY ALL"))
+    # THEN each is called the same
+    assert keys[0] == keys[1]
+    assert len({key for _, key in keys[0]}) == 2
+
+
+def test_tasks_of_collectives_are_no_copies_even_if_their_table_is_lost(tmp_path: Path) -> None:
+    (folder, _) = write_sample(SampleRun(steps=(1,), layers=1, decode_steps=1), tmp_path / "s")
+    copies = rows(store_of(folder, tmp_path / "a.duckdb"), "SELECT count(*), sum(end_ns - start_ns) FROM copy")
+    with closing(sqlite3.connect(database_of(folder))) as con:
+        con.execute("DROP TABLE COMMUNICATION_TASK_INFO")
+        con.commit()
+    assert rows(store_of(folder, tmp_path / "b.duckdb"), "SELECT count(*), sum(end_ns - start_ns) FROM copy") == copies
+
+
+def test_ranges_on_streams_are_the_collectives_of_a_profile_without_any(tmp_path: Path) -> None:
+    # GIVEN a profile of marks only, one of which was put on a stream
+    (folder, _) = write_sample(SampleRun(level="level_none", layers=1, decode_steps=1), tmp_path / "s")
+    with closing(sqlite3.connect(database_of(folder))) as con:
+        columns = ("startNs", "endNs", "deviceId", "connectionId", "globalTaskId", "taskType", "streamId")
+        con.execute(f"CREATE TABLE TASK ({', '.join(f'{column} INTEGER' for column in columns)})")
+        con.execute("INSERT OR REPLACE INTO STRING_IDS VALUES (99998, 'comm:HcclAllreduce,dp,fp32,1024')")
+        (start,) = con.execute("SELECT min(startNs) FROM MSTX_EVENTS").fetchone()
+        con.execute(
+            "INSERT INTO MSTX_EVENTS (startNs, endNs, eventType, message, globalTid, connectionId)"
+            " VALUES (?, ?, 1, 99998, 1, 77777)",
+            [start, start + 10],
+        )
+        con.execute("INSERT INTO TASK VALUES (?, ?, 0, 77777, 1, 1, 2)", [start + 100, start + 600])
+        con.commit()
+    # THEN its time on the device is a collective
+    store = store_of(folder, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT kind, group_name, size_bytes, end_ns - start_ns FROM collective") == [
+        ("all_reduce", "dp", 4096, 500)
+    ]
+    assert rows(store, "SELECT comm_ns, compute_ns FROM r_time") == [(500, None)]
+
+
+def test_tasks_outside_all_steps_are_said(tmp_path: Path) -> None:
+    (folder, _) = write_sample(SampleRun(steps=(1, 2), layers=1, decode_steps=1), tmp_path / "s")
+    with closing(sqlite3.connect(database_of(folder))) as con:
+        con.execute("DELETE FROM STEP_TIME WHERE id = 2")
+        con.commit()
+    store = store_of(folder, tmp_path / "a.duckdb")
+    ((message,),) = rows(store, "SELECT message FROM finding WHERE key = 'outside_steps'")
+    ((outside, total),) = rows(
+        store,
+        "SELECT (SELECT count(*) FROM kernel WHERE step IS NULL) + (SELECT count(*) FROM collective WHERE step IS NULL),"
+        " (SELECT count(*) FROM kernel) + (SELECT count(*) FROM collective)",
+    )
+    assert 0 < outside < total
+    assert f"{outside} device tasks" in message
