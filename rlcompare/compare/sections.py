@@ -98,9 +98,8 @@ def _ranks(maker: SectionMaker, records: Records, measure: str) -> Section:
     if [len(names) for names in members] == [1, 1] and members[0] != members[1]:
         records = [{**record, "member": f"{members[0][0]} ↔ {members[1][0]}"} for record in records]
         note = "Each side has one rank: they are paired although their numbers differ."
-    records = [
-        {**record, "straggler": record["straggler"] and _is_material(record, records, measure)} for record in records
-    ]
+    late = [_straggler([record for record in records if record["side"] == side], measure) for side in SIDES]
+    records = [{**record, "straggler": record in late} for record in records]
     parts = [part for part in ("compute_ns", "comm_ns", "exposed_comm_ns", "free_ns") if part != measure]
     columns = [measure, *parts, "late_ns", "most_late_ns", "straggler"]
     pairs = _paired(records, "member")
@@ -111,10 +110,14 @@ def _ranks(maker: SectionMaker, records: Records, measure: str) -> Section:
     return Section("ranks", "ms", (), matched_share(rows), note, tuple(rows))
 
 
-def _is_material(late: Mapping[str, Any], records: Records, measure: str) -> bool:
-    """Whether a rank comes late by enough to matter: in a step, all its delays together against the step itself."""
-    step = mean(record[measure] for record in records if record["side"] == late["side"])
-    return step is None or late["late_per_step_ns"] >= LATE_ENOUGH * step
+def _straggler(members: Records, measure: str) -> Mapping[str, Any] | None:
+    """Of the ranks of a side that come late by enough to matter, the one that most often starts last (DESIGN §4).
+
+    Enough: all its delays in a step together, against the step. The one with the most delay if equal.
+    """
+    step = mean(record[measure] for record in members) or 0.0
+    late = [record for record in members if record["times_last"] and record["late_per_step_ns"] >= LATE_ENOUGH * step]
+    return max(late, key=lambda record: (record["times_last"], record["late_ns"]), default=None)
 
 
 def _natural(name: str) -> tuple[tuple[str, int], ...]:

@@ -1,6 +1,5 @@
--- Per side and member: how late it starts aligned collectives, against the earliest member of the same one, and how often it starts last. The
--- straggler is who most often starts last (DESIGN §4): the others' spans grow while it computes. Collectives whose members start nearly
--- together (within a quarter of the mean spread) have no last one. Aligned by kind, group and ordinal in the capture (that of the same role and place in the step); the group by
+-- Per side and member: how late it starts aligned collectives, against the earliest member of the same one, and how often it starts last.
+-- Collectives whose members start nearly together (within a quarter of the mean spread) have no last one. Aligned by kind, group and ordinal in the capture (that of the same role and place in the step); the group by
 -- its members, else by its name, which the ranks of a run share. Sends and receives pair two different operators, and are left out.
 -- Depends on c_collective, c_capture.
 CREATE TABLE c_late AS
@@ -15,14 +14,11 @@ WITH placed AS (
     FROM placed GROUP BY ALL HAVING count(DISTINCT member) > 1
 ), spread AS (
     SELECT side, sum(last_ns - first_ns) / count(*) AS mean_ns FROM aligned GROUP BY side
-), per_member AS (
-    SELECT p.side, p.member, sum(p.start_ns - a.first_ns) / count(*) AS late_ns, max(p.start_ns - a.first_ns) AS most_late_ns,
-           sum(p.start_ns - a.first_ns) / count(DISTINCT (p.run, p.step)) AS late_per_step_ns,
-           count(*) FILTER (WHERE p.start_ns = a.last_ns AND a.last_ns - a.first_ns > s.mean_ns / 4) AS last
-    FROM placed AS p
-    JOIN aligned AS a USING (side, run, role, folder, step, place, kind, ordinal, group_id)
-    JOIN spread AS s USING (side)
-    GROUP BY p.side, p.member
 )
-SELECT *, last > 0 AND row_number() OVER (PARTITION BY side ORDER BY last DESC, late_ns DESC, member) = 1 AS straggler
-FROM per_member;
+SELECT p.side, p.member, sum(p.start_ns - a.first_ns) / count(*) AS late_ns, max(p.start_ns - a.first_ns) AS most_late_ns,
+       sum(p.start_ns - a.first_ns) / count(DISTINCT (p.run, p.step)) AS late_per_step_ns,
+       count(*) FILTER (WHERE p.start_ns = a.last_ns AND a.last_ns - a.first_ns > s.mean_ns / 4) AS times_last
+FROM placed AS p
+JOIN aligned AS a USING (side, run, role, folder, step, place, kind, ordinal, group_id)
+JOIN spread AS s USING (side)
+GROUP BY p.side, p.member;

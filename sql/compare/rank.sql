@@ -13,6 +13,6 @@ WITH per_run AS (
            max(ns) FILTER (WHERE metric = 'free') AS free_ns
     FROM per_side GROUP BY ALL
 )
-SELECT w.*, l.late_ns, l.most_late_ns, l.late_per_step_ns, coalesce(l.straggler, FALSE) AS straggler
+SELECT w.*, l.late_ns, l.most_late_ns, l.late_per_step_ns, coalesce(l.times_last, 0) AS times_last
 FROM wide AS w LEFT JOIN c_late AS l USING (side, member)
 ORDER BY side, member;

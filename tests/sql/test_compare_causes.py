@@ -79,6 +79,16 @@ def test_a_late_rank_is_the_straggler_and_noise_is_not(baseline: Path, tmp_path:
     assert flags == {f"rank {rank}": (False, rank == 2) for rank in range(4)}
 
 
+def test_a_late_rank_is_named_over_several_steps(tmp_path: Path) -> None:
+    stores = []
+    for name, changes in (("old", ()), ("new", (Change.late(1, 3 * MS),))):
+        write_sample(SampleRun(ranks=(0, 1, 2, 3), steps=(1, 2), changes=changes), tmp_path / name)
+        stores.append(store_of(tmp_path / name, tmp_path / f"{name}.duckdb", keep_events=False))
+    diff = compared(*stores)
+    assert [row["name"] for row in diff.sections["ranks"].rows if row["new_straggler"]] == ["rank 1"]
+    assert (diff.causes[0].what, diff.causes[0].row) == ("straggler", "rank 1")
+
+
 def test_without_types_and_shapes_the_operator_is_found_by_name(tmp_path: Path) -> None:
     """Level0: names alone, and no way to tell larger inputs from slower kernels."""
     folders = [tmp_path / name for name in ("old", "new")]

@@ -217,6 +217,19 @@ def test_the_straggler_is_who_starts_last_most_often(tmp_path: Path) -> None:
     assert [row["new_late_ms"] for row in rows] == pytest.approx([0.0, 40 / 3, 4.0])
 
 
+def test_who_is_last_by_trifles_is_no_straggler_and_hides_none(tmp_path: Path) -> None:
+    """Steps of 100 ms. Rank 2 is last five times by 0.3 ms, which is 1.5 ms a step and little; rank 1 twice by 1.2 ms."""
+    starts = [(1000, 1000, 1300)] * 5 + [(4000, 5200, 4000)] * 2
+    made = RollupStore(tmp_path / "late.duckdb")
+    for rank in range(3):
+        made.capture(rank, rank).step(1, rank).time(1, 98 * MS, rank, exposed=MS, comm=MS, free=MS)
+        for ordinal, start in enumerate(starts):
+            made.collective(1, "all_reduce", ordinal, start[rank] * 1000, 9 * MS, rank, group="0,1,2")
+    path = made.done()
+    rows = compared(path, path).sections["ranks"].rows
+    assert [row["new_straggler"] for row in rows] == [False, True, False]
+
+
 def test_collectives_of_discrete_captures_meet_within_their_role_and_call(tmp_path: Path) -> None:
     """Ordinals begin anew in each capture. Rank 1 is late by 2 and 4 ms in one phase, by 6 in another."""
     made = RollupStore(tmp_path / "discrete.duckdb")

@@ -68,7 +68,8 @@ def test_groups_of_a_real_rank_are_kept_apart_under_global_ranks(profiles: Path,
     # THEN
     made = rows(
         store,
-        "SELECT c.rank, group_key, src_rank, dst_rank, sum(size_bytes)::DOUBLE FROM r_link JOIN capture AS c USING (capture) GROUP BY ALL",
+        "SELECT c.rank, group_key, src_rank, dst_rank, sum(size_bytes)::DOUBLE"
+        " FROM r_link JOIN capture AS c USING (capture) GROUP BY ALL",
     )
     assert {tuple(row[:4]): row[4] for row in made} == pytest.approx(expected, abs=2)
     assert {row["group_key"] for row in compared(store, store).sections["links"].rows} == {key[1] for key in expected}
