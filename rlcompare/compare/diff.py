@@ -59,6 +59,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 times,
                 rollups.rows("reported_gap"),
                 rollups.rows("metric_sample"),
+                rollups.rows("memory_peak"),
                 options.layout,
             ),
             sections=sections,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlcompare.compare.inputs import SideInput
+from rlcompare.compare.inputs import SIDES, SideInput
 from rlcompare.model.diff import Finding
 
 Records = Sequence[Mapping[str, Any]]
@@ -21,6 +21,7 @@ def quality_findings(
     times: Records,
     gaps: Records,
     invalid: Records,
+    memory: Records,
     layout: Sequence[str],
 ) -> tuple[Finding, ...]:
     """All findings; cautions first, then by side.
@@ -31,6 +32,7 @@ def quality_findings(
         times: rows of ``time_sample``.
         gaps: rows of ``reported_gap``.
         invalid: rows of ``metric_sample``.
+        memory: rows of ``memory_peak``.
         layout: sentences about what was inferred about the inputs.
     """
     made = [_finding("layout", None, "info", sentence) for sentence in layout]
@@ -38,6 +40,7 @@ def quality_findings(
     made += [_skipped(row, given) for row in times if row["metric"] in _TIMES_SKIPPED and row["missing"]]
     made += [_gap(row) for row in gaps]
     made += [_invalid(row, given) for row in invalid if row["invalid"]]
+    made += _memory(memory)
     return tuple(sorted(dict.fromkeys(made), key=lambda finding: finding.severity != "caution"))
 
 
@@ -77,3 +80,15 @@ def _invalid(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
     steps = f"{row['invalid']} {'step' if row['invalid'] == 1 else 'steps'}"
     text = f"{row['name']} was not a number in {steps}, which its mean leaves out."
     return _finding("not_a_number", row["side"], "caution", _where(row, given) + text)
+
+
+def _memory(peaks: Records) -> list[Finding]:
+    """Sides whose memory was recorded by different components only."""
+    if not peaks or any(row["main"] for row in peaks):
+        return []
+    known = [", ".join(dict.fromkeys(row["component"] for row in peaks if row["side"] == side)) for side in SIDES]
+    message = (
+        f"The runs have no component of memory in common (baseline: {known[0] or 'none'}; new side: {known[1] or 'none'}),"
+        " so their peaks are not compared."
+    )
+    return [Finding("memory.component", known[0], known[1], "caution", message)]

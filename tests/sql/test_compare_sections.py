@@ -218,7 +218,7 @@ def test_the_straggler_is_who_starts_last_most_often(tmp_path: Path) -> None:
 
 
 def test_who_is_last_by_trifles_is_no_straggler_and_hides_none(tmp_path: Path) -> None:
-    """Steps of 100 ms. Rank 2 is last five times by 0.3 ms, which is 1.5 ms a step and little; rank 1 twice by 1.2 ms."""
+    """Steps of 100 ms. Rank 2 is last five times by 0.3 ms, 1.5 ms a step, which is little; rank 1 twice by 1.2."""
     starts = [(1000, 1000, 1300)] * 5 + [(4000, 5200, 4000)] * 2
     made = RollupStore(tmp_path / "late.duckdb")
     for rank in range(3):
@@ -304,6 +304,41 @@ def test_memory_is_that_of_the_fullest_rank(tmp_path: Path) -> None:
     assert found(diff, "memory", "PTA+GE", what="peak_allocated")["new"] == 2900.0
     allocated = found(diff, "memory", "aten::empty", what="allocated")
     assert (allocated["baseline"], allocated["baseline_calls"], allocated["new_max_bytes"]) == (500.0, 2, 400)
+
+
+def with_memory(path: Path, **peaks: int) -> Path:
+    made = RollupStore(path).capture().step(1).time(1, MS)
+    for component, peak in peaks.items():
+        made.add("r_memory", capture=0, device_id=0, component=component, peak_allocated_bytes=peak)
+    return made.done()
+
+
+def test_peaks_of_one_component_are_compared(tmp_path: Path) -> None:
+    """The baseline did not record PTA, whose 900 must not meet the 5000 of the process; 4000 and 5000 are alike."""
+    old = with_memory(tmp_path / "old.duckdb", APP=5000, GE=10)
+    new = with_memory(tmp_path / "new.duckdb", APP=4000, PTA=900)
+    diff = compared(old, new)
+    assert values(diff, "memory.peak_allocated") == (5000.0, 4000.0)
+    assert [finding.key for finding in diff.quality] == []
+
+
+def test_peaks_of_different_components_are_not_compared(tmp_path: Path) -> None:
+    diff = compared(with_memory(tmp_path / "old.duckdb", APP=5000), with_memory(tmp_path / "new.duckdb", PTA=900))
+    assert diff.metric("memory.peak_allocated") is None
+    (finding,) = diff.quality
+    assert (finding.key, finding.baseline, finding.new, finding.severity) == (
+        "memory.component",
+        "APP",
+        "PTA",
+        "caution",
+    )
+    assert found(diff, "memory", "PTA", what="peak_allocated")["delta"] is None
+
+
+def test_a_side_without_memory_leaves_the_peak_of_the_other(tmp_path: Path) -> None:
+    diff = compared(with_memory(tmp_path / "old.duckdb"), with_memory(tmp_path / "new.duckdb", PTA=900, APP=5000))
+    assert values(diff, "memory.peak_allocated") == (None, 900.0)
+    assert diff.quality == ()
 
 
 def test_speed_is_judged_on_unprofiled_steps(tmp_path: Path) -> None:
