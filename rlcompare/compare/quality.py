@@ -88,7 +88,7 @@ def _memory(peaks: Records) -> list[Finding]:
         return []
     known = [", ".join(dict.fromkeys(row["component"] for row in peaks if row["side"] == side)) for side in SIDES]
     message = (
-        f"The runs have no component of memory in common (baseline: {known[0] or 'none'}; new side: {known[1] or 'none'}),"
+        f"The runs have no component of memory in common (baseline: {known[0]}; new side: {known[1]}),"
         " so their peaks are not compared."
     )
     return [Finding("memory.component", known[0], known[1], "caution", message)]

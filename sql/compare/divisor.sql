@@ -11,7 +11,7 @@ WITH present AS (   -- what a member measured: by its device times, else by any 
     UNION ALL SELECT DISTINCT side, run, capture, 'module', FALSE FROM c_module
     UNION ALL SELECT DISTINCT side, run, capture, 'task', FALSE FROM c_task
     UNION ALL SELECT DISTINCT side, run, capture, 'wall', FALSE FROM c_phase WHERE wall_ns IS NOT NULL
-    UNION ALL SELECT DISTINCT side, run, capture, 'allocation', TRUE FROM c_allocation
+    UNION ALL SELECT side, run, capture, 'allocation', bool_or(whole) FROM c_allocation GROUP BY ALL
 ), measured AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, unnest(['compute', 'kernel']) AS domain, count(DISTINCT t.step) AS steps
     FROM c_time AS t JOIN c_capture AS c USING (side, run, capture) WHERE t.compute_ns IS NOT NULL
