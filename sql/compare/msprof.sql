@@ -1,12 +1,17 @@
 -- Section msprof: totals of captures in msprof-analyze's definitions, not divided by steps: the mean over runs of the sum over groups of the
--- mean over members. Depends on c_msprof, c_divisor.
+-- mean over members. Communication groups are called by names that hold addresses and times, so they meet by their key, and are shown under it
+-- unless all captures of both sides call them alike. Depends on c_msprof, c_divisor.
 WITH exact AS (   -- totals of text profiles have fractions, so their order is fixed too
-    SELECT sheet, depth, name, input_shapes, side, divisor, min(ord) AS ord, sum(calls) AS calls, sum(total_ns ORDER BY run, capture) AS ns
-    FROM c_msprof JOIN c_divisor USING (side, run, capture) WHERE domain = 'msprof' GROUP BY ALL
+    SELECT sheet, depth, CASE WHEN group_key IS NULL THEN name END AS name, group_key, input_shapes, side, divisor, min(ord) AS ord,
+           min(name) AS first_label, max(name) AS last_label, sum(calls) AS calls, sum(total_ns ORDER BY run, capture) AS ns
+    FROM c_msprof JOIN c_divisor USING (side, run, capture) WHERE domain = 'msprof'
+    GROUP BY sheet, depth, CASE WHEN group_key IS NULL THEN name END, group_key, input_shapes, side, divisor
 )
-SELECT name, sheet, depth, input_shapes, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
+SELECT CASE WHEN group_key IS NULL THEN name
+            WHEN min(first_label) = max(last_label) AND count(DISTINCT side) = 2 THEN min(first_label) ELSE group_key END AS name,
+       sheet, depth, input_shapes, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
        side_mean(ns, divisor, side = 'baseline') AS baseline_ns, side_mean(ns, divisor, side = 'new') AS new_ns,
        side_mean(calls, divisor, side = 'baseline') AS baseline_calls, side_mean(calls, divisor, side = 'new') AS new_calls
-FROM exact GROUP BY sheet, depth, name, input_shapes
+FROM exact GROUP BY sheet, depth, name, group_key, input_shapes
 ORDER BY CASE sheet WHEN 'OverallMetrics' THEN 0 WHEN 'KernelCompare' THEN 1 ELSE 2 END,
-         coalesce(min(ord) FILTER (WHERE side = 'baseline'), min(ord)), min(ord), name, input_shapes;
+         coalesce(min(ord) FILTER (WHERE side = 'baseline'), min(ord)), min(ord), 1, input_shapes;

@@ -1,7 +1,7 @@
 -- The tables of `msprof-analyze compare` for one capture in its own definitions (facts page, "Its definitions"): whole capture, all devices,
 -- no steps. All its rows but Wait and Transmit, which it takes from the plane that waits least.
--- Depends on kernel, collective, device_window, r_kernel, r_operator, capture.
-INSERT INTO r_msprof
+-- Depends on kernel, collective, device_window, r_kernel, r_operator, r_collective, capture.
+INSERT INTO r_msprof BY NAME
 WITH k_own AS (
     SELECT capture, start_ns, end_ns, max(end_ns) OVER (PARTITION BY capture ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
     FROM kernel WHERE start_ns IS NOT NULL
@@ -67,16 +67,28 @@ WITH k_own AS (
     FROM branch UNION FROM leaf
 ), known AS (
     SELECT capture, sum(ns) AS ns, sum(calls) AS calls FROM leaf GROUP BY capture
-)
+), listed(capture, sheet, ord, depth, name, input_shapes, total_ns, calls) AS (
 SELECT t.capture, 'OverallMetrics', 1, 0, 'Computing Time', NULL, t.compute_ns, coalesce(known.calls, 0) FROM total AS t LEFT JOIN known USING (capture)
 UNION ALL SELECT c.capture, 'OverallMetrics', l.ord, l.depth, l.name, NULL, c.ns, c.calls FROM classified AS c JOIN label AS l USING (category)
 UNION ALL SELECT t.capture, 'OverallMetrics', 99, 1, 'Other', NULL, greatest(t.compute_ns - coalesce(known.ns, 0), 0), NULL FROM total AS t LEFT JOIN known USING (capture)
 UNION ALL SELECT capture, 'OverallMetrics', 100, 0, 'Uncovered Communication Time', NULL, uncovered_ns, NULL FROM total
-UNION ALL SELECT capture, 'OverallMetrics', 110, 1, coalesce(group_name, 'unknown group'), NULL, ns, NULL FROM uncovered WHERE what = 'group'
 UNION ALL SELECT capture, 'OverallMetrics', 200, 0, 'Free Time', NULL, e2e_ns - compute_ns - uncovered_ns - lccl_ns, NULL FROM total
 UNION ALL SELECT capture, 'OverallMetrics', 210, 1, 'SDMA', NULL, sdma_ns, sdma_count FROM total WHERE sdma_count > 0
 UNION ALL SELECT capture, 'OverallMetrics', 220, 1, 'Free', NULL, e2e_ns - compute_ns - uncovered_ns - lccl_ns - sdma_ns, NULL FROM total
 UNION ALL SELECT capture, 'OverallMetrics', 300, 0, 'E2E Time', NULL, e2e_ns, NULL FROM total
 UNION ALL SELECT capture, 'KernelCompare', 1000, 0, coalesce(op_type, 'N/A'), coalesce(input_shapes, 'N/A'), sum(sum_ns), sum(calls)
           FROM r_kernel WHERE capture IN (SELECT capture FROM kernel) GROUP BY capture, op_type, input_shapes
-UNION ALL SELECT capture, 'ApiCompare', 2000, 0, name, NULL, sum(host_ns), sum(calls) FROM r_operator GROUP BY capture, name;
+UNION ALL SELECT capture, 'ApiCompare', 2000, 0, name, NULL, sum(host_ns), sum(calls) FROM r_operator GROUP BY capture, name
+), group_row AS (   -- groups of the same members in the order of their first use
+    SELECT u.capture, coalesce(u.group_name, 'unknown group') AS name, u.ns,
+           f.group_key || CASE WHEN f.position > 1 THEN ' (' || f.position || ')' ELSE '' END AS group_key
+    FROM uncovered AS u
+    JOIN (SELECT capture, group_name, group_key,
+                 row_number() OVER (PARTITION BY capture, group_key ORDER BY min(start_ns), group_name) AS position
+          FROM r_collective GROUP BY capture, group_name, group_key) AS f
+      ON f.capture = u.capture AND f.group_name IS NOT DISTINCT FROM u.group_name
+    WHERE u.what = 'group'
+)
+SELECT *, NULL AS group_key FROM listed
+UNION ALL BY NAME
+SELECT capture, 'OverallMetrics' AS sheet, 110 AS ord, 1 AS depth, name, group_key, NULL AS input_shapes, ns AS total_ns, NULL AS calls FROM group_row;

@@ -13,7 +13,8 @@ from tests.sql.rollup_stores import compared
 from tests.stores import store_of
 
 COUNT = """
-    SELECT count(*), sum(size) FROM OP_MEMORY JOIN STEP_TIME AS s ON allocationTime BETWEEN s.startNs AND s.endNs WHERE s.id = ?
+    SELECT count(*), sum(size) FROM OP_MEMORY JOIN STEP_TIME AS s ON allocationTime BETWEEN s.startNs AND s.endNs
+    WHERE s.id = ?
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,23 @@ def test_levels_are_compared_with_a_warning_and_by_name(ascend_910b_module: Path
     }
     assert (diff.sections["kernels"].matched_share or 0) > 0.95
     assert "by name" in diff.sections["kernels"].note
+
+
+def test_groups_of_two_runs_meet_although_their_names_differ(ascend_910b: Path, tmp_path: Path) -> None:
+    """The only group of the rank is called by address, port and time: another time, another name."""
+    copies = []
+    for name, group in (("old", None), ("new", "10.9.8.7%eth1_50000_0_1836410538306028")):
+        shutil.copytree(ascend_910b / "db" / "level1" / "rank0_ascend_pt", tmp_path / name)
+        path = tmp_path / name / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_0.db"
+        path.chmod(0o644)
+        if group:
+            with sqlite3.connect(path) as con:
+                con.execute(
+                    "UPDATE STRING_IDS SET value = ? WHERE id IN (SELECT groupName FROM COMMUNICATION_OP)", [group]
+                )
+        copies.append(store_of(tmp_path / name, tmp_path / f"{name}.duckdb", keep_events=False))
+    rows = compared(*copies).sections["msprof"].rows
+    assert {(row["presence"], row["delta"]) for row in rows} == {("both", 0)}
 
 
 def test_ranks_with_communication_alone(profiles: Path, tmp_path: Path) -> None:

@@ -430,6 +430,28 @@ def test_msprof_rows_are_totals_in_the_order_of_the_sheets(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
+def with_group(path: Path, label: str, key: str) -> Path:
+    made = store(path.parent, path.stem)
+    made.add("r_msprof", capture=0, sheet="OverallMetrics", ord=110, depth=1, name=label, group_key=key, total_ns=MS)
+    return made.done()
+
+
+@pytest.mark.parametrize(
+    ("label", "key", "expected"),
+    [
+        ("10.0.0.1%eth0_60000_0_1736", "0,1", [("10.0.0.1%eth0_60000_0_1736", "both")]),
+        ("10.0.0.2%eth0_60000_0_1812", "0,1", [("0,1", "both")]),
+        ("10.0.0.1%eth0_60000_0_1736", "0,2", [("0,1", "baseline_only"), ("0,2", "new_only")]),
+    ],
+)
+def test_msprof_groups_meet_by_their_members(
+    tmp_path: Path, label: str, key: str, expected: list[tuple[str, str]]
+) -> None:
+    old = with_group(tmp_path / "old.duckdb", "10.0.0.1%eth0_60000_0_1736", "0,1")
+    rows = compared(old, with_group(tmp_path / "new.duckdb", label, key)).sections["msprof"].rows
+    assert [(row["name"], row["presence"]) for row in rows] == expected
+
+
 def test_operators_are_compared_by_device_time_where_both_sides_know_it(tmp_path: Path) -> None:
     made = store(tmp_path, "ops")
     made.add(

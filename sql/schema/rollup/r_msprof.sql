@@ -5,6 +5,7 @@ CREATE TABLE r_msprof (
     ord INTEGER NOT NULL,     -- order of the rows in the sheet
     depth INTEGER NOT NULL,
     name VARCHAR,             -- its label, without leading tabs
+    group_key VARCHAR,        -- rows of communication groups: what they are matched by (r_collective; " (2)" for a second of equal members)
     input_shapes VARCHAR,     -- KernelCompare only
     total_ns DOUBLE,
     calls BIGINT              -- NULL where it prints "/"
