@@ -1,4 +1,4 @@
--- Framework operators with their step, phase, parent, self time and device time.
+-- Framework operators with their step, phase, parent (only where events are kept), self time and device time.
 -- Depends on stage_host_op, stage_kernel, host_op_place, host_op_parent, host_op_device.
 INSERT INTO host_op
 WITH inside AS (
@@ -14,6 +14,6 @@ SELECT o.id, getvariable('capture'), o.thread, o.name, o.start_ns, o.end_ns, w.s
 FROM stage_host_op AS o
 JOIN host_op_place AS w ON w.id = o.id
 JOIN host_op_device AS d ON d.id = o.id
-LEFT JOIN host_op_parent AS parent ON parent.id = o.id
+LEFT JOIN (FROM host_op_parent WHERE getvariable('keep_events')) AS parent ON parent.id = o.id
 LEFT JOIN inside AS i ON i.id = o.id
 LEFT JOIN launched AS l ON l.id = o.id;

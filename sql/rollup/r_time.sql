@@ -1,4 +1,4 @@
--- Times by capture, device and step (DESIGN §4). Depends on kernel, collective, copy, step.
+-- Times by capture, device and step (DESIGN §4). Depends on kernel, collective, copy, step, device_window.
 INSERT INTO r_time
 WITH k AS (
     SELECT capture, device_id, step, sum(busy_ns) AS compute_ns, sum(gap_ns) AS gap_ns, min(start_ns) AS first_ns, max(end_ns) AS last_ns,
@@ -16,6 +16,8 @@ WITH k AS (
     SELECT capture, device_id, step FROM k UNION SELECT capture, device_id, step FROM c
 ), has_kernels AS (
     SELECT DISTINCT capture FROM kernel
+), has_tasks AS (   -- copies stand among the device tasks, which kernel_details.csv alone does not list
+    SELECT DISTINCT capture FROM device_window
 ), joined AS (
     SELECT key.capture, key.device_id, key.step,
            CASE WHEN h.capture IS NOT NULL THEN coalesce(k.compute_ns, 0) END AS compute_ns,
@@ -24,7 +26,7 @@ WITH k AS (
            CASE WHEN h.capture IS NOT NULL THEN least(k.first_ns, c.first_ns) END AS first_ns,
            CASE WHEN h.capture IS NOT NULL THEN greatest(k.last_ns, c.last_ns) END AS last_ns,
            CASE WHEN h.capture IS NOT NULL THEN coalesce(k.gap_ns, 0) + coalesce(c.gap_ns, 0) END AS free_ns,
-           CASE WHEN h.capture IS NOT NULL THEN coalesce(y.exposed_copy_ns, 0) END AS exposed_copy_ns,
+           CASE WHEN h.capture IS NOT NULL AND w.capture IS NOT NULL THEN coalesce(y.exposed_copy_ns, 0) END AS exposed_copy_ns,
            CASE WHEN h.capture IS NOT NULL THEN coalesce(c.bubble_ns, 0) END AS bubble_ns,
            coalesce(c.p2p_ns, 0) AS p2p_ns,
            CASE WHEN h.capture IS NOT NULL THEN coalesce(k.kernels, 0) END AS kernels,
@@ -36,6 +38,7 @@ WITH k AS (
     LEFT JOIN c ON c.capture = key.capture AND c.device_id IS NOT DISTINCT FROM key.device_id AND c.step = key.step
     LEFT JOIN y ON y.capture = key.capture AND y.device_id IS NOT DISTINCT FROM key.device_id AND y.step = key.step
     LEFT JOIN has_kernels AS h ON h.capture = key.capture
+    LEFT JOIN has_tasks AS w ON w.capture = key.capture
     LEFT JOIN step AS s ON s.capture = key.capture AND s.step = key.step
 )
 SELECT capture, device_id, step, compute_ns, comm_ns, exposed_comm_ns,

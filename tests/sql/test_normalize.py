@@ -72,6 +72,10 @@ def reset(con: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def has_device_tasks(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("INSERT INTO device_window BY NAME SELECT 0 AS capture, 0 AS device_id")
+
+
 def load(con: duckdb.DuckDBPyConnection, table: str, items: Intervals, launches: list[int] | None = None) -> None:
     for number, (start, end) in enumerate(items):
         launch = launches[number] if launches else None
@@ -101,6 +105,7 @@ def test_unions_equal_painting(
     load(con, "stage_kernel", kernels)
     load(con, "stage_collective", collectives)
     load(con, "stage_copy", copies)
+    has_device_tasks(con)
     # WHEN they are normalised and reduced
     normalise(con)
     # THEN the unions are those of painting, and the parts close
@@ -116,7 +121,7 @@ def test_unions_equal_painting(
 @given(
     kernels=st.lists(interval, min_size=1, max_size=12),
     collectives=intervals,
-    phases=st.lists(st.tuples(st.integers(0, LENGTH), st.integers(1, 40)), max_size=4),
+    phases=st.lists(st.tuples(st.integers(0, LENGTH), st.integers(1, 40)), min_size=1, max_size=4),
 )
 def test_phases_close_the_sum(
     con: duckdb.DuckDBPyConnection,
@@ -192,6 +197,14 @@ def test_without_step_marks_the_capture_is_one_step(con: duckdb.DuckDBPyConnecti
     normalise(con)
     found = con.execute("SELECT step, step_ns, preparing_ns, device_span_ns FROM r_time").fetchall()
     assert found == [(3, None, None, 10)]
+
+
+def test_without_the_device_tasks_copies_are_unknown(con: duckdb.DuckDBPyConnection) -> None:
+    reset(con)
+    load(con, "stage_kernel", [(10, 20), (30, 40)])
+    normalise(con)
+    assert con.execute("SELECT free_ns, exposed_copy_ns, idle_ns FROM r_time").fetchall() == [(10, None, None)]
+    assert con.execute("SELECT count(*) FROM r_phase").fetchall() == [(0,)]
 
 
 def test_communication_alone_leaves_the_rest_absent(con: duckdb.DuckDBPyConnection) -> None:

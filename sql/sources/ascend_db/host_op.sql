@@ -8,4 +8,4 @@ FROM framework AS f
 LEFT JOIN text_by_id AS n ON n.id = f.name
 LEFT JOIN text_by_id AS s ON s.id = f.input_shapes
 LEFT JOIN text_by_id AS d ON d.id = f.input_dtypes
-WHERE f.type = 50001 AND NOT coalesce(starts_with(n.value, 'ProfilerStep#'), FALSE);
+WHERE f.type = 50001 AND f.sound AND NOT coalesce(starts_with(n.value, 'ProfilerStep#'), FALSE);

@@ -3,5 +3,5 @@
 CREATE OR REPLACE TEMP TABLE host_op_by_connection AS
 SELECT c.connection_id, arg_max(f.id, f.start_ns) AS host_op_id, max(f.start_ns) AS host_op_ns
 FROM src_CONNECTION_IDS AS c JOIN framework AS f ON f.connection_id = c.id
-WHERE f.type = 50001 AND c.connection_id IS NOT NULL
+WHERE f.type = 50001 AND f.sound AND c.connection_id IS NOT NULL
 GROUP BY c.connection_id;

@@ -1,9 +1,17 @@
--- Memory levels: the framework's and GE's, and those of CANN modules (bytes reserved).
+-- Memory levels: the framework's and GE's, and those of CANN modules (bytes reserved). Where events are not kept only the peaks are needed.
 -- Depends on src_MEMORY_RECORD, src_NPU_MODULE_MEM, src_NPU_MEM, src_ENUM_MODULE, text_by_id.
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
 FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.id = m.component
-WHERE (getvariable('from_ns') IS NULL OR m.ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
+WHERE getvariable('keep_events') AND (getvariable('from_ns') IS NULL OR m.ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
+INSERT INTO memory
+SELECT getvariable('capture'), m.device_id, coalesce(c.value, 'unknown'), NULL, m.allocated_bytes, m.reserved_bytes, m.active_bytes
+FROM (
+    SELECT device_id, component, max(allocated_bytes) AS allocated_bytes, max(reserved_bytes) AS reserved_bytes, max(active_bytes) AS active_bytes
+    FROM src_MEMORY_RECORD
+    WHERE NOT getvariable('keep_events') AND (getvariable('from_ns') IS NULL OR ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'))
+    GROUP BY device_id, component
+) AS m LEFT JOIN text_by_id AS c ON c.id = m.component;
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, 'module ' || coalesce(e.name, CAST(m.module AS VARCHAR)), m.ts_ns, NULL, m.reserved_bytes, NULL
 FROM src_NPU_MODULE_MEM AS m LEFT JOIN src_ENUM_MODULE AS e ON e.id = m.module

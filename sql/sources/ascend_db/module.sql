@@ -2,4 +2,4 @@
 INSERT INTO module
 SELECT getvariable('capture'), f.thread, substr(n.value, 12), f.start_ns, f.end_ns
 FROM framework AS f JOIN text_by_id AS n ON n.id = f.name
-WHERE f.type = 50003;
+WHERE f.type = 50003 AND f.sound;

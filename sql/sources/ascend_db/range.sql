@@ -12,7 +12,7 @@ WHERE e.start_ns IS NOT NULL;
 INSERT INTO "range"
 SELECT getvariable('capture'), NULL, n.value, CASE WHEN f.end_ns > f.start_ns THEN 'range' ELSE 'mark' END, 'host', f.thread, NULL, f.start_ns, f.end_ns
 FROM framework AS f LEFT JOIN text_by_id AS n ON n.id = f.name
-WHERE f.type = 50004 AND NOT EXISTS (FROM src_MSTX_EVENTS);
+WHERE f.type = 50004 AND f.sound AND NOT EXISTS (FROM src_MSTX_EVENTS);
 -- Marks and ranges that were put on a stream are tasks of the device as well.
 INSERT INTO "range"
 SELECT getvariable('capture'), d.value, m.value, CASE WHEN t.end_ns > t.start_ns THEN 'range' ELSE 'mark' END, 'device', NULL, t.stream, t.start_ns, t.end_ns
