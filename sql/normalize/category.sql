@@ -3,17 +3,18 @@
 -- Where no PMU value tells cube from vector, the core type does; msprof-analyze then says "other", and so does its own column.
 -- Depends on stage_kernel, stage_host_op.
 CREATE OR REPLACE TEMP TABLE kernel_category AS
-WITH class_of_name AS (   -- once per distinct name
-    SELECT name,
-           CASE WHEN regexp_matches(lower(name), 'flash_attention|fusion_attention|flashattn|xformers_flash|efficient_attention|flash2attn') THEN 'flash_attention'
-                WHEN contains(lower(name), 'aten::conv') THEN 'conv'
-                WHEN regexp_matches(lower(name), 'aten::(addmm|bmm|mm|matmul)') THEN 'matmul' END AS class,
-           CASE WHEN regexp_matches(lower(name), 'bwd|back|grad') THEN '_backward' ELSE '_forward' END AS direction
-    FROM (SELECT DISTINCT name FROM stage_host_op)
-), cube_operator AS (
-    SELECT o.start_ns, o.end_ns, c.class || c.direction AS class
-    FROM stage_host_op AS o JOIN (FROM class_of_name WHERE class IS NOT NULL) AS c ON c.name = o.name
-    QUALIFY coalesce(o.end_ns > max(o.end_ns) OVER (ORDER BY o.start_ns, o.end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), TRUE)
+WITH cube_operator AS (
+    SELECT start_ns, end_ns, class || direction AS class
+    FROM (
+        SELECT start_ns, end_ns,
+               CASE WHEN regexp_matches(lower(name), 'flash_attention|fusion_attention|flashattn|xformers_flash|efficient_attention|flash2attn') THEN 'flash_attention'
+                    WHEN contains(lower(name), 'aten::conv') THEN 'conv'
+                    WHEN regexp_matches(lower(name), 'aten::(addmm|bmm|mm|matmul)') THEN 'matmul' END AS class,
+               CASE WHEN regexp_matches(lower(name), 'bwd|back|grad') THEN '_backward' ELSE '_forward' END AS direction,
+               max(end_ns) OVER (ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
+        FROM stage_host_op
+        WHERE regexp_matches(lower(name), 'flash_attention|fusion_attention|flashattn|xformers_flash|efficient_attention|flash2attn|aten::conv|aten::(addmm|bmm|mm|matmul)')
+    ) WHERE covered_ns IS NULL OR end_ns > covered_ns
 ), launched AS (
     SELECT k.id, k.name, k.op_type, k.cube IS NULL AS unknown_to_msprof, coalesce(k.cube, k.core_type IN ('AI_CORE', 'MIX_AIC')) AS cube, CASE WHEN o.start_ns <= k.host_op_ns THEN o.class END AS operator_class
     FROM stage_kernel AS k ASOF LEFT JOIN cube_operator AS o ON k.host_op_ns <= o.end_ns
