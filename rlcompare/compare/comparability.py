@@ -163,8 +163,8 @@ def _extent(sides: Mapping[str, Side]) -> list[Finding]:
         findings.append(Finding("ranks", _some(names[0]), _some(names[1]), "info", message))
     steps = [len(sides[side].steps) for side in SIDES]
     if steps[0] != steps[1]:
-        message = f"{_count(steps[0], 'step')} against {steps[1]}: all times are means per step."
-        findings.append(Finding("steps", str(steps[0]), str(steps[1]), "info", message))
+        message = f"{_count(steps[0], 'step')} against {steps[1]}: means over other steps are compared."
+        findings.append(Finding("steps", str(steps[0]), str(steps[1]), "caution", message))
     return findings
 
 

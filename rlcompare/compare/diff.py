@@ -60,7 +60,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows("reported_gap"),
                 rollups.rows("metric_sample"),
                 rollups.rows("memory_peak"),
-                options.layout,
+                rollups.rows("idle_step"),
+                rollups.rows("uneven_steps"),
             ),
             sections=sections,
         )

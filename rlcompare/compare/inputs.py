@@ -38,13 +38,10 @@ class CompareOptions:
     Attributes:
         base_steps, new_steps: step numbers; None: all.
         ranks: global ranks of both sides; None: all.
-        layout: what was inferred about the layout of the inputs (``8 ranks × 1 run``), one sentence per entry, for the
-            section of data quality.
         varied: env keys, or globs over them, that were meant to differ.
     """
 
     base_steps: tuple[int, ...] | None = None
     new_steps: tuple[int, ...] | None = None
     ranks: tuple[int, ...] | None = None
-    layout: tuple[str, ...] = ()
     varied: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ Records = Sequence[Mapping[str, Any]]
 
 _SEVERITY = {"info": "info", "warning": "caution"}
 _SIDE_NAMES = {"baseline": "Baseline", "new": "New side"}
+_SHOWN = 4
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
 
@@ -22,7 +23,8 @@ def quality_findings(
     gaps: Records,
     invalid: Records,
     memory: Records,
-    layout: Sequence[str],
+    idle: Records,
+    uneven: Records,
 ) -> tuple[Finding, ...]:
     """All findings; cautions first, then by side.
 
@@ -33,20 +35,21 @@ def quality_findings(
         gaps: rows of ``reported_gap``.
         invalid: rows of ``metric_sample``.
         memory: rows of ``memory_peak``.
-        layout: sentences about what was inferred about the inputs.
+        idle: rows of ``idle_step``.
+        uneven: rows of ``uneven_steps``.
     """
-    made = [_finding("layout", None, "info", sentence) for sentence in layout]
-    made += [_of_source(row, given) for row in findings]
+    made = [_of_source(row, given) for row in findings]
     made += [_skipped(row, given) for row in times if row["metric"] in _TIMES_SKIPPED and row["missing"]]
     made += [_gap(row) for row in gaps]
     made += [_invalid(row, given) for row in invalid if row["invalid"]]
     made += _memory(memory)
+    made += [_idle(row, given) for row in idle]
+    made += [_uneven(row, given) for row in uneven]
     return tuple(sorted(dict.fromkeys(made), key=lambda finding: finding.severity != "caution"))
 
 
-def _finding(key: str, side: str | None, severity: str, message: str) -> Finding:
-    named = f"{_SIDE_NAMES[side]}: {message}" if side else message
-    return Finding(key, None, None, severity, named)
+def _finding(key: str, side: str, severity: str, message: str) -> Finding:
+    return Finding(key, None, None, severity, f"{_SIDE_NAMES[side]}: {message}")
 
 
 def _where(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> str:
@@ -92,3 +95,21 @@ def _memory(peaks: Records) -> list[Finding]:
         " so their peaks are not compared."
     )
     return [Finding("memory.component", known[0], known[1], "caution", message)]
+
+
+def _idle(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+    members = row["members"]
+    shown = ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
+    text = f"nothing ran on the device in step {row['step']} of {shown}: all of that step counts as preparing."
+    return _finding("idle_step", row["side"], "caution", _where(row, given) + text)
+
+
+def _uneven(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+    most, fewest = (f"{row[which]} holds {_numbers(row[f'{which}_steps'])}" for which in ("most", "fewest"))
+    text = f"the ranks hold different steps ({most}, {fewest}); each is averaged over its own."
+    return _finding("uneven_steps", row["side"], "caution", _where(row, given) + text)
+
+
+def _numbers(steps: Sequence[int]) -> str:
+    shown = ", ".join(map(str, steps[:_SHOWN])) + (f", … ({len(steps)})" if len(steps) > _SHOWN else "")
+    return f"{'step' if len(steps) == 1 else 'steps'} {shown}" if steps else "no step"

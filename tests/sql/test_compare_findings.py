@@ -90,6 +90,33 @@ def test_other_numbers_of_ranks_call_for_caution(tmp_path: Path) -> None:
     ]
 
 
+def with_steps(path: Path, *of_ranks: tuple[int, ...]) -> Path:
+    made = RollupStore(path)
+    for rank, steps in enumerate(of_ranks):
+        made.capture(rank, rank)
+        for step in steps:
+            made.step(step, rank).time(step, MS, rank)
+    return made.done()
+
+
+def test_ranks_that_hold_different_steps_call_for_caution(tmp_path: Path) -> None:
+    even = with_steps(tmp_path / "even.duckdb", (1, 2), (1, 2))
+    assert compared(even, even).quality == ()
+    uneven = with_steps(tmp_path / "uneven.duckdb", (1, 2), (2,))
+    (finding,) = compared(even, uneven).quality
+    assert (finding.key, finding.severity) == ("uneven_steps", "caution")
+    assert finding.message == (
+        "New side: the ranks hold different steps (rank 0 holds steps 1, 2, rank 1 holds step 2);"
+        " each is averaged over its own."
+    )
+
+
+def test_sides_that_hold_different_numbers_of_steps_call_for_caution(tmp_path: Path) -> None:
+    diff = compared(with_steps(tmp_path / "two.duckdb", (1, 2)), with_steps(tmp_path / "one.duckdb", (1,)))
+    (finding,) = diff.comparability.findings
+    assert (finding.key, finding.baseline, finding.new, finding.severity) == ("steps", "2", "1", "caution")
+
+
 def test_a_role_on_one_side_only_calls_for_caution(tmp_path: Path) -> None:
     old = RollupStore(tmp_path / "old.duckdb").capture(0, 0, role="actor", phase="update_actor").step(1).time(1, MS)
     new = RollupStore(tmp_path / "new.duckdb").capture(0, 0, role="actor", phase="update_actor").step(1).time(1, MS)
@@ -127,10 +154,9 @@ def test_what_the_sources_said_is_kept_with_its_side_and_run(tmp_path: Path) -> 
             "finding", capture=capture, severity="warning", key="unknown_string", message="7 string ids are unknown."
         )
     bad.add("finding", severity="info", key="db_preferred", message="The database was read.")
-    diff = compared(good, side("new", bad.done(), good), layout=("2 runs",))
+    diff = compared(good, side("new", bad.done(), good))
     assert [(finding.key, finding.severity, finding.message) for finding in diff.quality] == [
         ("unknown_string", "caution", "New side: bad: 7 string ids are unknown. (2 times)"),
-        ("layout", "info", "2 runs"),
         ("db_preferred", "info", "New side: bad: The database was read."),
     ]
 

@@ -166,7 +166,8 @@ def test_a_selection_of_what_is_not_there_is_refused(tmp_path: Path, options: di
 
 
 def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
-    """Two marked steps of 20 ms, tasks in one of them only: half the computation per step, and 20 ms of wall time."""
+    """Two marked steps of 20 ms, tasks in one of them only: half the computation per step, and 20 ms of wall time.
+    Preparing is 4 in one and all of the other, so 12; span 10 and 0, so 5; tail 6 and 0, so 3: together the 20."""
     made = store(tmp_path, "idle").capture().step(1, wall=20 * MS).step(2, wall=20 * MS)
     path = (
         made.time(1, 10 * MS, step_ns=20 * MS, preparing_ns=4 * MS, tail_ns=6 * MS)
@@ -176,7 +177,11 @@ def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
     diff = compared(path, path)
     assert values(diff, "time.compute") == (5.0, 5.0)
     assert values(diff, "time.step") == (20.0, 20.0)
-    assert values(diff, "time.preparing") == (4.0, 4.0)
+    parts = [values(diff, f"time.{part}")[0] for part in ("preparing", "device_span", "tail")]
+    assert parts == [12.0, 5.0, 3.0]
+    (finding, _) = diff.quality
+    assert (finding.key, finding.severity) == ("idle_step", "caution")
+    assert "nothing ran on the device in step 2 of rank 0" in finding.message
     assert found(diff, "kernels", "MatMul")["baseline"] == 5.0
     assert diff.headline == "time.step"
 

@@ -1,5 +1,6 @@
 -- Times of one run: per capture and selected step those of its slowest device (the largest device span), which stands for the rank
--- in every device table. A step in which the device did nothing counts 0, where the capture recorded the device at all.
+-- in every device table. A step in which the device did nothing counts 0, where the capture recorded the device at all; all of its wall
+-- time is preparing, so that preparing, span and tail sum to the step.
 -- Variables: side, run. Depends on c_step.
 CREATE TABLE IF NOT EXISTS c_time (
     side VARCHAR NOT NULL,
@@ -37,7 +38,8 @@ SELECT s.side, s.run, s.capture, t.device_id, s.step,
        coalesce(t.compute_ns, r.nothing), coalesce(t.comm_ns, r.no_comm), coalesce(t.exposed_comm_ns, r.nothing),
        coalesce(t.overlapped_comm_ns, r.nothing), coalesce(t.device_span_ns, r.nothing), coalesce(t.free_ns, r.nothing),
        coalesce(t.exposed_copy_ns, r.nothing), coalesce(t.idle_ns, r.nothing), coalesce(t.bubble_ns, r.nothing),
-       coalesce(t.stage_ns, r.nothing), coalesce(t.p2p_ns, r.no_comm), s.wall_ns, t.preparing_ns, t.tail_ns
+       coalesce(t.stage_ns, r.nothing), coalesce(t.p2p_ns, r.no_comm), s.wall_ns, coalesce(t.preparing_ns, s.wall_ns + r.nothing),
+       coalesce(t.tail_ns, CASE WHEN s.wall_ns IS NOT NULL THEN r.nothing END)
 FROM c_step AS s
 LEFT JOIN slowest AS t ON t.capture = s.capture AND t.step = s.step
 LEFT JOIN recorded AS r ON r.capture = s.capture AND t.capture IS NULL
