@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from rlcompare.compare.evidence import Evidence, OperatorChange, count, moved, ms, number, percent, short, times
+from rlcompare.compare.overall import OUTSIDE
 from rlcompare.model.diff import Cause, Row
 
 __all__ = ["Evidence", "find_causes"]
@@ -273,7 +274,7 @@ def _phases(evidence: Evidence) -> Iterator[Cause]:
     """Where in the step the time went."""
     for row in evidence.sections["phases"].rows:
         delta = row["delta"]
-        if not isinstance(delta, (int, float)) or row["name"] == "(outside)":
+        if not isinstance(delta, (int, float)) or row["name"] == OUTSIDE:
             continue
         part = max(_PARTS, key=lambda name: _grown(row, name) * (1 if delta > 0 else -1))
         mostly = f", mostly {_PARTS[part]}" if abs(_grown(row, part)) > 0.5 * abs(delta) else ""

@@ -20,11 +20,15 @@ from rlcompare.model.diff import Delta
 Samples = dict[str, dict[int, float | None]]
 """Values by side and run."""
 
+OUTSIDE = "(outside)"
+"""The part of a step that lies in no phase."""
+
 SPEED = "timing_s/step"
 """The step's wall time as training measured it: the best headline, where unprofiled steps tell it (DESIGN §4)."""
 
-HEADLINES = ("time.step", "time.device_span", "time.comm")
-"""What speaks for the step, the first that both sides have; without kernels only communication is known."""
+HEADLINES = ("time.step", "time.device_span", "time.comm", "time.phases")
+"""What speaks for the step, the first that both sides have; without kernels only communication is known, and without any
+device data (level_none) the phases on the host."""
 
 
 class Overall:
@@ -86,7 +90,10 @@ def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[M
     _add_times(overall, times)
     for row in rollups.rows("unprofiled"):
         overall.add("time.unprofiled", row["side"], row["run"], row["mean_ns"], "ms", NEUTRAL, NS_PER_MS)
-    _add_phases(overall, rollups.rows("phase_sample"))
+    phases = rollups.rows("phase_sample")
+    if not any(_is_on_both(times, metric.removeprefix("time.")) for metric in HEADLINES):
+        _add_sum_of_phases(overall, phases)
+    _add_phases(overall, phases)
     for row in rollups.rows("memory_peak"):
         if row["main"]:
             for what in ("allocated", "reserved"):
@@ -119,8 +126,22 @@ def _add_times(overall: Overall, times: Sequence[Mapping[str, Any]]) -> None:
                 overall.add(f"time.{name}{suffix}", row["side"], row["run"], row[column], "ms", polarity, NS_PER_MS)
 
 
+def _is_on_both(times: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return {row["side"] for row in times if row["metric"] == name and row["mean_ns"] is not None} == set(SIDES)
+
+
+def _add_sum_of_phases(overall: Overall, rows: Sequence[Mapping[str, Any]]) -> None:
+    """``time.phases``: the wall time of all phases, where nothing else speaks for the step."""
+    sums: dict[tuple[str, int], float] = {}
+    for row in rows:
+        if row["what"] == "wall" and row["phase"] != OUTSIDE:
+            sums[row["side"], row["run"]] = sums.get((row["side"], row["run"]), 0.0) + row["ns"]
+    for (side, run), ns in sums.items():
+        overall.add("time.phases", side, run, ns, "ms", LOWER, NS_PER_MS)
+
+
 def _add_phases(overall: Overall, rows: Sequence[Mapping[str, Any]]) -> None:
-    if any(row["phase"] != "(outside)" for row in rows):
+    if any(row["phase"] != OUTSIDE for row in rows):
         for row in rows:
             name = f"phase.{row['phase']}.{row['what']}"
             overall.add(name, row["side"], row["run"], row["ns"], "ms", LOWER, NS_PER_MS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import polarity_of, unit_of
-from rlcompare.compare.overall import mean
+from rlcompare.compare.overall import OUTSIDE, mean
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import (
     SectionMaker,
@@ -22,10 +22,6 @@ from rlcompare.compare.rows import (
 from rlcompare.model.diff import Delta, Row, Section, Value
 
 Records = Sequence[Mapping[str, Any]]
-
-OUTSIDE = "(outside)"
-"""The part of a step that lies in no phase."""
-
 
 LATE_ENOUGH = 0.02
 """A rank whose delays sum to less than this part of the step is no straggler: somebody is always last."""
@@ -41,7 +37,8 @@ def make_sections(
         headline: the profile's time that speaks for the step, as a metric id.
     """
     maker = SectionMaker([(row["side"], row["domain"]) for row in rollups.rows("measured")])
-    column = f"{headline.removeprefix('time.')}_ns"
+    # Steps and ranks have no sum of phases; where that is the headline, nothing of the device is known either.
+    column = "device_span_ns" if headline == "time.phases" else f"{headline.removeprefix('time.')}_ns"
     made = [
         maker.timed("categories", rollups.rows("category"), "kernel", note="Time of kernels by kind of work."),
         _steps(maker, rollups.rows("step"), column),

@@ -137,7 +137,7 @@ class Diff:
 
     Attributes:
         headline: id of the metric that speaks for the step: ``time.step`` where steps are marked, else
-            ``time.device_span``, else ``time.comm``.
+            ``time.device_span``, else ``time.comm``, else ``time.phases``.
         quality: what was missing, damaged, inferred or left out, per side.
         sections: by name, in the order of the report; all names of DESIGN §6 are present, some may be empty.
     """

@@ -289,6 +289,9 @@ def test_ranges_alone_are_a_valid_profile(rlcompare: Command, tmp_path: Path, ca
     ours = overall(answer, "new")
     assert ours.get("time.compute") is None
     assert ours["phase.update_actor.wall"] > 0
+    assert answer["headline"] == "time.phases"
+    gate = rlcompare("gate", "-d", tmp_path / "s", "-bp", tmp_path / "s", "--cache-dir", cache)
+    assert gate.code == 0, gate.out
     query = 'SELECT count(*) AS n FROM "range"'
     outcome = rlcompare("sql", ranks_of(tmp_path / "s")[0], query, "--format", "json", "--cache-dir", cache)
     assert json.loads(outcome.out)[0]["n"] > 0

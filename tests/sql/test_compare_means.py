@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rlcompare.errors import InputError, UsageError
+from rlcompare.gate import built_in_policy, judge
 from rlcompare.report.document import to_document, to_json
 from tests.sql.rollup_stores import MS, RollupStore, compared, found, side, values
 
@@ -93,6 +94,26 @@ def test_communication_alone_leaves_the_rest_unknown(tmp_path: Path) -> None:
     assert diff.metric("time.device_span") is None
     assert diff.headline == "time.comm"
     assert found(diff, "collectives", "all_reduce")["baseline"] == 5.0
+
+
+def test_without_device_data_the_phases_speak_for_the_step(tmp_path: Path) -> None:
+    """Ranges alone (level_none), no step marks: 8 + 3 ms on rank 0 and 6 + 5 on rank 1, so 11; 3 ms more, so 12.5."""
+    paths = []
+    for name, more in (("old", 0), ("new", 3)):
+        made = store(tmp_path, name)
+        for rank, walls in enumerate(((8, 3), (6, 5 + more))):
+            made.capture(rank, rank, level="Level_none").step(1, rank)
+            for phase, wall in zip(("generate_sequences", "update_actor"), walls, strict=True):
+                made.add("r_phase", capture=rank, step=1, phase=phase, wall_ns=wall * MS, calls=1)
+        paths.append(made.done())
+    diff = compared(*paths)
+    assert diff.headline == "time.phases"
+    assert values(diff, "time.phases") == (11.0, 12.5)
+    assert [(cause.what, cause.row) for cause in diff.causes] == [("phase", "update_actor")]
+    assert judge(diff, built_in_policy()).exit_code == 1
+    same = compared(paths[0], paths[0])
+    assert (same.headline, judge(same, built_in_policy()).exit_code) == ("time.phases", 0)
+    assert same.metric("time.phases") is not None
 
 
 def test_a_rank_is_its_slowest_device(tmp_path: Path) -> None:
