@@ -10,19 +10,16 @@ WITH shape AS (   -- elements of all inputs of one call, once per distinct text
                       ELSE regexp_replace(regexp_replace(name, '(_|@)\d+$', ''), '([A-UW-Za-z])\d+(_|$)', '\1\2', 'g') END AS bare_name
     FROM (SELECT DISTINCT name FROM kernel WHERE name IS NOT NULL)
 ), grouped AS (
-    SELECT k.capture, k.device_id, k.step, k.phase, k.name, k.op_type, k.core_type, k.category, k.input_shapes, k.input_dtypes, h.name AS host_op,
-           count(*) AS calls, sum(k.end_ns - k.start_ns) AS sum_ns, min(k.end_ns - k.start_ns) AS min_ns, max(k.end_ns - k.start_ns) AS max_ns,
-           sum(k.busy_ns) AS busy_ns, sum(k.gap_ns) AS gap_ns
-    FROM kernel AS k LEFT JOIN host_op AS h ON h.capture = k.capture AND h.id = k.host_op_id
+    SELECT k.capture, k.device_id, k.step, p.name AS phase, b.bare_name, k.op_type, k.core_type, k.category, k.input_shapes, k.input_dtypes,
+           h.name AS host_op, count(*) AS calls, sum(k.end_ns - k.start_ns) AS sum_ns, min(k.end_ns - k.start_ns) AS min_ns,
+           max(k.end_ns - k.start_ns) AS max_ns, sum(k.busy_ns) AS busy_ns, sum(k.gap_ns) AS gap_ns
+    FROM kernel AS k
+    LEFT JOIN host_op AS h ON h.capture = k.capture AND h.id = k.host_op_id
+    LEFT JOIN phase AS p ON p.capture = k.capture AND p.id = k.phase
+    LEFT JOIN bare AS b ON b.name = k.name
     GROUP BY ALL
 )
-SELECT g.capture, g.device_id, g.step, p.name, b.bare_name, g.op_type, g.core_type, g.category, g.input_shapes, g.input_dtypes, g.host_op,
-       sum(g.calls), sum(g.sum_ns), min(g.min_ns), max(g.max_ns), sum(g.busy_ns), sum(g.gap_ns), sum(g.calls * s.elements)
-FROM grouped AS g
-LEFT JOIN phase AS p ON p.capture = g.capture AND p.id = g.phase
-LEFT JOIN shape AS s ON s.input_shapes = g.input_shapes
-LEFT JOIN bare AS b ON b.name = g.name
-GROUP BY ALL;
+SELECT g.*, g.calls * s.elements FROM grouped AS g LEFT JOIN shape AS s ON s.input_shapes = g.input_shapes;
 -- Where no kernel was read at all, the sums that the profiler wrote stand in, without steps.
 INSERT INTO r_kernel
 SELECT r.capture, r.device_id, s.step, NULL, r.op_type, r.op_type, r.core_type, 'other', NULL, NULL, NULL,
