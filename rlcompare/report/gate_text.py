@@ -1,7 +1,8 @@
 """A gate's result as text for a log, and as a JSON document.
 
-One line per failing rule, which says what was expected, what was found and all values (the verdict's own text, made by
-the gate); what passed takes one line. A verdict without run-level evidence is marked ``unverified``.
+First whether the sides may be compared, what speaks against it, and warnings about the data. Then one line per failing
+rule, which says what was expected, what was found and all values (the verdict's own text, made by the gate); what
+passed takes one line. A verdict without run-level evidence is marked ``unverified``, which the last line explains.
 """
 
 from __future__ import annotations
@@ -11,27 +12,46 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
+from rlcompare.report.findings import FindingView, is_serious
 from rlcompare.report.output import Line, print_lines
-from rlcompare.report.view import GateView, VerdictView, gate_view
+from rlcompare.report.view import (
+    DECLARED,
+    UNVERIFIED,
+    UNVERIFIED_MEANS,
+    GateView,
+    VerdictView,
+    gate_findings,
+    gate_status,
+    gate_view,
+)
 
 SCHEMA = "rlcompare.gate/1"
 
-_STATUS_WIDTH = 14
+_STATUS_WIDTH = 16
 
 
-def gate_lines(result: GateResult) -> list[str]:
-    """The lines of a result; they are as long as what they say, so that a log can be searched."""
-    return [line.text for line in _lines(gate_view(result))]
+def gate_lines(result: GateResult, diff: Diff | None = None) -> list[str]:
+    """The lines of a result; they are as long as what they say, so that a log can be searched.
+
+    Args:
+        diff: what was judged; without it nothing is said of how well its sides compare.
+    """
+    return [line.text for line in _lines(gate_view(result, diff))]
 
 
-def print_gate(result: GateResult, stream: TextIO) -> None:
+def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> None:
     """Writes the lines, coloured where ``stream`` is a terminal."""
-    print_lines(_lines(gate_view(result)), stream)
+    print_lines(_lines(gate_view(result, diff)), stream)
 
 
-def gate_document(result: GateResult) -> dict[str, Any]:
-    """The result as JSON: schema, exit_code, summary, policy, and one member of verdicts per rule and metric."""
+def gate_document(result: GateResult, diff: Diff | None = None) -> dict[str, Any]:
+    """The result as JSON: schema, exit_code, summary, policy, and one member of verdicts per rule and metric.
+
+    With a diff also comparability (status, and findings of severity caution or worse; ``declared`` are those that the
+    policy lets differ) and quality (warnings about the data).
+    """
     return {
         "schema": SCHEMA,
         "exit_code": result.exit_code,
@@ -42,26 +62,53 @@ def gate_document(result: GateResult) -> dict[str, Any]:
             "on_inconclusive": result.policy.on_inconclusive,
             "varied": list(result.policy.varied),
         },
+        **({} if diff is None else _context(result, diff)),
         "verdicts": [asdict(verdict) for verdict in result.verdicts],
     }
 
 
+def _context(result: GateResult, diff: Diff) -> dict[str, Any]:
+    judged = gate_findings(diff, result)
+    return {
+        "comparability": {"status": gate_status(judged), "findings": [asdict(finding) for finding in judged]},
+        "quality": [asdict(finding) for finding in diff.quality if is_serious(finding)],
+    }
+
+
 def _lines(gate: GateView) -> Iterator[Line]:
-    yield from (_line(verdict) for verdict in gate.verdicts if verdict.failing)
+    if gate.status:
+        yield _entry("sides", gate.status, gate.status_tone)
+        yield from map(_finding, gate.findings)
+    if gate.quality:
+        yield _entry("data quality", gate.quality, "caution")
+    failing = [verdict for verdict in gate.verdicts if verdict.failing]
+    yield from map(_verdict, failing)
     counts = Counter(verdict.status for verdict in gate.verdicts if not verdict.failing)
     if counts:
-        passed = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        yield Line(f"{'passed':<{_STATUS_WIDTH}}{passed}")
-    yield Line(f"{'gate':<{_STATUS_WIDTH}}{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code})")
+        yield _entry("passed", ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+    yield _entry("gate", f"{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code})")
+    if any(not verdict.verified for verdict in failing):
+        yield _entry(f"[{UNVERIFIED}]", UNVERIFIED_MEANS, "noise")
 
 
-def _line(verdict: VerdictView) -> Line:
-    status = verdict.status.replace("_", " ")
+def _entry(label: str, text: str, tone: str = "") -> Line:
+    return Line(f"{label:<{_STATUS_WIDTH}}{text}", ((0, len(label), tone),) if tone else ())
+
+
+def _finding(finding: FindingView) -> Line:
+    # What was declared is no warning any more; and what a message says itself is not said twice.
+    said = [] if finding.severity == DECLARED else [finding.message]
+    if not said or not all(side in finding.message for side in finding.sides.split(" → ")):
+        said.insert(0, finding.sides)
+    text = ". ".join(said)
+    return _entry(finding.severity, text if text.startswith(finding.key) else f"{finding.key}: {text}", finding.tone)
+
+
+def _verdict(verdict: VerdictView) -> Line:
     parts = [f"{verdict.metric}: {verdict.text}", *(f"[{note}]" for note in _notes(verdict)), verdict.message]
-    text = f"{status:<{_STATUS_WIDTH}}" + " ".join(part for part in parts if part)
-    return Line(text, ((0, len(status), verdict.tone),))
+    return _entry(verdict.status.replace("_", " "), " ".join(part for part in parts if part), verdict.tone)
 
 
 def _notes(verdict: VerdictView) -> list[str]:
     notes = [] if verdict.severity == "error" else [verdict.severity]
-    return notes if verdict.verified else [*notes, "unverified"]
+    return notes if verdict.verified else [*notes, UNVERIFIED]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rlcompare.report.findings import FindingView
 from rlcompare.report.tables import Table, TableRow
 from rlcompare.report.text import safe_text
-from rlcompare.report.view import FindingView, GateView, ReportView
+from rlcompare.report.view import UNVERIFIED, UNVERIFIED_MEANS, GateView, ReportView
 
 TABLE_ROWS = 5
 _NAME_LIMIT = 80
@@ -78,14 +79,23 @@ def _summary(view: ReportView) -> Iterator[str]:
 def _gate(gate: GateView) -> Iterator[str]:
     yield f"**Gate: {prose(gate.summary)}**"
     yield ""
+    if gate.status:
+        yield f"- {prose(gate.status)}"
+        yield from (_finding(finding) for finding in gate.findings)
+        if gate.quality:
+            yield f"- data quality: {prose(gate.quality)}"
+        yield ""
     failing = [verdict for verdict in gate.verdicts if verdict.failing]
     if failing:
         yield "| verdict | metric | |"
         yield "|---|---|---|"
     for verdict in failing:
-        notes = [verdict.text, verdict.message, "" if verdict.verified else "(unverified)"]
+        notes = [verdict.text, verdict.message, "" if verdict.verified else f"({UNVERIFIED})"]
         status = f"{verdict.status} ({verdict.severity})" if verdict.severity != "error" else verdict.status
         yield f"| {prose(status)} | {code(verdict.metric)} | {prose(' '.join(note for note in notes if note))} |"
+    if any(not verdict.verified for verdict in failing):
+        yield ""
+        yield f"<sub>{UNVERIFIED}: {UNVERIFIED_MEANS}</sub>"
     yield ""
 
 
@@ -95,11 +105,15 @@ def _findings(title: str, findings: tuple[FindingView, ...]) -> Iterator[str]:
     yield f"<details><summary>{title} ({len(findings)})</summary>"
     yield ""
     for finding in findings[:20]:
-        text = " ".join(part for part in (finding.sides, finding.message) if part)
-        yield f"- {prose(finding.severity)}: {code(finding.key)} {prose(text)}"
+        yield _finding(finding)
     yield ""
     yield "</details>"
     yield ""
+
+
+def _finding(finding: FindingView) -> str:
+    text = " ".join(part for part in (finding.sides, finding.message) if part)
+    return f"- {prose(finding.severity)}: {code(finding.key)} {prose(text)}"
 
 
 def _table(table: Table) -> Iterator[str]:

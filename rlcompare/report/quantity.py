@@ -39,7 +39,7 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
     if abs(value) >= _LARGE:
         return f"{value:.4g}"
     if unit == "ms":
-        return f"{value:,.{lone_decimals(value) if decimals is None else decimals}f}"
+        return _no_minus_nought(f"{value:,.{lone_decimals(value) if decimals is None else decimals}f}")
     return _general(value)
 
 
@@ -54,9 +54,7 @@ def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
     if value is None:
         return ABSENT
     text = amount(value, unit, decimals)
-    if not any(digit in text for digit in "123456789"):
-        return text.removeprefix("-")
-    return f"+{text}" if value > 0 else text
+    return f"+{text}" if value > 0 and _is_something(text) else text
 
 
 def signed_quantity(value: float | None, unit: str, decimals: int | None = None) -> str:
@@ -67,7 +65,7 @@ def signed_quantity(value: float | None, unit: str, decimals: int | None = None)
 
 def brief(value: Value) -> str:
     """A number without a unit in three digits."""
-    return f"{value:.3g}" if is_number(value) else amount(value, "")
+    return _no_minus_nought(f"{value:.3g}") if is_number(value) else amount(value, "")
 
 
 def lone_decimals(value: float) -> int:
@@ -103,7 +101,7 @@ def change_of(delta: float | None, ratio: float | None) -> str:
 
 def share(value: float | None) -> str:
     """A part of a whole in percent, without decimals."""
-    return ABSENT if value is None else f"{value * 100:.0f} %"
+    return ABSENT if value is None else _no_minus_nought(f"{value * 100:.0f} %")
 
 
 def is_number(value: Value) -> TypeGuard[float]:
@@ -124,4 +122,12 @@ def _bytes(value: float) -> str:
     size, power = float(value), 0
     while abs(size) >= 1024 and power < len(_BYTE_UNITS) - 1:
         size, power = size / 1024, power + 1
-    return f"{size:,.{2 if power else 0}f} {_BYTE_UNITS[power]}"
+    return _no_minus_nought(f"{size:,.{2 if power else 0}f} {_BYTE_UNITS[power]}")
+
+
+def _is_something(text: str) -> bool:
+    return any(digit in text for digit in "123456789")
+
+
+def _no_minus_nought(text: str) -> str:
+    return text if _is_something(text) else text.removeprefix("-")

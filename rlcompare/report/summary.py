@@ -12,10 +12,12 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.model.diff import Delta, Diff, Finding, Row, Side, Value
+from rlcompare.model.diff import Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
+from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_texts
 from rlcompare.report.text import ELLIPSIS, safe_text
 from rlcompare.report.tone import NOISE_RELATIVE, tone_of
+from rlcompare.report.workload import large_differences, workload_texts
 
 OUTSIDE = "(outside)"
 COMMAND_LIMIT = 88
@@ -23,9 +25,7 @@ COMMAND_LIMIT = 88
 
 _PARTS_SHOWN = 6
 _PATH_LIMIT = 40
-_VALUE_LIMIT = 20
-_TEXT_LIMIT = 400
-_SEVERITIES = ("severe", "caution", "warning", "info")
+_CAUSE_LIMIT = 330
 _STATUS = {"comparable": "comparable", "caution": "with caution", "not_comparable": "NOT COMPARABLE"}
 _DEVICE_PARTS = (
     ("time.preparing", "preparing"),
@@ -52,14 +52,16 @@ class SummaryItem:
             ``ranks``, ``quality``, ``rest``, ``next``.
         label: the word in front.
         parts: texts that belong together; a line may be broken between them.
-        lines: most lines that it takes on a terminal if there are none to spare.
+        lines: most lines that it takes on a terminal if there are none to spare; ``None``: as many as it needs.
+        shorter: other ``parts`` that say the same in fewer words, the longest first, for where there is no room.
     """
 
     key: str
     label: str
     parts: tuple[str, ...]
     tone: str = ""
-    lines: int = 1
+    lines: int | None = 1
+    shorter: tuple[tuple[str, ...], ...] = ()
 
     def first(self, number: int) -> tuple[str, ...]:
         """The first so many parts; where there are more, the last says how many."""
@@ -71,8 +73,8 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
     """The summary of a diff; ``document`` is the path of the diff.json that goes with it."""
     headline = diff.metric(diff.headline)
     return (
-        SummaryItem("baseline", "baseline", _side_parts(diff.baseline)),
-        SummaryItem("new", "new", _side_parts(diff.new)),
+        _side("baseline", diff.baseline),
+        _side("new", diff.new),
         _differs(diff),
         _headline(diff.headline, headline),
         _workload(diff),
@@ -96,9 +98,9 @@ def runs_text(side: Side) -> str:
     if not side.runs:
         return "nothing was read"
     ranks = sorted({run.ranks for run in side.runs})
-    counted = _count(ranks[0], "rank") if len(ranks) == 1 else f"{ranks[0]} to {ranks[-1]} ranks"
+    counted = count(ranks[0], "rank") if len(ranks) == 1 else f"{ranks[0]} to {ranks[-1]} ranks"
     steps = len(side.steps) or max(run.steps for run in side.runs)
-    return f"{_count(len(side.runs), 'run')} × {counted}, {_count(steps, 'step')}"
+    return f"{count(len(side.runs), 'run')} × {counted}, {count(steps, 'step')}"
 
 
 def next_command(diff: Diff, document: str) -> str:
@@ -129,14 +131,11 @@ def _cause_rank(diff: Diff) -> str | None:
     return number if number.isascii() and number.isdigit() else None
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _side_parts(side: Side) -> tuple[str, ...]:
+def _side(key: str, side: Side) -> SummaryItem:
     label = label_text(side)
     paths = [_end_of(run.path) for run in side.runs[:1]]
-    return (label, runs_text(side), *(path for path in paths if path != label))
+    short = (label, runs_text(side))
+    return SummaryItem(key, key, (*short, *(path for path in paths if path != label)), shorter=(short,))
 
 
 def _end_of(path: str) -> str:
@@ -146,34 +145,22 @@ def _end_of(path: str) -> str:
 
 def _differs(diff: Diff) -> SummaryItem:
     status = diff.comparability.status
-    findings = sorted(diff.comparability.findings, key=_severity)
-    parts = [_STATUS[status], *map(_difference, findings)]
+    findings = diff.comparability.findings
+    other_work = status == "comparable" and large_differences(diff)
+    parts = ["comparable settings, but the workload differs" if other_work else _STATUS[status]]
+    parts += differences(findings)
     known = {finding.key for finding in findings}
     environment = _rows(diff, "env")
     parts += [
-        f"{safe_text(row.get('name'), 40)} {_sides(row.get('baseline'), row.get('new'))}"
+        f"{safe_text(row.get('name'), 40)} {change_of_text(row.get('baseline'), row.get('new'))}"
         for row in environment
         if row.get("name") not in known and row.get("baseline") != row.get("new")
     ]
     if len(parts) == 1:
         recorded = diff.baseline.env and diff.new.env
         parts.append("nothing recorded differs" if recorded else "what they were made with was not recorded")
-    mood = {"not_comparable": "worse", "caution": "caution"}.get(status, "")
+    mood = "worse" if status == "not_comparable" else "caution" if status == "caution" or other_work else ""
     return SummaryItem("differs", "differs", tuple(parts), mood)
-
-
-def _difference(finding: Finding) -> str:
-    if finding.baseline is None and finding.new is None:
-        return safe_text(finding.message, 120)
-    return f"{safe_text(finding.key, 40)} {_sides(finding.baseline, finding.new)}"
-
-
-def _sides(baseline: Value, new: Value) -> str:
-    return " → ".join(quantity.ABSENT if value is None else safe_text(value, _VALUE_LIMIT) for value in (baseline, new))
-
-
-def _severity(finding: Finding) -> int:
-    return _SEVERITIES.index(finding.severity) if finding.severity in _SEVERITIES else len(_SEVERITIES)
 
 
 def _headline(metric: str, delta: Delta | None) -> SummaryItem:
@@ -187,7 +174,7 @@ def _headline(metric: str, delta: Delta | None) -> SummaryItem:
     mood = tone_of(delta)
     word = {"worse": "WORSE", "better": "better", "noise": f"within {quantity.share(NOISE_RELATIVE)}"}.get(mood, "")
     samples = [len(delta.samples.get(side, ())) for side in ("baseline", "new")]
-    number = f"{samples[0]} runs against {samples[1]}" if max(samples) > 1 else "one run a side"
+    number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run a side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.signed_quantity(delta.delta, delta.unit, headline_decimals(delta))
     moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio)})"
@@ -195,39 +182,15 @@ def _headline(metric: str, delta: Delta | None) -> SummaryItem:
 
 
 def _workload(diff: Diff) -> SummaryItem:
-    rows = _rows(diff, "workload")
-    if not rows:
-        return SummaryItem("workload", "workload", ("not recorded: a longer step may simply have had more to do",))
-    known = [row for row in rows if row.get("baseline") is not None and row.get("new") is not None]
-    changed = [row for row in known if row.get("baseline") != row.get("new")]
-    if changed:
-        return SummaryItem("workload", "workload", ("differs", *map(_measured, changed)), "caution")
-    if not known:
-        return SummaryItem("workload", "workload", ("each side recorded another measure of it",))
-    same = (f"{_workload_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in known)
-    return SummaryItem("workload", "workload", ("the same", *same))
-
-
-def _workload_name(row: Row) -> str:
-    return safe_text(row.get("name"), 40).removeprefix("workload.")
-
-
-def _unit(row: Row) -> str:
-    unit = row.get("unit")
-    return unit if isinstance(unit, str) else ""
-
-
-def _measured(row: Row) -> str:
-    text = f"{_workload_name(row)} {quantity.pair(row.get('baseline'), row.get('new'), _unit(row))}"
-    ratio = row.get("ratio")
-    return f"{text} ({quantity.change(ratio)})" if quantity.is_number(ratio) else text
+    texts, differs = workload_texts(diff)
+    return SummaryItem("workload", "workload", texts, "caution" if differs else "")
 
 
 def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     if diff.causes:
         cause = diff.causes[0]
         share = "" if cause.share is None else f"{quantity.share(cause.share)} of the change: "
-        return SummaryItem("cause", "cause", (share + safe_text(cause.text, _TEXT_LIMIT),), lines=2)
+        return SummaryItem("cause", "cause", (share + safe_text(cause.text, _CAUSE_LIMIT),), lines=None)
     still = headline is not None and tone_of(headline) == "noise"
     return SummaryItem("cause", "cause", ("none to look for" if still else "none found",))
 
@@ -258,13 +221,18 @@ def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
     if not rows:
         return SummaryItem("phases", label, ("no device time was recorded",))
     ordered = sorted(rows, key=lambda row: -abs(_number(row.get("delta"))))
-    shown, others = ordered[:_PARTS_SHOWN], ordered[_PARTS_SHOWN:]
     decimals = headline_decimals(headline)
-    parts = [_part(row, decimals) for row in shown]
-    if others:
-        total = sum(_number(row.get("delta")) for row in others)
-        parts.append(f"{len(others)} more {quantity.signed_quantity(total, 'ms', decimals)}")
-    return SummaryItem("phases", label, tuple(parts), lines=3)
+    full, *shorter = (_summed(ordered, shown, decimals) for shown in range(min(len(ordered), _PARTS_SHOWN), 0, -1))
+    return SummaryItem("phases", label, full, lines=3, shorter=tuple(shorter))
+
+
+def _summed(rows: Sequence[Row], shown: int, decimals: int) -> tuple[str, ...]:
+    """The first so many rows, and the sum of the others."""
+    parts = [_part(row, decimals) for row in rows[:shown]]
+    if len(rows) > shown:
+        total = sum(_number(row.get("delta")) for row in rows[shown:])
+        parts.append(f"{len(rows) - shown} more {quantity.signed_quantity(total, 'ms', decimals)}")
+    return tuple(parts)
 
 
 def _part(row: Row, decimals: int) -> str:
@@ -298,7 +266,7 @@ def _sampling(diff: Diff) -> SummaryItem:
 def _ranks(diff: Diff) -> SummaryItem:
     rows = [row for row in _rows(diff, "ranks") if row.get("name") is not None]
     counts = [max((run.ranks for run in side.runs), default=0) for side in (diff.baseline, diff.new)]
-    number = _count(counts[0], "rank") if counts[0] == counts[1] else f"{counts[0]} → {counts[1]} ranks"
+    number = count(counts[0], "rank") if counts[0] == counts[1] else f"{counts[0]} → {count(counts[1], 'rank')}"
     if max(counts) < 2:
         return SummaryItem("ranks", "ranks", (number, "no straggler to find among one"))
     found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
@@ -322,12 +290,8 @@ def _straggler(side: str, row: Row) -> str:
 def _quality(diff: Diff) -> SummaryItem:
     if not diff.quality:
         return SummaryItem("quality", "quality", ("nothing missing, nothing left out",))
-    ordered: Sequence[Finding] = sorted(diff.quality, key=_severity)
-    serious = sum(_severity(finding) < _SEVERITIES.index("info") for finding in ordered)
-    counts = [_count(serious, "warning")] if serious else []
-    counts += [_count(len(ordered) - serious, "note")] if len(ordered) > serious else []
-    text = f"{', '.join(counts)}: {safe_text(ordered[0].message, 200)}"
-    return SummaryItem("quality", "quality", (text,), "caution" if serious else "")
+    serious = any(map(is_serious, diff.quality))
+    return SummaryItem("quality", "quality", tuple(quality_texts(diff.quality)), "caution" if serious else "")
 
 
 def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:

@@ -168,6 +168,9 @@ def overall_table(overall: tuple[Delta, ...], floor: float) -> Table:
         for delta in overall
     )
     note = "Means over runs of the mean over ranks of the mean over steps."
+    tails = [value for delta in overall if delta.metric == "time.tail" for value in (delta.baseline, delta.new)]
+    if any(value < 0 for value in tails if value is not None):
+        note += " A negative tail: the device outlived the host's step."
     return Table("overall", "Overall", note, "", tuple(columns), rows, len(rows))
 
 
@@ -242,10 +245,10 @@ def _cells(row: Row, units: dict[str, str], decimals: int) -> tuple[Cell, ...]:
 
 
 def _detail(row: Row, keys: tuple[str, ...]) -> str:
-    name = f" {row.get('name')}"
-    texts = [text for text in (row.get(key) for key in keys) if isinstance(text, str) and text]
-    # What the name says, or ends with, is not said again.
-    return " · ".join(safe_text(text, _DETAIL_LIMIT) for text in texts if not name.endswith(f" {text}"))
+    name = f" {row.get('name')} "
+    texts = dict.fromkeys(text for text in (row.get(key) for key in keys) if isinstance(text, str) and text)
+    # What the name says is not said again.
+    return " · ".join(safe_text(text, _DETAIL_LIMIT) for text in texts if f" {text} " not in name)
 
 
 def _depth(row: Row) -> int:

@@ -14,7 +14,7 @@ from rlcompare.report.output import Line, print_lines
 from rlcompare.report.quantity import ABSENT
 from rlcompare.report.summary import SummaryItem
 from rlcompare.report.tables import Table, TableRow
-from rlcompare.report.text import fit, flow, pad, width_of, wrap
+from rlcompare.report.text import fit, flow, is_whole, pad, pieces, width_of, wrap
 from rlcompare.report.view import ReportView
 
 PIPED_WIDTH = 100
@@ -61,12 +61,13 @@ def _summary(view: ReportView, width: int) -> Iterator[Line]:
 
 
 def _layout(items: tuple[SummaryItem, ...], width: int) -> list[list[str]]:
-    """The lines of each entry; lines to spare go to the first entries that had to be cut."""
-    laid = [_item_lines(item, width, item.lines) for item in items]
-    for index, item in enumerate(items):
-        more = _item_lines(item, width, item.lines + 1)
-        if len(more) > len(laid[index]) and sum(map(len, laid)) < SUMMARY_LINES:
-            laid[index] = more
+    """The lines of each entry: first what is never cut, then what wants several, then the first that had to be cut."""
+    laid = [_item_lines(item, width, 1 if item.lines else SUMMARY_LINES + 1 - len(items)) for item in items]
+    for further in (0, 1):
+        for index, item in enumerate(items):
+            spare = SUMMARY_LINES - sum(map(len, laid))
+            if spare > 0 and item.lines is not None and not (further and item.shorter):
+                laid[index] = _item_lines(item, width, min(item.lines + further, len(laid[index]) + spare))
     return laid
 
 
@@ -74,25 +75,34 @@ def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
     if item.key == "next":
         # A command that is cut cannot be typed: on a narrow terminal it may run over.
         return list(item.parts)
-    if len(item.parts) == 1:
-        return wrap(item.parts[0], width, lines)
-    return flow(item.parts, width, lines)
+    if item.lines is None:
+        lines_of_words = wrap(" ".join(item.parts), width)
+        # Long names leave gaps at the ends of lines: where there is no room for gaps, lines are broken anywhere.
+        return lines_of_words if len(lines_of_words) <= lines else pieces(" ".join(item.parts), width)
+    whole = (parts for parts in (item.parts, *item.shorter) if is_whole(parts, width, lines))
+    return flow(next(whole, item.shorter[-1] if item.shorter else item.parts), width, lines)
 
 
 def _tables(view: ReportView, width: int) -> Iterator[Line]:
-    overall = tuple(row for row in view.overall.rows if _is_shown(row))
+    overall = tuple(row for row in view.overall.rows if _is_metric(row) and _is_worth_a_row(row))
     if overall:
         yield from _table(view.overall, overall, width)
     for table in view.tables:
         if table.name in _TABLES and table.rows:
-            changed = tuple(row for row in table.rows if row.tone != "noise")
+            changed = tuple(row for row in table.rows if row.tone != "noise" and _is_worth_a_row(row))
             yield from _table(table, changed[:TABLE_ROWS], width)
 
 
-def _is_shown(row: TableRow) -> bool:
-    """Whether a metric belongs on the terminal: a mean of time or memory that at least one side measured."""
-    name, baseline, new = (cell.text for cell in row.cells[:3])
-    return name.startswith(_METRICS) and "@" not in name and not baseline == new == ABSENT
+def _is_metric(row: TableRow) -> bool:
+    """Whether a metric belongs on the terminal: a mean of time or memory."""
+    name = row.cells[0].text
+    return name.startswith(_METRICS) and "@" not in name
+
+
+def _is_worth_a_row(row: TableRow) -> bool:
+    """Whether a side measured something: what is absent on one and nought on the other tells nobody anything."""
+    texts = [cell.text for cell in row.cells[1:3]]
+    return ABSENT not in texts or any(digit in text for text in texts for digit in "123456789")
 
 
 def _title(table: Table) -> str:

@@ -69,35 +69,58 @@ def pad(text: str, width: int, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
-def wrap(text: str, width: int, lines: int) -> list[str]:
-    """The text on at most so many lines of a width, broken at blanks; what is cut off is marked by ``…``."""
-    return _flow(text.split(" "), " ", width, lines)
+def wrap(text: str, width: int) -> list[str]:
+    """The whole text on lines of a width, broken at blanks, and within a word only where it is longer than a line."""
+    result: list[str] = []
+    for piece in (piece for word in text.split(" ") for piece in pieces(word, width)):
+        if result and width_of(result[-1]) + 1 + width_of(piece) <= width:
+            result[-1] += " " + piece
+        else:
+            result.append(piece)
+    return result
 
 
 def flow(parts: Iterable[str], width: int, lines: int, separator: str = " · ") -> list[str]:
-    """Parts joined by a separator, on at most so many lines of a width, broken only between parts.
+    """Parts joined by a separator, on at most so many lines of a width, broken between parts where they can be.
 
-    Parts that have no place are counted: ``+3 more``.
+    Parts that have no place are counted: ``+3 more``. If the first has no place it is cut (``…``).
     """
-    todo = [fit(part, width) for part in parts]
+    todo = list(parts)
     for dropped in range(len(todo)):
-        shown = todo[: len(todo) - dropped] + ([f"+{dropped} more"] if dropped else [])
-        result = _flow(shown, separator, width, len(shown))
+        result = _flow(todo[: len(todo) - dropped] + ([f"+{dropped} more"] if dropped else []), separator, width)
         if len(result) <= lines:
             return result
-    return [fit(separator.join(todo), width)] if todo else []
+    if not todo:
+        return []
+    first = wrap(todo[0], width)
+    others = f"{separator}+{len(todo) - 1} more" if len(todo) > 1 else ""
+    rest, room = " ".join(first[lines - 1 :]), width - width_of(others)
+    return [*first[: lines - 1], fit(rest, room) + others if room > 1 else fit(rest + others, width)]
 
 
-def _flow(parts: list[str], separator: str, width: int, lines: int) -> list[str]:
+def is_whole(parts: Iterable[str], width: int, lines: int, separator: str = " · ") -> bool:
+    """Whether ``flow`` would show all parts uncut."""
+    return len(_flow(list(parts), separator, width)) <= lines
+
+
+def pieces(text: str, width: int) -> list[str]:
+    """The whole text on lines of a width, broken anywhere."""
+    result = [""]
+    for character in text:
+        if width_of(result[-1]) + width_of(character) > width:
+            result.append("")
+        result[-1] += character
+    return result
+
+
+def _flow(parts: list[str], separator: str, width: int) -> list[str]:
     result: list[str] = []
     for part in parts:
         if result and width_of(result[-1]) + width_of(separator) + width_of(part) <= width:
             result[-1] += separator + part
         else:
-            result.append(part)
-    if len(result) > lines:
-        result[lines - 1 :] = [separator.join(result[lines - 1 :])]
-    return [fit(line, width) for line in result]
+            result += [part] if width_of(part) <= width else wrap(part, width)
+    return result
 
 
 def for_encoding(text: str, encoding: str | None) -> str:

@@ -6,22 +6,26 @@ for a format. Tones: ``worse``, ``better``, ``noise`` (a change too small to spe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rlcompare import __version__
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
 from rlcompare.model.verdict import GateResult, Verdict
-from rlcompare.report import quantity
+from rlcompare.report import findings, quantity
+from rlcompare.report.bars import Bar, bars_of
+from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.summary import SummaryItem, headline_decimals, label_text, next_command, runs_text, summary_items
 from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
 from rlcompare.report.text import safe_text
 from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, tone_of
+from rlcompare.report.workload import large_differences
 
-MESSAGE_LIMIT = 600
+DECLARED = "declared"
+UNVERIFIED = "unverified"
+UNVERIFIED_MEANS = "judged by the limits alone, without evidence from several runs a side."
 FAILING = ("regressed", "missing", "not_comparable", "inconclusive")
 
-_SEVERITY_ORDER = {"severe": 0, "caution": 1, "warning": 1}
-_SEVERITY_TONE = {"severe": "worse", "caution": "caution", "warning": "caution"}
 _VERDICT_TONE = {
     "regressed": "worse",
     "missing": "worse",
@@ -34,17 +38,6 @@ _STATUS_TEXT = {
     "caution": "The two sides may be compared with caution: something besides the change under test differs.",
     "not_comparable": "The two sides must not be compared: do not trust the numbers below.",
 }
-
-
-@dataclass(frozen=True)
-class FindingView:
-    """Something that differs, or is wrong with the data."""
-
-    severity: str
-    tone: str
-    key: str
-    sides: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -84,27 +77,6 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class Segment:
-    """A part of a bar, placed in thousandths of the longest bar."""
-
-    kind: str
-    start: int
-    length: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Bar:
-    """How one phase spends its time on one side."""
-
-    name: str
-    side: str
-    total: str
-    length: int
-    segments: tuple[Segment, ...]
-
-
-@dataclass(frozen=True)
 class VerdictView:
     """A verdict of the gate; ``failing`` if its status is not pass or improved."""
 
@@ -120,17 +92,31 @@ class VerdictView:
 
 @dataclass(frozen=True)
 class GateView:
-    """What the gate said."""
+    """What the gate said.
+
+    Attributes:
+        status: may the sides be compared; empty where the diff is not known, as are the next two.
+        findings: differences that a reader must know before the verdicts, and those that the policy declares.
+        quality: warnings about the data in one line.
+    """
 
     summary: str
     policy: str
     exit_code: int
     verdicts: tuple[VerdictView, ...]
+    status: str = ""
+    status_tone: str = ""
+    findings: tuple[FindingView, ...] = ()
+    quality: str = ""
 
 
 @dataclass(frozen=True)
 class ReportView:
-    """Everything that a report shows, in its order."""
+    """Everything that a report shows, in its order.
+
+    Attributes:
+        status: of comparability, or ``caution`` too where the workload differs much.
+    """
 
     title: str
     version: str
@@ -168,37 +154,87 @@ def build_view(
     """
     headline = diff.metric(diff.headline)
     floor = floor_of(headline)
+    status, status_text = _status(diff, diff.comparability.status)
+    bars, bars_note = bars_of(diff)
     return ReportView(
         title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
         version=version,
         baseline=_side(diff.baseline, rows),
         new=_side(diff.new, rows),
-        status=diff.comparability.status,
-        status_text=_STATUS_TEXT[diff.comparability.status],
-        comparability=_findings(diff.comparability.findings),
+        status=status,
+        status_text=status_text,
+        comparability=findings.views(diff.comparability.findings),
         headline=_headline(diff.headline, headline),
         summary=summary_items(diff, document),
-        gate=None if gate is None else gate_view(gate),
+        gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
-        bars=_bars(diff),
-        bars_note=_bars_note(diff),
+        bars=bars,
+        bars_note=bars_note,
         overall=overall_table(diff.overall, floor),
         tables=tuple(section_table(section, floor, rows) for section in diff.sections.values()),
-        quality=_findings(diff.quality),
+        quality=findings.views(diff.quality),
         thresholds=_thresholds(floor),
         next_command=next_command(diff, document),
     )
 
 
-def gate_view(gate: GateResult) -> GateView:
-    """The view of a gate's result: failing verdicts first, in the order of the policy."""
+def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
+    """The view of a gate's result: failing verdicts first, in the order of the policy.
+
+    Args:
+        diff: what was judged; what stands in the way of comparing its sides is then part of the view.
+    """
     verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
-    return GateView(
+    view = GateView(
         summary=safe_text(gate.summary, MESSAGE_LIMIT),
         policy=safe_text(gate.policy.source),
         exit_code=gate.exit_code,
         verdicts=tuple(map(_verdict, verdicts)),
     )
+    if diff is None:
+        return view
+    judged = gate_findings(diff, gate)
+    tone, text = _status(diff, gate_status(judged))
+    warnings = [finding for finding in diff.quality if findings.is_serious(finding)]
+    return replace(
+        view,
+        status=text,
+        status_tone={"caution": "caution", "not_comparable": "worse"}.get(tone, ""),
+        findings=findings.merged_views(judged),
+        quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
+    )
+
+
+def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
+    """Differences of severity caution or worse; of those that the policy declares the severity is ``declared``."""
+    # Only where there is a gate: this needs the comparison, which a report alone does not.
+    from rlcompare.compare.comparability import is_declared
+
+    return tuple(
+        replace(finding, severity=DECLARED) if is_declared(finding.key, gate.policy.varied) else finding
+        for finding in diff.comparability.findings
+        if findings.is_serious(finding)
+    )
+
+
+def gate_status(judged: Sequence[Finding]) -> str:
+    """The status of comparability that is left after what was declared."""
+    worst = {finding.severity for finding in judged}
+    return "not_comparable" if "severe" in worst else "caution" if worst - {DECLARED} else "comparable"
+
+
+def _one_line(texts: Sequence[str]) -> str:
+    return f"{texts[0]} +{len(texts) - 1} more" if len(texts) > 1 else texts[0]
+
+
+def _status(diff: Diff, status: str) -> tuple[str, str]:
+    """The status and its sentence, in which a workload of another size has its say."""
+    workload = ", ".join(large_differences(diff))
+    if not workload or status == "not_comparable":
+        return status, _STATUS_TEXT[status]
+    if status == "comparable":
+        return "caution", f"Comparable settings, but the workload differs: {workload}."
+    return status, f"{_STATUS_TEXT[status]} The workload differs too: {workload}."
 
 
 def _verdict(verdict: Verdict) -> VerdictView:
@@ -212,29 +248,6 @@ def _verdict(verdict: Verdict) -> VerdictView:
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
         verified=verdict.verified,
     )
-
-
-def _findings(findings: tuple[Finding, ...]) -> tuple[FindingView, ...]:
-    ordered = sorted(findings, key=lambda finding: _SEVERITY_ORDER.get(finding.severity, 2))
-    return tuple(
-        FindingView(
-            severity=safe_text(finding.severity, 20),
-            tone=_SEVERITY_TONE.get(finding.severity, ""),
-            key=safe_text(finding.key, 80),
-            sides=_sides(finding),
-            message=safe_text(finding.message, MESSAGE_LIMIT),
-        )
-        for finding in ordered
-    )
-
-
-def _sides(finding: Finding) -> str:
-    if finding.baseline is None and finding.new is None:
-        return ""
-    if finding.baseline is None or finding.new is None:
-        side, text = ("new", finding.new) if finding.baseline is None else ("baseline", finding.baseline)
-        return f"{side}: {safe_text(text)}"
-    return f"{safe_text(finding.baseline)} → {safe_text(finding.new)}"
 
 
 def _side(side: Side, rows: int) -> SideView:
@@ -283,40 +296,6 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
         )
         for cause in diff.causes
     )
-
-
-_PARTS = (("compute", "compute"), ("exposed_comm", "exposed communication"), ("free", "free"))
-
-
-def _bars(diff: Diff) -> tuple[Bar, ...]:
-    """Two bars a phase, all on one scale, with the device's time inside; the rest of a bar is host time alone."""
-    section = diff.sections.get("phases")
-    if section is None:
-        return ()
-    totals = [row.get(side) for row in section.rows for side in ("baseline", "new")]
-    longest = max((total for total in totals if quantity.is_number(total)), default=0.0)
-    if longest <= 0:
-        return ()
-    bars = []
-    for row in section.rows[:12]:
-        for side in ("baseline", "new"):
-            total = row.get(side)
-            segments, start = [], 0
-            for part, label in _PARTS:
-                value = row.get(f"{side}_{part}")
-                length = round(1000 * value / longest) if quantity.is_number(value) and value > 0 else 0
-                segments.append(Segment(part, start, length, f"{label} {quantity.quantity(value, 'ms')}"))
-                start += length
-            length = round(1000 * total / longest) if quantity.is_number(total) else 0
-            bars.append(
-                Bar(safe_text(row.get("name"), 60), side, quantity.quantity(total, "ms"), length, tuple(segments))
-            )
-    return tuple(bars)
-
-
-def _bars_note(diff: Diff) -> str:
-    kinds = {row.get("kind") for row in diff.sections["phases"].rows} if "phases" in diff.sections else set()
-    return "wall time on the host, and the device's time within it" if "wall" in kinds else "time on the device"
 
 
 def _thresholds(floor: float) -> str:

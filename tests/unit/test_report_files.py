@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlcompare.errors import UsageError
-from rlcompare.model.diff import Diff, Value
+from rlcompare.model.diff import Comparability, Diff, Finding, Value
 from rlcompare.report import write
 from rlcompare.report.csv_files import cell, csv_texts
 from rlcompare.report.document import from_document
@@ -25,6 +26,25 @@ from rlcompare.report.write import MARKER, write_report
 from tests.unit import diff_examples
 
 REGRESSION = diff_examples.regression()
+
+_UNLIKE = replace(
+    REGRESSION,
+    comparability=Comparability(
+        "caution",
+        (
+            Finding("profiler.level", "Level0", "Level1", "caution", "Higher levels slow the step."),
+            Finding("captures", "2", "0", "caution", "Only the baseline has captures of actor."),
+            Finding("captures", "0", "4", "caution", "Only the new side has captures of rollout."),
+            Finding("profiler.export_type", "db", "text", "info", "It is written in another way."),
+        ),
+    ),
+    quality=(
+        Finding("notes", None, "x", "info", "A note."),
+        Finding("missing_file", None, "rank 3", "caution", "Rank 3 has no memory."),
+        Finding("missing_file", None, "rank 4", "caution", "Rank 4 has no memory."),
+    ),
+)
+"""The regression with profiler levels and roles that differ, and two warnings about its data."""
 
 
 class TestMarkdown:
@@ -115,16 +135,64 @@ class TestCsv:
 class TestGate:
     def test_one_line_per_failing_rule_and_one_for_the_rest(self) -> None:
         lines = gate_lines(diff_examples.verdicts())
-        assert len(lines) == 6
+        assert len(lines) == 7
         assert lines[0] == (
-            "regressed     time.step: expected at most +5.0 %, found +5.6 % (4,752.5 → 5,017.5 ms)"
+            "regressed       time.step: expected at most +5.0 %, found +5.6 % (4,752.5 → 5,017.5 ms)"
             " [unverified] Ask the performance team."
         )
         assert lines[1].endswith("found 0.8204 [warn]")
-        assert lines[-2:] == [
-            "passed        1 improved, 1 pass",
-            "gate          2 of 6 rules failed. (policy: rlcompare.toml, exit code 1)",
+        assert lines[-3:] == [
+            "passed          1 improved, 1 pass",
+            "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1)",
+            "[unverified]    judged by the limits alone, without evidence from several runs a side.",
         ]
+
+    def test_what_speaks_against_comparing_stands_above_the_verdicts(self) -> None:
+        lines = gate_lines(diff_examples.verdicts(), _UNLIKE)
+        assert lines[:4] == [
+            "sides           The two sides may be compared with caution: something besides the change under test"
+            " differs.",
+            "caution         profiler.level: Level0 → Level1. Higher levels slow the step.",
+            "caution         captures: 2 roles differ. Only the baseline has captures of actor.",
+            "data quality    2 warnings: Rank 3 has no memory. +1 more",
+        ]
+        assert lines[4].startswith("regressed")
+        assert not any("export_type" in line for line in lines)
+
+    def test_what_the_policy_declares_does_not_stand_in_the_way(self) -> None:
+        verdicts = diff_examples.verdicts()
+        result = replace(verdicts, policy=replace(verdicts.policy, varied=("profiler", "captures")))
+        lines = gate_lines(result, _UNLIKE)
+        assert "may be compared: nothing" in lines[0]
+        assert lines[1] == "declared        profiler.level: Level0 → Level1"
+        assert gate_document(result, _UNLIKE)["comparability"]["status"] == "comparable"
+
+    def test_document_holds_what_speaks_against_comparing(self) -> None:
+        document = json.loads(json.dumps(gate_document(diff_examples.verdicts(), _UNLIKE)))
+        assert document["comparability"]["status"] == "caution"
+        assert [finding["key"] for finding in document["comparability"]["findings"]] == [
+            "profiler.level",
+            "captures",
+            "captures",
+        ]
+        assert [finding["severity"] for finding in document["quality"]] == ["caution", "caution"]
+
+    def test_markdown_says_it_above_the_verdicts_too(self) -> None:
+        text = render_markdown(build_view(_UNLIKE, diff_examples.verdicts()))
+        gate = text[text.index("**Gate: ") : text.index("| verdict |")]
+        assert "- caution: `profiler.level` Level0 → Level1" in gate
+        assert "- data quality: 2 warnings: Rank 3 has no memory. +1 more" in gate
+        assert "unverified: judged by the limits alone" in text
+
+    def test_verdicts_that_are_verified_need_no_explanation(self) -> None:
+        result = diff_examples.verdicts()
+        verified = tuple(replace(verdict, verified=True) for verdict in result.verdicts)
+        assert not any("unverified" in line for line in gate_lines(replace(result, verdicts=verified)))
+
+    def test_a_status_of_two_words_stands_apart(self) -> None:
+        result = diff_examples.verdicts()
+        barred = tuple(replace(verdict, status="not_comparable") for verdict in result.verdicts)
+        assert gate_lines(replace(result, verdicts=barred))[0].startswith("not comparable  time.step: ")
 
     def test_document(self) -> None:
         document = json.loads(json.dumps(gate_document(diff_examples.verdicts())))

@@ -48,9 +48,9 @@ def test_csv(diff: Diff) -> None:
     assert_golden("kernels.csv", csv_texts(diff)["kernels.csv"])
 
 
-def test_gate() -> None:
-    assert_golden("gate.txt", "\n".join(gate_lines(diff_examples.verdicts())) + "\n")
-    assert_golden("gate.json", json.dumps(gate_document(diff_examples.verdicts()), indent=1) + "\n")
+def test_gate(diff: Diff) -> None:
+    assert_golden("gate.txt", "\n".join(gate_lines(diff_examples.verdicts(), diff)) + "\n")
+    assert_golden("gate.json", json.dumps(gate_document(diff_examples.verdicts(), diff), indent=1) + "\n")
 
 
 def test_kept_document_can_still_be_read(diff: Diff) -> None:

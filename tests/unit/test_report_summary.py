@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlcompare.model.diff import Comparability, Diff, Finding, RunInfo, Section, Side
+from rlcompare.model.diff import Comparability, Diff, Finding, Row, RunInfo, Section, Side
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.summary import COMMAND_LIMIT, SummaryItem
 from rlcompare.report.terminal import SUMMARY_LINES, TERMINAL_ROWS, print_summary, summary_lines, table_lines
@@ -200,6 +200,86 @@ def _with_path(diff: Diff, path: str) -> Diff:
     return replace(diff, new=replace(diff.new, runs=(run,)), causes=(diff.causes[1],))
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_the_first_cause_is_never_cut(width: int) -> None:
+    text = (
+        "The others wait for rank 1, which starts collectives up to 4.08 ms late (0.083 ms before): their exposed"
+        " communication grew by 3.99 ms; on rank 1 free time grew by 3.68 ms, most of it before"
+        " aclnnFlashAttentionScoreGrad_FlashAttentionScoreGrad_FlashAttentionScoreGrad_x in update_actor, 12 calls."
+    )
+    base = diff_examples.regression()
+    diff = replace(base, causes=(replace(base.causes[0], text=text),))
+    lines = summary_lines(build_view(diff), width)
+    start = next(number for number, line in enumerate(lines) if line.startswith("cause"))
+    end = next(number for number, line in enumerate(lines) if line.startswith("phases"))
+    shown = "".join(line[12:] for line in lines[start:end]).replace(" ", "")
+    assert shown == f"90 % of the change: {text}".replace(" ", "")
+    if width >= 100:
+        assert len(lines) <= SUMMARY_LINES
+
+
+def test_phases_without_room_are_summed_up() -> None:
+    """A longer cause takes their lines: what is shown still sums to the headline."""
+    base = diff_examples.regression()
+    diff = replace(base, causes=(replace(base.causes[0], text="word " * 60),))
+    lines = summary_lines(build_view(diff))
+    assert len(lines) == SUMMARY_LINES
+    line = next(line for line in lines if line.startswith("phases"))
+    assert line.endswith("6 more +9.4 ms") or line.endswith("5 more +2.8 ms")
+
+
+def test_lists_that_have_no_room_say_how_many_there_are() -> None:
+    findings = tuple(
+        Finding(f"key{number}", None, None, "caution", f"Rank {number} of the new side has no file of operators.")
+        for number in range(6)
+    )
+    diff = replace(diff_examples.regression(), quality=findings)
+    line = next(line for line in summary_lines(build_view(diff)) if line.startswith("quality"))
+    assert line == "quality     6 warnings: Rank 0 of the new side has no file of operators. · +5 more"
+    long = replace(diff, quality=tuple(replace(finding, message="long " * 30) for finding in findings))
+    line = next(line for line in summary_lines(build_view(long)) if line.startswith("quality"))
+    assert line.startswith("quality     6 warnings: long long") and line.endswith("… · +5 more")
+
+
+def test_findings_of_one_key_are_counted() -> None:
+    findings = (
+        *(Finding("captures", "2", "0", "caution", f"role {number}") for number in range(5)),
+        Finding("chip", "A2", "A3", "severe", "x"),
+    )
+    diff = replace(diff_examples.regression(), comparability=Comparability("not_comparable", findings))
+    assert text(diff, "differs") == "NOT COMPARABLE · chip A2 → A3 · captures: 5 roles differ · cann 8.2.RC1 → 8.3.RC1"
+
+
+def _with_workload(diff: Diff, *rows: Row, level: str = "Level1") -> Diff:
+    sections = {**diff.sections, "workload": replace(diff.sections["workload"], rows=rows)}
+    env = {**diff.baseline.env, "profiler.level": level}
+    return replace(diff, sections=sections, baseline=replace(diff.baseline, env=env))
+
+
+@pytest.mark.parametrize(
+    ("level", "elements", "shown"),
+    [
+        ("Level0", None, "the same as far as recorded (no shapes at Level0) · kernels 187"),
+        ("Level1", None, "the same as far as recorded (no shapes) · kernels 187"),
+        ("Level1", 500, "the same · kernels 187 · input_elements 500"),
+    ],
+)
+def test_work_without_shapes_is_known_in_part(level: str, elements: int | None, shown: str) -> None:
+    rows = (
+        row("workload.kernels", 187, 187, unit="count"),
+        row("workload.input_elements", elements, 500, unit="count"),
+    )
+    assert text(_with_workload(diff_examples.regression(), *rows, level=level), "workload") == shown
+
+
+@pytest.mark.parametrize(("new", "amber"), [(1800, True), (1049, False), (500, True)])
+def test_other_work_is_said_beside_comparable_settings(new: int, amber: bool) -> None:
+    diff = _with_workload(diff_examples.identical(), row("workload.tokens", 1000, new, unit="count"))
+    item = items(diff)["differs"]
+    assert (item.tone == "caution") is amber
+    assert (item.parts[0] == "comparable settings, but the workload differs") is amber
+
+
 def test_lines_to_spare_go_to_what_had_to_be_cut() -> None:
     finding = Finding("profiler.aic_metrics", "ACL_AICORE_NONE", "ACL_AICORE_PIPE_UTILIZATION", "caution", "x")
     comparability = Comparability("caution", (finding, replace(finding, key="profiler.level")))
@@ -223,6 +303,19 @@ def test_tables_show_what_changed_and_hide_noise() -> None:
     assert not any(line.startswith("SwiGlu") for line in lines)
     assert not any(line.startswith("time.bubble") for line in lines)
     assert "Collectives, ms (100 % matched): no change worth a row" in lines
+
+
+def test_absent_against_nought_is_not_worth_a_row() -> None:
+    base = diff_examples.regression()
+    rows = (row("GE peak_active", None, 0), row("PTA", None, 5_000_000), row("GE", 0, 4096))
+    diff = replace(
+        base,
+        sections={**base.sections, "memory": replace(base.sections["memory"], keys=(), rows=rows)},
+        overall=(*base.overall, metric("time.tail", None, 0.0)),
+    )
+    lines = table_lines(build_view(diff, rows=TERMINAL_ROWS))
+    assert not any(line.startswith(("GE peak_active", "time.tail")) for line in lines)
+    assert any(line.startswith("PTA ") for line in lines) and any(line.startswith("GE ") for line in lines)
 
 
 def test_piped_output_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,112 @@
+"""Where the time of a step goes, as bars: by phase where there are phases, else the step as a whole.
+
+Lengths are thousandths of the longest bar. All bars of a report have one scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rlcompare.model.diff import Delta, Diff, Row, Value
+from rlcompare.report import quantity
+from rlcompare.report.summary import OUTSIDE
+from rlcompare.report.text import safe_text
+
+LONGEST = 1000
+PHASES_SHOWN = 12
+
+_PHASE_PARTS = (("compute", "compute"), ("exposed_comm", "exposed communication"), ("free", "free"))
+_STEP_PARTS = (
+    ("time.preparing", "host", "preparing"),
+    ("time.compute", "compute", "compute"),
+    ("time.exposed_comm", "exposed_comm", "exposed communication"),
+    ("time.free", "free", "free"),
+    ("time.tail", "host", "tail"),
+)
+_SIDES = ("baseline", "new")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a bar, placed in thousandths of the longest bar."""
+
+    kind: str
+    start: int
+    length: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How one phase, or the step, spends its time on one side."""
+
+    name: str
+    side: str
+    total: str
+    length: int
+    segments: tuple[Segment, ...]
+
+
+def bars_of(diff: Diff) -> tuple[tuple[Bar, ...], str]:
+    """Two bars a phase, or two for the step, with the device's time inside; and a sentence that says which."""
+    section = diff.sections.get("phases")
+    rows = () if section is None else section.rows
+    if any(row.get("name") != OUTSIDE for row in rows):
+        wall = "wall" in {row.get("kind") for row in rows}
+        of_what = "wall time on the host, and the device's time within it" if wall else "time on the device"
+        return _phases(rows[:PHASES_SHOWN]), f"Phases of the step: {of_what}."
+    step = diff.metric("time.step")
+    marked = step is not None and any(quantity.is_number(value) for value in (step.baseline, step.new))
+    if marked:
+        return _step(diff, "step", step), "The step: wall time on the host, and the device's time within it."
+    return _step(diff, "device span", diff.metric("time.device_span")), "The step: time on the device."
+
+
+def _phases(rows: Iterable[Row]) -> tuple[Bar, ...]:
+    bars = []
+    for row in rows:
+        for side in _SIDES:
+            parts = [(kind, label, row.get(f"{side}_{kind}")) for kind, label in _PHASE_PARTS]
+            bars.append((safe_text(row.get("name"), 60), side, row.get(side), parts))
+    return _scaled(bars)
+
+
+def _step(diff: Diff, name: str, total: Delta | None) -> tuple[Bar, ...]:
+    bars = []
+    for side in _SIDES if total is not None else ():
+        # Without a mark of the step nothing is known of the host before and after the device.
+        parts = [
+            (kind, label, _value(diff.metric(metric), side))
+            for metric, kind, label in _STEP_PARTS
+            if kind != "host" or name == "step"
+        ]
+        bars.append((name, side, _value(total, side), parts))
+    return _scaled(bars)
+
+
+def _value(delta: Delta | None, side: str) -> Value:
+    values: Mapping[str, Value] = {} if delta is None else {"baseline": delta.baseline, "new": delta.new}
+    return values.get(side)
+
+
+def _scaled(bars: list[tuple[str, str, Value, list[tuple[str, str, Value]]]]) -> tuple[Bar, ...]:
+    # Parts may be longer than the whole: a device that outlives the host's step makes the tail negative.
+    sizes = [max(_positive(total), sum(_positive(value) for *_, value in parts)) for _, _, total, parts in bars]
+    longest = max(sizes, default=0.0)
+    if longest <= 0:
+        return ()
+    made = []
+    for name, side, total, parts in bars:
+        segments, start = [], 0
+        for kind, label, value in parts:
+            length = round(LONGEST * _positive(value) / longest)
+            segments.append(Segment(kind, start, length, f"{label} {quantity.quantity(value, 'ms')}"))
+            start += length
+        length = round(LONGEST * _positive(total) / longest)
+        made.append(Bar(name, side, quantity.quantity(total, "ms"), length, tuple(segments)))
+    return tuple(made)
+
+
+def _positive(value: Value) -> float:
+    return max(value, 0.0) if quantity.is_number(value) else 0.0

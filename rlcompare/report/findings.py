@@ -1,0 +1,123 @@
+"""Findings as texts: what differs between the sides, and what is wrong with their data.
+
+A key that several findings share is said once with their number where there is room for a line only; the tables of a
+report list them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rlcompare.model.diff import Finding, Value
+from rlcompare.report import quantity
+from rlcompare.report.text import safe_text
+
+MESSAGE_LIMIT = 600
+
+_ORDER = {"severe": 0, "caution": 1, "warning": 1}
+_NOTE = 2
+_TONE = {"severe": "worse", "caution": "caution", "warning": "caution"}
+_VALUE_LIMIT = 20
+_SEVERAL = {"captures": "roles"}
+"""What several findings of a key are about."""
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """Something that differs, or is wrong with the data."""
+
+    severity: str
+    tone: str
+    key: str
+    sides: str
+    message: str
+
+
+def count(number: int, noun: str) -> str:
+    """``1 step``, ``2 steps``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def is_serious(finding: Finding) -> bool:
+    """Whether a reader must know it before the numbers: of severity caution or worse."""
+    return finding.severity in _ORDER
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings by severity; among equals they keep their order."""
+    return sorted(findings, key=lambda finding: _ORDER.get(finding.severity, _NOTE))
+
+
+def views(findings: Iterable[Finding]) -> tuple[FindingView, ...]:
+    """All findings, the worst first."""
+    return tuple(map(_view, worst_first(findings)))
+
+
+def merged_views(findings: Iterable[Finding]) -> tuple[FindingView, ...]:
+    """The findings, the worst first, those of one key as one with their number."""
+    return tuple(
+        replace(_view(group[0]), sides=_number(group)) if len(group) > 1 else _view(group[0])
+        for group in _groups(findings)
+    )
+
+
+def differences(findings: Iterable[Finding]) -> list[str]:
+    """One short text for each key that differs, the worst first."""
+    return [
+        f"{safe_text(group[0].key, 40)}: {_number(group)}" if len(group) > 1 else _difference(group[0])
+        for group in _groups(findings)
+    ]
+
+
+def quality_texts(findings: Sequence[Finding]) -> list[str]:
+    """How many warnings and notes there are with the worst of them, then the others."""
+    ordered = worst_first(findings)
+    serious = sum(map(is_serious, ordered))
+    counts = [count(serious, "warning")] if serious else []
+    counts += [count(len(ordered) - serious, "note")] if len(ordered) > serious else []
+    first, *others = [safe_text(finding.message, 200) for finding in ordered]
+    return [f"{', '.join(counts)}: {first}", *others]
+
+
+def _view(finding: Finding) -> FindingView:
+    return FindingView(
+        severity=safe_text(finding.severity, 20),
+        tone=_TONE.get(finding.severity, ""),
+        key=safe_text(finding.key, 80),
+        sides=_sides(finding),
+        message=safe_text(finding.message, MESSAGE_LIMIT),
+    )
+
+
+def _groups(findings: Iterable[Finding]) -> list[list[Finding]]:
+    groups: dict[tuple[str, str | None], list[Finding]] = {}
+    for finding in worst_first(findings):
+        # Findings without a value are sentences: each says something of its own.
+        own = finding.message if finding.baseline is None and finding.new is None else None
+        groups.setdefault((finding.key, own), []).append(finding)
+    return list(groups.values())
+
+
+def _number(group: Sequence[Finding]) -> str:
+    return f"{len(group)} {_SEVERAL.get(group[0].key, 'values')} differ"
+
+
+def _difference(finding: Finding) -> str:
+    if finding.baseline is None and finding.new is None:
+        return safe_text(finding.message, 120)
+    return f"{safe_text(finding.key, 40)} {change_of_text(finding.baseline, finding.new)}"
+
+
+def change_of_text(baseline: Value, new: Value) -> str:
+    """``A2 → A3``, short."""
+    return " → ".join(quantity.ABSENT if value is None else safe_text(value, _VALUE_LIMIT) for value in (baseline, new))
+
+
+def _sides(finding: Finding) -> str:
+    if finding.baseline is None and finding.new is None:
+        return ""
+    if finding.baseline is None or finding.new is None:
+        side, text = ("new", finding.new) if finding.baseline is None else ("baseline", finding.baseline)
+        return f"{side}: {safe_text(text)}"
+    return f"{safe_text(finding.baseline)} → {safe_text(finding.new)}"

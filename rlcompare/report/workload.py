@@ -1,0 +1,73 @@
+"""What was asked of the two sides: a slower step that had more to do is no slower program."""
+
+from __future__ import annotations
+
+from rlcompare.model.diff import Diff, Row
+from rlcompare.report import quantity
+from rlcompare.report.text import safe_text
+
+LARGE_RELATIVE = 0.05
+"""A workload that differs by more than this stands above every number."""
+
+_SHAPES = "workload.input_elements"
+_KERNELS = "workload.kernels"
+
+
+def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
+    """The workload in short texts, and whether it differs."""
+    rows = _rows(diff)
+    if not rows:
+        return ("not recorded: a longer step may simply have had more to do",), False
+    known = [row for row in rows if _is_known(row)]
+    changed = [row for row in known if row.get("baseline") != row.get("new")]
+    if changed:
+        return ("differs", *map(_moved, changed)), True
+    if not known:
+        return ("each side recorded another measure of it",), False
+    same = (f"{_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in known)
+    return (f"the same{_reservation(diff, known)}", *same), False
+
+
+def large_differences(diff: Diff) -> tuple[str, ...]:
+    """The measures of the workload that differ by more than ``LARGE_RELATIVE``."""
+    return tuple(_moved(row) for row in _rows(diff) if _is_known(row) and _is_large(row))
+
+
+def _reservation(diff: Diff, known: list[Row]) -> str:
+    """Kernels of other sizes are as many kernels: without their shapes the work is known in part."""
+    names = {row.get("name") for row in known}
+    if _KERNELS not in names or _SHAPES in names:
+        return ""
+    low = any(side.env.get("profiler.level", "").lower() == "level0" for side in (diff.baseline, diff.new))
+    return f" as far as recorded (no shapes{' at Level0' if low else ''})"
+
+
+def _rows(diff: Diff) -> tuple[Row, ...]:
+    section = diff.sections.get("workload")
+    return () if section is None else section.rows
+
+
+def _is_known(row: Row) -> bool:
+    return row.get("baseline") is not None and row.get("new") is not None
+
+
+def _is_large(row: Row) -> bool:
+    ratio, delta = row.get("ratio"), row.get("delta")
+    if quantity.is_number(ratio):
+        return abs(ratio - 1) > LARGE_RELATIVE
+    return quantity.is_number(delta) and delta != 0
+
+
+def _name(row: Row) -> str:
+    return safe_text(row.get("name"), 40).removeprefix("workload.")
+
+
+def _unit(row: Row) -> str:
+    unit = row.get("unit")
+    return unit if isinstance(unit, str) else ""
+
+
+def _moved(row: Row) -> str:
+    text = f"{_name(row)} {quantity.pair(row.get('baseline'), row.get('new'), _unit(row))}"
+    ratio = row.get("ratio")
+    return f"{text} ({quantity.change(ratio)})" if quantity.is_number(ratio) else text
