@@ -94,11 +94,12 @@ def _broad_work(evidence: Evidence) -> Iterator[Cause]:
 
 
 def _clock(evidence: Evidence) -> Iterator[Cause]:
-    """Most kernels slowed by about the same factor: a lower clock, if the counters say so."""
+    """Most kernels slowed by about the same factor: a lower clock, if the counters say so.
+
+    Where inputs changed size, that is the time per element, which need not stay the same: then only the counters count.
+    """
     both = [change for change in evidence.operators if change.on_both and change.baseline > 0]
     total = sum(change.baseline for change in both)
-    if any(change.size for change in both):  # other inputs: time per element need not stay the same
-        return
     delta = sum(change.slower for change in both)
     comparable = sum(change.new - change.slower for change in both)
     if len(both) < 3 or comparable <= 0 or abs(delta) < 0.02 * total:
@@ -114,9 +115,9 @@ def _clock(evidence: Evidence) -> Iterator[Cause]:
             f" and most kernels are {direction} by about that factor."
         )
         yield evidence.cause("frequency", delta, text, "kernel_types", both[0].name)
-        return
-    text = f"Computation as a whole is {direction}: most kernels by about the same factor, none stands out."
-    yield evidence.cause("compute", delta, text, "kernel_types", both[0].name)
+    elif not any(change.size for change in both):
+        text = f"Computation as a whole is {direction}: most kernels by about the same factor, none stands out."
+        yield evidence.cause("compute", delta, text, "kernel_types", both[0].name)
 
 
 def _uniform(changes: Sequence[OperatorChange], factor: float) -> bool:
@@ -170,26 +171,27 @@ def _called(change: OperatorChange, place: str) -> str:
 
 
 def _straggler(evidence: Evidence) -> Iterator[Cause]:
-    """A rank that starts collectives later than it did, and others that wait for it."""
+    """A rank that starts collectives later than it did, or no longer so late, and others that wait for it."""
+    sign, of_interest = (1, "new") if evidence.change > 0 else (-1, "baseline")
     rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == "both"]
-    late = [row for row in rows if row.get("new_straggler")]
-    if len(rows) < 2 or not late or evidence.change <= 0:
+    late = [row for row in rows if row.get(f"{of_interest}_straggler")]
+    if len(rows) < 2 or not late:
         return
     rank = late[0]
-    more = number(rank.get("new_late_ms")) - number(rank.get("baseline_late_ms"))
-    others = [_grown(row, "exposed_comm") for row in rows if row is not rank]
+    more = sign * (number(rank.get("new_late_ms")) - number(rank.get("baseline_late_ms")))
+    others = [sign * _grown(row, "exposed_comm") for row in rows if row is not rank]
     waited = sum(others) / len(others)
-    if more < LEAST_MS or waited < 0.3 * evidence.change or _grown(rank, "exposed_comm") > 0.5 * waited:
+    if more < LEAST_MS or waited < 0.3 * abs(evidence.change) or sign * _grown(rank, "exposed_comm") > 0.5 * waited:
         return
-    own = {part: _grown(rank, part) for part in ("compute", "free")}
+    own = {part: sign * _grown(rank, part) for part in ("compute", "free")}
     part = max(own, key=lambda name: own[name])
-    why = f"; on {rank['name']} {_PARTS[part]} {moved(own[part])}" if own[part] > 0.3 * waited else ""
+    why = f"; on {rank['name']} {_PARTS[part]} {moved(sign * own[part])}" if own[part] > 0.3 * waited else ""
     now, before = (ms(number(rank.get(f"{side}_most_late_ms"))) for side in ("new", "baseline"))
     text = (
-        f"The others wait for {rank['name']}, which starts collectives up to {now} late"
-        f" ({before} before): their exposed communication grew by {ms(waited)}{why}."
+        f"The others wait {'' if sign > 0 else 'less '}for {rank['name']}, which starts collectives up to {now} late"
+        f" ({before} before): their exposed communication {moved(sign * waited)}{why}."
     )
-    delta = evidence.delta("time.exposed_comm") + max(0.0, own["compute"] + own["free"]) / len(rows)
+    delta = evidence.delta("time.exposed_comm") + sign * max(0.0, own["compute"] + own["free"]) / len(rows)
     yield evidence.cause("straggler", delta, text, "ranks", str(rank["name"]))
 
 
@@ -201,20 +203,23 @@ def _grown(row: Row, part: str) -> float:
 
 
 def _lost_overlap(evidence: Evidence) -> Iterator[Cause]:
-    """Communication that kernels used to cover."""
+    """Communication that kernels used to cover, or that they cover now."""
     exposed, total = evidence.delta("time.exposed_comm"), evidence.delta("time.comm")
-    if exposed <= 0 or total > STEADY * exposed:
+    sign = 1 if exposed > 0 else -1
+    with_it = max(0.0, sign * total)  # the change of the total in the same direction
+    if not exposed or with_it > STEADY * abs(exposed):
         return
     text = (
-        f"Communication lost its cover: {ms(exposed)} more of it is exposed per step,"
-        f" although its total {'hardly changed' if abs(total) < 0.1 * exposed else moved(total)}."
+        f"Communication {'lost its' if sign > 0 else 'gained'} cover: {ms(exposed)} {'more' if sign > 0 else 'less'} of"
+        f" it is exposed per step, although its total"
+        f" {'hardly changed' if abs(total) < 0.1 * abs(exposed) else moved(total)}."
     )
-    yield evidence.cause("lost_overlap", exposed - max(0.0, total), text, "collectives", _exposed_most(evidence))
+    yield evidence.cause("lost_overlap", exposed - sign * with_it, text, "collectives", _exposed_most(evidence, sign))
 
 
-def _exposed_most(evidence: Evidence) -> str:
+def _exposed_most(evidence: Evidence, sign: int) -> str:
     rows = [row for row in evidence.sections["collectives"].rows if row.get("task") is None]
-    return str(max(rows, key=lambda row: _grown(row, "exposed_ms"))["name"]) if rows else ""
+    return str(max(rows, key=lambda row: sign * _grown(row, "exposed_ms"))["name"]) if rows else ""
 
 
 def _communication(evidence: Evidence) -> Iterator[Cause]:

@@ -27,7 +27,7 @@ SPEED = "timing_s/step"
 """The step's wall time as training measured it: the best headline, where unprofiled steps tell it (DESIGN §4)."""
 
 HEADLINES = ("time.step", "time.device_span", "time.comm", "time.phases")
-"""What speaks for the step, the first that both sides have; without kernels only communication is known, and without any
+"""What speaks for the step, the first that both sides have; without kernels only communication is known, without any
 device data (level_none) the phases on the host."""
 
 

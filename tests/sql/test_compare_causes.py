@@ -73,6 +73,31 @@ def test_an_improvement_has_the_same_cause(baseline: Path, tmp_path: Path) -> No
     assert "33 % less time per call" in first.text
 
 
+@pytest.mark.parametrize(
+    ("change", "what", "row", "words"),
+    [
+        (Change.late(1, 5 * MS), "straggler", "rank 1", "The others wait less for rank 1"),
+        (Change.lost_overlap(), "lost_overlap", "all_gather", "Communication gained cover"),
+        (Change.frequency(0.8), "frequency", "MatMulV2", "rose from 1,440 to 1,800 MHz"),
+    ],
+)
+def test_what_was_mended_is_named(
+    baseline: Path, tmp_path: Path, change: Change, what: str, row: str, words: str
+) -> None:
+    first = compared(sample(tmp_path, change, seed=1), baseline).causes[0]
+    assert (first.what, first.row) == (what, row)
+    assert words in first.text
+    assert first.share is not None and 0.5 < first.share < 1.5
+    assert first.delta_ms < 0
+
+
+def test_a_lower_clock_is_named_beside_more_tokens(baseline: Path, tmp_path: Path) -> None:
+    diff = compared(baseline, sample(tmp_path, Change.frequency(0.8), Change.tokens(1.3), seed=1))
+    named = {cause.what: cause for cause in diff.causes}
+    assert {"workload", "frequency"} <= named.keys()
+    assert "fell from 1,800 to 1,440 MHz" in named["frequency"].text
+
+
 def test_a_late_rank_is_the_straggler_and_noise_is_not(baseline: Path, tmp_path: Path) -> None:
     diff = compared(baseline, sample(tmp_path, Change.late(2, 3 * MS), seed=1))
     flags = {row["name"]: (row["baseline_straggler"], row["new_straggler"]) for row in diff.sections["ranks"].rows}
