@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.comparability import is_declared
@@ -60,7 +61,7 @@ def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> It
     required = policy.source != BUILT_IN or rule.metric == HEADLINE
     if not deltas and required:
         yield Verdict(rule, name, "missing", _unknown(name, diff), None, None, "", verified=True)
-    for delta in deltas:
+    for delta in (_with_new_phase(found, diff) for found in deltas):
         if required or not _limits_change(rule) or not _unmeasured(delta.baseline):
             yield _verdict(rule, delta, diff, policy, comparable=comparable)
 
@@ -80,6 +81,18 @@ def _unknown(metric: str, diff: Diff) -> str:
     return "expected a value, found no such metric on either side" + (
         f"; similar ones are {', '.join(close)}" if close else ""
     )
+
+
+def _with_new_phase(delta: Delta, diff: Diff) -> Delta:
+    """A phase that the baseline does not have, although it has phases, took no time there."""
+    part = delta.metric.rpartition(".")[2]
+    if not delta.metric.startswith("phase.") or not _unmeasured(delta.baseline) or _unmeasured(delta.new):
+        return delta
+    alike = (other for other in diff.overall if fnmatchcase(other.metric, f"phase.*.{part}"))
+    if all(_unmeasured(other.baseline) for other in alike):
+        return delta
+    runs = {"baseline": tuple(0.0 for _ in delta.samples.get("baseline", ())), "new": delta.samples.get("new", ())}
+    return replace(delta, baseline=0.0, delta=delta.new, ratio=None, samples=runs)
 
 
 def _limits_change(rule: Rule) -> bool:
@@ -119,6 +132,9 @@ def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str) -> tuple
     worse = _is_beyond(rule, delta, _worsening(delta))
     better = delta.polarity != "neutral" and _is_beyond(rule, delta, -_worsening(delta))
     status = "regressed" if worse else "improved" if better else "pass"
+    if worse and rule.max_relative and rule.max_absolute is None and _is_trifling(delta):
+        text = "no part of such a baseline can be a limit: add an absolute one (max_increase_abs)"
+        return "inconclusive", f"{found}; {text}", False
     if is_exact(delta.metric):
         return status, found, True
     if policy.evidence == "limits":
@@ -134,6 +150,12 @@ def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str) -> tuple
     if status != "pass" and not are_separate(*samples):
         return "inconclusive", f"{found}; the runs of the two sides overlap, more of them would decide", False
     return status, found, status != "pass"
+
+
+def _is_trifling(delta: Delta) -> bool:
+    """Whether the baseline is 0, or no larger than what its own runs differ by."""
+    runs = known(delta.samples.get("baseline", ()))
+    return abs(delta.baseline or 0.0) <= (max(runs) - min(runs) if runs else 0.0)
 
 
 def _worsening(delta: Delta) -> float:

@@ -52,7 +52,7 @@ FIVE_PERCENT = Rule("time.step", max_relative=0.05)
         (100.0, 95.0, "pass", 0),
         (100.0, 94.0, "improved", 0),
         (0.0, 0.0, "pass", 0),
-        (0.0, 0.1, "regressed", 1),
+        (0.0, 0.1, "inconclusive", 0),
         (100.0, None, "missing", 1),
         (None, 100.0, "missing", 1),
         (100.0, math.nan, "missing", 1),
@@ -73,6 +73,38 @@ def test_where_both_limits_are_given_both_must_be_passed(baseline: float, new: f
     """5 % and 1 ms: half a millisecond may be 50 %, and 1.5 ms may be 0.15 %."""
     rule = Rule("time.step", max_relative=0.05, max_absolute=1.0)
     assert gate(delta("time.step", baseline, new), rule).verdicts[0].status == status
+
+
+def test_no_part_of_nothing_is_a_limit() -> None:
+    """With an absolute limit beside it, or where no change at all is tolerated, a baseline of 0 can be judged."""
+    from_nothing = delta("time.exposed_comm", 0.0, 0.1)
+    verdict = gate(from_nothing, Rule("time.exposed_comm", max_relative=0.05)).verdicts[0]
+    assert verdict.status == "inconclusive"
+    assert "add an absolute one (max_increase_abs)" in verdict.text
+    for relative, absolute, status in ((0.05, 0.2, "pass"), (0.05, 0.05, "regressed"), (0.0, None, "regressed")):
+        rule = Rule("time.exposed_comm", max_relative=relative, max_absolute=absolute)
+        assert gate(from_nothing, rule).verdicts[0].status == status
+
+
+def test_no_part_of_noise_is_a_limit() -> None:
+    """Runs of 0.01 and 0.05: their mean is 0.03, and they differ by 0.04."""
+    found = delta("time.exposed_comm", 0.03, 0.06, runs=((0.01, 0.05), (0.06,)))
+    assert gate(found, Rule("time.exposed_comm", max_relative=0.05)).verdicts[0].status == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("new", "absolute", "status"), [(5.0, 1.0, "regressed"), (0.5, 1.0, "pass"), (5.0, None, "inconclusive")]
+)
+def test_a_phase_that_only_the_new_side_has_is_all_increase(new: float, absolute: float | None, status: str) -> None:
+    found = diff(delta("phase.update_actor.wall", 100, 100), delta("phase.values.wall", None, new))
+    result = judge(found, policy(Rule("phase.*.wall", max_relative=0.1, max_absolute=absolute)))
+    assert [verdict.status for verdict in result.verdicts] == ["pass", status]
+
+
+def test_without_any_phase_on_the_baseline_they_are_missing() -> None:
+    found = diff(delta("phase.update_actor.compute", 100, 100), delta("phase.values.wall", None, 5))
+    result = judge(found, policy(Rule("phase.*.wall", max_relative=0.1, max_absolute=1.0)))
+    assert [verdict.status for verdict in result.verdicts] == ["missing"]
 
 
 def test_polarity_turns_the_limit_round() -> None:
