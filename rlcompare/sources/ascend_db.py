@@ -162,7 +162,11 @@ def _read(
 ) -> None:
     path = capture.files["db"]
     con.execute(resources.sql("sources/ascend_db/scalars"))
-    failures += [failure for name in FILL if (failure := _execute(con, name))]
+    for name in FILL:
+        failure = _execute(con, name)
+        if failure and name == "text":
+            failure = _decode_texts(con, report, path, capture_id)
+        failures += [failure] if failure else []
     con.execute("SET sqlite_all_varchar = true")
     failures += [failure for name in FILL_AS_TEXT if (failure := _execute(con, name))]
     con.execute("SET sqlite_all_varchar = false")
@@ -179,8 +183,28 @@ def _execute(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
     """Run one of our SQL files; its name and the reason where it fails."""
     try:
         _fetch(con, f"sources/ascend_db/{name}")
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeError) as error:
         return name, _first_line(error)
+    return None
+
+
+def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, capture_id: int) -> Failure | None:
+    """Make ``text_by_id`` where a text is no UTF-8, which stops the scanner: such bytes are replaced."""
+    import pyarrow
+
+    ((database_path,),) = con.execute("SELECT getvariable('db_STRING_IDS')").fetchall()
+    try:
+        with _open_sqlite(Path(database_path)) as source:
+            source.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            ids, texts = zip(*source.execute("SELECT id, CAST(value AS TEXT) FROM STRING_IDS"), strict=True)
+    except (sqlite3.Error, ValueError) as error:
+        return "text", _first_line(error)
+    con.register("decoded_texts", pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64()), "value": texts}))
+    database.run(con, resources.sql("sources/ascend_db/decoded_text"))
+    con.unregister("decoded_texts")
+    odd = sum("\ufffd" in (text or "") for text in texts)
+    message = f"{path.name}: {odd} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
+    report(Finding("warning", "undecodable_text", message, capture_id))
     return None
 
 

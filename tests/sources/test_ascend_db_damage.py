@@ -130,6 +130,16 @@ def test_a_kernel_whose_text_is_unknown_still_counts(profile: Path, tmp_path: Pa
     assert "1 kernels name a text" in findings(store)["unknown_string"]
 
 
+@pytest.mark.parametrize("value", ["CAST(x'ff00fe' AS TEXT)", "x'ff00fe'"])
+def test_a_text_that_is_no_utf8_costs_that_text_alone(profile: Path, tmp_path: Path, value: str) -> None:
+    with edited(profile) as con:
+        con.execute(f"UPDATE STRING_IDS SET value = {value} WHERE id = (SELECT min(opType) FROM COMPUTE_TASK_INFO)")
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*) FROM kernel") == [(187,)]
+    assert rows(store, "SELECT count(DISTINCT op_type) > 5 FROM kernel") == [(True,)]
+    assert "no UTF-8" in findings(store)["undecodable_text"]
+
+
 def test_an_empty_table_leaves_the_rest(profile: Path, tmp_path: Path) -> None:
     with edited(profile) as con:
         con.execute("DELETE FROM COMMUNICATION_OP")

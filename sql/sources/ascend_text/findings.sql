@@ -6,6 +6,9 @@ UNION ALL
 SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have a time that is none and were left out; take the file as the profiler wrote it'
 FROM trace_event WHERE ph IN ('X', 's', 'f', 'C') AND start_ns IS NULL HAVING count(*) > 0
 UNION ALL
+SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have a duration that is none and count as 0; take the file as the profiler wrote it'
+FROM trace_event WHERE damaged_length HAVING count(*) > 0
+UNION ALL
 SELECT 'warning', 'damaged_time', 'memory_record.csv, npu_module_mem.csv: ' || count(*) || ' rows have a time that is none; their sizes are kept; take the files as the profiler wrote them'
 FROM memory WHERE capture = getvariable('capture') AND ts_ns IS NULL HAVING count(*) > 0
 UNION ALL
