@@ -288,7 +288,9 @@ def _phases(evidence: Evidence) -> Iterator[Cause]:
 
 
 def _categories(evidence: Evidence) -> Iterator[Cause]:
-    """What kind of work the time went to."""
+    """What kind of work the time went to; levels tell the kinds by different signs, so only within one level."""
+    if not evidence.same_level:
+        return
     for row in evidence.sections["categories"].rows:
         delta = row["delta"]
         if isinstance(delta, (int, float)):

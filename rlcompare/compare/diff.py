@@ -9,7 +9,7 @@ from rlcompare.compare.overall import headline_of, overall_metrics, profile_head
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
-from rlcompare.compare.sides import environments, make_sides
+from rlcompare.compare.sides import differing_levels, environments, make_sides
 from rlcompare.model.diff import Diff
 
 
@@ -51,7 +51,14 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             headline=headline_of(overall),
             overall=overall,
             causes=find_causes(
-                Evidence.of(profile, overall, sections, rollups.rows("frequency"), rollups.rows("kernel_phase"))
+                Evidence.of(
+                    profile,
+                    overall,
+                    sections,
+                    rollups.rows("frequency"),
+                    rollups.rows("kernel_phase"),
+                    same_level=differing_levels(env) is None,
+                )
             ),
             quality=quality_findings(
                 given,

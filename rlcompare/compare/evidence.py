@@ -61,6 +61,7 @@ class Evidence:
         operators: kernels by operator, largest change first.
         frequency: mean AI Core frequency by side, in MHz.
         phase_of: the phase that holds most of an operator's change, where kernels have phases.
+        same_level: whether both sides were profiled at one level, as far as that is known.
     """
 
     headline: Delta | None
@@ -69,6 +70,7 @@ class Evidence:
     operators: tuple[OperatorChange, ...]
     frequency: Mapping[str, float]
     phase_of: Mapping[str, str]
+    same_level: bool
 
     @classmethod
     def of(
@@ -78,6 +80,8 @@ class Evidence:
         sections: Mapping[str, Section],
         frequency: Records,
         phases: Records,
+        *,
+        same_level: bool,
     ) -> Evidence:
         """Gather the evidence.
 
@@ -94,6 +98,7 @@ class Evidence:
             operators=operator_changes(sections["kernels"].rows),
             frequency={row["side"]: row["mhz"] for row in frequency if row["mhz"]},
             phase_of=_main_phases(phases),
+            same_level=same_level,
         )
 
     @property

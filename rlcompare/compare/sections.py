@@ -19,6 +19,7 @@ from rlcompare.compare.rows import (
     presence_of,
     ratio,
 )
+from rlcompare.compare.sides import differing_levels
 from rlcompare.model.diff import Delta, Row, Section, Value
 
 Records = Sequence[Mapping[str, Any]]
@@ -40,7 +41,7 @@ def make_sections(
     # Steps and ranks have no sum of phases; where that is the headline, nothing of the device is known either.
     column = "device_span_ns" if headline == "time.phases" else f"{headline.removeprefix('time.')}_ns"
     made = [
-        maker.timed("categories", rollups.rows("category"), "kernel", note="Time of kernels by kind of work."),
+        maker.timed("categories", rollups.rows("category"), "kernel", note=_categories_note(env)),
         _steps(maker, rollups.rows("step"), column),
         _ranks(maker, rollups.rows("rank"), column),
         _phases(maker, rollups.rows("phase")),
@@ -60,6 +61,16 @@ def make_sections(
         _msprof(maker, rollups.rows("msprof")),
     ]
     return {section.name: section for section in made}
+
+
+def _categories_note(env: Mapping[str, Mapping[str, str]]) -> str:
+    levels = differing_levels(env)
+    if levels is None:
+        return "Time of kernels by kind of work."
+    return (
+        f"Time of kernels by kind of work, which {levels[0]} and {levels[1]} tell by different signs: the same kernels"
+        " may stand in different rows."
+    )
 
 
 def _paired(records: Records, key: str) -> dict[Any, dict[str, Mapping[str, Any]]]:

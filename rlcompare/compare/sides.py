@@ -29,6 +29,12 @@ def environments(env: Sequence[Mapping[str, Any]], captures: Sequence[Mapping[st
     return {side: dict(sorted(merged[side].items())) for side in SIDES}
 
 
+def differing_levels(env: Mapping[str, Mapping[str, str]]) -> tuple[str, str] | None:
+    """The profiler levels of both sides where they are known and differ."""
+    baseline, new = (env[side].get("profiler.level") for side in SIDES)
+    return (baseline, new) if baseline and new and baseline != new else None
+
+
 def _listed(values: Sequence[str]) -> str:
     shown = ", ".join(values[:_VALUES_SHOWN])
     return f"{shown}, … ({len(values)} values)" if len(values) > _VALUES_SHOWN else shown

@@ -24,7 +24,7 @@
     metric = "mismatch/rollout_is_eff_sample_size"
     min = 0.8                         # a limit on the new value itself; likewise max
 
-A part of a baseline of 0, or of one smaller than what its runs differ by, is no limit: without an absolute one beside it
+A part of a baseline of 0, or of one smaller than what its runs differ by, is no limit: without an absolute limit too,
 such a rule is inconclusive. A phase that only the new side has took 0 on the baseline.
 
 ``max_increase`` and ``max_decrease`` name the same limit, on a change for the worse: write the one that reads right.

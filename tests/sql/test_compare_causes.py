@@ -209,3 +209,14 @@ def test_larger_inputs_are_told_from_slower_kernels(tmp_path: Path) -> None:
     (change,) = operator_changes(diff.sections["kernels"].rows)
     assert (change.calls, change.size, change.slower) == pytest.approx((0.0, 10.0, 5.0))
     assert found(diff, "kernels", "MatMul")["input_shapes"] == "*,64"
+
+
+@pytest.mark.parametrize(("level", "named"), [("Level1", True), ("Level0", False)])
+def test_categories_of_different_levels_are_no_causes(tmp_path: Path, level: str, named: bool) -> None:
+    """20 ms more, all in the category cube; Level0 tells cube by the task type, Level1 by PMU values."""
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 60 * MS)
+    old.kernel(1, "MatMul", 1, 40 * MS).add("env", capture=0, key="profiler.level", value=level)
+    new.kernel(1, "MatMul", 1, 60 * MS).add("env", capture=0, key="profiler.level", value="Level1")
+    diff = causes(old, new)
+    assert ("category" in {cause.what for cause in diff.causes}) == named
+    assert ("may stand in different rows" in diff.sections["categories"].note) != named
