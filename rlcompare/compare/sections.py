@@ -179,7 +179,7 @@ def _host_or_device(maker: SectionMaker, name: str, records: Records, domain: st
 
 
 def _collectives(maker: SectionMaker, rollups: Rollups) -> Section:
-    keys = ("group_key", "task")
+    keys = ("group_key",)
     whole = [maker.timed_row(record, "device", keys) for record in rollups.rows("collective")]
     tasks = [maker.timed_row(record, "task", keys) for record in rollups.rows("collective_task")]
     rows = ordered(whole, keys) + ordered(tasks, keys)

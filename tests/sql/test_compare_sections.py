@@ -183,6 +183,7 @@ def test_collectives_meet_by_kind_and_group_and_carry_their_tasks(tmp_path: Path
     assert (row["baseline"], row["new"], row["baseline_calls"]) == (4.0, 5.0, 2)
     assert (row["baseline_wait_ms"], row["new_wait_ms"], row["baseline_bytes"]) == (2.0, 3.0, 200)
     assert found(diff, "collectives", "all_reduce / Notify_Wait")["task"] == "Notify_Wait"
+    assert diff.sections["collectives"].keys == ("group_key",)  # the task stands in the name
     assert found(diff, "groups", "0,2")["baseline"] == 1.0
     assert diff.sections["collectives"].matched_share == 1.0
     assert values(diff, "workload.collective_bytes") == (207.0, 207.0)
