@@ -2,7 +2,7 @@
 INSERT INTO r_time
 WITH k AS (
     SELECT capture, device_id, step, sum(busy_ns) AS compute_ns, sum(gap_ns) AS gap_ns, min(start_ns) AS first_ns, max(end_ns) AS last_ns,
-           count(*) AS kernels, sum(end_ns - start_ns) AS kernel_ns
+           count(*) AS kernels
     FROM kernel WHERE step IS NOT NULL GROUP BY ALL
 ), c AS (
     SELECT capture, device_id, step, sum(busy_ns) AS comm_ns, sum(exposed_ns) AS exposed_ns, sum(gap_ns) AS gap_ns,
@@ -31,7 +31,6 @@ WITH k AS (
            coalesce(c.p2p_ns, 0) AS p2p_ns,
            CASE WHEN h.capture IS NOT NULL THEN coalesce(k.kernels, 0) END AS kernels,
            coalesce(c.collectives, 0) AS collectives,
-           CASE WHEN h.capture IS NOT NULL THEN coalesce(k.kernel_ns, 0) END AS kernel_ns,
            s.start_ns AS step_start_ns, s.end_ns AS step_end_ns
     FROM key
     LEFT JOIN k ON k.capture = key.capture AND k.device_id IS NOT DISTINCT FROM key.device_id AND k.step = key.step
@@ -47,5 +46,5 @@ SELECT capture, device_id, step, compute_ns, comm_ns, exposed_comm_ns,
        bubble_ns, last_ns - first_ns - bubble_ns, p2p_ns,
        step_end_ns - step_start_ns, first_ns - step_start_ns,
        step_end_ns - last_ns,
-       first_ns, last_ns, kernels, collectives, kernel_ns
+       first_ns, last_ns, kernels, collectives
 FROM joined;

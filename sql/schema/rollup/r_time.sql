@@ -20,6 +20,5 @@ CREATE TABLE r_time (
     first_ns BIGINT,          -- first start over kernels and collectives
     last_ns BIGINT,
     kernels BIGINT,
-    collectives BIGINT,
-    kernel_ns BIGINT          -- sum (not union) of kernel durations
+    collectives BIGINT
 );
