@@ -8,14 +8,17 @@ from pathlib import Path
 
 import click
 
-from rlcompare.cli.options import Decorated, common_options
+from rlcompare.cli.options import Decorated, common_options, path_type
+from rlcompare.errors import UsageError
 
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _FACTORS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def parse_size(ctx: click.Context, param: click.Parameter, value: str) -> int:
+def parse_size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
     """A click callback: a number of bytes, such as ``500M`` or ``2GiB``; the units are powers of 1024."""
+    if value is None:
+        return None
     match = _SIZE.fullmatch(value.strip())
     if match is None:
         raise click.BadParameter(f"{value!r} is no size such as 500M or 2G", ctx, param)
@@ -25,7 +28,7 @@ def parse_size(ctx: click.Context, param: click.Parameter, value: str) -> int:
 def _directory_option(function: Decorated) -> Decorated:
     return click.option(
         "--cache-dir",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=path_type(file_okay=False),
         help="The cache folder.  [default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
     )(function)
 
@@ -69,18 +72,28 @@ def list_command(cache_dir: Path | None, quiet: bool) -> None:
 @click.option(
     "--max-size",
     callback=parse_size,
-    default="0",
     metavar="SIZE",
-    help="What may stay, such as 2G.  [default: nothing]",
+    help="What may stay, such as 2G.  [default: the 10 GiB that the folder is kept below anyway]",
 )
+@click.option("--all", "everything", is_flag=True, help="Remove all of them.")
 @_directory_option
 @common_options
-def prune_command(max_size: int, cache_dir: Path | None, quiet: bool) -> None:
-    """Remove the least recently used stores until the rest fits."""
-    from rlcompare.store.cache import cache_directory, prune_cache
+def prune_command(max_size: int | None, everything: bool, cache_dir: Path | None, quiet: bool) -> None:
+    """Remove the least recently used stores until the rest fits.
 
-    removed = prune_cache(cache_directory(cache_dir), max_size)
-    click.echo(f"removed {len(removed)} stores, {_mebibytes(sum(entry.size_bytes for entry in removed))}")
+    Only what rlcompare itself wrote is removed.
+    """
+    from rlcompare.store.cache import DEFAULT_MAX_BYTES, MARKER, cache_directory, is_our_folder, prune_cache
+
+    if everything and max_size is not None:
+        raise UsageError("--all leaves nothing: give it, or --max-size")
+    directory = cache_directory(cache_dir)
+    if directory.exists() and not is_our_folder(directory):
+        raise UsageError(f"{directory} was not made by rlcompare (there is no {MARKER} in it): nothing was removed")
+    limit = 0 if everything else DEFAULT_MAX_BYTES if max_size is None else max_size
+    removed = prune_cache(directory, limit)
+    stores = "1 store" if len(removed) == 1 else f"{len(removed)} stores"
+    click.echo(f"removed {stores}, {_mebibytes(sum(entry.size_bytes for entry in removed))}")
 
 
 def _mebibytes(size: int) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlcompare.cli.options import SidePaths, parse_side, split_commas
 from rlcompare.cli.progress import progress
+from rlcompare.cli.selection import select_runs
+from rlcompare.cli.stores import refuse_within, stores_folder
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
-from rlcompare.sources.detect import find_runs, list_numbers
-from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
 
 if TYPE_CHECKING:
     from rlcompare.compare import RunStore
@@ -53,16 +53,17 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
     """
     base_steps, new_steps = _steps(request)
     baseline, new = _sides(request)
+    paths = (*baseline.paths, *new.paths)
     if output is not None:
-        _check_output(output, (*baseline.paths, *new.paths))
+        _check_output(output, paths)
+    directory = stores_folder(request.cache_dir, request.no_cache, paths)
     baseline_runs = _find(baseline, request, base_steps)
     new_runs = _find(new, request, new_steps)
     labels = _labels(baseline, new)
 
     from rlcompare.compare import CompareOptions, SideInput, compare_runs
-    from rlcompare.store.cache import cache_directory, open_stores
+    from rlcompare.store.cache import open_stores
 
-    directory = None if request.no_cache else cache_directory(request.cache_dir)
     runs = baseline_runs + new_runs
     with (
         progress("Reading", request.quiet) as report,
@@ -99,54 +100,23 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
     """Nothing is ever written into an input folder, nor over what is not ours."""
     from rlcompare.report.write import check_folder
 
-    target = output.resolve()
-    for path in inputs:
-        source = path.resolve()
-        if source.is_dir() and target.is_relative_to(source):
-            raise UsageError(f"the report would be written into the input {path}: choose another folder with -o")
+    refuse_within(output, inputs, "the report", "-o")
     with suppress(OSError):  # a folder that may not be looked at: whoever writes the report says so
         check_folder(output)
 
 
 def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> list[RunInput]:
-    ranks = None if request.ranks is None else frozenset(request.ranks)
     runs: list[RunInput] = []
     for path in side.paths:
-        found = find_runs(path, prefer=request.prefer, layout=request.layout, ranks=ranks)
-        if steps is not None:
-            _check_steps(path, found, steps)
-        runs.extend(found if steps is None else (replace(run, steps=frozenset(steps)) for run in found))
+        runs += select_runs(path, prefer=request.prefer, layout=request.layout, ranks=request.ranks, steps=steps)
     return runs
-
-
-def _check_steps(path: Path, runs: Sequence[RunInput], steps: tuple[int, ...]) -> None:
-    """Refuses steps that are not there where that is known before reading; ``compare`` checks the rest."""
-    for run in runs:
-        known = _known_steps(run)
-        missing = set(steps) - known if known is not None else set()
-        if known is not None and missing:
-            raise UsageError(f"--step {list_numbers(missing)}: {path} has step {list_numbers(known)}")
-
-
-def _known_steps(run: RunInput) -> frozenset[int] | None:
-    """The steps that a run marks; None where one of its captures does not tell before it is read."""
-    known: set[int] = set()
-    for capture in run.captures:
-        if "db" in capture.files:
-            steps = steps_of_database(capture.files["db"])
-        elif "step_trace_time" in capture.files:
-            steps = steps_of_step_trace_time(capture.files["step_trace_time"])
-        else:
-            steps = None
-        if steps is None:
-            return None
-        known |= steps
-    return frozenset(known)
 
 
 def _labels(baseline: SidePaths, new: SidePaths) -> tuple[str, str]:
     """What the sides are called: the user's labels, else the end of their paths, as much as tells them apart."""
     parts = [_parts(side) for side in (baseline, new)]
+    if parts[0] == parts[1]:
+        return baseline.label or f"{parts[0][-1]} (baseline)", new.label or f"{parts[1][-1]} (new)"
     for length in range(1, max(map(len, parts)) + 1):
         names = ["/".join(part[-length:]) for part in parts]
         if names[0] != names[1]:

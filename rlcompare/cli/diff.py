@@ -13,6 +13,7 @@ from rlcompare.cli.options import (
     Decorated,
     cache_options,
     common_options,
+    path_type,
     selection_options,
     side_options,
     split_commas,
@@ -40,7 +41,7 @@ def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
             "--output",
             "--output_path",
             "output",
-            type=click.Path(path_type=Path, file_okay=False),
+            type=path_type(file_okay=False),
             metavar="DIR",
             help="Where report.html and diff.json go; replaced only if rlcompare wrote it."
             + (f"  [default: ./{default}]" if default else "  [default: no report]"),

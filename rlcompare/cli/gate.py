@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.cli.diff import output_options
-from rlcompare.cli.options import cache_options, common_options, selection_options, side_options, split_commas
+from rlcompare.cli.options import (
+    cache_options,
+    common_options,
+    path_type,
+    selection_options,
+    side_options,
+    split_commas,
+)
 from rlcompare.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -20,12 +27,12 @@ DEFAULT_POLICY = Path("rlcompare.toml")
 
 
 @click.command("gate")
-@click.argument("document", metavar="[DIFF.json]", required=False, type=click.Path(path_type=Path))
+@click.argument("document", metavar="[DIFF.json]", required=False, type=path_type())
 @side_options
 @click.option(
     "--policy",
     "policy_file",
-    type=click.Path(path_type=Path),
+    type=path_type(),
     metavar="FILE",
     help="The rules.  [default: ./rlcompare.toml if it is there, else the built-in ones]",
 )
@@ -81,10 +88,10 @@ def command(
 
         write_report(diff, output, formats, result)
     if as_json:
-        json.dump(gate_document(result), sys.stdout, indent=1)
+        json.dump(gate_document(result, diff), sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
-        print_gate(result, sys.stdout)
+        print_gate(result, sys.stdout, diff)
     return result.exit_code
 
 

@@ -7,23 +7,42 @@ from pathlib import Path
 
 import click
 
-from rlcompare.cli.options import common_options, layout_option, prefer_option
+from rlcompare.cli.options import (
+    common_options,
+    layout_option,
+    path_type,
+    prefer_option,
+    rank_option,
+    step_option,
+)
 
 
 @click.command("ingest")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=path_type())
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=path_type(dir_okay=False),
     required=True,
     metavar="RUN.duckdb",
     help="The store to write; replaced only if it is one.",
 )
+@click.option("--force", is_flag=True, help="Replace whatever file is there.")
+@step_option
+@rank_option
 @layout_option
 @prefer_option
 @common_options
-def command(path: Path, output: Path, layout: str | None, prefer: str, quiet: bool) -> None:
+def command(
+    path: Path,
+    output: Path,
+    force: bool,
+    steps: tuple[int, ...] | None,
+    ranks: tuple[int, ...] | None,
+    layout: str | None,
+    prefer: str,
+    quiet: bool,
+) -> None:
     """Read a profile into a store, one DuckDB file.
 
     The store holds every event (kernels, collectives, operators, calls), and stands for the profile in every other
@@ -35,22 +54,20 @@ def command(path: Path, output: Path, layout: str | None, prefer: str, quiet: bo
     """
     from rlcompare.cli.one_run import find_one_run
     from rlcompare.cli.progress import progress
+    from rlcompare.cli.stores import refuse_within
     from rlcompare.errors import UsageError
 
-    run = find_one_run(path, prefer, layout)
+    run = find_one_run(path, prefer, layout, steps=steps, ranks=ranks)
     if run.captures[0].source == "store":
         raise UsageError(f"{path} is a store already")
-    if output.resolve().is_relative_to(path.resolve()):
-        raise UsageError(f"the store would be written into the input {path}: choose another place with -o")
+    refuse_within(output, [path], "the store", "-o")
 
-    from rlcompare.store.build import build_store
+    from rlcompare.store.cache import build_stores
     from rlcompare.store.read import is_store
 
-    if output.exists() and not is_store(output):
-        raise UsageError(f"{output} exists and is no store: choose another name with -o")
-    try:
-        with progress("Reading", quiet) as report:
-            build_store(run, output, keep_events=True, threads=os.cpu_count() or 1, progress=report)
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written ({error.strerror}): choose another place with -o") from error
+    if os.path.lexists(output) and not force and not is_store(output):
+        raise UsageError(f"{output} exists and is no store: choose another name with -o, or use --force")
+    with progress("Reading", quiet) as report:
+        remedy = "make room, or choose another place with -o"
+        build_stores({output: run}, keep_events=True, progress=report, remedy=remedy)
     click.echo(str(output))

@@ -1,24 +1,27 @@
 """The entry point: finds the command, runs it, and turns every error into one line and an exit code.
 
 Commands are imported only when they are called, so that ``rlcompare --help`` answers at once. Exit codes are those of
-``errors.ExitCode``, and beside them 70 for a fault of rlcompare itself, 130 where the user interrupted, and 141 where
-the reader of standard output went away.
+``errors.ExitCode``, and beside them 70 for a fault of rlcompare itself, 141 where the reader of standard output went
+away, and 128 + N where signal N ended it: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import click
 
 from rlcompare import __version__
+from rlcompare.cli import interrupt
 from rlcompare.errors import ExitCode, RlcompareError
 
 EXIT_INTERNAL = 70
-EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 COMMANDS = {
@@ -82,7 +85,21 @@ def cli() -> None:
 
 def main() -> None:
     """The console script ``rlcompare``."""
-    sys.exit(run(sys.argv[1:]))
+    _open_standard_streams()
+    interrupt.listen()
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _discard_standard_output()
+    sys.exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Where one was closed (``>&-``), what is written goes nowhere, and no file that is opened later takes its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -92,19 +109,42 @@ def run(arguments: Sequence[str]) -> int:
         result = cli.main(list(arguments), prog_name="rlcompare", standalone_mode=False)
         sys.stdout.flush()
         return int(result) if isinstance(result, int) else ExitCode.OK
-    except RlcompareError as error:
-        return _fail(str(error), error.exit_code, debug)
-    except click.ClickException as error:
-        return _wrong_usage(error)
     except (click.Abort, KeyboardInterrupt):
-        return EXIT_INTERRUPTED
+        return 128 + (interrupt.received() or signal.SIGINT)
     except (_BrokenPipeError, BrokenPipeError):
-        # Python would complain once more when it flushes standard output at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_standard_output()
         return EXIT_BROKEN_PIPE
-    except Exception as error:  # a fault of ours: the user gets one line, and a way to see more
-        hint = "" if debug else "; run again with --debug to see where, and please report it"
-        return _fail(f"unexpected {type(error).__name__}: {error}{hint}", EXIT_INTERNAL, debug)
+    except Exception as error:
+        number = interrupt.received()
+        if number is not None:  # DuckDB turns the interruption into an error of its own
+            return 128 + number
+        return _failed(error, debug)
+
+
+def _failed(error: Exception, debug: bool) -> int:
+    if isinstance(error, RlcompareError):
+        return _fail(str(error), error.exit_code, debug)
+    if isinstance(error, click.ClickException):
+        return _wrong_usage(error)
+    if isinstance(error, OSError) and error.errno is not None:
+        return _fail(_os_message(error), ExitCode.USAGE, debug)
+    # A fault of ours: the user gets one line, and a way to see more.
+    hint = "" if debug else "; run again with --debug to see where, and please report it"
+    return _fail(f"unexpected {type(error).__name__}: {error}{hint}", EXIT_INTERNAL, debug)
+
+
+def _os_message(error: OSError) -> str:
+    """What the system refused. Files that we write by name are looked after where they are written."""
+    reason = error.strerror or type(error).__name__
+    if isinstance(error.filename, str):
+        return f"{error.filename}: {reason}; choose another path, or see to it that this one can be used"
+    _discard_standard_output()
+    return f"standard output cannot be written ({reason}): send it elsewhere, or make room there"
+
+
+def _discard_standard_output() -> None:
+    """Python would complain once more when it flushes standard output at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _wrong_usage(error: click.ClickException) -> int:
@@ -120,10 +160,11 @@ def _wrong_usage(error: click.ClickException) -> int:
 def _fail(message: str, code: int, debug: bool) -> int:
     from rlcompare.report.text import for_encoding, safe_text
 
-    if debug:
-        import traceback
-
-        traceback.print_exc()
     line = for_encoding(safe_text(message, limit=4000), sys.stderr.encoding)
-    click.echo(f"rlcompare: error: {line}", err=True)
+    with suppress(OSError):  # where standard error cannot be written, the exit code has to do
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        click.echo(f"rlcompare: error: {line}", err=True)
     return code

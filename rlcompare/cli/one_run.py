@@ -7,25 +7,38 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rlcompare.cli.progress import progress
+from rlcompare.cli.selection import select_runs
+from rlcompare.cli.stores import stores_folder
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
-from rlcompare.sources.detect import find_runs
 
 
-def find_one_run(path: Path, prefer: str, layout: str | None) -> RunInput:
-    """The run that a path holds.
+def find_one_run(
+    path: Path,
+    prefer: str,
+    layout: str | None,
+    *,
+    steps: tuple[int, ...] | None = None,
+    ranks: tuple[int, ...] | None = None,
+) -> RunInput:
+    """The run that a path holds, reduced to the chosen steps and ranks.
 
     Raises:
-        UsageError: it holds several; the message names them.
+        UsageError: it holds several, which the message names; or a step or rank is not there.
         InputError: it holds none.
     """
-    runs = find_runs(path, prefer=prefer, layout=layout)
+    runs = select_runs(path, prefer=prefer, layout=layout, ranks=None, steps=None)
     if len(runs) > 1:
         names = ", ".join(run.name for run in runs[:8]) + (" and more" if len(runs) > 8 else "")
         raise UsageError(
             f"{path} holds {len(runs)} runs ({names}): name one, or use --layout ranks if they are ranks of one run"
         )
-    return runs[0]
+    if runs[0].captures[0].source == "store" and (steps is not None or ranks is not None):
+        raise UsageError(
+            f"{path} is a store, whose steps and ranks were chosen when it was made: leave --step and --rank"
+        )
+    (run,) = select_runs(path, prefer=prefer, layout=layout, ranks=ranks, steps=steps)
+    return run
 
 
 @contextmanager
@@ -38,12 +51,14 @@ def open_one_store(
     no_cache: bool,
     quiet: bool,
     keep_events: bool,
+    steps: tuple[int, ...] | None = None,
+    ranks: tuple[int, ...] | None = None,
 ) -> Iterator[Path]:
     """The store of the run that a path holds, while the context lasts: the file itself, or one in the cache."""
-    run = find_one_run(path, prefer, layout)
-    from rlcompare.store.cache import cache_directory, open_stores
+    run = find_one_run(path, prefer, layout, steps=steps, ranks=ranks)
+    directory = stores_folder(cache_dir, no_cache, [path])
+    from rlcompare.store.cache import open_stores
 
-    directory = None if no_cache else cache_directory(cache_dir)
     with (
         progress("Reading", quiet) as report,
         open_stores([run], directory=directory, keep_events=keep_events, progress=report) as stores,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +19,39 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _LABELLED = re.compile(r"([\w.-]{1,60})=(.+)", re.DOTALL)
 _SPAN = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
 _MOST_NUMBERS = 1_000_000
+
+
+class _PathType(click.Path):
+    """Paths of type ``Path``. An empty one, which ``Path`` takes for the working folder, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        problem = problem_of_path(os.fspath(value))
+        if problem:
+            self.fail(problem, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def path_type(*, file_okay: bool = True, dir_okay: bool = True) -> click.ParamType:
+    """The type of an option or argument that is a path."""
+    return _PathType(path_type=Path, file_okay=file_okay, dir_okay=dir_okay)
+
+
+def problem_of_path(text: str) -> str | None:
+    """Why a text cannot be a path, as a clause; None: it can."""
+    if not text:
+        return "the path is empty"
+    if "\0" in text:
+        return "the path holds a NUL character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return f"the path {text!r} is no text in UTF-8, which DuckDB needs: rename it"
+    try:
+        os.lstat(text)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return f"the path {text[:60]!r}... is too long"
+    return None
 
 
 def parse_numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -45,11 +80,14 @@ def parse_side(option: str, values: Sequence[str]) -> SidePaths:
     """Reads the values of ``-d`` or ``-bp``: paths, each perhaps with a label before it (``cann83=PATH``).
 
     Raises:
-        UsageError: two different labels for one side.
+        UsageError: two different labels for one side, or a text that cannot be a path.
     """
     labels: list[str] = []
     paths = []
     for value in values:
+        problem = problem_of_path(value)
+        if problem:
+            raise UsageError(f"{option}: {problem}")
         match = _LABELLED.fullmatch(value)
         if match and not Path(value).exists():
             labels.append(match.group(1))
@@ -85,22 +123,32 @@ def side_options(function: Decorated) -> Decorated:
         "new",
         multiple=True,
         metavar="[LABEL=]PATH",
-        help="What is compared with it, likewise.",
+        help="What is compared with the baseline, likewise.",
     )
-    return new(baseline(function))
+    return baseline(new(function))
 
 
 def _numbers_option(*options: str, name: str, text: str) -> Callable[[Decorated], Decorated]:
     return click.option(*options, name, callback=parse_numbers, metavar="NUMBERS", help=text)
 
 
+def step_option(function: Decorated) -> Decorated:
+    """``--step``, as ``steps``."""
+    return _numbers_option("--step", name="steps", text="Only these steps: 3, 3-5 or 3,7.")(function)
+
+
+def rank_option(function: Decorated) -> Decorated:
+    """``--rank``, as ``ranks``."""
+    return _numbers_option("--rank", name="ranks", text="Only these global ranks: 0-7,63.")(function)
+
+
 def selection_options(function: Decorated) -> Decorated:
     """Which part of the sides is compared, and how folders are read."""
     decorators = [
-        _numbers_option("--step", name="steps", text="Only these steps of both sides: 3, 3-5 or 3,7."),
+        step_option,
         _numbers_option("--base-step", "--base_step", name="base_steps", text="Only these steps of the baseline."),
         _numbers_option("--new-step", "--comparison_step", name="new_steps", text="Only these steps of the new side."),
-        _numbers_option("--rank", name="ranks", text="Only these global ranks: 0-7,63."),
+        rank_option,
         layout_option,
         prefer_option,
         click.option(
@@ -139,7 +187,7 @@ def cache_options(function: Decorated) -> Decorated:
     """``--cache-dir`` and ``--no-cache``."""
     directory = click.option(
         "--cache-dir",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=path_type(file_okay=False),
         help="Where stores of raw profiles are kept.  [default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
     )
     disabled = click.option("--no-cache", is_flag=True, help="Read everything anew, and keep nothing.")

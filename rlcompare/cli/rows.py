@@ -37,9 +37,12 @@ def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Pat
     """
     try:
         result = con.execute(statement)
+    except duckdb.InterruptException:
+        raise
     except duckdb.Error as error:
         raise UsageError(f"the query failed: {' '.join(str(error).split())}{_hint(con)}") from error
-    if result.description is None:
+    # DuckDB gives no result at all for a query that is only a comment.
+    if result is None or result.description is None:
         raise UsageError("the query gives no rows: use SELECT")
     write = {"table": _write_table, "csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[form]
     if output is None:

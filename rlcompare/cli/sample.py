@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rlcompare.cli.options import common_options, parse_numbers, split_commas
+from rlcompare.cli.options import common_options, path_type, parse_numbers, split_commas
 from rlcompare.errors import UsageError
 
 
@@ -23,7 +23,7 @@ def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=path_type(file_okay=False),
     required=True,
     metavar="DIR",
     help="Where the profile goes; replaced only if this command made it.",

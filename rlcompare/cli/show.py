@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlcompare.cli.options import cache_options, common_options, layout_option, prefer_option
+from rlcompare.cli.options import (
+    cache_options,
+    common_options,
+    layout_option,
+    path_type,
+    prefer_option,
+    rank_option,
+    step_option,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,8 +42,10 @@ TEXT_WIDTH = 160
 
 
 @click.command("show")
-@click.argument("path", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("path", metavar="RUN", type=path_type())
 @click.option("--json", "as_json", is_flag=True, help="Print the sections as one JSON object instead.")
+@step_option
+@rank_option
 @layout_option
 @prefer_option
 @cache_options

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlcompare.cli.options import cache_options, common_options, layout_option, prefer_option
+from rlcompare.cli.options import cache_options, common_options, layout_option, path_type, prefer_option
+from rlcompare.cli.stores import refuse_within
 from rlcompare.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events")
 
 
 @click.command("sql")
-@click.argument("path", metavar="RUN", required=False, type=click.Path(path_type=Path))
+@click.argument("path", metavar="RUN", required=False, type=path_type())
 @click.argument("query", required=False)
 @click.option("--list", "as_list", is_flag=True, help="List the tables and the named queries.")
 @click.option("--table", "table", metavar="TABLE", help="Show what the columns of a table mean.")
@@ -27,9 +28,8 @@ SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="Form of the result."
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to a file."
-)
+@click.option("-o", "--output", type=path_type(dir_okay=False), metavar="FILE", help="Write to a new file.")
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @layout_option
 @prefer_option
 @cache_options
@@ -42,6 +42,7 @@ def command(
     name: str | None,
     form: str,
     output: Path | None,
+    force: bool,
     **options: Any,
 ) -> None:
     """Query a run with SQL.
@@ -63,8 +64,10 @@ def command(
     statement = _statement(query, name)
     if form == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("--format parquet is binary: write it to a file with -o")
-    if output is not None and path.is_dir() and output.resolve().is_relative_to(path.resolve()):
-        raise UsageError(f"the result would be written into the input {path}: choose another place with -o")
+    if output is not None:
+        refuse_within(output, [path], "the result", "-o")
+        if output.exists() and not force:
+            raise UsageError(f"{output} exists: choose another name with -o, or use --force to replace it")
 
     from rlcompare.cli.one_run import open_one_store
     from rlcompare.cli.rows import write_result
@@ -80,13 +83,26 @@ def _statement(query: str | None, name: str | None) -> str:
     if (query is None) == (name is None):
         raise UsageError("give one of QUERY, --name NAME and --list")
     if name is None:
-        return sys.stdin.read() if query == "-" else str(query)
+        return _read_query() if query == "-" else _not_empty(str(query), "QUERY")
     from rlcompare.resources import sql, sql_names
 
     known = [path.removeprefix("named/") for path in sql_names("named")]
     if name not in known:
         raise UsageError(f"--name {name}: there is no such query; there are {', '.join(known)}")
     return sql(f"named/{name}")
+
+
+def _read_query() -> str:
+    try:
+        return _not_empty(sys.stdin.read(), "standard input")
+    except ValueError as error:
+        raise UsageError("the query on standard input is no text in UTF-8") from error
+
+
+def _not_empty(query: str, where: str) -> str:
+    if not query.strip():
+        raise UsageError(f"{where} holds no query: write one, or name one with --name")
+    return query
 
 
 def _lock(con: DuckDBPyConnection) -> None:

@@ -100,7 +100,9 @@ _SECRET_VALUE = re.compile(
     | \b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{6}
     | ://[^/\s]*@  # a URL with credentials
     | (?:token|secret|passw(?:or)?d|passphrase|pwd|api_?key|access_?key|credentials?|authorization)["']?\s*[=:]
-    | \b(?:sig|signature|auth|key)["']?\s*[=:]
+    | \b(?:sig|signature|auth)["']?\s*[=:]
+    # "--api-key x", "mykey=x", ["--token", "x"] as a list is shown
+    | (?:key|token|secret|passw\w*|passphrase|pwd|credentials?)["']?(?:\s*[=:,]|\s)\s*["']?[^\s"']
     | -----BEGIN
     """,
     re.IGNORECASE | re.VERBOSE,

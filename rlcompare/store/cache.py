@@ -3,12 +3,17 @@
 Stores are named by their run's key (``fingerprint``), appear whole (``build_store`` renames them into place), and may
 be deleted at any time: two processes at once can only do the same work twice. The least recently used ones go when
 the folder outgrows its limit.
+
+Nothing else is ever deleted: only files that are named as stores are, in a folder that holds ``MARKER``, which is put
+into a folder that was made here or was empty. Stores in any other folder are used, and left alone.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import sys
 import tempfile
 import threading
@@ -24,11 +29,18 @@ from rlcompare.model.run import RunInput
 from rlcompare.store.build import SCHEMA_VERSION, build_store
 from rlcompare.store.fingerprint import run_key
 from rlcompare.store.read import store_schema_version
+from rlcompare.store.writing import writing
 
 DEFAULT_MAX_BYTES = 10 * 2**30
 """The cache folder is kept below this size."""
 
 ENVIRONMENT_VARIABLE = "RLCOMPARE_CACHE_DIR"
+
+MARKER = ".rlcompare-cache"
+"""A file in a folder that was made or empty when rlcompare began to use it: its stores may be deleted."""
+
+_STORE = re.compile(r".+-[0-9a-f]{32}(?:-events)?\.duckdb")
+_PARTIAL = re.compile(r"\..+-[0-9a-f]{32}(?:-events)?\.duckdb\.\d+\.[0-9a-f]+\.partial(?:\.wal)?")
 
 _WORKERS = 2
 _STALE_SECONDS = 24 * 3600
@@ -76,23 +88,41 @@ def cache_directory(
     return home / ("Library/Caches" if platform == "darwin" else ".cache") / "rlcompare"
 
 
+def is_our_folder(directory: Path) -> bool:
+    """Whether stores in a folder may be deleted: it holds our marker."""
+    return (directory / MARKER).is_file()
+
+
 def cache_entries(directory: Path) -> list[Entry]:
-    """The stores in a cache folder, most recently used first."""
+    """The stores in a cache folder, most recently used first; none where the folder is not ours, or not there."""
     entries = []
-    for path in directory.glob("*.duckdb"):
-        try:
-            status = path.stat()
-        except OSError:  # another process removed it
-            continue
-        entries.append(Entry(path, status.st_size, status.st_mtime_ns))
+    for path in _files(directory, _STORE):
+        with suppress(OSError):  # another process removed it
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                entries.append(Entry(path, status.st_size, status.st_mtime_ns))
     return sorted(entries, key=lambda entry: (-entry.used_ns, entry.path.name))
+
+
+def _files(directory: Path, name: re.Pattern[str]) -> list[Path]:
+    """What lies in a folder of ours under a name of ours.
+
+    Raises:
+        UsageError: the folder cannot be listed.
+    """
+    if not is_our_folder(directory):
+        return []
+    try:
+        return [path for path in directory.iterdir() if name.fullmatch(path.name)]
+    except OSError as error:
+        raise UsageError(f"the cache folder {directory} cannot be listed ({error.strerror})") from error
 
 
 def prune_cache(directory: Path, max_bytes: int, keep: Sequence[Path] = ()) -> list[Entry]:
     """Removes the least recently used stores until the rest fits, and what crashed processes left behind.
 
     Args:
-        directory: the cache folder; need not exist.
+        directory: the cache folder; need not exist. One that is not ours is left as it is.
         max_bytes: what the rest may take.
         keep: stores in use.
 
@@ -108,9 +138,9 @@ def prune_cache(directory: Path, max_bytes: int, keep: Sequence[Path] = ()) -> l
                 entry.path.unlink(missing_ok=True)
                 total -= entry.size_bytes
                 removed.append(entry)
-    for partial in directory.glob(".*.partial*"):
+    for partial in _files(directory, _PARTIAL):
         with suppress(OSError):  # another process removed it
-            if time.time() - partial.stat().st_mtime > _STALE_SECONDS:
+            if time.time() - partial.lstat().st_mtime > _STALE_SECONDS:
                 partial.unlink()
     return removed
 
@@ -147,7 +177,7 @@ def cached_stores(
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> list[Path]:
     """The stores of runs, in their order, from the cache folder or built into it; see ``open_stores``."""
-    _make_private(directory)
+    prepare(directory)
     stores: list[Path] = []
     missing: dict[Path, RunInput] = {}
     for run in runs:
@@ -160,20 +190,29 @@ def cached_stores(
                 missing[store] = run
         stores.append(store)
     if missing:
-        _build_all(missing, keep_events, progress)
+        build_stores(
+            missing, keep_events=keep_events, progress=progress, remedy="make room, or use --cache-dir or --no-cache"
+        )
         prune_cache(directory, max_bytes, keep=stores)
     return stores
 
 
-def _make_private(directory: Path) -> None:
-    """Profiles may be confidential: a cache folder that we create is the user's alone."""
+def prepare(directory: Path) -> None:
+    """Makes the cache folder, for the user alone because profiles may be confidential, and marks it if it is empty.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        writable = os.access(directory, os.W_OK)
-    except OSError:
-        writable = False
-    if not writable:
-        raise UsageError(f"the cache folder {directory} cannot be written: use --cache-dir or --no-cache")
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "it is not writable")
+        if not any(directory.iterdir()):
+            (directory / MARKER).write_text("Stores that rlcompare keeps. Everything here may be deleted.\n")
+    except OSError as error:
+        raise UsageError(
+            f"the cache folder {directory} cannot be written ({error.strerror}): use --cache-dir or --no-cache"
+        ) from error
 
 
 def _given_store(run: RunInput) -> Path | None:
@@ -211,15 +250,30 @@ def _present(target: Path, keep_events: bool) -> Path | None:
     return None
 
 
-def _build_all(missing: Mapping[Path, RunInput], keep_events: bool, progress: Progress | None) -> None:
-    """Builds stores side by side; the first failure stops the others between two captures."""
+def build_stores(
+    missing: Mapping[Path, RunInput], *, keep_events: bool, progress: Progress | None, remedy: str
+) -> None:
+    """Builds stores side by side; the first failure stops the others between two captures.
+
+    Nothing is built in the calling thread: an interruption, which Python raises in the main thread wherever that is,
+    then never comes between a builder and the files that it has to remove.
+
+    Args:
+        missing: the runs, by the files to make.
+        remedy: a clause that says what to do where these cannot be written.
+
+    Raises:
+        InputError: a run cannot be read.
+        UsageError: a store cannot be written.
+    """
     cancelled = threading.Event()
     tally = _Tally(sum(len(run.captures) for run in missing.values()), cancelled, progress)
     workers = min(_WORKERS, len(missing))
     threads = max(1, (os.cpu_count() or 1) // workers)
 
     def build(target: Path, run: RunInput) -> None:
-        build_store(run, target, keep_events=keep_events, threads=threads, progress=tally.of(run))
+        with writing(target, remedy):
+            build_store(run, target, keep_events=keep_events, threads=threads, progress=tally.of(run))
 
     with ThreadPoolExecutor(workers, thread_name_prefix="store") as pool:
         futures = [pool.submit(build, target, run) for target, run in missing.items()]

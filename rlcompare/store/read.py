@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from rlcompare.errors import InputError
+from rlcompare.store.database import interruptible
 
 
 def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
@@ -17,7 +18,7 @@ def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
         InputError: the file cannot be opened.
     """
     try:
-        con = duckdb.connect(str(path), read_only=True)
+        con = interruptible(duckdb.connect(str(path), read_only=True))
         con.execute("SET temp_directory = ''")
         con.execute("SET enable_progress_bar = false")
         con.execute("SET autoinstall_known_extensions = false")

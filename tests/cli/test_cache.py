@@ -14,17 +14,27 @@ import pytest
 from rlcompare.errors import InputError, UsageError
 from rlcompare.sources.detect import find_runs
 from rlcompare.store import cache
-from rlcompare.store.cache import cache_directory, cache_entries, cached_stores, open_stores, prune_cache
+from rlcompare.store.cache import MARKER, cache_directory, cache_entries, cached_stores, open_stores, prune_cache
 
-from .conftest import Command
+from .conftest import Command, snapshot
+
+
+KEY = "0123456789abcdef" * 2
 
 
 def put(folder: Path, name: str, size: int, age: float) -> Path:
+    """A file of that size and age, in a folder that is marked as a cache."""
     folder.mkdir(exist_ok=True)
+    (folder / MARKER).touch()
     path = folder / name
     path.write_bytes(b"\0" * size)
     os.utime(path, (time.time() - age, time.time() - age))
     return path
+
+
+def content(folder: Path) -> list[Path]:
+    """What lies in a cache folder beside its marker."""
+    return sorted(path for path in folder.iterdir() if path.name != MARKER)
 
 
 @pytest.fixture
@@ -159,7 +169,7 @@ class TestBuilding:
         monkeypatch.setattr(cache, "build_store", fail)
         with pytest.raises(InputError, match="broken"):
             cached_stores(find_runs(samples / "new") + find_runs(samples / "base"), directory=tmp_path)
-        assert list(tmp_path.iterdir()) == []
+        assert content(tmp_path) == []
 
     def test_two_at_once(self, samples: Path, tmp_path: Path) -> None:
         results: list[list[Path]] = []
@@ -175,7 +185,7 @@ class TestBuilding:
             thread.join()
         assert len(results) == 3
         assert len({tuple(result) for result in results}) == 1
-        assert [path.name for path in tmp_path.iterdir()] == [results[0][0].name]
+        assert content(tmp_path) == [results[0][0]]
 
     def test_temporary_stores_go(self, samples: Path) -> None:
         with open_stores(find_runs(samples / "new"), directory=None) as (store,):
@@ -194,15 +204,15 @@ class TestBuilding:
 
 class TestPruning:
     def test_least_recently_used_go_first(self, tmp_path: Path) -> None:
-        old, middle, fresh = (put(tmp_path, f"{age}.duckdb", 100, age) for age in (300, 200, 100))
+        old, middle, fresh = (put(tmp_path, f"{age}-{KEY}.duckdb", 100, age) for age in (300, 200, 100))
         assert [entry.path for entry in cache_entries(tmp_path)] == [fresh, middle, old]
         assert [entry.path for entry in prune_cache(tmp_path, 250)] == [old]
-        assert sorted(tmp_path.iterdir()) == sorted([fresh, middle])
+        assert content(tmp_path) == sorted([fresh, middle])
 
     def test_what_is_in_use_stays(self, tmp_path: Path) -> None:
-        old, fresh = (put(tmp_path, f"{age}.duckdb", 100, age) for age in (300, 100))
+        old, fresh = (put(tmp_path, f"{age}-{KEY}.duckdb", 100, age) for age in (300, 100))
         prune_cache(tmp_path, 0, keep=[old])
-        assert list(tmp_path.iterdir()) == [old]
+        assert content(tmp_path) == [old]
         assert not fresh.exists()
 
     def test_use_makes_young(self, samples: Path, tmp_path: Path) -> None:
@@ -212,21 +222,46 @@ class TestPruning:
         assert time.time() - store.stat().st_mtime < 60
 
     def test_the_cap_holds_after_building(self, samples: Path, tmp_path: Path) -> None:
-        old = put(tmp_path, "old.duckdb", 1_000, 300)
+        old = put(tmp_path, f"old-{KEY}-events.duckdb", 1_000, 300)
         cached_stores(find_runs(samples / "new"), directory=tmp_path, max_bytes=1)
         assert not old.exists()
-        assert len(list(tmp_path.iterdir())) == 1
+        assert len(content(tmp_path)) == 1
 
     def test_what_crashed_processes_left(self, tmp_path: Path) -> None:
-        stale = put(tmp_path, ".a.duckdb.1.2.partial", 10, 2 * 24 * 3600)
-        young = put(tmp_path, ".b.duckdb.1.2.partial", 10, 60)
+        stale = put(tmp_path, f".a-{KEY}.duckdb.1.2f.partial", 10, 2 * 24 * 3600)
+        young = put(tmp_path, f".b-{KEY}.duckdb.1.2f.partial", 10, 60)
         prune_cache(tmp_path, 10**9)
         assert (stale.exists(), young.exists()) == (False, True)
 
-    def test_nothing_else_is_touched(self, tmp_path: Path) -> None:
-        other = put(tmp_path, "notes.txt", 10, 10**6)
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "notes.txt",
+            "mine.duckdb",
+            f"mine-{KEY[:-1]}.duckdb",
+            f"{KEY}.duckdb.bak",
+            ".x.partial",
+            ".mine.duckdb.1.2.partial",
+        ],
+    )
+    def test_nothing_else_is_touched(self, tmp_path: Path, name: str) -> None:
+        other = put(tmp_path, name, 10, 10**6)
         prune_cache(tmp_path, 0)
         assert other.exists()
+
+    def test_a_folder_that_is_not_ours_is_left_alone(self, samples: Path, tmp_path: Path) -> None:
+        likewise = put(tmp_path, f"mine-{KEY}.duckdb", 10, 10**6)
+        (tmp_path / MARKER).unlink()
+        cached_stores(find_runs(samples / "new"), directory=tmp_path, max_bytes=1)
+        assert likewise.exists()
+        assert not (tmp_path / MARKER).exists()
+
+    def test_a_link_is_not_a_store(self, tmp_path: Path) -> None:
+        target = put(tmp_path / "elsewhere", "mine.duckdb", 10, 10**6)
+        put(tmp_path, "notes.txt", 1, 1)
+        (tmp_path / f"link-{KEY}.duckdb").symlink_to(target)
+        prune_cache(tmp_path, 0)
+        assert target.exists()
 
 
 class TestCommand:
@@ -240,15 +275,76 @@ class TestCommand:
         assert rlcompare("cache", "path").out == "/somewhere\n"
 
     def test_list(self, rlcompare: Command, filled: Path) -> None:
-        (store,) = filled.iterdir()
+        (store,) = content(filled)
         lines = rlcompare("cache", "list", "--cache-dir", filled).out.splitlines()
         assert lines[0].endswith(store.name)
         assert "10,240.0 MiB" in lines[-1]
 
     def test_prune(self, rlcompare: Command, filled: Path) -> None:
         assert "removed 0 stores" in rlcompare("cache", "prune", "--max-size", "1G", "--cache-dir", filled).out
-        assert "removed 1 stores" in rlcompare("cache", "prune", "--cache-dir", filled).out
-        assert list(filled.iterdir()) == []
+        assert "removed 0 stores" in rlcompare("cache", "prune", "--cache-dir", filled).out
+        assert "removed 1 store," in rlcompare("cache", "prune", "--all", "--cache-dir", filled).out
+        assert content(filled) == []
+
+    def test_prune_of_a_folder_that_is_not_ours(self, rlcompare: Command, tmp_path: Path) -> None:
+        mine = put(tmp_path / "mine", f"mine-{KEY}.duckdb", 10, 10)
+        (tmp_path / "mine" / MARKER).unlink()
+        result = rlcompare("cache", "prune", "--all", "--cache-dir", tmp_path / "mine")
+        assert (result.code, mine.exists()) == (2, True)
+        assert "nothing was removed" in result.error
+
+    def test_all_or_a_size(self, rlcompare: Command) -> None:
+        assert rlcompare("cache", "prune", "--all", "--max-size", "1G").code == 2
+
+    def test_a_diff_deletes_nothing_of_others(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
+        mine = put(tmp_path / "mine", "results.duckdb", 10, 10**6)
+        (tmp_path / "mine" / MARKER).unlink()
+        options = ("--cache-dir", tmp_path / "mine")
+        assert rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", *options).code == 0
+        assert mine.exists()
+
+    @pytest.mark.parametrize("by", ["option", "variable"])
+    def test_never_into_an_input(
+        self, rlcompare: Command, samples: Path, monkeypatch: pytest.MonkeyPatch, by: str
+    ) -> None:
+        before = snapshot(samples)
+        folder = samples / "new" / "cache"
+        monkeypatch.setenv("RLCOMPARE_CACHE_DIR", str(folder))
+        options = ("--cache-dir", folder) if by == "option" else ()
+        for command in (("diff", "-d", samples / "new", "-bp", samples / "base"), ("show", samples / "new")):
+            result = rlcompare(*command, *options)
+            assert result.code == 2
+            assert "into the input" in result.error
+        assert snapshot(samples) == before
+
+    def test_a_default_folder_that_cannot_be_made(
+        self, rlcompare: Command, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "file").touch()
+        monkeypatch.delenv("RLCOMPARE_CACHE_DIR")
+        monkeypatch.setattr("rlcompare.store.cache.cache_directory", lambda _: tmp_path / "file" / "cache")
+        result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base")
+        assert result.code == 0
+        (line,) = result.err.splitlines()
+        assert line.startswith("rlcompare: warning: the cache folder")
+
+    def test_a_named_folder_that_cannot_be_made(
+        self, rlcompare: Command, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("RLCOMPARE_CACHE_DIR", str(tmp_path / "file" / "cache"))
+        result = rlcompare("show", samples / "new")
+        assert result.code == 2
+        assert "--cache-dir or --no-cache" in result.error
+
+    def test_an_entry_that_is_a_folder(self, rlcompare: Command, samples: Path, filled: Path) -> None:
+        (store,) = content(filled)
+        store.unlink()
+        store.mkdir()
+        result = rlcompare("show", samples / "new", "--cache-dir", filled)
+        assert result.code == 2
+        assert store.name in result.error
+        assert "--no-cache" in result.error
 
     @pytest.mark.parametrize("size", ["-1", "many", "1X"])
     def test_wrong_size(self, rlcompare: Command, size: str) -> None:

@@ -18,6 +18,9 @@ from rlcompare.errors import ExitCode, NotComparableError
 
 from .conftest import Command
 
+SIGNALLED = {129, 130, 143}
+"""SIGHUP, SIGINT and SIGTERM, each after 128."""
+
 HELP = """\
 Usage: rlcompare [OPTIONS] COMMAND [ARGS]...
 
@@ -180,14 +183,14 @@ class TestErrors:
         assert (result.returncode, result.stderr) == (141, "")
 
     def test_exit_codes_beside_those_of_verdicts(self) -> None:
-        own = {main_module.EXIT_INTERNAL, main_module.EXIT_INTERRUPTED, main_module.EXIT_BROKEN_PIPE}
+        own = {main_module.EXIT_INTERNAL, main_module.EXIT_BROKEN_PIPE, *SIGNALLED}
         assert not own & {code.value for code in ExitCode}
 
     def test_every_exit_code_is_in_the_readme(self) -> None:
         readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
         rows = [line.split("|")[1] for line in readme.splitlines() if line.startswith("| ")]
         documented = {int(number) for row in rows for number in row.replace(",", " ").split() if number.isdecimal()}
-        own = {main_module.EXIT_INTERNAL, main_module.EXIT_INTERRUPTED, main_module.EXIT_BROKEN_PIPE}
+        own = {main_module.EXIT_INTERNAL, main_module.EXIT_BROKEN_PIPE, *SIGNALLED}
         assert documented == own | {code.value for code in ExitCode}
 
     def test_version(self, rlcompare: Command) -> None:

@@ -105,6 +105,13 @@ class TestUsersMetadata:
 
 
 SECRETS = [
+    "python train.py --api-key hunter6",
+    "mykey=hunter9",
+    "db_password: hunter",
+    "SECRET 'hunter'",
+    '{"token": "hunter"}',
+    "--credentials,hunter",
+    "passwd hunter",
     "hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345",
     "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
     "github_pat_11ABCDEFG0abcdefghij",

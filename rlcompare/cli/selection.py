@@ -1,0 +1,54 @@
+"""The runs that a path holds, with what the user selected of them checked as far as it is known before reading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rlcompare.errors import UsageError
+from rlcompare.model.run import CaptureInput, RunInput
+from rlcompare.sources.detect import find_runs, list_numbers
+from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
+
+
+def select_runs(
+    path: Path, *, prefer: str, layout: str | None, ranks: Sequence[int] | None, steps: Sequence[int] | None
+) -> list[RunInput]:
+    """The runs that a path holds, reduced to the chosen ranks and steps.
+
+    Raises:
+        UsageError: a rank is not there, or a step is known not to be.
+        InputError: nothing usable is there.
+    """
+    runs = find_runs(path, prefer=prefer, layout=layout, ranks=None if ranks is None else frozenset(ranks))
+    if steps is None:
+        return runs
+    for run in runs:
+        known = known_steps(run)
+        missing = set(steps) - known if known is not None else set()
+        if known is not None and missing:
+            raise UsageError(f"--step {list_numbers(missing)}: {path} has step {list_numbers(known)}")
+    return [replace(run, steps=frozenset(steps)) for run in runs]
+
+
+def known_steps(run: RunInput) -> frozenset[int] | None:
+    """The steps that a run marks; None where one of its captures does not tell before it is read."""
+    known: set[int] = set()
+    for capture in run.captures:
+        steps = _steps_of(capture)
+        if steps is None:
+            return None
+        known |= steps
+    return frozenset(known)
+
+
+def _steps_of(capture: CaptureInput) -> frozenset[int] | None:
+    steps = None
+    if "db" in capture.files:
+        steps = steps_of_database(capture.files["db"])
+    elif "step_trace_time" in capture.files:
+        steps = steps_of_step_trace_time(capture.files["step_trace_time"])
+    if steps is None and capture.step_hint is not None:  # verl's folder says it
+        return frozenset({capture.step_hint})
+    return steps

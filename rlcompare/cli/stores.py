@@ -1,0 +1,64 @@
+"""Which folder the stores of a command are kept in: the user's choice, checked, or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from rlcompare.errors import UsageError
+
+
+def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -> Path | None:
+    """The cache folder, made if need be; None: nothing is kept.
+
+    Where the user named none and the default one cannot be written, a warning says so on standard error, and the
+    command does without.
+
+    Args:
+        chosen: the value of ``--cache-dir``.
+        no_cache: whether the user wants none.
+        inputs: the paths that are read; nothing is ever written into them.
+
+    Raises:
+        UsageError: the folder that the user named cannot be written, or lies in an input.
+    """
+    from rlcompare.store.cache import ENVIRONMENT_VARIABLE, cache_directory, prepare
+
+    if no_cache:
+        return None
+    named = chosen is not None or bool(os.environ.get(ENVIRONMENT_VARIABLE))
+    try:
+        directory = cache_directory(chosen)
+        refuse_within(directory, inputs, "stores", "--cache-dir")
+        prepare(directory)
+    except UsageError as error:
+        if named:
+            raise
+        click.echo(f"rlcompare: warning: {error}; nothing is kept", err=True)
+        return None
+    return directory
+
+
+def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) -> None:
+    """Refuses to write into an input.
+
+    Args:
+        what: in the plural, what would be written there.
+        option: with which the user can choose another place.
+
+    Raises:
+        UsageError: the target is one of the inputs, or lies in one.
+    """
+    real = real_path(target)
+    for path in inputs:
+        source = real_path(path)
+        if real == source or (source.is_dir() and real.is_relative_to(source)):
+            raise UsageError(f"{what} would be written into the input {path}: choose another place with {option}")
+
+
+def real_path(path: Path) -> Path:
+    """The path without symbolic links, as far as they can be followed: ``Path.resolve`` fails where they loop."""
+    return Path(os.path.realpath(path))
