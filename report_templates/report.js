@@ -88,10 +88,24 @@
         open = true;
         show();
       });
-      section.querySelector(".scroll").after(unfold);
+      section.querySelector(".wide").after(unfold);
     }
     if (original.length < 6) section.querySelector(".tools").remove();
     show();
+  }
+
+  // Columns may lie beyond the right edge of their box: it says so, and shades the edges that hide some.
+  function watchEdges(box) {
+    const scroll = box.querySelector(".scroll");
+    const update = () => {
+      const hidden = scroll.scrollWidth - scroll.clientWidth;
+      box.classList.toggle("broad", hidden > 1);
+      box.classList.toggle("hides", hidden - scroll.scrollLeft > 1);
+      box.classList.toggle("moved", scroll.scrollLeft > 1);
+    };
+    scroll.addEventListener("scroll", update, { passive: true });
+    new ResizeObserver(update).observe(scroll);
+    update();
   }
 
   function nearest() {
@@ -116,5 +130,6 @@
   }
 
   document.querySelectorAll("section.data").forEach(enliven);
+  document.querySelectorAll(".wide").forEach(watchEdges);
   document.addEventListener("keydown", onKey);
 })();

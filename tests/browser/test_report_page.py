@@ -133,6 +133,32 @@ def test_page_never_scrolls_sideways(visit: Open, width: int) -> None:
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_columns_beyond_the_edge_are_announced_and_the_first_stays(visit: Open) -> None:
+    seen = visit(diff_examples.regression())
+    seen.page.set_viewport_size({"width": 390, "height": 800})
+    box = seen.page.locator("#s-kernels .wide")
+    hint = "box => getComputedStyle(box, '::before').content"
+    seen.page.locator("#s-kernels .wide.broad.hides:not(.moved)").wait_for()
+    assert "more columns" in box.evaluate(hint)
+    names = [seen.page.locator(f"#s-kernels {place}").first for place in ("thead th", "tbody th")]
+    before = [name.evaluate("cell => cell.getBoundingClientRect().left") for name in names]
+    box.locator(".scroll").evaluate("scroll => { scroll.scrollLeft = scroll.scrollWidth }")
+    seen.page.locator("#s-kernels .wide.broad.moved:not(.hides)").wait_for()
+    assert [name.evaluate("cell => cell.getBoundingClientRect().left") for name in names] == before
+    seen.page.set_viewport_size({"width": 2400, "height": 800})
+    seen.page.locator("#s-overall .wide:not(.broad)").wait_for()
+    assert seen.page.locator("#s-overall .wide").evaluate(hint) == "none"
+
+
+def test_lines_of_the_first_column_meet_those_of_the_others(visit: Open) -> None:
+    """The sticky column is painted apart and snaps to whole pixels: so rows begin at whole ones of their table."""
+    seen = visit(diff_examples.regression())
+    offsets = seen.page.locator("#s-kernels tbody").evaluate(
+        "body => [...body.rows].map(row => row.getBoundingClientRect().top - body.getBoundingClientRect().top)"
+    )
+    assert all(offset == round(offset) for offset in offsets)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(visit: Open, scheme: str) -> None:
     """Contrast of at least 4.5 to 1 (WCAG 2 AA) for text, greyed, worse and better numbers."""

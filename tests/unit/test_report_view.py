@@ -42,6 +42,50 @@ def test_times_of_a_table_share_their_decimals() -> None:
     assert texts(made, 1)["delta"] == "+0.25"
 
 
+def test_a_key_that_the_name_contains_is_not_said_again() -> None:
+    made = table(
+        row("all_reduce / Notify_Wait", 1.0, 2.0, task="Notify_Wait", kind="all_reduce"),
+        row("update_actor", 1.0, 2.0, task="actor", kind="actor"),
+        keys=("task", "kind"),
+    )
+    assert [found.detail for found in made.rows] == ["", "actor"]
+
+
+def test_a_negative_tail_is_explained() -> None:
+    for tail, said in ((-1.5, True), (1.5, False)):
+        overall = (diff_examples.metric("time.step", 10.0, 11.0), diff_examples.metric("time.tail", 2.0, tail))
+        assert ("the device outlived the host's step" in overall_table(overall, 0.0).note) is said
+
+
+def test_other_work_turns_the_banner_amber() -> None:
+    base = diff_examples.identical()
+    rows = (row("workload.tokens", 1000, 1800, unit="count"),)
+    view = build_view(
+        replace(base, sections={**base.sections, "workload": Section("workload", "", (), None, "", rows)})
+    )
+    assert view.status == "caution"
+    assert view.status_text == "Comparable settings, but the workload differs: tokens 1,000 → 1,800 (+80.0 %)."
+
+
+def test_without_phases_the_step_is_drawn_from_its_parts() -> None:
+    """140 ms: 20 before the device, 100 on it (30 + 60 + 10), 20 after it; and a device that outlives the step."""
+    names = ("step", "device_span", "preparing", "compute", "exposed_comm", "free", "tail")
+    values = ((140.0, 120.0), (100.0, 110.0), (20.0, 20.0), (30.0, 40.0), (60.0, 60.0), (10.0, 10.0), (20.0, -10.0))
+    overall = tuple(diff_examples.metric(f"time.{name}", *pair) for name, pair in zip(names, values, strict=True))
+    view = build_view(replace(diff_examples.identical(), headline="time.step", overall=overall))
+    assert [(bar.name, bar.side, bar.total) for bar in view.bars] == [
+        ("step", "baseline", "140.0 ms"),
+        ("step", "new", "120.0 ms"),
+    ]
+    assert [segment.kind for segment in view.bars[0].segments] == ["host", "compute", "exposed_comm", "free", "host"]
+    assert [segment.length for segment in view.bars[0].segments] == [143, 214, 429, 71, 143]
+    assert [segment.length for segment in view.bars[1].segments] == [143, 286, 429, 71, 0]
+    unmarked = build_view(diff_examples.identical())
+    assert [segment.kind for segment in unmarked.bars[0].segments] == ["compute", "exposed_comm", "free"]
+    assert unmarked.bars[0].name == "device span"
+    assert build_view(diff_examples.empty()).bars == ()
+
+
 def test_keys_that_are_texts_stand_beside_the_name() -> None:
     made = table(
         row("MatMulV2", 1.0, 2.0, op_type="MatMulV2", shapes="4;8", rank=3), keys=("op_type", "shapes", "rank")
@@ -171,7 +215,3 @@ def test_bars_stay_inside_their_phase() -> None:
         assert bar.length <= 1000
     longest = next(bar for bar in view.bars if bar.name == "generate_sequences" and bar.side == "new")
     assert longest.length == 1000
-
-
-def test_no_bars_without_phases() -> None:
-    assert build_view(diff_examples.empty()).bars == ()
