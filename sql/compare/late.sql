@@ -1,7 +1,7 @@
 -- Per side and member: how late it starts aligned collectives, against the earliest member of the same one, and how often it starts last.
--- Collectives whose members start nearly together (within a quarter of the mean spread) have no last one. Aligned by kind, group and ordinal in the capture (that of the same role and place in the step); the group by
--- its members, else by its name, which the ranks of a run share. Sends and receives pair two different operators, and are left out.
--- Depends on c_collective, c_capture.
+-- Collectives whose members start nearly together (within a quarter of the mean spread) have no last one. Aligned by kind, group and ordinal
+-- in the capture (that of the same role and place in the step); the group by its members, else by its name, which the ranks of a run share.
+-- Sends and receives pair two different operators, and are left out. Depends on c_collective, c_capture.
 CREATE TABLE c_late AS
 WITH placed AS (
     SELECT l.side, l.run, c.member, c.role, c.folder, l.step, l.kind, l.ordinal, l.start_ns,

@@ -21,7 +21,7 @@ WITH shared AS (
 ), replicated AS (
     SELECT side, link, count(DISTINCT run) AS runs FROM present GROUP BY ALL
 ), both_ends AS (   -- links that could have been seen on both sides
-    SELECT DISTINCT r.link FROM reporter AS r JOIN reporter AS other
+    SELECT DISTINCT r.link FROM reporter AS r JOIN (SELECT DISTINCT side, member, group_key FROM reporter) AS other
       ON other.member = r.member AND other.group_key IS NOT DISTINCT FROM r.group_key AND other.side <> r.side
 ), exact AS (
     SELECT a.side, a.link, a.src_rank, a.dst_rank, a.transport, a.group_key, m.steps * p.members * n.runs AS divisor,
