@@ -80,6 +80,7 @@ def assess(
         *_environment(sides),
         *_extent(sides),
         *_groups(groups),
+        *_measured(measured),
         *_kernels(kernels, kernel_matched, measured),
     ]
     judged = tuple(_declared(finding) if is_declared(finding.key, varied) else finding for finding in findings)
@@ -188,6 +189,18 @@ def _groups(groups: Records) -> list[Finding]:
         elif row["baseline"] != row["new"] and row["folder"]:
             message = f"{baseline} captures of {what} against {new} per run: those of one rank and step are summed."
             findings.append(Finding("captures", baseline, new, "info", message))
+    return findings
+
+
+def _measured(measured: Sequence[tuple[str, str]]) -> list[Finding]:
+    """What one side alone recorded of the host."""
+    findings = []
+    for domain, what in (("phase", "phases"), ("operator", "framework operators")):
+        baseline, new = ("yes" if (side, domain) in measured else "no" for side in SIDES)
+        if baseline != new:
+            where = "baseline" if baseline == "yes" else "new side"
+            message = f"Only the {where} holds {what}: they cannot be compared."
+            findings.append(Finding(what, baseline, new, "caution", message))
     return findings
 
 

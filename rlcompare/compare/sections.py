@@ -142,7 +142,7 @@ def _phases(maker: SectionMaker, records: Records) -> Section:
     return maker.timed(
         "phases",
         [{**record, "kind": kind} for record in records],
-        "wall" if walls else "compute",
+        "phase",
         measure=f"{kind}_ns",
         note="Wall time on the host." if walls else "Computation, exposed communication and the gaps before them.",
     )

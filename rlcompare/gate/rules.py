@@ -13,6 +13,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.comparability import is_declared
+from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.errors import ExitCode
 from rlcompare.gate.evidence import RUNS_NEEDED, are_separate, enough_runs, is_exact, known
 from rlcompare.gate.policy import BUILT_IN, HEADLINE
@@ -40,7 +41,7 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
     verdicts = tuple(
         verdict for rule in policy.rules for verdict in _verdicts(rule, diff, policy, comparable=not barred)
     )
-    return GateResult(policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, barred))
+    return GateResult(policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, policy, barred))
 
 
 def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Finding]) -> ExitCode:
@@ -55,7 +56,7 @@ def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Fin
 
 
 def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> Iterator[Verdict]:
-    name = diff.headline if rule.metric == HEADLINE else rule.metric
+    name = _headline(diff) if rule.metric == HEADLINE else rule.metric
     deltas = [delta for delta in diff.overall if _applies(rule, name, delta)]
     # Of the built-in policy only the headline is always wanted: without it a gate would pass what it cannot judge.
     required = policy.source != BUILT_IN or rule.metric == HEADLINE
@@ -64,6 +65,12 @@ def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> It
     for delta in (_with_new_phase(found, diff) for found in deltas):
         if required or not _limits_change(rule) or not _unmeasured(delta.baseline):
             yield _verdict(rule, delta, diff, policy, comparable=comparable)
+
+
+def _headline(diff: Diff) -> str:
+    """What speaks for the baseline's step: a new side that lacks it must not pass by a lesser measure."""
+    known = {delta.metric for delta in diff.overall if not _unmeasured(delta.baseline)}
+    return next((metric for metric in (SPEED, *HEADLINES) if metric in known), diff.headline)
 
 
 def _applies(rule: Rule, name: str, delta: Delta) -> bool:
@@ -196,7 +203,7 @@ def _expected(rule: Rule, delta: Delta) -> str:
 
 def _change(delta: Delta) -> str:
     if delta.ratio is not None:
-        return f"{(delta.ratio - 1) * 100:+.1f} %"
+        return f"{round((delta.ratio - 1) * 100, 1) + 0.0:+.1f} %"
     return f"{delta.delta:+,.6g}{_unit(delta)}" if delta.delta is not None else "no change to speak of"
 
 
@@ -233,7 +240,7 @@ def _workload_note(diff: Diff) -> str:
     return f"; the workload differs ({most.metric} {((most.ratio or 1) - 1) * 100:+.1f} %): more tokens is not slower"
 
 
-def _summary(verdicts: Sequence[Verdict], barred: Sequence[Finding]) -> str:
+def _summary(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Finding]) -> str:
     if barred:
         keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
         return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
@@ -245,6 +252,8 @@ def _summary(verdicts: Sequence[Verdict], barred: Sequence[Finding]) -> str:
         parts.append(f"{len(failed)} of {_count(verdicts, 'rule')} failed: {_names(failed)}.")
     elif not verdicts:
         parts.append("There was nothing to judge.")
+    elif open_ones and policy.on_inconclusive == "fail":
+        parts.append(f"The evidence does not decide ({_count(verdicts, 'rule')}).")
     else:
         parts.append(f"Nothing failed ({_count(verdicts, 'rule')}).")
     if open_ones:

@@ -10,6 +10,7 @@ WITH present AS (   -- what a member measured: by its device times, else by any 
     UNION ALL SELECT side, run, capture, 'link', bool_or(whole) FROM c_link GROUP BY ALL
     UNION ALL SELECT DISTINCT side, run, capture, 'module', FALSE FROM c_module
     UNION ALL SELECT DISTINCT side, run, capture, 'task', FALSE FROM c_task
+    UNION ALL SELECT DISTINCT side, run, capture, 'phase', FALSE FROM c_phase
     UNION ALL SELECT DISTINCT side, run, capture, 'wall', FALSE FROM c_phase WHERE wall_ns IS NOT NULL
     UNION ALL SELECT side, run, capture, 'allocation', bool_or(whole) FROM c_allocation GROUP BY ALL
 ), measured AS (

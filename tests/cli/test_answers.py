@@ -318,3 +318,26 @@ def test_the_injected_change_is_the_first_cause(
     first = answer["causes"][0]
     assert first["what"] == what, [(c["what"], c["text"]) for c in answer["causes"]]
     assert word in first["text"]
+
+
+def test_what_one_side_did_not_record_is_unknown_and_does_not_pass(
+    rlcompare: Command, tmp_path: Path, cache: Path
+) -> None:
+    # GIVEN one run as text, and the same without its trace, which holds steps, phases, operators and copies
+    run = SampleRun(ranks=(0,), steps=(1,), layers=2, decode_steps=2, export="text")
+    for name in ("full", "poor"):
+        (folder,) = write_sample(run, tmp_path / name)
+    (folder / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").unlink()
+    # WHEN
+    answer = document(rlcompare, cache, tmp_path / "poor", tmp_path / "full")
+    # THEN nothing of it is 0 on the new side, and that is said
+    new = overall(answer, "new")
+    assert (new["time.exposed_copy"], new["time.idle"], new["time.step"]) == (None, None, None)
+    assert new["time.device_span"] == overall(answer, "baseline")["time.device_span"]
+    assert {row["new"] for row in answer["sections"]["phases"]} == {None}
+    assert {finding["key"] for finding in answer["comparability"]["findings"]} >= {"phases"}
+    assert any("trace_view.json" in finding["message"] for finding in answer["quality"])
+    # AND a gate does not let it pass by a lesser measure
+    gate = rlcompare("gate", "-d", tmp_path / "poor", "-bp", tmp_path / "full", "--cache-dir", cache)
+    assert gate.code == 1
+    assert "missing" in gate.out
