@@ -3,14 +3,14 @@
 ``find_runs`` accepts whatever a user has at hand: an ``*_ascend_pt`` folder or its output folder, a tree of many ranks
 or runs, verl's ``save_path``, one database, one text file, a run directory, a store. It reads the first bytes of files
 and the schema of databases, and never writes. What cannot be used is said: as a finding where something else can be
-used, else as an ``InputError`` with a way out.
+used, else as an ``InputError`` with a way out. Links to folders outside of the named one are not followed.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import CaptureInput, Finding, RunInput
 from rlcompare.sources.folder import (
     OUTPUT,
+    RECOVER,
     Problem,
     capture_of_file,
     captures_of_folder,
@@ -33,8 +34,12 @@ _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "logs", "__pycache__", ".git"})
 
 @dataclass
 class _Found:
-    """What a walk came across."""
+    """What a walk came across.
 
+    ``root`` is the named path without symbolic links.
+    """
+
+    root: Path
     captures: list[CaptureInput] = field(default_factory=list)
     stores: list[Path] = field(default_factory=list)
     run_directories: list[Path] = field(default_factory=list)
@@ -74,6 +79,7 @@ def find_runs(
         found = _look(path, prefer)
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check the path and its permissions") from error
+    _leave_out_undecodable(found)
     if not found.captures and not found.stores:
         raise _nothing(path, found)
     chosen = _choose_ranks(path, found.captures, ranks)
@@ -82,9 +88,9 @@ def find_runs(
 
 
 def _look(path: Path, prefer: str) -> _Found:
-    found = _Found()
     if not path.exists():
         raise InputError(path, "there is no such file or folder", "Check the path")
+    found = _Found(Path(os.path.realpath(path)))
     if path.is_file():
         _look_at_file(path, found)
     elif path.is_dir():
@@ -105,7 +111,8 @@ def _look_at_file(path: Path, found: _Found) -> None:
     elif kind.kind == "torch_trace":
         found.torch_traces += 1
     elif kind.problem:
-        found.problems.append(Problem(path, kind.problem, "Name a file or folder that an Ascend profiler wrote"))
+        remedy = RECOVER if path.suffix == ".db" else "Name a file or folder that an Ascend profiler wrote"
+        found.problems.append(Problem(path, kind.problem, remedy))
     else:
         found.add(*capture_of_file(path, kind))
 
@@ -121,6 +128,8 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
     except OSError as error:
         if depth == 0:
             raise
+        if isinstance(error, FileNotFoundError):
+            return  # somebody removed it meanwhile
         found.problems.append(Problem(folder, error.strerror or "it cannot be opened", "Check its permissions"))
         return
     if (status.st_dev, status.st_ino) in found.seen:
@@ -149,8 +158,17 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
             )
         return
     for name in folders:
-        if name not in _SKIPPED_FOLDERS and not name.endswith("_op_args"):
-            _walk(folder / name, prefer, found, depth + 1)
+        if name in _SKIPPED_FOLDERS or name.endswith("_op_args"):
+            continue
+        if _leads_out(folder / name, found.root):
+            problem = "it is a link that leads out of the named folder, and is not followed"
+            found.problems.append(Problem(folder / name, problem, "Name what it leads to", "link"))
+            continue
+        _walk(folder / name, prefer, found, depth + 1)
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -173,18 +191,56 @@ def _look_at_loose_files(
     if folder in found.run_directories and (has_captures or "profile" in folders):
         stores = []  # a run's own store is made from its profile, which is read instead
     for store in stores:
-        if file_kind(store).kind == "store":
+        problem = _store_problem(store)
+        if problem is None:
             found.stores.append(store)
         else:
-            found.problems.append(
-                Problem(store, "it is no DuckDB database, though it is named like a store", "Delete it")
-            )
+            found.problems.append(Problem(store, problem, "Make it again with rlcompare ingest, or move it away"))
     traces = [name for name in files if name.endswith((".pt.trace.json", ".pt.trace.json.gz"))]
     found.torch_traces += len(traces)
     if depth == 0 and not has_captures and not stores and not folders:
         for name in files:
             if name.endswith((".csv", ".json")) and name not in traces:
                 _look_at_file(folder / name, found)
+
+
+def _store_problem(path: Path) -> str | None:
+    """Why a file that is named like a store is none that can be used; None: it can."""
+    kind = file_kind(path)
+    if kind.kind != "store":
+        return kind.problem or "it is no DuckDB database, though it is named like a store"
+    from rlcompare.store.build import SCHEMA_VERSION
+    from rlcompare.store.read import store_schema_version
+
+    try:
+        version = store_schema_version(path)
+    except InputError as error:
+        return error.problem
+    if version is None:
+        return "it is a database, but not a store of rlcompare"
+    return None if version == SCHEMA_VERSION else f"its schema is {version}, and this version reads {SCHEMA_VERSION}"
+
+
+def _leave_out_undecodable(found: _Found) -> None:
+    """DuckDB takes UTF-8 only: a file whose path is something else is a problem."""
+    problem, remedy = "its path is no text in UTF-8, which DuckDB cannot open", "Rename it"
+    usable = []
+    for capture in found.captures:
+        if all(_is_text(path) for path in (capture.path, *capture.files.values())):
+            usable.append(capture)
+        else:
+            found.problems.append(Problem(capture.path, problem, remedy))
+    found.captures = usable
+    found.problems += [Problem(store, problem, remedy) for store in found.stores if not _is_text(store)]
+    found.stores = [store for store in found.stores if _is_text(store)]
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _look_into_msprof_folder(folder: Path, files: Sequence[str], found: _Found) -> None:
@@ -238,16 +294,20 @@ def _with_findings(path: Path, runs: list[list[CaptureInput]], found: _Found, la
         return []
     findings: list[list[Finding]] = [[] for _ in runs]
     for where, finding in found.notes:
-        findings[_nearest(where, runs)].append(finding)
+        findings[_nearest(where, runs)].append(replace(finding, message=_storable(finding.message)))
     for problem in found.problems:
         message = f"{_relative(problem.path, path)} was left out: {problem.problem}"
-        findings[_nearest(problem.path, runs)].append(Finding("warning", problem.key, message))
+        findings[_nearest(problem.path, runs)].append(Finding("warning", problem.key, _storable(message)))
     if sum(map(len, runs)) > 1:
         findings[0].append(Finding("info", "layout", _layout_sentence(runs, layout)))
     names = run_names(path, runs)
     return [
         RunInput(name, path, tuple(run), tuple(said)) for name, run, said in zip(names, runs, findings, strict=True)
     ]
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _nearest(where: Path, runs: Sequence[Sequence[CaptureInput]]) -> int:

@@ -5,6 +5,7 @@ Decides which files play which part, whether the database or the text is read, a
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from calendar import timegm
@@ -14,9 +15,11 @@ from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.layout import PROFILE_SUFFIXES
-from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, json_object, rank_of_database
+from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, file_problem, json_object, rank_of_database
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
+RECOVER = "Copy it again from where it was made, or parse the profile again"
+"""What to do about a damaged database."""
 
 _ANALYSIS = ("analysis.db", "communication_analyzer.db")
 _DATABASE = re.compile(
@@ -62,7 +65,8 @@ def unparsed(folder: Path) -> Problem:
         command = f"msprof --export=on --type=db --output={shlex.quote(str(folder))}"
     else:
         code = f"from {_PARSERS[suffix or '_ascend_pt']} import analyse; analyse(profiler_path={str(folder.parent)!r})"
-        command = f"python3 -c {shlex.quote(code)}"
+        simple = re.fullmatch(r"[\w@%+=:,./ -]*", str(folder.parent))
+        command = f'python3 -c "{code}"' if simple else f"python3 -c {shlex.quote(code)}"
     return Problem(folder, "it was collected but never parsed", f"Parse it: {command}", "not_parsed")
 
 
@@ -119,10 +123,11 @@ def _usable_files(output: Path, problems: list[Problem]) -> _Files:
     text: dict[str, Path] = {}
     for path in sorted(output.iterdir()):
         if path.name in TEXT_FILES:
-            if path.is_file() and path.stat().st_size:
+            problem = file_problem(path)
+            if problem is None:
                 text[TEXT_FILES[path.name]] = path
-            else:
-                problems.append(Problem(path, "the file is empty", "Parse the profile again"))
+            elif os.path.lexists(path):  # else somebody removed it meanwhile
+                problems.append(Problem(path, problem, "Parse the profile again"))
         elif path.suffix == ".db":
             kind = _database_kind(path, problems)
             if kind == "profile_db":
@@ -136,10 +141,11 @@ def _database_kind(path: Path, problems: list[Problem]) -> str:
     try:
         kind = file_kind(path)
     except OSError as error:
+        if not os.path.lexists(path):  # somebody removed it meanwhile
+            return "unknown"
         kind = FileKind("unknown", error.strerror or "it cannot be opened")
     if kind.problem and (kind.kind != "other_db" or _DATABASE.fullmatch(path.name)):
-        remedy = "Copy it again from where it was made, or parse the profile again"
-        problems.append(Problem(path, kind.problem, remedy, "damaged_db"))
+        problems.append(Problem(path, kind.problem, RECOVER, "damaged_db"))
     return kind.kind
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 HEAD_BYTES = 64 * 1024
 """How much of a file is looked at to tell what it is."""
@@ -85,16 +86,32 @@ class FileKind:
     problem: str | None = None
 
 
+def file_problem(path: Path) -> str | None:
+    """Why a path is no file with something in it, as a clause; None: it is. A pipe is not opened: it would block."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return "the link leads to nothing" if path.is_symlink() else "there is no such file"
+    except OSError as error:
+        return f"it cannot be opened ({error.strerror})"
+    if S_ISDIR(status.st_mode):
+        return "it is a folder, and should be a file"
+    if not S_ISREG(status.st_mode):
+        return "it is a pipe or a device, and should be a file"
+    return None if status.st_size else "the file is empty"
+
+
 def file_kind(path: Path) -> FileKind:
     """Tells what one file is, by content; its name only settles what the content leaves open.
 
     Raises:
         OSError: it cannot be opened or read.
     """
+    problem = file_problem(path)
+    if problem:
+        return FileKind("unknown", problem)
     with path.open("rb") as handle:
         head = handle.read(HEAD_BYTES)
-    if not head:
-        return FileKind("unknown", "the file is empty")
     if head.startswith(b"SQLite format 3\0"):
         return _database_kind(path, head)
     if head[8:12] == b"DUCK":
@@ -218,6 +235,9 @@ def _single(rows: Iterable[tuple[object, ...]]) -> int | None:
 
 def json_object(path: Path) -> tuple[dict[str, object], str | None]:
     """A small JSON file as a dictionary, and what was wrong with it (then the dictionary is empty)."""
+    problem = file_problem(path)
+    if problem:
+        return {}, problem
     try:
         if path.stat().st_size > JSON_LIMIT_BYTES:
             return {}, f"it is larger than {JSON_LIMIT_BYTES // 2**20} MiB"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -400,6 +401,15 @@ class TestNothingUsable:
         assert code.startswith(f"from {module}.profiler.profiler import analyse; analyse(profiler_path=")
         assert eval(code.split("profiler_path=")[1].rstrip(")")) == str(folder.parent)
 
+    def test_the_command_that_parses_is_plain_where_the_path_is(self, tmp_path: Path) -> None:
+        folder = make_unparsed(tmp_path / "h_1_20250318093015001_ascend_pt")
+        with pytest.raises(InputError) as caught:
+            find_runs(folder)
+        assert caught.value.remedy == (
+            'Parse it: python3 -c "from torch_npu.profiler.profiler import analyse; '
+            f"analyse(profiler_path='{tmp_path}')\""
+        )
+
     def test_unparsed_beside_parsed_is_a_finding(self, tmp_path: Path) -> None:
         make_profile(tmp_path / NAME.format(1), 0)
         make_unparsed(tmp_path / NAME.format(2))
@@ -498,6 +508,58 @@ class TestSturdiness:
         (run,) = find_runs(tmp_path)
 
         assert ranks(run) == [0]
+
+    def test_links_out_of_the_folder_are_not_followed(self, tmp_path: Path) -> None:
+        make_profile(tmp_path / "elsewhere" / NAME.format(1), 1)
+        make_profile(tmp_path / "mine" / NAME.format(2), 0)
+        (tmp_path / "mine" / "away").symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "mine" / "root").symlink_to("/")
+
+        (run,) = find_runs(tmp_path / "mine")
+
+        assert ranks(run) == [0]
+        assert [finding.message.split(":")[0] for finding in run.findings] == [
+            "away was left out",
+            "root was left out",
+        ]
+
+    def test_a_folder_of_links_out_of_it_says_so(self, tmp_path: Path) -> None:
+        profile = make_profile(tmp_path / "elsewhere" / NAME.format(1), 1)
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / profile.name).symlink_to(profile)
+        with pytest.raises(InputError, match=r"leads out of the named folder.*Name what it leads to"):
+            find_runs(tmp_path / "mine")
+        assert ranks(find_runs(tmp_path / "mine" / profile.name)[0]) == [1]
+
+    def test_some_other_database_beside_a_capture(self, tmp_path: Path) -> None:
+        make_profile(tmp_path / NAME.format(1), 0)
+        with duckdb.connect(tmp_path / "mine.duckdb") as con:
+            con.execute("CREATE TABLE mine (x INTEGER)")
+        (tmp_path / "cut.duckdb").write_bytes((tmp_path / "mine.duckdb").read_bytes()[:4096])
+
+        (run,) = find_runs(tmp_path)
+
+        assert ranks(run) == [0]
+        assert [finding.severity for finding in run.findings] == ["warning", "warning"]
+        assert "mine.duckdb was left out: it is a database, but not a store of rlcompare" in run.findings[1].message
+
+    @pytest.mark.parametrize(
+        ("kind", "says"), [("folder", "it is a folder"), ("loop", "it cannot be opened"), ("pipe", "it is a pipe")]
+    )
+    @pytest.mark.parametrize("name", ["kernel_details.csv", "ascend_pytorch_profiler_0.db", "extra.duckdb"])
+    def test_what_is_no_file(self, tmp_path: Path, kind: str, says: str, name: str) -> None:
+        folder = tmp_path / "x_ascend_pt" / "ASCEND_PROFILER_OUTPUT" if name != "extra.duckdb" else tmp_path / "x"
+        folder.mkdir(parents=True)
+        if kind == "folder":
+            (folder / name).mkdir()
+        elif kind == "loop":
+            (folder / name).symlink_to(name)
+        else:
+            os.mkfifo(folder / name)
+        with pytest.raises(InputError) as caught:
+            find_runs(tmp_path)
+        if kind != "folder" or name != "extra.duckdb":
+            assert says in caught.value.problem
 
     def test_raw_folders_are_not_entered(self, tmp_path: Path) -> None:
         folder = make_profile(tmp_path / NAME.format(1), 0)
