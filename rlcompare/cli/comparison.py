@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rlcompare.cli.interrupt import aside
 from rlcompare.cli.options import SidePaths, parse_side, split_commas
 from rlcompare.cli.progress import progress
 from rlcompare.cli.selection import select_runs
@@ -76,11 +77,11 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
             varied=tuple(dict.fromkeys((*split_commas(request.varied), *varied))),
         )
         middle = len(baseline_runs)
-        return compare_runs(
+        sides = (
             SideInput(labels[0], _run_stores(baseline_runs, stores[:middle])),
             SideInput(labels[1], _run_stores(new_runs, stores[middle:])),
-            options,
         )
+        return aside(lambda: compare_runs(*sides, options))
 
 
 def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,15 @@ from rlcompare.cli.options import (
     split_commas,
 )
 
+if TYPE_CHECKING:
+    from rlcompare.model.diff import Diff
+
 DEFAULT_OUTPUT = Path("rlcompare-out")
+_OTHER_KEYS = frozenset(
+    {"cann", "torch", "torch_npu", "mindspore", "chip", "world_size", "tool", "executor", "profiler.level"}
+)
+"""Keys that may be declared though a profile does not tell them."""
+
 FORMATS = ("html", "json", "md", "csv")
 
 
@@ -59,6 +67,21 @@ def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
     return decorate
 
 
+def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
+    """Says on standard error which keys of ``--varied`` nothing has that was compared: a typing error, most likely."""
+    from difflib import get_close_matches
+
+    from rlcompare.compare.comparability import is_declared
+
+    known = {*diff.baseline.env, *diff.new.env, *(finding.key for finding in diff.comparability.findings)}
+    known |= _OTHER_KEYS
+    for key in varied:
+        if not any(is_declared(name, [key]) for name in known):
+            close = get_close_matches(key, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else "; the section env of a report lists what there is"
+            click.echo(f"rlcompare: warning: --varied {key}: neither side has it{hint}", err=True)
+
+
 @click.command("diff")
 @side_options
 @output_options(DEFAULT_OUTPUT)
@@ -85,6 +108,7 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
 
     folder = output if output or as_json else DEFAULT_OUTPUT
     diff = compare_sides(Request(**options), folder)
+    warn_of_unknown_keys(diff, split_commas(options["varied"]))
 
     from rlcompare.report.document import to_document, to_json
     from rlcompare.report.terminal import TERMINAL_ROWS, print_summary

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlcompare.cli.diff import output_options
+from rlcompare.cli.diff import output_options, warn_of_unknown_keys
 from rlcompare.cli.options import (
     cache_options,
     common_options,
@@ -18,7 +18,7 @@ from rlcompare.cli.options import (
     side_options,
     split_commas,
 )
-from rlcompare.errors import InputError, UsageError
+from rlcompare.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rlcompare.model.diff import Diff
@@ -34,8 +34,9 @@ DEFAULT_POLICY = Path("rlcompare.toml")
     "policy_file",
     type=path_type(),
     metavar="FILE",
-    help="The rules.  [default: ./rlcompare.toml if it is there, else the built-in ones]",
+    help="The rules.  [default: rlcompare.toml here or further up in the git repository, else the built-in ones]",
 )
+@click.option("--print-policy", is_flag=True, help="Print the built-in rules as a policy file, and do nothing else.")
 @click.option(
     "--on-inconclusive",
     type=click.Choice(["pass", "warn", "fail"]),
@@ -51,6 +52,7 @@ DEFAULT_POLICY = Path("rlcompare.toml")
 def command(
     document: Path | None,
     policy_file: Path | None,
+    print_policy: bool,
     on_inconclusive: str | None,
     output: Path | None,
     formats: set[str],
@@ -59,7 +61,8 @@ def command(
 ) -> int:
     """Judge a comparison by a policy; the exit code tells a CI job.
 
-    Takes two sides as "rlcompare diff" does, or the diff.json of an earlier diff, for which no profiles are needed.
+    Takes two sides as "rlcompare diff" does, or the diff.json of an earlier diff, for which no profiles are needed. The
+    rules are those of rlcompare.toml in your repository; --print-policy shows the built-in ones, to begin with.
 
     \b
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
@@ -69,19 +72,26 @@ def command(
     rlcompare gate -d new/ -bp base/
     rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report
     rlcompare gate rlcompare-out/diff.json --json
+    rlcompare gate --print-policy > rlcompare.toml
     """
     from dataclasses import replace
 
-    from rlcompare.gate import judge, load_policy
+    from rlcompare.gate import built_in_policy, judge, load_policy
     from rlcompare.report.gate_text import gate_document, print_gate
 
-    policy = load_policy(policy_file or (DEFAULT_POLICY if DEFAULT_POLICY.is_file() else None))
+    if print_policy:
+        from rlcompare.cli.policy_text import policy_text
+
+        click.echo(policy_text(built_in_policy()), nl=False)
+        return ExitCode.OK
+    policy = load_policy(policy_file or _policy_of_repository())
     policy = replace(
         policy,
         on_inconclusive=on_inconclusive or policy.on_inconclusive,
         varied=tuple(dict.fromkeys((*policy.varied, *split_commas(options["varied"])))),
     )
     diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
+    warn_of_unknown_keys(diff, split_commas(options["varied"]))
     result = judge(diff, policy)
     if output:
         from rlcompare.report.write import write_report
@@ -93,6 +103,16 @@ def command(
     else:
         print_gate(result, sys.stdout, diff)
     return result.exit_code
+
+
+def _policy_of_repository() -> Path | None:
+    """rlcompare.toml of the working folder, else of the nearest one above it that is still in the same repository."""
+    if DEFAULT_POLICY.is_file():
+        return DEFAULT_POLICY
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    inside = [folder for folder in here.parents if folder.is_relative_to(root)]
+    return next((folder / DEFAULT_POLICY for folder in inside if (folder / DEFAULT_POLICY).is_file()), None)
 
 
 def _from_sides(options: dict[str, Any], output: Path | None, varied: tuple[str, ...]) -> Diff:

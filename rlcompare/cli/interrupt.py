@@ -3,7 +3,9 @@
 Python handles a signal in the main thread, between two of its own instructions; a query of DuckDB takes seconds, and
 other threads never hear of it. So a second thread is woken by the signal itself, and interrupts all queries until the
 process has ended. The main thread then meets a ``KeyboardInterrupt``, and what is half-written is removed on the way
-out: by threads of their own where much is written (``store.cache.build_stores``), which no exception of Python's hits.
+out. Queries run ``aside``, or where stores are built (``store.cache.build_stores``), and never in the main thread:
+there DuckDB would leave its own threads running (closing the connection then waits for them for ever), and the
+exception could come in the middle of the clean-up.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _AGAIN_SECONDS = 0.05
@@ -39,6 +45,14 @@ def listen() -> None:
             signal.signal(number, _handle)
     signal.set_wakeup_fd(writer.detach(), warn_on_full_buffer=False)
     threading.Thread(target=_interrupt_queries, args=(reader,), name="interrupt", daemon=True).start()
+
+
+def aside(work: Callable[[], Result]) -> Result:
+    """Does work that queries DuckDB in another thread, and waits for its end, also when interrupted."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, thread_name_prefix="query") as pool:
+        return pool.submit(work).result()
 
 
 def _handle(number: int, frame: FrameType | None) -> None:

@@ -96,10 +96,10 @@ def main() -> None:
 
 
 def _open_standard_streams() -> None:
-    """Where one was closed (``>&-``), what is written goes nowhere, and no file that is opened later takes its place."""
+    """Where one was closed (``>&-``), what is written goes nowhere, and no file opened later takes its place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115, open until the end
 
 
 def run(arguments: Sequence[str]) -> int:

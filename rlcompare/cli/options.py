@@ -31,7 +31,7 @@ class _PathType(click.Path):
         return super().convert(value, param, ctx)
 
 
-def path_type(*, file_okay: bool = True, dir_okay: bool = True) -> click.ParamType:
+def path_type(*, file_okay: bool = True, dir_okay: bool = True) -> click.Path:
     """The type of an option or argument that is a path."""
     return _PathType(path_type=Path, file_okay=file_okay, dir_okay=dir_okay)
 

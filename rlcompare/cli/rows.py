@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
-import io
 import json
 import math
 import os
@@ -80,9 +80,9 @@ def _batches(result: DuckDBPyConnection) -> Iterator[list[tuple[Any, ...]]]:
         yield rows
 
 
-def _text(stream: BinaryIO) -> io.TextIOWrapper:
-    """A text stream whose end leaves the binary one open."""
-    return io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="", write_through=True)
+def _text(stream: BinaryIO) -> codecs.StreamWriter:
+    """A text stream whose end leaves the binary one open, also after an error."""
+    return codecs.getwriter("utf-8")(stream, "replace")
 
 
 def _write_table(result: DuckDBPyConnection, stream: BinaryIO) -> None:
@@ -91,7 +91,6 @@ def _write_table(result: DuckDBPyConnection, stream: BinaryIO) -> None:
     text = _text(stream)
     for line in table_lines(_columns(result), result.fetchall()):
         text.write(line + "\n")
-    text.detach()
 
 
 def _write_csv(result: DuckDBPyConnection, stream: BinaryIO) -> None:
@@ -104,7 +103,6 @@ def _write_csv(result: DuckDBPyConnection, stream: BinaryIO) -> None:
     writer.writerow(_columns(result))
     for rows in _batches(result):
         writer.writerows([[shown(value) for value in row] for row in rows] if shown else rows)
-    text.detach()
 
 
 def _write_json(result: DuckDBPyConnection, stream: BinaryIO) -> None:

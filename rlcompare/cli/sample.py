@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import math
+import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlcompare.cli.options import common_options, path_type, parse_numbers, split_commas
+from rlcompare.cli.options import common_options, parse_numbers, path_type, split_commas
 from rlcompare.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlcompare.writer.spec import Change
+
+
+FACTOR_BOUNDS = (0.01, 100)
+MOST_DELAY_SECONDS = 3600
+MOST_RANKS = 100_000
+
+
+class _Finite(click.FloatRange):
+    """A range that not-a-number is outside of."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a number from {self.min} to {self.max}", param, ctx)
+        return number
 
 
 def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
@@ -17,6 +37,21 @@ def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(int(device) for device in part.split("+")) for part in text.split(","))
     except ValueError:
         raise UsageError(f"--devices {text}: write one entry per rank, such as 4,5 or 0+1,2+3") from None
+
+
+def _check_bounds(change: Change) -> None:
+    """Refuses what is no number, and what would take hours to write or overflow a column.
+
+    Raises:
+        UsageError: a factor or a delay is out of its bounds.
+    """
+    least, most = FACTOR_BOUNDS
+    if not least <= change.factor <= most:  # not a number is within no bounds
+        raise UsageError(
+            f"--change {change.kind.value}: the factor must be from {least:g} to {most:g}, not {change.factor}"
+        )
+    if change.delay_ns > MOST_DELAY_SECONDS * 10**9:
+        raise UsageError(f"--change {change.kind.value}: the delay must be at most {MOST_DELAY_SECONDS} s")
 
 
 @click.command("sample")
@@ -28,9 +63,13 @@ def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
     metavar="DIR",
     help="Where the profile goes; replaced only if this command made it.",
 )
-@click.option("--ranks", type=click.IntRange(1), default=2, show_default=True, help="How many ranks are profiled.")
+@click.option(
+    "--ranks", type=click.IntRange(1, MOST_RANKS), default=2, show_default=True, help="How many ranks are profiled."
+)
 @click.option("--devices", metavar="LIST", help="Devices of each rank's process: 4,5, or 0+1,2+3 for two each.")
-@click.option("--world-size", type=click.IntRange(1), help="Ranks of the job.  [default: --ranks, at least 2]")
+@click.option(
+    "--world-size", type=click.IntRange(1, MOST_RANKS), help="Ranks of the job.  [default: --ranks, at least 2]"
+)
 @click.option(
     "--steps", callback=parse_numbers, default="2", show_default=True, help="Numbers of the profiled steps: 2,3 or 2-5."
 )
@@ -80,19 +119,19 @@ def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
     metavar="LIST",
     help="What is recorded, in verl's words; stack may be added.",
 )
-@click.option("--layers", type=click.IntRange(1), default=4, show_default=True, help="Layers of the model.")
-@click.option("--decode-steps", type=click.IntRange(1), default=4, show_default=True, help="Tokens that are generated.")
+@click.option("--layers", type=click.IntRange(1, 1000), default=4, show_default=True, help="Layers of the model.")
+@click.option(
+    "--decode-steps", type=click.IntRange(1, 10_000), default=4, show_default=True, help="Tokens that are generated."
+)
 @click.option(
     "--change",
     "changes",
     multiple=True,
     metavar="CHANGE",
-    help="slower:TYPE:FACTOR, extra:TYPE, late:RANK:5ms, frequency:0.8, lost-overlap, tokens:1.5 or memory:1.5. "
-    "Repeat it for several.",
+    help="slower:TYPE:FACTOR, extra:TYPE, late:RANK:5ms, frequency:0.8, lost-overlap, tokens:1.5 or memory:1.5; "
+    "factors from 0.01 to 100. Repeat it for several.",
 )
-@click.option(
-    "--jitter", type=click.FloatRange(0, 0.5), default=0.0, show_default=True, help="Relative noise between runs."
-)
+@click.option("--jitter", type=_Finite(0, 0.5), default=0.0, show_default=True, help="Relative noise between runs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all noise, names and times.")
 @common_options
 def command(
@@ -121,6 +160,8 @@ def command(
     from rlcompare.writer import SampleRun, parse_change, write_sample
 
     del quiet  # a rank takes a fraction of a second
+    for change in map(parse_change, changes):
+        _check_bounds(change)
     run = SampleRun(
         ranks=tuple(range(ranks)),
         devices=None if devices is None else _parse_devices(devices),
@@ -132,6 +173,9 @@ def command(
     )
     try:
         folders = write_sample(run, output)
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written ({error.strerror}): choose another place with -o") from error
+    except (OSError, sqlite3.OperationalError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(
+            f"{output} cannot be written ({reason}): make room, or choose another place with -o"
+        ) from error
     click.echo("\n".join(map(str, folders)))

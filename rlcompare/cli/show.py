@@ -58,11 +58,12 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
     \b
     rlcompare show host_17_20250318093015001_ascend_pt
     """
+    from rlcompare.cli.interrupt import aside
     from rlcompare.cli.one_run import open_one_store
     from rlcompare.store.read import open_read_only
 
     with open_one_store(path, keep_events=False, **options) as store, open_read_only(store) as con:
-        sections = list(_sections(con))
+        sections = aside(lambda: list(_sections(con)))
     if as_json:
         document = {name: [dict(zip(columns, row, strict=True)) for row in rows] for name, columns, rows in sections}
         json.dump(document, sys.stdout, indent=1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlcompare.cli.interrupt import aside
 from rlcompare.cli.options import cache_options, common_options, layout_option, path_type, prefer_option
 from rlcompare.cli.stores import refuse_within
 from rlcompare.errors import UsageError
@@ -75,7 +76,7 @@ def command(
 
     with open_one_store(path, keep_events=True, **options) as store, open_read_only(store) as con:
         _lock(con)
-        write_result(con, statement, form, output)
+        aside(lambda: write_result(con, statement, form, output))
     return None
 
 

@@ -18,7 +18,6 @@ from rlcompare.store.cache import MARKER, cache_directory, cache_entries, cached
 
 from .conftest import Command, snapshot
 
-
 KEY = "0123456789abcdef" * 2
 
 

@@ -76,6 +76,10 @@ class TestOutput:
         document = json.loads(result.out)
         assert (document["baseline"]["label"], document["new"]["label"]) == ("a/profile", "b/profile")
 
+    def test_the_same_folder_twice(self, rlcompare: Command, samples: Path) -> None:
+        document = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", f"{samples / 'new'}/", "--json").out)
+        assert [document[side]["label"] for side in ("baseline", "new")] == ["new (baseline)", "new (new)"]
+
     def test_several_runs_a_side(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare(
             "diff",
@@ -152,6 +156,19 @@ class TestSelection:
         assert result.code == 2
         assert "step 7" in result.error.replace("--step 7", "step 7")
         assert "2-3" in result.error
+
+    def test_a_step_of_verls_folders(self, rlcompare: Command) -> None:
+        assert rlcompare("sample", "-o", "verl", "--layout", "verl", "--layers", 1, "--decode-steps", 1).code == 0
+        assert "verl has step 2" in rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 1).error
+        assert rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 2).code == 0
+
+    def test_a_key_that_nothing_has(self, rlcompare: Command, samples: Path) -> None:
+        sides = ("-d", samples / "new", "-bp", samples / "base")
+        result = rlcompare("diff", *sides, "--varied", "cann,profiler.*,torch_nup,qqq")
+        assert result.code == 0
+        typo, unknown = result.err.splitlines()
+        assert "--varied torch_nup: neither side has it; did you mean torch_npu?" in typo
+        assert "--varied qqq: neither side has it; the section env" in unknown
 
     def test_ranks(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--rank", "1", "--json")

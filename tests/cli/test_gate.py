@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+
+from rlcompare.gate import built_in_policy, load_policy
 
 from .conftest import Command
 
@@ -72,6 +75,33 @@ class TestPolicy:
 
     def test_built_in(self, rlcompare: Command, document: Path) -> None:
         assert "built-in" in rlcompare("gate", document).out
+
+    def test_of_the_repository(self, rlcompare: Command, document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A file above the repository is somebody else's."""
+        Path("rlcompare.toml").write_text(LENIENT)
+        inner = Path("repository/perf/run")
+        inner.mkdir(parents=True)
+        document = document.absolute()
+        monkeypatch.chdir(inner)
+        assert "built-in" in rlcompare("gate", document).out
+        Path("../../.git").mkdir()
+        assert "built-in" in rlcompare("gate", document).out
+        Path("../../rlcompare.toml").write_text(STRICT)
+        assert "ask the kernel team" in rlcompare("gate", document).out
+        Path("../rlcompare.toml").write_text(LENIENT)
+        assert rlcompare("gate", document).code == 0
+
+    def test_printed_policy_is_a_start(self, rlcompare: Command, document: Path) -> None:
+        built_in = rlcompare("gate", document)
+        Path("rlcompare.toml").write_text(rlcompare("gate", "--print-policy").out)
+        own = rlcompare("gate", document)
+        assert own.code == built_in.code
+        assert "policy: rlcompare.toml" in own.out
+
+    def test_printed_policy_is_the_built_in_one(self, rlcompare: Command) -> None:
+        text = rlcompare("gate", "--print-policy").out
+        Path("all.toml").write_text(re.sub(r"^#(?=\S)", "", text, flags=re.MULTILINE))
+        assert load_policy(Path("all.toml")).rules == built_in_policy().rules
 
     @pytest.mark.parametrize("text", ["not toml [", '[[rule]]\nmetrik = "x"\n', "[[rule]]\n"])
     def test_wrong(self, rlcompare: Command, document: Path, text: str) -> None:

@@ -65,6 +65,17 @@ class TestIngest:
         assert (result.code, "is no store" in result.error) == (2, True)
         assert Path("thesis.duckdb").read_text() == "42"
 
+    def test_replaces_anything_by_force(self, rlcompare: Command, samples: Path) -> None:
+        Path("thesis.duckdb").write_text("42")
+        assert rlcompare("ingest", samples / "new", "-o", "thesis.duckdb", "--force").code == 0
+        assert rlcompare("show", "thesis.duckdb").code == 0
+
+    def test_one_rank_and_step(self, rlcompare: Command, samples: Path) -> None:
+        assert rlcompare("ingest", samples / "new", "-o", "part.duckdb", "--rank", "1", "--step", "3").code == 0
+        query = "SELECT DISTINCT rank, step FROM kernel JOIN capture USING (capture) WHERE step IS NOT NULL"
+        assert rows(rlcompare("sql", "part.duckdb", query, "--format", "json")) == [{"rank": 1, "step": 3}]
+        assert "leave --step" in rlcompare("show", "part.duckdb", "--rank", "1").error
+
     def test_leaves_nothing_behind_when_it_fails(self, rlcompare: Command, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         assert rlcompare("ingest", tmp_path / "empty", "-o", "run.duckdb").code == 4
@@ -93,6 +104,13 @@ class TestShow:
         for title in ("Steps", "Ranks", "Phases", "Kernels", "Collectives", "Peak memory", "Made with"):
             assert any(line.startswith(title) for line in result.out.splitlines()), title
         assert "MatMulV2" in result.out
+
+    def test_one_rank_and_step(self, rlcompare: Command, samples: Path) -> None:
+        shown = json.loads(rlcompare("show", samples / "new", "--rank", "1", "--step", "3", "--json").out)
+        assert [row["rank"] for row in shown["ranks"]] == ["rank 1"]
+        assert [row["step"] for row in shown["steps"]] == [3]
+        assert "has rank 0-1" in rlcompare("show", samples / "new", "--rank", "7").error
+        assert "has step 2-3" in rlcompare("show", samples / "new", "--step", "7").error
 
     def test_parts_sum_to_the_device_span(self, rlcompare: Command, store: Path) -> None:
         document = json.loads(rlcompare("show", store, "--json").out)
@@ -157,6 +175,15 @@ class TestSql:
         monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 42 AS answer"))
         assert rows(rlcompare("sql", store, "-", "--format", "json")) == [{"answer": 42}]
 
+    def test_a_file_is_replaced_by_force_only(self, rlcompare: Command, store: Path) -> None:
+        Path("mine.csv").write_text("mine")
+        result = rlcompare("sql", store, "SELECT 1 AS a", "--format", "csv", "-o", "mine.csv")
+        assert (result.code, "--force" in result.error) == (2, True)
+        assert Path("mine.csv").read_text() == "mine"
+        assert rlcompare("sql", store, "SELECT 1 AS a", "--format", "csv", "-o", "mine.csv", "--force").code == 0
+        assert Path("mine.csv").read_text() == "a\n1\n"
+        assert rlcompare("sql", store, "SELECT 1", "-o", store, "--force").code == 2
+
     def test_values_that_json_lacks(self, rlcompare: Command, store: Path) -> None:
         query = "SELECT 'nan'::DOUBLE AS a, 1.5::DECIMAL(4,1) AS b, [1, NULL] AS c, {'x': 'inf'::DOUBLE} AS d"
         assert rows(rlcompare("sql", store, query, "--format", "json")) == [
@@ -204,6 +231,8 @@ class TestSql:
         ("arguments", "says"),
         [
             (["SELEC 1"], "the query failed"),
+            ([" "], "holds no query"),
+            (["/* nothing */"], "gives no rows"),
             (["SELECT * FROM kernl"], "kernl"),
             ([], "QUERY"),
             (["SELECT 1", "--name", "gaps"], "one of"),

@@ -1,0 +1,78 @@
+"""A policy as the text of a policy file: where a team's own rules begin (``rlcompare gate --print-policy``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from rlcompare.model.verdict import Policy, Rule
+
+_HEAD = """\
+# The rules that rlcompare gate applies where there is no policy file. To have your own, write this to rlcompare.toml in
+# your repository, and change it. Metrics are those of diff.json; * stands for any text. In a file, every rule needs
+# its metric, where the built-in ones are skipped without: rules of what only training logs tell begin with #, to be
+# removed where you have these.
+"""
+_OF_PROFILES = ("headline", "phase.", "memory.")
+"""How metrics begin that a profile alone tells."""
+
+_COMMENTS = {
+    "evidence": '"limits": judge by limits alone; "runs": ask for evidence over several runs a side',
+    "on_inconclusive": '"pass", "warn", or "fail" (exit code 3)',
+    "varied": 'what is meant to differ in every comparison, such as ["cann", "torch_npu"]',
+    "headline": "the metric that speaks for the step",
+    "timing_s/step": "from verl's log",
+    "perf/throughput": "from verl's log; higher is better",
+    "phase.*.wall": "each phase, by itself",
+    "memory.peak_*": "allocated and reserved",
+    "max_increase": 'a part of the baseline: 0.05 or "5%"; max_decrease means the same',
+    "max_increase_abs": "in the metric's unit; where both are given, both must be passed to fail",
+    "severity": '"warn" only speaks; "error", the default, fails',
+    "min": "a limit on the new value itself",
+    "max": "a limit on the new value itself",
+}
+
+
+def policy_text(policy: Policy) -> str:
+    """The policy as commented TOML. It gives the same rules when it is read again, and the first # of lines without a
+    blank after it was removed.
+    """
+    return "\n".join([_HEAD, *_lines(policy)]) + "\n"
+
+
+def _lines(policy: Policy) -> Iterator[str]:
+    said: set[str] = set()
+    yield "[gate]"
+    yield _line("evidence", policy.evidence, said)
+    yield _line("on_inconclusive", policy.on_inconclusive, said)
+    yield _line("varied", list(policy.varied), said)
+    for rule in policy.rules:
+        mark = "" if rule.metric.startswith(_OF_PROFILES) else "#"
+        yield ""
+        yield f"{mark}[[rule]]"
+        for key, value in _items(rule):
+            yield mark + _line(key, value, said)
+
+
+def _items(rule: Rule) -> Iterator[tuple[str, object]]:
+    yield "metric", rule.metric
+    named = (
+        ("max_increase", rule.max_relative),
+        ("max_increase_abs", rule.max_absolute),
+        ("min", rule.min_value),
+        ("max", rule.max_value),
+    )
+    yield from ((key, value) for key, value in named if value is not None)
+    if rule.severity != "error":
+        yield "severity", rule.severity
+    if rule.message:
+        yield "message", rule.message
+
+
+def _line(key: str, value: object, said: set[str]) -> str:
+    """One key with its value; what it means stands beside the first of its kind."""
+    subject = value if key == "metric" and isinstance(value, str) else key
+    comment = "" if subject in said else _COMMENTS.get(subject, "")
+    said.add(subject)
+    text = f"{key} = {json.dumps(value)}"  # strings, numbers and lists of strings are written alike in TOML
+    return f"{text:<40}# {comment}" if comment else text
