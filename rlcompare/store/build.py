@@ -37,7 +37,7 @@ Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Findi
 NORMALIZE = (
     "comm_mark", "session", "step", "phase_vocabulary", "phase_range", "phase", "device_task", "step_range", "placed",
     "chosen_step", "coverage", "exposed", "category", "launches", "kernel", "collective", "copy", "host_op_depth",
-    "host_op_parent", "host_op_device", "host_op_place", "host_op",
+    "host_op_parent", "host_op_place", "host_op",
 )  # fmt: skip
 ROLLUPS = (
     "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",

@@ -11,6 +11,5 @@ DROP TABLE IF EXISTS coverage;
 DROP TABLE IF EXISTS exposed;
 DROP TABLE IF EXISTS kernel_category;
 DROP TABLE IF EXISTS host_op_depth;
-DROP TABLE IF EXISTS host_op_device;
 DROP TABLE IF EXISTS host_op_parent;
 DROP TABLE IF EXISTS host_op_place;

@@ -1,5 +1,5 @@
--- Framework operators with their step, phase, parent (only where events are kept), self time and device time.
--- Depends on stage_host_op, stage_kernel, host_op_place, host_op_parent, host_op_device.
+-- Framework operators with their step, phase and device time, and, where events are kept, their parent and self time.
+-- Depends on stage_host_op, stage_kernel, host_op_place, host_op_parent.
 INSERT INTO host_op
 WITH inside AS (
     SELECT parent_id AS id, sum(length_ns) AS children_ns FROM host_op_parent GROUP BY parent_id
@@ -8,12 +8,11 @@ WITH inside AS (
 )
 SELECT o.id, getvariable('capture'), o.thread, o.name, o.start_ns, o.end_ns, w.step, w.phase,
        parent.parent_id, o.sequence_number, o.input_shapes, o.input_dtypes,
-       greatest(o.end_ns - o.start_ns - coalesce(i.children_ns, 0), 0),
+       CASE WHEN getvariable('keep_events') THEN greatest(o.end_ns - o.start_ns - coalesce(i.children_ns, 0), 0) END,
        CASE WHEN getvariable('has_launches') THEN coalesce(l.device_self_ns, 0) END,
-       CASE WHEN getvariable('has_launches') THEN d.device_ns END
+       CASE WHEN getvariable('has_launches') THEN w.device_ns END
 FROM stage_host_op AS o
 JOIN host_op_place AS w ON w.id = o.id
-JOIN host_op_device AS d ON d.id = o.id
-LEFT JOIN (FROM host_op_parent WHERE getvariable('keep_events')) AS parent ON parent.id = o.id
+LEFT JOIN host_op_parent AS parent ON parent.id = o.id
 LEFT JOIN inside AS i ON i.id = o.id
 LEFT JOIN launched AS l ON l.id = o.id;

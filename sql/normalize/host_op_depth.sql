@@ -1,11 +1,12 @@
 -- How deep each framework operator stands on its thread: operators that opened up to it, less those that had closed before it started.
--- Narrow tables, because each of these lookups sorts what it carries. Depends on stage_host_op.
+-- Only where events are kept: what it is for, parents and self times, no section of a diff reads. Depends on stage_host_op.
 CREATE OR REPLACE TEMP TABLE host_op_depth AS
 WITH opened AS (
-    SELECT id, thread, start_ns, end_ns, row_number() OVER (PARTITION BY thread ORDER BY start_ns, end_ns DESC, id) AS opened FROM stage_host_op
+    SELECT id, thread, start_ns, end_ns, row_number() OVER (PARTITION BY thread ORDER BY start_ns, end_ns DESC, id) AS opened
+    FROM stage_host_op WHERE getvariable('keep_events')
 ), closed AS (
     SELECT thread, end_ns AS closed_ns, sum(count(*)) OVER (PARTITION BY thread ORDER BY end_ns) AS closed
-    FROM stage_host_op GROUP BY thread, end_ns
+    FROM stage_host_op WHERE getvariable('keep_events') GROUP BY thread, end_ns
 )
 SELECT o.id, o.thread, o.start_ns, o.end_ns, o.opened - coalesce(c.closed, 0) AS depth
 FROM opened AS o ASOF LEFT JOIN closed AS c ON c.thread = o.thread AND o.start_ns >= c.closed_ns;

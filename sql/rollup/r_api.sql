@@ -2,12 +2,20 @@
 INSERT INTO r_api
 WITH marked AS (
     SELECT capture, step, start_ns AS step_start_ns, end_ns AS step_end_ns FROM step WHERE start_ns IS NOT NULL
+), kind AS (   -- numbers in place of names, because the lookup of steps sorts what it carries
+    SELECT layer, name, row_number() OVER (ORDER BY layer, name) AS kind FROM (SELECT DISTINCT layer, name FROM host_api)
+), narrow AS (
+    SELECT a.capture, k.kind, a.start_ns, a.end_ns - a.start_ns AS length_ns
+    FROM host_api AS a JOIN kind AS k ON k.layer = a.layer AND k.name IS NOT DISTINCT FROM a.name
 ), stepped AS (
-    SELECT a.capture, a.layer, a.name, a.end_ns - a.start_ns AS length_ns, coalesce(o.step, CASE WHEN a.start_ns <= m.step_end_ns THEN m.step END) AS step
-    FROM host_api AS a ASOF LEFT JOIN marked AS m ON m.capture = a.capture AND a.start_ns >= m.step_start_ns
+    SELECT a.capture, a.kind, a.length_ns, coalesce(o.step, CASE WHEN a.start_ns <= m.step_end_ns THEN m.step END) AS step
+    FROM narrow AS a ASOF LEFT JOIN marked AS m ON m.capture = a.capture AND a.start_ns >= m.step_start_ns
     LEFT JOIN step AS o ON o.capture = a.capture AND o.inferred
+), summed AS (
+    SELECT capture, step, kind, count(*) AS calls, sum(length_ns) AS sum_ns, min(length_ns) AS min_ns, max(length_ns) AS max_ns
+    FROM stepped GROUP BY ALL
 )
-SELECT capture, step, layer, name, count(*), sum(length_ns), NULL, min(length_ns), max(length_ns) FROM stepped GROUP BY ALL;
+SELECT s.capture, s.step, k.layer, k.name, s.calls, s.sum_ns, NULL, s.min_ns, s.max_ns FROM summed AS s JOIN kind AS k USING (kind);
 INSERT INTO r_api
 SELECT capture, step, 'framework', name, sum(calls), sum(host_ns), sum(self_ns), min(min_ns), max(max_ns) FROM r_operator GROUP BY ALL;
 INSERT INTO r_api

@@ -8,14 +8,13 @@ CREATE TABLE IF NOT EXISTS c_api (
     layer VARCHAR NOT NULL,
     name VARCHAR,
     calls BIGINT,
-    sum_ns BIGINT,
-    self_ns BIGINT
+    sum_ns BIGINT
 );
 INSERT INTO c_api
 WITH stepless AS (
     SELECT capture, layer FROM store.r_api GROUP BY capture, layer HAVING count(step) = 0
 )
-SELECT c.side, c.run, c.capture, s.step IS NULL, r.layer, r.name, sum(r.calls), sum(r.sum_ns), sum(r.self_ns)
+SELECT c.side, c.run, c.capture, s.step IS NULL, r.layer, r.name, sum(r.calls), sum(r.sum_ns)
 FROM store.r_api AS r
 JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
 LEFT JOIN c_step AS s ON s.capture = r.capture AND s.step = r.step AND s.selected AND s.side = c.side AND s.run = c.run

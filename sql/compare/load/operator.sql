@@ -8,7 +8,6 @@ CREATE TABLE IF NOT EXISTS c_operator (
     name VARCHAR,
     calls BIGINT,
     host_ns BIGINT,
-    self_ns BIGINT,
     device_ns BIGINT,
     device_self_ns BIGINT
 );
@@ -16,7 +15,7 @@ INSERT INTO c_operator
 WITH stepless AS (
     SELECT capture FROM store.r_operator GROUP BY capture HAVING count(step) = 0
 )
-SELECT c.side, c.run, c.capture, s.step IS NULL, r.name, sum(r.calls), sum(r.host_ns), sum(r.self_ns), sum(r.device_ns),
+SELECT c.side, c.run, c.capture, s.step IS NULL, r.name, sum(r.calls), sum(r.host_ns), sum(r.device_ns),
        sum(r.device_self_ns)
 FROM store.r_operator AS r
 JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run')

@@ -6,7 +6,7 @@ CREATE TABLE r_api (
     name VARCHAR,
     calls BIGINT,
     sum_ns BIGINT,
-    self_ns BIGINT,           -- framework only
+    self_ns BIGINT,           -- framework only; NULL where events are not kept
     min_ns BIGINT,
     max_ns BIGINT
 );

@@ -6,7 +6,7 @@ CREATE TABLE r_operator (
     name VARCHAR,
     calls BIGINT,
     host_ns BIGINT,           -- sum of durations
-    self_ns BIGINT,           -- without operators directly inside; NULL where unknown
+    self_ns BIGINT,           -- without operators directly inside; NULL where events are not kept
     device_ns BIGINT,         -- kernels launched inside, at any depth; NULL where launches are unknown
     device_self_ns BIGINT,    -- kernels that the operators launched themselves
     min_ns BIGINT,            -- shortest and longest call; NULL where the source has sums only
