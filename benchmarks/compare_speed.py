@@ -6,7 +6,8 @@
 Makes two databases of 224 MB and two trace_view.json of 330 MB by repeating a real step (with the tools of the shared
 folder, see CONTRIBUTING), times `rlcompare diff` and `msprof-analyze compare` as whole processes, and ends with 1 if a
 limit is missed. Memory is that of all processes of a command together, sampled in a run of its own, because sampling
-slows what it watches: the proportional set size where the system gives it, else the resident set size. Takes about ten minutes on two cores, most of them msprof-analyze's.
+slows what it watches: the proportional set size where the system gives it, else the resident set size. Takes about ten
+minutes on two cores, most of them msprof-analyze's.
 """
 
 from __future__ import annotations
