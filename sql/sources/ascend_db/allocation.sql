@@ -2,4 +2,4 @@
 INSERT INTO allocation
 SELECT getvariable('capture'), m.device_id, n.value, m.size_bytes, m.alloc_ns, m.release_ns, m.duration_ns
 FROM src_OP_MEMORY AS m LEFT JOIN text_by_id AS n ON n.id = m.name
-WHERE (getvariable('from_ns') IS NULL OR m.alloc_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
+WHERE in_window(m.alloc_ns);

@@ -2,7 +2,7 @@
 -- The sources are read as text (sqlite_all_varchar), because NUMERIC time stamps would arrive as DOUBLE.
 INSERT INTO counter
 SELECT getvariable('capture'), device_id, 'aicore_freq_mhz', ts_ns, mhz FROM src_AICORE_FREQ
-WHERE ts_ns IS NOT NULL AND (getvariable('from_ns') IS NULL OR ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
+WHERE ts_ns IS NOT NULL AND in_window(ts_ns);
 INSERT INTO counter
 SELECT getvariable('capture'), h.device_id, 'hbm_' || lower(coalesce(t.value, 'unknown')) || '_bytes_per_s', h.ts_ns, h.bandwidth
 FROM src_HBM AS h LEFT JOIN text_by_id AS t ON t.id = h.type WHERE h.ts_ns IS NOT NULL;

@@ -18,6 +18,6 @@ FROM (
                                       'PROFILING_ENABLE', 'PROFILING_DISABLE'), FALSE) AS other,
            coalesce(task_type IN ('SDMA_SQE', 'PCIE_DMA_SQE') AND streams.stream IS NOT NULL, FALSE) AS sdma
     FROM task LEFT JOIN streams ON streams.device_id = task.device_id AND streams.stream = task.stream
-    WHERE (getvariable('from_ns') IS NULL OR start_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'))
+    WHERE in_window(start_ns)
 ) AS t
 GROUP BY t.device_id;

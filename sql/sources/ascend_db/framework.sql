@@ -6,5 +6,5 @@ SELECT row_number() OVER () AS id, start_ns, end_ns, is_span(start_ns, end_ns) A
        CASE WHEN getvariable('keep_events') THEN input_shapes END AS input_shapes,
        CASE WHEN getvariable('keep_events') THEN input_dtypes END AS input_dtypes
 FROM src_PYTORCH_API
-WHERE (getvariable('from_ns') IS NULL OR start_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'))
+WHERE in_window(start_ns)
   AND (type = 50001 OR type = 50004 OR (type = 50003 AND name IN (SELECT id FROM text_by_id WHERE starts_with(value, 'nn.Module: '))));

@@ -7,4 +7,4 @@ FROM src_CANN_API AS a
 LEFT JOIN src_ENUM_API_TYPE AS e ON e.id = a.type
 LEFT JOIN text_by_id AS n ON n.id = a.name
 WHERE is_span(a.start_ns, a.end_ns)
-  AND (getvariable('from_ns') IS NULL OR a.start_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
+  AND in_window(a.start_ns);

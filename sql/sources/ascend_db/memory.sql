@@ -3,20 +3,20 @@
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
 FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.id = m.component
-WHERE getvariable('keep_events') AND (getvariable('from_ns') IS NULL OR m.ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
+WHERE getvariable('keep_events') AND in_window(m.ts_ns);
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, coalesce(c.value, 'unknown'), NULL, m.allocated_bytes, m.reserved_bytes, m.active_bytes
 FROM (
     SELECT device_id, component, max(allocated_bytes) AS allocated_bytes, max(reserved_bytes) AS reserved_bytes, max(active_bytes) AS active_bytes
     FROM src_MEMORY_RECORD
-    WHERE NOT getvariable('keep_events') AND (getvariable('from_ns') IS NULL OR ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'))
+    WHERE NOT getvariable('keep_events') AND in_window(ts_ns)
     GROUP BY device_id, component
 ) AS m LEFT JOIN text_by_id AS c ON c.id = m.component;
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, 'module ' || coalesce(e.name, CAST(m.module AS VARCHAR)), m.ts_ns, NULL, m.reserved_bytes, NULL
 FROM src_NPU_MODULE_MEM AS m LEFT JOIN src_ENUM_MODULE AS e ON e.id = m.module
-WHERE (getvariable('from_ns') IS NULL OR m.ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
+WHERE in_window(m.ts_ns);
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, 'APP', m.ts_ns, NULL, m.hbm_bytes + coalesce(m.ddr_bytes, 0), NULL
 FROM src_NPU_MEM AS m JOIN text_by_id AS t ON t.id = m.type WHERE lower(t.value) = 'app'
-  AND (getvariable('from_ns') IS NULL OR m.ts_ns BETWEEN getvariable('from_ns') AND getvariable('until_ns'));
+  AND in_window(m.ts_ns);
