@@ -111,8 +111,19 @@ def load_sqlite(con: duckdb.DuckDBPyConnection) -> None:
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> None:
     """Attach a DuckDB file under the name ``store``."""
-    # Stores hold many small tables: with DuckDB's default blocks of 256 KiB an empty one would take megabytes.
-    con.execute(f"ATTACH {quoted(path)} AS store " + ("(READ_ONLY)" if read_only else "(BLOCK_SIZE 16384)"))
+    # Stores hold many small tables: with DuckDB's default blocks of 256 KiB an empty one would take megabytes. One that
+    # is being made is thrown away if anything fails, so that there is nothing to recover and no log to write.
+    writing = "(BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes)"
+    con.execute(f"ATTACH {quoted(path)} AS store {'(READ_ONLY)' if read_only else writing}")
+
+
+def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
+    """Attach an SQLite file, read-only, for queries that SQLite runs itself (``sqlite_query``).
+
+    Args:
+        name: one of our own words, never a profile's.
+    """
+    con.execute(f"ATTACH {quoted(path)} AS {name} (TYPE sqlite, READ_ONLY)")
 
 
 def detach(con: duckdb.DuckDBPyConnection) -> None:

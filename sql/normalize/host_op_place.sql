@@ -4,7 +4,7 @@
 -- Depends on stage_host_op, stage_kernel, step, phase.
 CREATE OR REPLACE TEMP TABLE host_op_place AS
 WITH running AS (
-    SELECT o.thread, o.start_ns AS launch_ns, sum(sum(k.end_ns - k.start_ns)) OVER (PARTITION BY o.thread ORDER BY o.start_ns) AS upto_ns
+    SELECT o.thread, o.start_ns AS launch_ns, CAST(sum(sum(k.end_ns - k.start_ns)) OVER (PARTITION BY o.thread ORDER BY o.start_ns) AS BIGINT) AS upto_ns
     FROM stage_kernel AS k JOIN stage_host_op AS o ON o.id = k.host_op_id
     GROUP BY o.thread, o.start_ns
 ), before AS (

@@ -7,3 +7,4 @@ DROP TABLE IF EXISTS host_op_by_connection;
 DROP TABLE IF EXISTS cube;
 DROP TABLE IF EXISTS compute;
 DROP TABLE IF EXISTS compute_text;
+SET VARIABLE unsound_framework = 0;

@@ -1,10 +1,26 @@
 -- Rows of the framework that are used below, in one scan, because the table is the largest of all: operators (50001), mstx ranges (50004)
--- and, of the Python trace (50003), the calls of nn.Module. Of the chosen steps only. Depends on src_PYTORCH_API, text_by_id.
+-- and, of the Python trace (50003), the calls of nn.Module. Of the chosen steps only. SQLite chooses the rows, of the columns that are there
+-- and are needed; the ids are numbers, so no text of a profile becomes part of a query.
+-- Times are TEXT; an absent column and a value of the wrong type are NULL. Depends on profile_PYTORCH_API, text_by_id.
+SET VARIABLE framework_columns = (
+    SELECT string_agg(name, ', ') FROM sqlite_query('profile_PYTORCH_API', 'SELECT name FROM pragma_table_info(''PYTORCH_API'')')
+    WHERE name IN ('startNs', 'endNs', 'globalTid', 'connectionId', 'name', 'type')
+       OR getvariable('keep_events') AND name IN ('sequenceNumber', 'inputShapes', 'inputDtypes')
+);
+SET VARIABLE module_names = (SELECT string_agg(id, ', ') FROM text_by_id WHERE starts_with(value, 'nn.Module: '));
 CREATE OR REPLACE TEMP TABLE framework AS
-SELECT row_number() OVER () AS id, start_ns, end_ns, is_span(start_ns, end_ns) AS sound, thread, connection_id, name, type,
-       CASE WHEN getvariable('keep_events') THEN sequence_number END AS sequence_number,
-       CASE WHEN getvariable('keep_events') THEN input_shapes END AS input_shapes,
-       CASE WHEN getvariable('keep_events') THEN input_dtypes END AS input_dtypes
-FROM src_PYTORCH_API
-WHERE in_window(start_ns)
-  AND (type = 50001 OR type = 50004 OR (type = 50003 AND name IN (SELECT id FROM text_by_id WHERE starts_with(value, 'nn.Module: '))));
+WITH listed AS (
+    SELECT * FROM sqlite_scan(getvariable('stub_db'), 'PYTORCH_API')
+    UNION ALL BY NAME
+    SELECT * FROM sqlite_query('profile_PYTORCH_API',
+        'SELECT ' || getvariable('framework_columns') || ' FROM PYTORCH_API WHERE type IN (50001, 50004) OR type = 50003 AND name IN ('
+        || coalesce(getvariable('module_names'), '') || ')')
+), typed AS (
+    SELECT TRY_CAST(startNs AS BIGINT) AS start_ns, TRY_CAST(endNs AS BIGINT) AS end_ns, TRY_CAST(globalTid AS BIGINT) AS thread,
+           TRY_CAST(connectionId AS BIGINT) AS connection_id, TRY_CAST(name AS BIGINT) AS name, TRY_CAST(type AS BIGINT) AS type,
+           CASE WHEN getvariable('keep_events') THEN nullif(TRY_CAST(sequenceNumber AS BIGINT), -1) END AS sequence_number,
+           CASE WHEN getvariable('keep_events') THEN TRY_CAST(inputShapes AS BIGINT) END AS input_shapes,
+           CASE WHEN getvariable('keep_events') THEN TRY_CAST(inputDtypes AS BIGINT) END AS input_dtypes
+    FROM listed
+)
+SELECT row_number() OVER () AS id, *, is_span(start_ns, end_ns) AS sound FROM typed WHERE in_window(start_ns);
