@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,16 +40,13 @@ class Request:
     quiet: bool
 
 
-def compare_sides(
-    request: Request, output: Path | None, varied: Sequence[str] = (), meanwhile: Callable[[], object] | None = None
-) -> Diff:
+def compare_sides(request: Request, output: Path | None, varied: Sequence[str] = ()) -> Diff:
     """Finds, reads and compares both sides.
 
     Args:
         request: the options.
         output: the folder that a report is going to be written to; checked before anything is read.
         varied: keys that were meant to differ, beside those of the request.
-        meanwhile: what can be done while the sides are compared, which leaves this thread idle.
 
     Raises:
         UsageError: a side is missing, or a step, a rank or the output folder cannot be.
@@ -84,7 +81,7 @@ def compare_sides(
             SideInput(labels[0], _run_stores(baseline_runs, stores[:middle])),
             SideInput(labels[1], _run_stores(new_runs, stores[middle:])),
         )
-        return aside(lambda: compare_runs(*sides, options), meanwhile)
+        return aside(lambda: compare_runs(*sides, options))
 
 
 def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

@@ -82,12 +82,6 @@ def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
             click.echo(f"rlcompare: warning: --varied {key}: neither side has it{hint}", err=True)
 
 
-def _load_report() -> None:
-    from rlcompare.report.html import load_template
-
-    load_template()
-
-
 @click.command("diff")
 @side_options
 @output_options(DEFAULT_OUTPUT)
@@ -113,7 +107,7 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
     from rlcompare.cli.comparison import Request, compare_sides
 
     folder = output if output or as_json else DEFAULT_OUTPUT
-    diff = compare_sides(Request(**options), folder, meanwhile=_load_report if folder else None)
+    diff = compare_sides(Request(**options), folder)
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
 
     from rlcompare.report.document import to_document, to_json

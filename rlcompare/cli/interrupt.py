@@ -47,19 +47,12 @@ def listen() -> None:
     threading.Thread(target=_interrupt_queries, args=(reader,), name="interrupt", daemon=True).start()
 
 
-def aside(work: Callable[[], Result], meanwhile: Callable[[], object] | None = None) -> Result:
-    """Does work that queries DuckDB in another thread, and waits for its end, also when interrupted.
-
-    Args:
-        meanwhile: what this thread can do in that time.
-    """
+def aside(work: Callable[[], Result]) -> Result:
+    """Does work that queries DuckDB in another thread, and waits for its end, also when interrupted."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1, thread_name_prefix="query") as pool:
-        result = pool.submit(work)
-        if meanwhile is not None:
-            meanwhile()
-        return result.result()
+        return pool.submit(work).result()
 
 
 def _handle(number: int, frame: FrameType | None) -> None:

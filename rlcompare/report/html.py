@@ -10,7 +10,7 @@ import base64
 import hashlib
 from functools import cache
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from rlcompare.report.view import ReportView
@@ -23,13 +23,13 @@ def render_html(view: ReportView) -> str:
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     # Both assets are our own files, not data: they must not be escaped, or their hashes would not match.
-    return load_template().render(view=view, policy=policy, style=Markup(style), script=Markup(script))
+    page = _environment().get_template("report.html.j2")
+    return page.render(view=view, policy=policy, style=Markup(style), script=Markup(script))
 
 
 @cache
-def load_template() -> Template:
-    """The template of the page. Compiling it takes a tenth of a second, which can be spent before there is a view."""
-    environment = Environment(
+def _environment() -> Environment:
+    return Environment(
         loader=FileSystemLoader(resource_root("report_templates")),
         autoescape=True,
         undefined=StrictUndefined,
@@ -37,7 +37,6 @@ def load_template() -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("report.html.j2")
 
 
 @cache
