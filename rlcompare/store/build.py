@@ -36,7 +36,7 @@ Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Findi
 
 NORMALIZE = (
     "comm_mark", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task", "step_range",
-    "placed", "chosen_step", "launches", "host_op_depth", "host_op_parent", "host_op_place", "host_op",
+    "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place", "host_op",
     "forget_host_op", "coverage", "exposed", "kernel", "collective", "copy",
 )  # fmt: skip
 ROLLUPS = (

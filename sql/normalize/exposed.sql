@@ -15,8 +15,8 @@ WITH piece AS (   -- what covers: kernels for collectives, kernels and collectiv
           AND EXISTS (FROM coverage WHERE what = 'copy')
     ) WHERE end_ns > start_ns
 ), island AS (
-    SELECT *, coalesce(sum(end_ns - start_ns) OVER (PARTITION BY what, device_id, step ORDER BY start_ns, end_ns
-                                                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before_ns
+    SELECT *, CAST(coalesce(sum(end_ns - start_ns) OVER (PARTITION BY what, device_id, step ORDER BY start_ns, end_ns
+                                                         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS BIGINT) AS before_ns
     FROM piece
 ), span AS (
     SELECT device_id, step, min(own_start_ns) AS first_ns, max(own_end_ns) AS last_ns FROM coverage
@@ -28,15 +28,12 @@ WITH piece AS (   -- what covers: kernels for collectives, kernels and collectiv
     FROM coverage AS c LEFT JOIN span AS s
       ON s.device_id IS NOT DISTINCT FROM c.device_id AND s.step IS NOT DISTINCT FROM c.step
     WHERE c.what <> 'kernel' AND c.busy_ns > 0
-), upto_start AS (
-    SELECT t.what, t.id, coalesce(i.before_ns + least(i.end_ns, t.start_ns) - i.start_ns, 0) AS covered_ns
-    FROM target AS t ASOF LEFT JOIN island AS i
-      ON i.what = t.what AND i.device_id IS NOT DISTINCT FROM t.device_id AND i.step IS NOT DISTINCT FROM t.step AND t.start_ns >= i.start_ns
-), upto_end AS (
-    SELECT t.what, t.id, coalesce(i.before_ns + least(i.end_ns, t.end_ns) - i.start_ns, 0) AS covered_ns
-    FROM target AS t ASOF LEFT JOIN island AS i
-      ON i.what = t.what AND i.device_id IS NOT DISTINCT FROM t.device_id AND i.step IS NOT DISTINCT FROM t.step AND t.end_ns >= i.start_ns
+), edge AS (   -- both ends of each: what is covered up to the end, less what is covered up to the start
+    SELECT what, id, device_id, step, end_ns AS ts_ns, 1 AS sign FROM target WHERE end_ns > start_ns
+    UNION ALL
+    SELECT what, id, device_id, step, start_ns, -1 FROM target WHERE end_ns > start_ns
 )
-SELECT t.what, t.id, greatest(t.end_ns - t.start_ns, 0) - greatest(e.covered_ns - s.covered_ns, 0) AS exposed_ns
-FROM target AS t JOIN upto_start AS s ON s.what = t.what AND s.id = t.id JOIN upto_end AS e ON e.what = t.what AND e.id = t.id
-WHERE t.end_ns > t.start_ns;
+SELECT e.what, e.id, CAST(sum(e.sign * (e.ts_ns - coalesce(i.before_ns + least(i.end_ns, e.ts_ns) - i.start_ns, 0))) AS BIGINT) AS exposed_ns
+FROM edge AS e ASOF LEFT JOIN island AS i
+  ON i.what = e.what AND i.device_id IS NOT DISTINCT FROM e.device_id AND i.step IS NOT DISTINCT FROM e.step AND e.ts_ns >= i.start_ns
+GROUP BY e.what, e.id;

@@ -1,16 +1,13 @@
--- Calls by layer and name; the profiler's own sums where no call was read. Depends on host_api, r_operator, reported_api, step.
+-- Calls by layer and name; the profiler's own sums where no call was read. Depends on host_api, place, r_operator, reported_api, step.
 INSERT INTO r_api
-WITH marked AS (
-    SELECT capture, step, start_ns AS step_start_ns, end_ns AS step_end_ns FROM step WHERE start_ns IS NOT NULL
-), kind AS (   -- numbers in place of names, because the lookup of steps sorts what it carries
+WITH kind AS (   -- numbers in place of names, because the lookup of steps sorts what it carries
     SELECT layer, name, row_number() OVER (ORDER BY layer, name) AS kind FROM (SELECT DISTINCT layer, name FROM host_api)
 ), narrow AS (
     SELECT a.capture, k.kind, a.start_ns, a.end_ns - a.start_ns AS length_ns
     FROM host_api AS a JOIN kind AS k ON k.layer = a.layer AND k.name IS NOT DISTINCT FROM a.name
 ), stepped AS (
-    SELECT a.capture, a.kind, a.length_ns, coalesce(o.step, CASE WHEN a.start_ns <= m.step_end_ns THEN m.step END) AS step
-    FROM narrow AS a ASOF LEFT JOIN marked AS m ON m.capture = a.capture AND a.start_ns >= m.step_start_ns
-    LEFT JOIN step AS o ON o.capture = a.capture AND o.inferred
+    SELECT a.capture, a.kind, a.length_ns, p.step
+    FROM narrow AS a ASOF LEFT JOIN place AS p ON p.capture = a.capture AND a.start_ns >= p.from_ns
 ), summed AS (
     SELECT capture, step, kind, count(*) AS calls, sum(length_ns) AS sum_ns, min(length_ns) AS min_ns, max(length_ns) AS max_ns
     FROM stepped GROUP BY ALL
