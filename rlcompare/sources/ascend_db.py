@@ -142,7 +142,7 @@ def _make_stub(scratch: Path) -> Path:
     stub = scratch / "stub.db"
     if not stub.exists():
         con = sqlite3.connect(stub)
-        con.executescript(resources.sql("sources/ascend_db/stub"))
+        con.executescript(f"BEGIN; {resources.sql('sources/ascend_db/stub')} COMMIT")
         con.close()
     return stub
 

@@ -65,9 +65,8 @@ def build_store(
     partial = target.with_name(f".{target.name}.{os.getpid()}.{id(run):x}.partial")
     files = input_files(run)
     spill = tempfile.TemporaryDirectory(prefix="rlcompare-")
-    con = database.connect(threads, _memory_bytes(files), Path(spill.name))
+    con = database.connect(threads, _memory_bytes(files), Path(spill.name), sqlite=True)
     try:
-        database.load_sqlite(con)
         database.attach(con, partial, read_only=False)
         _create_tables(con, keep_events)
         _fill(con, run, progress)

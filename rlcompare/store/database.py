@@ -39,19 +39,27 @@ def quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def connect(threads: int, memory_bytes: int | None = None, spill: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """An in-memory database of its own, without the sqlite extension.
+def connect(
+    threads: int, memory_bytes: int | None = None, spill: Path | None = None, *, sqlite: bool = False
+) -> duckdb.DuckDBPyConnection:
+    """An in-memory database of its own.
 
     Args:
         threads: worker threads of this database; several run side by side.
         memory_bytes: what its tables may take before they are written to ``spill``; DuckDB's default if None.
         spill: a private folder for that.
+        sqlite: with the sqlite extension.
     """
     config: dict[str, Any] = {"threads": threads, "preserve_insertion_order": False}
+    # The extension is a part of the installation, as DuckDB itself is: to check its signature anew in each database takes
+    # longer than all the rest of making one.
+    config["allow_unsigned_extensions"] = sqlite
     con = interruptible(duckdb.connect(":memory:", config=config))
     con.execute("SET autoinstall_known_extensions = false")
     con.execute("SET autoload_known_extensions = false")
     con.execute("SET enable_progress_bar = false")
+    if sqlite:
+        _load_sqlite(con)
     if memory_bytes is not None and spill is not None:
         _limit_memory(con, memory_bytes)
         con.execute(f"SET temp_directory = {quoted(spill)}")
@@ -100,7 +108,7 @@ def _physical_memory_bytes() -> int:
         return 16 * 2**30
 
 
-def load_sqlite(con: duckdb.DuckDBPyConnection) -> None:
+def _load_sqlite(con: duckdb.DuckDBPyConnection) -> None:
     """Load the sqlite extension from its Python package: DuckDB's own INSTALL would download it."""
     import duckdb_extension_sqlite_scanner
 

@@ -71,8 +71,7 @@ def read(
 
 def read_capture(capture: CaptureInput, *, keep_events: bool = True) -> Reading:
     """Fill the tables of a fresh connection from one capture."""
-    con = database.connect(1)
-    database.load_sqlite(con)
+    con = database.connect(1, sqlite=True)
     for folder in ("schema/run", "schema/events", "schema/stage", "sources/macro"):
         for name in resources.sql_names(folder):
             con.execute(resources.sql(name))
