@@ -51,8 +51,8 @@ def connect(
         sqlite: with the sqlite extension.
     """
     config: dict[str, Any] = {"threads": threads, "preserve_insertion_order": False}
-    # The extension is a part of the installation, as DuckDB itself is: to check its signature anew in each database takes
-    # longer than all the rest of making one.
+    # The extension is a part of the installation, as DuckDB itself is: to check its signature anew in each database
+    # takes longer than all the rest of making one.
     config["allow_unsigned_extensions"] = sqlite
     con = interruptible(duckdb.connect(":memory:", config=config))
     con.execute("SET autoinstall_known_extensions = false")
