@@ -1,0 +1,168 @@
+"""Defaults, then a preset, then a YAML file, then ``KEY=VALUE`` overrides, into one checked ``Config``.
+
+omegaconf is imported here only, and only when a configuration is loaded: interpolation (``${oc.select:…}``) in a user's
+file means what it means in verl.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from rlcompare.collect.config.checks import impossible
+from rlcompare.collect.config.refused import drop_known, nearest
+from rlcompare.collect.config.same import settle
+from rlcompare.collect.config.schema import Config
+from rlcompare.collect.config.typed import build
+from rlcompare.errors import UsageError
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+DAPO: dict[str, Any] = {
+    "algorithm": {"filter_groups": {"enable": True}},
+    "actor_rollout_ref": {"actor": {"clip_ratio_high": 0.28, "clip_ratio_c": 10.0, "loss_agg_mode": "token-mean"}},
+}
+"""What ``algorithm.adv_estimator=dapo`` stands for, beside grpo."""
+
+
+def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Config:
+    """The configuration of a run.
+
+    Args:
+        overrides: ``KEY=VALUE`` with dotted keys, values in YAML; Hydra's prefixes ``+`` and ``++`` are accepted.
+        file: a YAML file with any part of the tree; overrides win over it.
+
+    Raises:
+        UsageError: a key is unknown or not offered, a value has the wrong type, or values contradict each other. The
+            message names every such key, one a line.
+    """
+    from omegaconf import OmegaConf
+
+    user = _user_tree(overrides, file)
+    layers = [OmegaConf.create(resources.files(__package__).joinpath("defaults.yaml").read_text(encoding="utf-8"))]
+    if _select(user, "algorithm.adv_estimator") == "dapo":
+        layers.append(OmegaConf.create(DAPO))
+        OmegaConf.update(user, "algorithm.adv_estimator", "grpo")
+    tree = _resolved(OmegaConf.merge(*layers, user))
+    given = cast("dict[str, Any]", OmegaConf.to_container(user, resolve=False))
+    problems = drop_known(tree)
+    settle(tree, given)
+    config = build(tree, problems)
+    if not problems:
+        problems = list(impossible(config))
+    if problems:
+        raise UsageError(_listed(problems, file))
+    return config
+
+
+def to_dict(config: Config) -> dict[str, Any]:
+    """The tree as dictionaries, lists and plain values."""
+    return cast("dict[str, Any]", _plain(dataclasses.asdict(config)))
+
+
+def to_yaml(config: Config) -> str:
+    """The tree as YAML that ``load_config(file=…)`` reads back to an equal configuration."""
+    from omegaconf import OmegaConf
+
+    return OmegaConf.to_yaml(OmegaConf.create(_escaped(to_dict(config))))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _escaped(value: Any) -> Any:
+    """Texts that hold ``${`` so that they are no interpolation."""
+    if isinstance(value, dict):
+        return {key: _escaped(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_escaped(item) for item in value]
+    return re.sub(r"(\\*)\$\{", r"\1\1\\${", value) if isinstance(value, str) else value
+
+
+def _listed(problems: list[str], file: Path | None) -> str:
+    where = "the configuration" + (f" ({file} and the command line)" if file else "")
+    if len(problems) == 1:
+        return f"{where} cannot be used: {problems[0]}"
+    return f"{where} cannot be used, for {len(problems)} reasons:\n" + "\n".join(f"  - {line}" for line in problems)
+
+
+def _user_tree(overrides: Sequence[str], file: Path | None) -> DictConfig:
+    """What the user wrote, file and overrides together, interpolations not resolved."""
+    from omegaconf import DictConfig, OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    tree = _read(file) if file is not None else OmegaConf.create({})
+    for override in overrides:
+        key, value = _split(override)
+        try:
+            tree = cast("DictConfig", OmegaConf.merge(tree, OmegaConf.from_dotlist([f"{key}={value}"])))
+        except (OmegaConfBaseException, ValueError) as error:
+            raise UsageError(f"{key}: the value {value} cannot be read: {_first_line(error)}") from error
+    return tree
+
+
+def _split(override: str) -> tuple[str, str]:
+    """Key and value of one override."""
+    if override.startswith("~"):
+        raise UsageError(f"{override}: a key cannot be deleted; set it to the value that you want")
+    key, equals, value = override.lstrip("+").partition("=")
+    if not equals or not re.fullmatch(r"[^\s.\[\]=]+(\.[^\s.\[\]=]+)*", key):
+        hint = nearest(key)
+        raise UsageError(f"{override!r} is no KEY=VALUE" + (f"; write {hint}=…" if hint else ""))
+    return key, value
+
+
+def _read(file: Path) -> DictConfig:
+    from omegaconf import DictConfig, OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    try:
+        tree = OmegaConf.load(file)
+    except OSError as error:
+        raise UsageError(f"the configuration {file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the configuration {file} is not UTF-8 text") from error
+    except (YAMLError, OmegaConfBaseException) as error:
+        raise UsageError(f"the configuration {file} is not valid YAML: {_flat(error)}") from error
+    if not isinstance(tree, DictConfig):
+        raise UsageError(f"the configuration {file} must hold keys and values, such as data: {{seed: 1}}")
+    return tree
+
+
+def _select(tree: DictConfig, key: str) -> object:
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        return OmegaConf.select(tree, key)
+    except OmegaConfBaseException:
+        return None
+
+
+def _resolved(tree: object) -> dict[str, Any]:
+    """Plain values, interpolations resolved."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        return cast("dict[str, Any]", OmegaConf.to_container(cast("DictConfig", tree), resolve=True))
+    except OmegaConfBaseException as error:
+        key = f"{error.full_key}: " if error.full_key else ""
+        raise UsageError(f"{key}the value cannot be resolved: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _flat(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,84 @@
+"""Values that mean the same in verl get one spelling, and what follows another key gets its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+ROLE_PROFILERS = (
+    "actor_rollout_ref.actor.profiler",
+    "actor_rollout_ref.rollout.profiler",
+    "actor_rollout_ref.ref.profiler",
+    "critic.profiler",
+)
+
+SKIPPED_DECODE_STEPS = 10
+"""Shapes still change in the first decode steps."""
+
+_KL = {"k1": "kl", "k2": "mse", "k3": "low_var_kl"}
+_DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "float16", "float": "float32"}
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _spelled(spellings: Mapping[str, str]) -> Callable[[object], object]:
+    return lambda value: spellings.get(value, value) if isinstance(value, str) else value
+
+
+_SPELLINGS: dict[str, Callable[[object], object]] = {
+    "actor_rollout_ref.actor.policy_loss.loss_mode": lambda value: (
+        value.replace("-", "_") if isinstance(value, str) else value
+    ),
+    "actor_rollout_ref.actor.kl_loss_type": _spelled(_KL),
+    "algorithm.kl_penalty": _spelled(_KL),
+    "actor_rollout_ref.actor.fsdp_config.model_dtype": _spelled(_DTYPES),
+    "actor_rollout_ref.rollout.dtype": _spelled(_DTYPES),
+    # vLLM's "all tokens" is -1, Hugging Face's is 0.
+    "actor_rollout_ref.rollout.top_k": lambda value: -1 if value == 0 and not isinstance(value, bool) else value,
+    "trainer.logger": _as_list,
+    "global_profiler.steps": lambda value: sorted(set(value)) if _integers(value) else value,
+    **{f"{profiler}.tool_config.npu.export_type": _as_list for profiler in ROLE_PROFILERS},
+}
+
+
+def settle(tree: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """Gives a resolved tree its final values, in place; values of a wrong type are left for the type check.
+
+    Args:
+        tree: defaults and what the user set.
+        given: only what the user set.
+    """
+    for key, spelling in _SPELLINGS.items():
+        block, name = _block(tree, key)
+        if name in block:
+            block[name] = spelling(block[name])
+    actor, _ = _block(tree, "actor_rollout_ref.actor.clip_ratio")
+    for bound in ("clip_ratio_low", "clip_ratio_high"):
+        if bound in actor and actor[bound] is None:
+            actor[bound] = actor.get("clip_ratio")
+    for profiler in ROLE_PROFILERS:
+        _settle_profiler(tree, given, profiler)
+
+
+def _settle_profiler(tree: dict[str, Any], given: Mapping[str, Any], profiler: str) -> None:
+    chosen, _ = _block(given, f"{profiler}.ranks")
+    if chosen.get("ranks") and "all_ranks" not in chosen:
+        _block(tree, f"{profiler}.all_ranks")[0]["all_ranks"] = False
+    schedule, _ = _block(tree, f"{profiler}.schedule.skip_first")
+    if "skip_first" in schedule and schedule["skip_first"] is None:
+        schedule["skip_first"] = SKIPPED_DECODE_STEPS if schedule.get("granularity") == "decode_step" else 0
+
+
+def _block(tree: Mapping[str, Any], key: str) -> tuple[dict[str, Any], str]:
+    """The block that holds a key, and the key's name in it; an empty block where there is none."""
+    *names, last = key.split(".")
+    block: Any = tree
+    for name in names:
+        block = block.get(name) if isinstance(block, dict) else None
+    return (block if isinstance(block, dict) else {}), last
+
+
+def _integers(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, int) and not isinstance(item, bool) for item in value)

@@ -1,0 +1,145 @@
+"""A plain tree of values into the dataclasses of ``schema.py``: every value checked by its type, choices and range."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import types
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from rlcompare.collect.config.schema import Config, Within
+
+
+class WrongValueError(ValueError):
+    """A value that its key cannot take; the message says what was expected."""
+
+
+@cache
+def fields(block: type) -> dict[str, Any]:
+    """The keys of a dataclass and their types, ``Annotated`` and all."""
+    return get_type_hints(block, include_extras=True)
+
+
+def leaves(block: type = Config, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted key and type of everything that is no block."""
+    for name, hint in fields(block).items():
+        key = f"{prefix}{name}"
+        if dataclasses.is_dataclass(hint):
+            yield from leaves(cast("type", hint), f"{key}.")
+        else:
+            yield key, hint
+
+
+def build(tree: Mapping[str, Any], problems: list[str]) -> Config:
+    """The configuration of a tree without unknown keys.
+
+    What is wrong is added to ``problems``; a configuration that was built with a problem is not to be used.
+    """
+    return cast("Config", _build(Config, tree, "", problems))
+
+
+def _build(block: type, tree: object, prefix: str, problems: list[str]) -> object:
+    if not isinstance(tree, Mapping):
+        names = ", ".join(fields(block))
+        problems.append(f"{prefix[:-1]}: expected a block with the keys {names}, not {shown(tree)}")
+        return None
+    values: dict[str, object] = {}
+    for name, hint in fields(block).items():
+        key = f"{prefix}{name}"
+        if dataclasses.is_dataclass(hint):
+            values[name] = _build(cast("type", hint), tree[name], f"{key}.", problems)
+            continue
+        try:
+            values[name] = convert(hint, tree[name])
+        except WrongValueError as error:
+            problems.append(f"{key}: {error}")
+    return block(**values) if len(values) == len(fields(block)) else None
+
+
+def convert(hint: Any, value: object) -> object:
+    """A value as its type wants it: integers become floats where floats are wanted, lists become tuples.
+
+    Raises:
+        WrongValueError: the value has another type, or lies outside of the choices or the range.
+    """
+    if is_optional(hint):
+        if value is None:
+            return None
+        inner = next(part for part in get_args(hint) if part is not types.NoneType)
+        return _convert_one(inner, value, f"{expected(inner)}, or null")
+    return _convert_one(hint, value, expected(hint))
+
+
+def _convert_one(hint: Any, value: object, wanted: str) -> object:
+    origin = get_origin(hint)
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise WrongValueError(f"expected {wanted}, not {shown(value)}")
+        return tuple(_convert_one(get_args(hint)[0], item, wanted) for item in value)
+    if origin is Annotated:
+        base, within = get_args(hint)
+        number = _convert_one(base, value, wanted)
+        if not cast("Within", within).holds(cast("float", number)):
+            raise WrongValueError(f"expected {wanted}, not {shown(value)}")
+        return number
+    if origin is Literal:
+        if value in get_args(hint):
+            return value
+        near = difflib.get_close_matches(str(value), get_args(hint), n=1)
+        raise WrongValueError(f"expected {wanted}, not {shown(value)}" + (f"; nearest: {near[0]}" if near else ""))
+    if not _is_plain(hint, value):
+        raise WrongValueError(f"expected {wanted}, not {shown(value)}")
+    return hint(value)
+
+
+def _is_plain(hint: type, value: object) -> bool:
+    """Whether a value may stand where a bool, int, float or str is wanted."""
+    if hint is bool:
+        return isinstance(value, bool)
+    if hint is str:
+        return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+    if isinstance(value, bool):
+        return False
+    if hint is int:
+        return isinstance(value, int)
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def is_optional(hint: Any) -> bool:
+    """Whether null is allowed."""
+    return get_origin(hint) in (Union, types.UnionType) and types.NoneType in get_args(hint)
+
+
+def expected(hint: Any) -> str:
+    """A type in words: "an integer of at least 1", "one of fsdp, fsdp2"."""
+    origin = get_origin(hint)
+    if is_optional(hint):
+        return " or ".join("null" if part is types.NoneType else expected(part) for part in get_args(hint))
+    if origin is tuple:
+        item = get_args(hint)[0]
+        if get_origin(item) is Literal:
+            return f"a list out of {', '.join(get_args(item))}"
+        return f"a list, each item {expected(item)}"
+    if origin is Annotated:
+        base, within = get_args(hint)
+        return f"{expected(base)} {within}"
+    if origin is Literal:
+        choices = get_args(hint)
+        return f"one of {', '.join(choices)}" if len(choices) > 1 else str(choices[0])
+    return {bool: "true or false", int: "an integer", float: "a number", str: "a text"}[hint]
+
+
+def shown(value: object) -> str:
+    """A value as the user would write it in YAML."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, list):
+        return f"[{', '.join(shown(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        return "a block"
+    return str(value)
