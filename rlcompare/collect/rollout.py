@@ -6,12 +6,14 @@ Shapes: B prompts, N = B·n rows, P and R the widths of prompt and response, V v
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from rlcompare.collect.model import Decoder, KVCache, positions, token_log_probs
+from rlcompare.collect.layers import KVCache
+from rlcompare.collect.model import Decoder, positions, token_log_probs
 from rlcompare.collect.task import EOS, PAD, Prompts
 from rlcompare.errors import UsageError
 
@@ -40,14 +42,16 @@ class Rollout:
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Rollout:
         """Every tensor changed alike: some of the rows, another device."""
-        changed = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Rollout(**{name: change(v) if isinstance(v, Tensor) else v for name, v in changed.items()})
+        changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TENSORS}
+        return replace(self, **changed)
+
+
+_TENSORS = [field.name for field in fields(Rollout) if field.name != "decode_steps"]
 
 
 def join(rollouts: Sequence[Rollout]) -> Rollout:
     """The rows of all, in order; decode steps add up, since they ran one after the other."""
-    names = [field.name for field in fields(Rollout) if field.name != "decode_steps"]
-    joined = {name: torch.cat([getattr(rollout, name) for rollout in rollouts]) for name in names}
+    joined = {name: torch.cat([getattr(rollout, name) for rollout in rollouts]) for name in _TENSORS}
     return Rollout(**joined, decode_steps=sum(rollout.decode_steps for rollout in rollouts))
 
 
