@@ -1,0 +1,277 @@
+"""``torch_npu.profiler``: an ``*_ascend_pt`` folder per capture, parsed into databases where ``analysis`` is on.
+
+torch_npu catches the errors of its own profiler, logs them at best, and goes on: a capture may leave an empty folder,
+or none. So this module looks at what is on disk after each one, and says what is missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from rlcompare.collect.config.load import to_dict
+from rlcompare.collect.config.schema import Config, NPUToolConfig
+from rlcompare.collect.profiler.plan import Options
+from rlcompare.collect.profiler.record import Target, Written
+from rlcompare.collect.profiler.schedule import Sampler
+from rlcompare.collect.profiler.tool import Tool
+from rlcompare.errors import InputError, UsageError
+
+_SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
+"""With one of them set, torch_npu's profiler does nothing, and does not say so (2.13 and later)."""
+_OURS = ("contents", "level", "analysis", "discrete")
+"""verl's own keys of tool_config.npu; all others are fields of ``_ExperimentalConfig``."""
+_ENUMS = {"aic_metrics": "AiCMetrics", "export_type": "ExportType", "host_sys": "HostSystem"}
+_LONGEST_VALUE = 4096
+"""torch_npu skips longer metadata."""
+_METADATA = "rlcompare"
+
+
+def npu_tool(config: Config) -> Tool:
+    """The tool, where it can work.
+
+    Raises:
+        UsageError: torch_npu is not here, sees no NPU, or would silently do nothing.
+    """
+    module = _torch_npu()
+    for name in _SILENCERS:
+        if os.environ.get(name):
+            raise UsageError(f"{name} is set, and with it torch_npu's profiler does nothing: unset it")
+    metadata = dict(metadata_pieces("rlcompare.config", to_dict(config)))
+
+    def start(target: Target, options: Options) -> NPUCapture:
+        return NPUCapture(module, target, options, metadata)
+
+    def mark(name: str) -> AbstractContextManager[None]:
+        return _mstx_range(module, name)
+
+    return Tool(start, mark, _step_range)
+
+
+def _torch_npu() -> Any:
+    try:
+        module = importlib.import_module("torch_npu")
+        importlib.import_module("torch_npu.profiler")
+    except Exception as error:  # without CANN, its libraries fail in many ways
+        raise UsageError(
+            f"tool npu: torch_npu cannot be imported ({error}); install it with CANN, or set global_profiler.tool=torch"
+        ) from error
+    if not module.npu.is_available():
+        raise UsageError("tool npu: torch_npu sees no NPU here; set global_profiler.tool=torch")
+    return module
+
+
+class NPUCapture:
+    """A running ``torch_npu.profiler.profile``."""
+
+    def __init__(self, module: Any, target: Target, options: Options, metadata: Mapping[str, str]) -> None:
+        """Starts it."""
+        self._module, self._target, self._options, self._metadata = module, target, options, metadata
+        self._sampler = Sampler(target.schedule) if target.schedule else None
+        self._written: list[Written] = []
+        self._dumps = 0
+        self._aborted = False
+        target.folder.mkdir(parents=True, exist_ok=True)
+        self._known = set(_folders(target.folder))
+        module.npu.synchronize()
+        # Built where it is started: one that is never started still stops when it is deleted.
+        self._profile = self._built(experimental_config(module, options.npu))
+        self._profile.start()
+        if self._sampler is None:
+            self._describe(None)
+
+    def _built(self, experimental: Any) -> Any:
+        npu, target, options = self._module.profiler, self._target, self._options
+        self._handler = npu.tensorboard_trace_handler(dir_name=str(target.folder), analyse_flag=options.npu.analysis)
+        chosen = target.schedule
+        activities = {"CPU": options.cpu, "NPU": options.device}
+        return npu.profile(
+            activities=[getattr(npu.ProfilerActivity, name) for name, wanted in activities.items() if wanted],
+            # Keywords, because its second place is active, where torch has warmup.
+            schedule=npu.schedule(
+                wait=chosen.wait,
+                warmup=chosen.warmup,
+                active=chosen.active,
+                repeat=chosen.repeat,
+                skip_first=chosen.skip_first,
+            )
+            if chosen
+            else None,
+            on_trace_ready=self._dump,
+            record_shapes=options.shapes,
+            profile_memory=options.memory,
+            with_stack=options.stack,
+            with_modules=options.modules,
+            with_flops=False,
+            experimental_config=experimental,
+        )
+
+    def tick(self) -> None:
+        assert self._sampler is not None
+        if recorded := self._sampler.advance():
+            self._describe(recorded)
+        self._profile.step()
+        self._collect()
+
+    def stop(self) -> list[Written]:
+        self._module.npu.synchronize()
+        self._profile.stop()
+        self._collect()
+        if self._sampler is None and not self._written:
+            raise self._failure("torch_npu called for no dump")
+        return self._written
+
+    def abort(self) -> None:
+        self._aborted = True
+        with suppress(Exception):
+            self._profile.stop()
+
+    def _describe(self, sampled: tuple[int, ...] | None) -> None:
+        """Puts the run's configuration into the capture, which is cleared after each dump."""
+        self._profile.add_metadata_json(_METADATA, self._target.description(sampled))
+        for key, value in self._metadata.items():
+            self._profile.add_metadata_json(key, value)
+
+    def _dump(self, ready: Any) -> None:
+        """Called by torch_npu, which would swallow what is raised here."""
+        if not self._aborted:
+            self._dumps += 1
+            self._handler(ready)
+
+    def _collect(self) -> None:
+        """Looks for what a dump left, once it has been called for."""
+        if not self._dumps:
+            return
+        self._dumps = 0
+        sampled = self._sampler.take() if self._sampler else None
+        new = [folder for folder in _folders(self._target.folder) if folder not in self._known]
+        if not new:
+            raise self._failure("torch_npu left no *_ascend_pt folder of this process")
+        for folder in new:
+            if problem := missing(folder, self._options.npu):
+                raise self._failure(f"{folder.name}: {problem}")
+            self._written.append(Written(folder, sampled))
+        self._known.update(new)
+
+    def _failure(self, problem: str) -> InputError:
+        return InputError(
+            self._target.folder,
+            problem,
+            "look at torch_npu's messages above and at the plog of CANN: its profiler swallows its own errors",
+        )
+
+
+def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
+    """torch_npu's ``_ExperimentalConfig`` of a role.
+
+    What is switched off or empty is left to torch_npu, so that a version that lacks it does not mind.
+
+    Raises:
+        UsageError: something is asked for that this version of torch_npu does not know.
+    """
+    npu = module.profiler
+    known = inspect.signature(npu._ExperimentalConfig).parameters
+    given = {"profiler_level": _member(module, "ProfilerLevel", "level", chosen.level)}
+    for field in fields(chosen):
+        value = getattr(chosen, field.name)
+        if field.name in _OURS:
+            continue
+        if field.name not in known:
+            if value:
+                raise _unknown(module, f"tool_config.npu.{field.name}")
+            continue
+        if value is not None and value != ():
+            given[field.name] = _native(module, field.name, value)
+    return npu._ExperimentalConfig(**given)
+
+
+def _native(module: Any, key: str, value: object) -> object:
+    """A value of the configuration as torch_npu takes it."""
+    if key not in _ENUMS:
+        return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_member(module, _ENUMS[key], key, str(item)) for item in value]
+    return _member(module, _ENUMS[key], key, str(value))
+
+
+def _member(module: Any, enum: str, key: str, name: str) -> object:
+    """The member of one of torch_npu's enumerations, whose names differ from verl's in case only."""
+    members = getattr(module.profiler, enum, None)
+    for candidate in dir(members):
+        if candidate.lower() == name.lower():
+            return getattr(members, candidate)
+    raise _unknown(module, f"tool_config.npu.{key}={name}")
+
+
+def _unknown(module: Any, what: str) -> UsageError:
+    version = getattr(module, "__version__", "of this version")
+    return UsageError(f"{what}: torch_npu {version} does not know it; leave it out or install a later one")
+
+
+def metadata_pieces(key: str, tree: object) -> Iterator[tuple[str, str]]:
+    """A tree of settings as (dotted key, JSON), in pieces that torch_npu takes."""
+    text = json.dumps(tree)
+    if len(text) <= _LONGEST_VALUE:
+        yield key, text
+    elif isinstance(tree, dict):
+        for name, value in tree.items():
+            yield from metadata_pieces(f"{key}.{name}", value)
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from metadata_pieces(f"{key}.{index}", value)
+    else:
+        # A quarter is short enough however much of it has to be escaped.
+        yield key, json.dumps(str(tree)[: _LONGEST_VALUE // 8] + " …")
+
+
+def _folders(parent: Path) -> Iterator[Path]:
+    """The capture folders that this process left there, in the order of time."""
+    own = re.compile(rf".*_{os.getpid()}_\d+_ascend_pt")
+    if parent.is_dir():
+        yield from sorted(path for path in parent.iterdir() if path.is_dir() and own.fullmatch(path.name))
+
+
+def missing(folder: Path, chosen: NPUToolConfig) -> str:
+    """What is missing in a capture's folder; empty where all is there."""
+    if not any(folder.glob("profiler_info*.json")):
+        return "profiler_info is missing, so recording did not end properly"
+    if not chosen.analysis:
+        return ""
+    output = folder / "ASCEND_PROFILER_OUTPUT"
+    if not output.is_dir():
+        return "ASCEND_PROFILER_OUTPUT is missing, so the analysis failed"
+    if "db" in chosen.export_type and not _any_filled(output, "ascend_pytorch_profiler*.db"):
+        return "ascend_pytorch_profiler*.db is missing or empty, so the analysis failed"
+    if "text" in chosen.export_type and not _any_filled(output, "trace_view.json"):
+        return "trace_view.json is missing or empty, so the analysis failed"
+    return ""
+
+
+def _any_filled(folder: Path, pattern: str) -> bool:
+    return any(path.stat().st_size > 0 for path in folder.glob(pattern))
+
+
+@contextmanager
+def _mstx_range(module: Any, name: str) -> Iterator[None]:
+    """A range of this name; None in place of a number where mstx is off."""
+    number = module.npu.mstx.range_start(name)
+    try:
+        yield
+    finally:
+        if number is not None:
+            module.npu.mstx.range_end(number)
+
+
+def _step_range(step: int) -> AbstractContextManager[None]:
+    """What torch_npu's parser takes for a step: it knows steps by the names of operators."""
+    import torch
+
+    return torch.profiler.record_function(f"ProfilerStep#{step}")

@@ -1,0 +1,164 @@
+"""Drives the profiler through the training steps of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+from rlcompare.collect.config.schema import Config
+from rlcompare.collect.profiler.plan import Plan, RolePlan, make_plan
+from rlcompare.collect.profiler.record import MARKS, Capture, CaptureRecord, Target
+from rlcompare.collect.profiler.tool import Tool
+from rlcompare.collect.profiler.tools import find_tool
+
+
+class StepProfiler:
+    """Opens and closes the captures of one process, and marks steps and phases in them.
+
+    Attributes:
+        captures: those on disk so far.
+        notes: what the user should know of what was, or was not, captured.
+    """
+
+    def __init__(self, plan: Plan, tools: dict[str, Tool], out: Path) -> None:
+        self.captures: list[CaptureRecord] = []
+        self.notes = list(plan.notes)
+        self._plan = plan
+        self._tools = tools
+        self._out = out
+        self._whole = plan.end_to_end
+        self._shared: _Open | None = None
+        self._call: _Open | None = None
+        self._step = 0
+
+    def is_profiled(self, step: int) -> bool:
+        """Whether any rank profiles this training step."""
+        return step in self._plan.profiled
+
+    @contextmanager
+    def step(self, step: int) -> Iterator[None]:
+        """Goes around training step ``step``: with end-to-end profiling, its capture."""
+        self._step = step
+        if self._whole is None or step not in self._plan.steps:
+            yield
+            return
+        if self._shared is None:
+            self._shared = self._opened(self._whole, self._plan.whole_step(self._whole, step))
+        self._shared.steps.append(step)
+        with self._aborting(), self._shared.tool.mark_step(step):
+            yield
+        if not (self._plan.continuous and step + 1 in self._plan.steps):
+            self.close()
+
+    @contextmanager
+    def phase(self, role: str, name: str) -> Iterator[None]:
+        """Goes around a phase: its mark in the step's capture, or a capture of its own.
+
+        Args:
+            role: ``rollout``, ``actor``, ``ref`` or ``critic``; empty for what belongs to none.
+        """
+        if self._shared is not None:
+            with self._shared.tool.mark(MARKS[name]):
+                yield
+            return
+        call = self._plan.call(role, name, self._step) if self._whole is None else None
+        if call is None:
+            yield
+            return
+        plan, target = call
+        self._call = self._opened(plan, target)
+        with self._aborting(), self._mark_of(self._call, name):
+            yield
+        call_, self._call = self._call, None
+        self._closed(call_)
+
+    def _mark_of(self, opened: _Open, name: str) -> AbstractContextManager[None]:
+        """The phase's mark; none around a schedule's windows, which open and close inside of it."""
+        return nullcontext() if opened.target.schedule else opened.tool.mark(MARKS[name])
+
+    def tick(self, granularity: str) -> None:
+        """A decode step, mini batch or micro batch of the current phase has ended."""
+        schedule = self._call.target.schedule if self._call is not None else None
+        if self._call is not None and schedule is not None and schedule.granularity == granularity:
+            self._call.ticks += 1
+            self._call.capture.tick()
+
+    def close(self) -> None:
+        """Ends a capture of several steps that is still open."""
+        opened, self._shared = self._shared, None
+        if opened is not None:
+            self._closed(opened)
+
+    def _opened(self, plan: RolePlan, target: Target) -> _Open:
+        tool = self._tools[plan.tool]
+        return _Open(tool, tool.open(target, plan.options), target, plan)
+
+    def _closed(self, opened: _Open) -> None:
+        target = opened.target
+        written = opened.capture.stop()
+        for one in written:
+            if one.path is None:
+                continue
+            self.captures.append(
+                CaptureRecord(
+                    path=self._relative(one.path),
+                    role=target.role,
+                    phase=target.phase,
+                    step=target.step,
+                    rank=target.rank,
+                    tool=opened.plan.tool,
+                    sampled=one.sampled if target.schedule else _step_ordinals(opened),
+                    steps=tuple(opened.steps) or (target.step,),
+                )
+            )
+        if target.schedule is not None and not written:
+            self.notes.append(
+                f"step {target.step}: nothing of {target.phase} was recorded: "
+                f"it had {opened.ticks} ticks, and the schedule needs {target.schedule.formula}"
+            )
+
+    def _relative(self, path: Path) -> str:
+        path, out = path.resolve(), self._out.resolve()
+        return path.relative_to(out).as_posix() if path.is_relative_to(out) else str(path)
+
+    @contextmanager
+    def _aborting(self) -> Iterator[None]:
+        """Ends what is open without writing it where the step fails or is interrupted."""
+        try:
+            yield
+        except BaseException:
+            for opened in (self._call, self._shared):
+                if opened is not None:
+                    opened.capture.abort()
+            self._call = self._shared = None
+            raise
+
+
+class _Open:
+    """A capture that is running."""
+
+    def __init__(self, tool: Tool, capture: Capture, target: Target, plan: RolePlan) -> None:
+        self.tool, self.capture, self.target, self.plan = tool, capture, target, plan
+        self.steps: list[int] = []
+        self.ticks = 0
+
+
+def _step_ordinals(opened: _Open) -> tuple[int, ...] | None:
+    schedule = opened.plan.schedule
+    return (opened.target.step - 1,) if schedule is not None and schedule.granularity == "step" else None
+
+
+def make_profilers(config: Config, out: Path, rank: int, world_size: int, device: str) -> StepProfiler:
+    """The profiler of one process.
+
+    Args:
+        out: the run directory.
+        device: ``cpu``, ``cuda`` or ``npu``, with or without a number.
+
+    Raises:
+        UsageError: the configuration asks for what cannot be, or for a tool that this machine does not have.
+    """
+    plan = make_plan(config, out, rank, world_size, device.partition(":")[0])
+    tools = {role.tool: find_tool(role.tool, plan.device, config) for role in plan.roles.values()}
+    return StepProfiler(plan, tools, out)

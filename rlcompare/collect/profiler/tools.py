@@ -1,0 +1,38 @@
+"""The profiling tools by name. A tool is imported where it is used, so that none needs another's packages."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from rlcompare.collect.config.schema import Config
+from rlcompare.collect.profiler.tool import Tool
+
+
+def find_tool(name: str, device: str, config: Config) -> Tool:
+    """The tool of this name.
+
+    Args:
+        device: ``cpu``, ``cuda`` or ``npu``.
+        config: of the run, for tools that put it into the profile.
+
+    Raises:
+        UsageError: this machine does not have it.
+    """
+    if name == "npu":
+        from rlcompare.collect.profiler.npu import npu_tool
+
+        return npu_tool(config)
+    if name == "nsys":
+        from rlcompare.collect.profiler.nsys import nsys_tool
+
+        return nsys_tool(device)
+    from rlcompare.collect.profiler.torch import TorchCapture, mark
+
+    def mark_step(step: int) -> AbstractContextManager[None]:
+        return mark(f"ProfilerStep#{step}")
+
+    if name == "torch_memory":
+        from rlcompare.collect.profiler.torch_memory import opener
+
+        return Tool(opener(device), mark, mark_step)
+    return Tool(TorchCapture, mark, mark_step)
