@@ -140,6 +140,6 @@ def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path]) -> tuple[RunSt
     result = []
     for index, (run, store) in enumerate(zip(runs, stores, strict=True)):
         number = f" ({names[: index + 1].count(run.name)})" if names.count(run.name) > 1 else ""
-        path = run.root if run.root in alone else Path(os.path.commonpath([str(c.path) for c in run.captures]))
+        path = run.root if run.root in alone else Path(os.path.commonpath([str(path) for path in run.paths]))
         result.append(RunStore(run.name + number, str(path), store))
     return tuple(result)

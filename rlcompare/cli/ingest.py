@@ -58,7 +58,7 @@ def command(
     from rlcompare.errors import UsageError
 
     run = find_one_run(path, prefer, layout, steps=steps, ranks=ranks)
-    if run.captures[0].source == "store":
+    if run.is_store:
         raise UsageError(f"{path} is a store already")
     refuse_within(output, [path], "the store", "-o")
 

@@ -33,7 +33,7 @@ def find_one_run(
         raise UsageError(
             f"{path} holds {len(runs)} runs ({names}): name one, or use --layout ranks if they are ranks of one run"
         )
-    if runs[0].captures[0].source == "store" and (steps is not None or ranks is not None):
+    if runs[0].is_store and (steps is not None or ranks is not None):
         raise UsageError(
             f"{path} is a store, whose steps and ranks were chosen when it was made: leave --step and --rank"
         )

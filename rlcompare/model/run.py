@@ -49,15 +49,33 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class TrainingInput:
+    """What training itself wrote about a run: a run directory's files (DESIGN §8), or a metrics file alone.
+
+    Attributes:
+        path: the run directory, else the metrics file.
+        metrics: one line per step in the form of verl's file logger; None where there is none.
+        description: run.json; None where there is none.
+        run: run.json, parsed; empty where it is absent or damaged.
+    """
+
+    path: Path
+    metrics: Path | None
+    description: Path | None = None
+    run: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class RunInput:
-    """One execution under one configuration: all its captures.
+    """One execution under one configuration: its captures, or what training wrote, or both.
 
     Attributes:
         name: the shortest path that tells it from its siblings.
         root: the path that the user named, to which all stored paths are relative.
-        captures: ordered by role, replica, rank and time.
+        captures: ordered by role, replica, rank and time; none where only training's metrics are known.
         findings: what detection has to say (database preferred over text, folders left out, ranks inferred).
-        steps: the only steps to read; None: all.
+        steps: the only steps of the captures to read; None: all.
+        training: what training wrote about it.
     """
 
     name: str
@@ -65,3 +83,15 @@ class RunInput:
     captures: tuple[CaptureInput, ...]
     findings: tuple[Finding, ...] = ()
     steps: frozenset[int] | None = None
+    training: TrainingInput | None = None
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it was read already: its only capture is a store."""
+        return bool(self.captures) and self.captures[0].source == "store"
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files and folders that it is made of."""
+        training = () if self.training is None else (self.training.path,)
+        return (*(capture.path for capture in self.captures), *training)

@@ -1,9 +1,9 @@
 """Finds the profiles that a path holds, by looking at content, and never by asking.
 
 ``find_runs`` accepts whatever a user has at hand: an ``*_ascend_pt`` folder or its output folder, a tree of many ranks
-or runs, verl's ``save_path``, one database, one text file, a run directory, a store. It reads the first bytes of files
-and the schema of databases, and never writes. What cannot be used is said: as a finding where something else can be
-used, else as an ``InputError`` with a way out. Links to folders outside of the named one are not followed.
+or runs, verl's ``save_path``, one database, one text file, a run directory, metrics alone, a store. It reads the first
+bytes of files and the schema of databases, and never writes. What cannot be used is said: as a finding where something
+else can be used, else as an ``InputError`` with a way out. Links to folders outside of the named one are not followed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from itertools import takewhile
 from pathlib import Path
 
 from rlcompare.errors import InputError, UsageError
-from rlcompare.model.run import CaptureInput, Finding, RunInput
+from rlcompare.model.run import CaptureInput, Finding, RunInput, TrainingInput
+from rlcompare.sources import run_directory
 from rlcompare.sources.folder import (
     OUTPUT,
     RECOVER,
@@ -25,8 +26,10 @@ from rlcompare.sources.folder import (
     is_profile_folder,
     unparsed,
 )
-from rlcompare.sources.layout import group_runs, run_names
-from rlcompare.sources.peek import TEXT_FILES, file_kind, json_object
+from rlcompare.sources.layout import home_of, run_names
+from rlcompare.sources.peek import TEXT_FILES, file_kind
+from rlcompare.sources.run_directory import Group
+from rlcompare.sources.torch_capture import capture_of_trace
 
 _MAX_DEPTH = 12
 _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "logs", "__pycache__", ".git"})
@@ -42,11 +45,10 @@ class _Found:
     root: Path
     captures: list[CaptureInput] = field(default_factory=list)
     stores: list[Path] = field(default_factory=list)
-    run_directories: list[Path] = field(default_factory=list)
+    training: list[TrainingInput] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[tuple[Path, Finding]] = field(default_factory=list)
     seen: set[tuple[int, int]] = field(default_factory=set)
-    torch_traces: int = 0
     files: int = 0
 
     def add(
@@ -75,15 +77,20 @@ def find_runs(
         InputError: nothing usable is there.
         UsageError: a rank that was asked for is not there.
     """
+    if run_directory.describes_a_run(path):
+        path = path.parent
     try:
         found = _look(path, prefer)
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check the path and its permissions") from error
     _leave_out_undecodable(found)
-    if not found.captures and not found.stores:
+    if not found.captures and not found.stores and not any(entry.metrics for entry in found.training):
         raise _nothing(path, found)
-    chosen = _choose_ranks(path, found.captures, ranks)
-    runs = _runs(path, chosen, found, layout) if chosen else []
+    chosen = _choose_ranks(path, found.captures, ranks) if found.captures or not found.stores else []
+    runs, notes, problems = run_directory.group(path, chosen, found.training, layout)
+    found.add((), notes, problems)
+    if ranks is not None:
+        runs = [run for run in runs if run.captures]
     return _with_findings(path, runs, found, layout) + [_store_run(path, store) for store in found.stores]
 
 
@@ -108,8 +115,10 @@ def _look_at_file(path: Path, found: _Found) -> None:
     kind = file_kind(path)
     if kind.kind == "store":
         found.stores.append(path)
+    elif kind.kind == "metrics":
+        found.training.append(run_directory.training_of_file(path))
     elif kind.kind == "torch_trace":
-        found.torch_traces += 1
+        found.captures.append(capture_of_trace(path))
     elif kind.problem:
         remedy = RECOVER if path.suffix == ".db" else "Name a file or folder that an Ascend profiler wrote"
         found.problems.append(Problem(path, kind.problem, remedy))
@@ -143,9 +152,11 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         if folder.name.startswith("PROF_"):
             _look_into_msprof_folder(folder, files, found)
             return
-        if "run.json" in files and json_object(folder / "run.json")[1] is None:
-            found.run_directories.append(folder)
-            files = [name for name in files if name != "run.json"]
+        training = run_directory.training_in(folder, files)
+        if training is not None:
+            found.training.append(training)
+            files = [name for name in files if name not in (run_directory.RUN_JSON, run_directory.METRICS)]
+        found.training += run_directory.loose_metrics(folder, files)
         _look_at_loose_files(folder, folders, files, prefer, found, depth)
     except OSError as error:
         where = Path(error.filename) if isinstance(error.filename, str) else folder
@@ -188,20 +199,34 @@ def _look_at_loose_files(
         found.add(captures, notes, problems)
         has_captures = bool(captures)
     stores = [folder / name for name in files if name.endswith(".duckdb")]
-    if folder in found.run_directories and (has_captures or "profile" in folders):
-        stores = []  # a run's own store is made from its profile, which is read instead
+    own = next((entry for entry in found.training if entry.path == folder), None)
+    if own is not None and (has_captures or own.metrics or "profile" in folders):
+        stores = []  # a run's own store is made from its profile and metrics, which are read instead
     for store in stores:
         problem = _store_problem(store)
         if problem is None:
             found.stores.append(store)
         else:
             found.problems.append(Problem(store, problem, "Make it again with rlcompare ingest, or move it away"))
-    traces = [name for name in files if name.endswith((".pt.trace.json", ".pt.trace.json.gz"))]
-    found.torch_traces += len(traces)
+    traces = [name for name in files if _look_at_trace(folder / name, found)]
+    has_captures |= bool(traces)
     if depth == 0 and not has_captures and not stores and not folders:
         for name in files:
             if name.endswith((".csv", ".json")) and name not in traces:
                 _look_at_file(folder / name, found)
+
+
+def _look_at_trace(path: Path, found: _Found) -> bool:
+    """Whether a file is a trace of torch.profiler, by content, whatever its name; a broken one is a problem by its name."""
+    if path.name in TEXT_FILES or not path.name.endswith((".json", ".json.gz")):
+        return False
+    kind = file_kind(path)
+    if kind.kind == "torch_trace":
+        found.captures.append(capture_of_trace(path))
+        return True
+    if kind.problem and ".trace.json" in path.name and os.path.lexists(path):
+        found.problems.append(Problem(path, kind.problem, "Copy it again, or export the trace again"))
+    return False
 
 
 def _store_problem(path: Path) -> str | None:
@@ -253,7 +278,7 @@ def _look_into_msprof_folder(folder: Path, files: Sequence[str], found: _Found) 
 
 
 def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset[int] | None) -> list[CaptureInput]:
-    if ranks is None or not captures:
+    if ranks is None:
         return list(captures)
     present = {capture.rank for capture in captures if capture.rank is not None}
     missing = sorted(ranks - present)
@@ -274,21 +299,7 @@ def list_numbers(numbers: Iterable[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
 
 
-def _runs(path: Path, captures: Sequence[CaptureInput], found: _Found, layout: str | None) -> list[list[CaptureInput]]:
-    """Captures of one run directory are one run; the others are grouped by layout and rank."""
-    if layout is not None:
-        return group_runs(path, captures, layout)
-    runs: list[list[CaptureInput]] = []
-    rest = list(captures)
-    for directory in found.run_directories:
-        inside = [capture for capture in rest if capture.path.is_relative_to(directory)]
-        rest = [capture for capture in rest if not capture.path.is_relative_to(directory)]
-        if inside:
-            runs.extend(group_runs(directory, inside, "run"))
-    return runs + (group_runs(path, rest, None) if rest else [])
-
-
-def _with_findings(path: Path, runs: list[list[CaptureInput]], found: _Found, layout: str | None) -> list[RunInput]:
+def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | None) -> list[RunInput]:
     """Gives each run its name and what detection has to say about it."""
     if not runs:
         return []
@@ -298,21 +309,29 @@ def _with_findings(path: Path, runs: list[list[CaptureInput]], found: _Found, la
     for problem in found.problems:
         message = f"{_relative(problem.path, path)} was left out: {problem.problem}"
         findings[_nearest(problem.path, runs)].append(Finding("warning", problem.key, _storable(message)))
-    if sum(map(len, runs)) > 1:
-        findings[0].append(Finding("info", "layout", _layout_sentence(runs, layout)))
-    names = run_names(path, runs)
+    captures = [run.captures for run in runs if run.captures]
+    if sum(map(len, captures)) > 1:
+        findings[0].append(Finding("info", "layout", _layout_sentence(captures, layout)))
+    names = run_names(path, [_home(run) for run in runs])
     return [
-        RunInput(name, path, tuple(run), tuple(said)) for name, run, said in zip(names, runs, findings, strict=True)
+        RunInput(name, path, tuple(run.captures), tuple(said), training=run.training)
+        for name, run, said in zip(names, runs, findings, strict=True)
     ]
+
+
+def _home(run: Group) -> Path:
+    """The folder that holds a run, or the metrics file that it is."""
+    directory = None if run.training is None or not run.training.path.is_dir() else run.training.path
+    return home_of([directory] if directory else run.paths)
 
 
 def _storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _nearest(where: Path, runs: Sequence[Sequence[CaptureInput]]) -> int:
-    """The run whose captures share the longest path with ``where``; the first one where several do."""
-    shares = [max(_shared_parts(where, capture.path) for capture in run) for run in runs]
+def _nearest(where: Path, runs: Sequence[Group]) -> int:
+    """The run whose files share the longest path with ``where``; the first one where several do."""
+    shares = [max(_shared_parts(where, path) for path in run.paths) for run in runs]
     return shares.index(max(shares))
 
 
@@ -351,11 +370,8 @@ def _nothing(path: Path, found: _Found) -> InputError:
         more = len(found.problems) - 1
         problem = first.problem + (f" ({more} more below {path} cannot be used either)" if more else "")
         return InputError(first.path, problem, first.remedy)
-    if found.torch_traces:
-        return InputError(
-            path,
-            "it holds torch.profiler traces, and this version reads Ascend profiles only",
-            "Name an *_ascend_pt folder",
-        )
-    what = "it holds no profile" if found.files or not path.is_dir() else "there is no file in it"
+    if found.training:
+        remedy = "Run it again; what went wrong stands in its run.json"
+        return InputError(path, run_directory.EMPTY, remedy)
+    what = "it holds no profile and no metrics" if found.files or not path.is_dir() else "there is no file in it"
     return InputError(path, what, f"Name an *_ascend_pt folder, its {OUTPUT}, or a folder of several")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from rlcompare.model.run import CaptureInput
@@ -90,6 +91,23 @@ _DUMP_MARKS = frozenset(
     {"PATH", "HOME", "PWD", "USER", "SHELL", "HOSTNAME", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "TERM"}
 )
 
+_CONFIGURATION = (
+    "data.*",
+    "actor_rollout_ref.*",
+    "critic.*",
+    "algorithm.*",
+    "trainer.device",
+    "trainer.n_gpus_per_node",
+    "trainer.nnodes",
+    "trainer.total_training_steps",
+    "trainer.warmup_steps",
+    "global_profiler.profile_continuous_steps",
+    "global_profiler.steps",
+    "global_profiler.tool",
+)
+_NOT_CONFIGURATION = ("*save_path", "*_dir", "*_dirs", "*_files", "*_file")
+_MOST_LEVELS = 12
+
 _SECRET_KEY = re.compile(
     r"token|key|secret|passw|passphrase|pwd|credential|auth|cookie|private|signature|session", re.IGNORECASE
 )
@@ -114,6 +132,8 @@ _WORD = re.compile(r"[A-Za-z0-9+]{24,}")
 
 def environment(capture: CaptureInput) -> dict[str, str]:
     """What may be stored of a capture's profiler_info.json and profiler_metadata.json, by key of table ``env``."""
+    if capture.source == "torch_trace":
+        return _from_trace(capture.info)
     return _versions_and_switches(capture.info) | _from_metadata(capture.metadata)
 
 
@@ -125,6 +145,36 @@ def environment_from_metadata(rows: Iterable[tuple[str, str]]) -> dict[str, str]
             continue
         metadata[name] = _parsed(value) if name in _NOT_THE_USERS else value
     return _from_metadata(metadata)
+
+
+def environment_from_configuration(config: object) -> dict[str, str]:
+    """A run's configuration under the paths of its keys (``algorithm.rollout_is_threshold``), by allowlist.
+
+    Of a path on a disk only the last name is kept.
+    """
+    found: dict[str, str] = {}
+    for key, value in _leaves(config, "", 0):
+        wanted = any(fnmatchcase(key, pattern) for pattern in _CONFIGURATION)
+        if not wanted or any(fnmatchcase(key, pattern) for pattern in _NOT_CONFIGURATION):
+            continue
+        if isinstance(value, str):
+            put(found, key, re.split(r"[/\\]", value.rstrip("/\\"))[-1] if _is_path(value) else value)
+        elif len(key) <= VALUE_LENGTH:  # what is no text is no secret
+            text = "null" if value is None else "[]" if value == [] else _text(value)
+            found |= {} if text is None else {key: text[:VALUE_LENGTH]}
+    return found
+
+
+def _leaves(value: object, key: str, depth: int) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict) and depth < _MOST_LEVELS:
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{key}.{name}" if key else str(name), depth + 1)
+    else:
+        yield key, value
+
+
+def _is_path(text: str) -> bool:
+    return text.startswith(("/", "~", ".", "\\")) or text[1:3] in (":\\", ":/")
 
 
 def looks_secret(key: str, value: str) -> bool:
@@ -146,21 +196,39 @@ def _is_random(word: str) -> bool:
 def _versions_and_switches(info: Mapping[str, object]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, key in _VERSIONS.items():
-        _put(found, key, info.get(name))
+        put(found, key, info.get(name))
     config = _mapping(info.get("config"))
     common, experimental = _mapping(config.get("common_config")), _mapping(config.get("experimental_config"))
     switches = {**common, **experimental}
     level = switches.get("_profiler_level")
     if isinstance(level, str):
-        _put(found, "profiler.level", level.removeprefix("ProfilerLevel."))
+        put(found, "profiler.level", level.removeprefix("ProfilerLevel."))
     for key, names in _SWITCHES.items():
-        _put(found, key, next((switches[name] for name in names if name in switches), None))
+        put(found, key, next((switches[name] for name in names if name in switches), None))
     if "_msprof_tx" in switches or "_mstx" in switches:
-        _put(found, "profiler.mstx", switches.get("_msprof_tx") is True or switches.get("_mstx") is True)
+        put(found, "profiler.mstx", switches.get("_msprof_tx") is True or switches.get("_mstx") is True)
     activities = common.get("activities")
     if isinstance(activities, list):
-        _put(found, "profiler.activities", [str(value).removeprefix("ProfilerActivity.") for value in activities])
-    _put(found, "profiler.schedule", _schedule(common.get("schedule")))
+        put(found, "profiler.activities", [str(value).removeprefix("ProfilerActivity.") for value in activities])
+    put(found, "profiler.schedule", _schedule(common.get("schedule")))
+    return found
+
+
+def _from_trace(header: Mapping[str, object]) -> dict[str, str]:
+    """Of what a torch.profiler trace says of itself: devices, versions, world size and switches."""
+    found: dict[str, str] = {}
+    distributed = _mapping(header.get("distributedInfo"))
+    put(found, "chip", header.get("devices"))
+    for name, key in (("world_size", "world_size"), ("backend", "backend"), ("nccl_version", "nccl")):
+        put(found, key, distributed.get(name))
+    for name, key in (("cuda_runtime_version", "cuda"), ("hip_runtime_version", "hip")):
+        version = header.get(name)
+        if isinstance(version, int) and version > 0:
+            major, minor = (version // 1000, version % 1000 // 10) if key == "cuda" else divmod(version // 100_000, 100)
+            put(found, key, f"{major}.{minor}")
+    for name in ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules"):
+        if isinstance(header.get(name), int):
+            put(found, f"profiler.{name}", bool(header[name]))
     return found
 
 
@@ -175,12 +243,12 @@ def _from_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
     found: dict[str, str] = {}
     variables = _mapping(metadata.get("ENV_VARIABLES"))
     for name in sorted(ENV_VARIABLES & variables.keys()):
-        _put(found, f"env.{name}", variables[name])
+        put(found, f"env.{name}", variables[name])
     parallel = _mapping(metadata.get("distributed_args"))
     for name, key in _PARALLEL.items():
-        _put(found, key, parallel.get(name))
+        put(found, key, parallel.get(name))
     if "world_size" not in found:
-        _put(found, "world_size", _world_size(metadata.get("parallel_group_info")))
+        put(found, "world_size", _world_size(metadata.get("parallel_group_info")))
     for key, value in metadata.items():
         if key not in _NOT_THE_USERS:
             _put_users(found, key, value)
@@ -202,12 +270,13 @@ def _put_users(found: dict[str, str], key: str, value: object) -> None:
     if isinstance(value, dict):
         if len(_DUMP_MARKS & value.keys()) < 2 and not _SECRET_KEY.search(key):
             for name, inner in value.items():
-                _put(found, f"user.{key}.{name}", inner)
+                put(found, f"user.{key}.{name}", inner)
     else:
-        _put(found, f"user.{key}", value)
+        put(found, f"user.{key}", value)
 
 
-def _put(found: dict[str, str], key: str, value: object) -> None:
+def put(found: dict[str, str], key: str, value: object) -> None:
+    """Adds a scalar, or a list of scalars, unless it is nothing, or looks like a secret."""
     text = _text(value)
     if text and len(key) <= VALUE_LENGTH and not looks_secret(key, text):
         found[key] = text[:VALUE_LENGTH]

@@ -36,6 +36,7 @@ _INNER_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "profile")
 _WHOLE_STEP = ("e2e", "train")
 _REPLICA = re.compile(r"agent_loop_rollout_replica_(\d{1,9})")
 _REPLICA_DEPTH = 3
+_TORCH_FILE = re.compile(r"prof_step(\d{1,9})_rank\d{1,9}.*\.json(?:\.gz)?")
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def verl_place(anchor: Path) -> Place | None:
     """
     absolute = _profile_folder(anchor)
     if absolute is None:
-        return None
+        return _torch_place(_absolute(anchor))
     for folder in list(absolute.parents)[:_REPLICA_DEPTH]:
         match = _REPLICA.fullmatch(folder.name)
         if match:
@@ -77,6 +78,19 @@ def verl_place(anchor: Path) -> Place | None:
         return Place(save_path, True, role, phase, None, step)
     step = _number(folder.name)
     return None if step is None else Place(folder.parent, False, step=step)
+
+
+def _torch_place(path: Path) -> Place | None:
+    """A trace that names its step (prof_step3_rank0-of-8_…): the folder it lies in is a role's or the whole step's."""
+    match = _TORCH_FILE.fullmatch(path.name)
+    if match is None:
+        return None
+    step, folder = int(match.group(1)), path.parent
+    name = folder.name.casefold()
+    if name in _WHOLE_STEP or name in _ROLES:
+        role, phase = _ROLES.get(name, (None, None))
+        return Place(folder.parent, True, role, phase, None, step)
+    return Place(folder, True, step=step)
 
 
 def _profile_folder(anchor: Path) -> Path | None:
@@ -123,8 +137,16 @@ def _placed(capture: CaptureInput, *, believe_number: bool = False) -> tuple[Cap
     place = verl_place(capture.path)
     if place is None or not (place.certain or believe_number):
         return capture, None
-    placed = replace(capture, role=place.role, phase=place.phase, replica=place.replica, step_hint=place.step)
-    return placed, place.save_path
+    return (
+        replace(
+            capture,
+            role=capture.role or place.role,  # what a run.json said counts
+            phase=capture.phase or place.phase,
+            replica=place.replica,
+            step_hint=place.step if capture.step_hint is None else capture.step_hint,
+        ),
+        place.save_path,
+    )
 
 
 def _inferred(root: Path, captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
@@ -242,12 +264,11 @@ def _time(capture: CaptureInput) -> tuple[int, bool, int, str]:
     return (step, capture.started_ns is None, capture.started_ns or 0, str(capture.path))
 
 
-def run_names(root: Path, runs: Sequence[Sequence[CaptureInput]]) -> list[str]:
-    """For each run, the shortest path that tells it from its siblings; a lone run is called after ``root``."""
-    if len(runs) == 1:
+def run_names(root: Path, homes: Sequence[Path]) -> list[str]:
+    """For each run, by its home, the shortest path that tells it apart; a lone one is called after ``root``."""
+    if len(homes) == 1:
         named = _absolute(root)
         return [(named.parent if named.name in _INNER_FOLDERS else named).name or "input"]
-    homes = [_home(run) for run in runs]
     common = Path(os.path.commonpath(homes))
     paths = [home.relative_to(common).parts or (home.name,) for home in homes]
     return [_shortest(index, paths) for index in range(len(paths))]
@@ -262,9 +283,9 @@ def _shortest(index: int, paths: Sequence[tuple[str, ...]]) -> str:
     return "/".join(own[:length]) + number
 
 
-def _home(run: Sequence[CaptureInput]) -> Path:
-    """The folder that holds a run."""
-    home = Path(os.path.commonpath([_absolute(capture.path) for capture in run]))
+def home_of(paths: Sequence[Path]) -> Path:
+    """The folder that holds a run which is made of these."""
+    home = Path(os.path.commonpath([_absolute(path) for path in paths]))
     while home.name in _INNER_FOLDERS:
         home = home.parent
     return home

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+
+from rlcompare.sources.torch_file import GZIP, head_of
 
 HEAD_BYTES = 64 * 1024
 """How much of a file is looked at to tell what it is."""
@@ -54,6 +57,8 @@ _CSV_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
     ("l2_cache", frozenset({"Hit Rate", "Victim Rate"})),
 )
 
+_METRICS = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
+
 TEXT_FILES: Mapping[str, str] = {
     "trace_view.json": "trace_view",
     "kernel_details.csv": "kernel_details",
@@ -77,8 +82,8 @@ class FileKind:
     """What a file turned out to be.
 
     Attributes:
-        kind: ``profile_db``, ``analysis_db``, ``store``, a value of ``TEXT_FILES``, ``torch_trace``,
-            ``other_db`` (a sound database of something else), or ``unknown``.
+        kind: ``profile_db``, ``analysis_db``, ``store``, a value of ``TEXT_FILES``, ``torch_trace``, ``metrics`` (lines
+            of verl's file logger), ``other_db`` (a sound database of something else), or ``unknown``.
         problem: why it cannot be used, as a clause without a full stop; None where it can.
     """
 
@@ -118,8 +123,8 @@ def file_kind(path: Path) -> FileKind:
         return FileKind("store")
     if path.suffix == ".db":
         return FileKind("unknown", "it is no SQLite database, though it is named like one")
-    if head.startswith(b"\x1f\x8b"):
-        return FileKind("torch_trace" if ".json" in path.suffixes else "unknown", "it is compressed")
+    if head.startswith(GZIP):
+        return _compressed_kind(path)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] == b"[":
         if b'"ph"' in text or path.name == "trace_view.json":
@@ -128,6 +133,13 @@ def file_kind(path: Path) -> FileKind:
     if text[:1] == b"{":
         return _json_object_kind(path, text)
     return _csv_kind(path, text)
+
+
+def _compressed_kind(path: Path) -> FileKind:
+    text = head_of(path, HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] == b"{" and _json_object_kind(path, text).kind == "torch_trace":
+        return FileKind("torch_trace")
+    return FileKind("unknown", "it is compressed, and no trace of torch.profiler")
 
 
 def _database_kind(path: Path, head: bytes) -> FileKind:
@@ -172,6 +184,8 @@ def _rows(path: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def _json_object_kind(path: Path, text: bytes) -> FileKind:
+    if _METRICS.search(text):
+        return FileKind("metrics")
     if b'"traceEvents"' in text or b'"schemaVersion"' in text or b'"deviceProperties"' in text:
         return FileKind("torch_trace")
     by_name = TEXT_FILES.get(path.name)

@@ -19,10 +19,11 @@ from rlcompare import resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding, RunInput
 from rlcompare.sources.env import environment
+from rlcompare.sources.run_directory import fill_training
 from rlcompare.store import database
 from rlcompare.store.fingerprint import InputFile, input_files
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised whenever a table or the meaning of a column changes; part of every cache key."""
 
 LEAST_MEMORY_BYTES = 128 * 2**20
@@ -58,8 +59,8 @@ def build_store(
         progress: told before each capture.
 
     Raises:
-        InputError: no capture of the run could be read. Otherwise what can be read is used, and findings say what was
-            left out.
+        InputError: neither a capture nor the metrics of the run could be read. Otherwise what can be read is used, and
+            findings say what was left out.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.{os.getpid()}.{id(run):x}.partial")
@@ -100,6 +101,12 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
     for finding in run.findings:
         _report(con, finding)
     failures: list[InputError] = []
+    if run.training is not None:
+        try:
+            fill_training(con, run.training, lambda finding: _report(con, finding))
+        except InputError as error:
+            failures.append(error)
+            _report(con, Finding("warning", "unreadable_metrics", str(error)))
     for number, capture in enumerate(run.captures):
         if progress:
             progress(number, len(run.captures), capture.path.name)
@@ -110,7 +117,8 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
             con.execute("DELETE FROM capture WHERE capture = ?", [number])
             con.execute(resources.sql("normalize/clear"))
             _report(con, Finding("warning", "unreadable_capture", str(error)))
-    if failures and len(failures) == len(run.captures):
+    parts = len(run.captures) + (run.training is not None and run.training.metrics is not None)
+    if failures and len(failures) == parts:
         raise failures[0]
     _run_all(con, (f"rollup/{name}" for name in ROLLUPS))
 
@@ -140,11 +148,12 @@ def _insert_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, 
     world_size = env.get("world_size", "")
     con.execute(
         "INSERT INTO capture BY NAME SELECT ? AS capture, ? AS role, ? AS phase, ? AS replica, ? AS rank, ? AS ordinal,"
-        " ? AS step_hint, ? AS world_size, 'npu' AS tool, ? AS level, ? AS source, ? AS path, ? AS host_start_ns,"
+        " ? AS step_hint, ? AS world_size, ? AS tool, ? AS level, ? AS source, ? AS path, ? AS host_start_ns,"
         " 'device' AS executor",
         [
             number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
-            int(world_size) if world_size.isdecimal() else None, env.get("profiler.level"), capture.source,
+            int(world_size) if world_size.isdecimal() else None,
+            "torch" if capture.source == "torch_trace" else "npu", env.get("profiler.level"), capture.source,
             os.path.relpath(capture.path, run.root), capture.started_ns,
         ],
     )  # fmt: skip

@@ -217,7 +217,7 @@ def prepare(directory: Path) -> None:
 
 def _given_store(run: RunInput) -> Path | None:
     """The file of a run that is a store, after a look at its version."""
-    if run.captures[0].source != "store":
+    if not run.is_store:
         return None
     path = run.captures[0].path
     version = store_schema_version(path)

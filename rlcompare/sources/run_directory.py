@@ -1,0 +1,247 @@
+"""A run directory (DESIGN §8): what run.json says about a run, and how its files become one run.
+
+``run.json`` is a folder's claim that everything below is one execution; ``metrics.jsonl`` beside it has a line per
+training step (``sources.metrics_file``). A metrics file alone, as verl's file logger writes it, is a run without a
+profile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from rlcompare.model.run import CaptureInput, Finding, TrainingInput
+from rlcompare.sources import metrics_file
+from rlcompare.sources.env import environment_from_configuration, looks_secret, put
+from rlcompare.sources.folder import Problem
+from rlcompare.sources.layout import group_runs
+from rlcompare.sources.peek import file_kind, file_problem, json_object
+
+if TYPE_CHECKING:
+    import duckdb
+
+RUN_JSON = "run.json"
+METRICS = "metrics.jsonl"
+SCHEMA = re.compile(r"rlcompare\.run/(\d+)")
+
+EMPTY = "the run left neither metrics nor a profile"
+
+_COMMIT_LENGTH = 12
+
+
+@dataclass
+class Group:
+    """Captures and what training wrote, of one run."""
+
+    captures: list[CaptureInput]
+    training: TrainingInput | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """Where it lies."""
+        return [capture.path for capture in self.captures] or ([self.training.path] if self.training else [])
+
+
+def training_in(folder: Path, files: Sequence[str]) -> TrainingInput | None:
+    """What training wrote into a folder that is a run directory; None where it is none.
+
+    A run.json that cannot be read makes one too if metrics lie beside it: the run was killed while it wrote.
+
+    Args:
+        files: names of the files in the folder.
+    """
+    if RUN_JSON not in files:
+        return None
+    run, problem = json_object(folder / RUN_JSON)
+    metrics = folder / METRICS if METRICS in files and file_problem(folder / METRICS) is None else None
+    if problem is not None and metrics is None:
+        return None
+    return TrainingInput(folder, metrics, folder / RUN_JSON, run)
+
+
+def describes_a_run(path: Path) -> bool:
+    """Whether a path is the run.json of a run directory, by which the user means the directory."""
+    if path.name != RUN_JSON or not path.is_file():
+        return False
+    schema = json_object(path)[0].get("schema")
+    return isinstance(schema, str) and SCHEMA.fullmatch(schema) is not None
+
+
+def training_of_file(path: Path) -> TrainingInput:
+    """What one metrics file says, with the run.json beside it if it is a run directory's."""
+    description = path.parent / RUN_JSON
+    run, problem = json_object(description) if description.is_file() and path.name == METRICS else ({}, "absent")
+    return TrainingInput(path, path, None if problem else description, run)
+
+
+def loose_metrics(folder: Path, files: Sequence[str]) -> Iterator[TrainingInput]:
+    """The metrics files in a folder that is no run directory."""
+    for name in files:
+        if name.endswith(".jsonl") and file_kind(folder / name).kind == "metrics":
+            yield TrainingInput(folder / name, folder / name)
+
+
+def group(
+    path: Path, captures: Sequence[CaptureInput], training: Sequence[TrainingInput], layout: str | None
+) -> tuple[list[Group], list[tuple[Path, Finding]], list[Problem]]:
+    """Divides captures and metrics into runs.
+
+    Captures below a run directory are its run. The others are grouped by layout and rank; a metrics file outside of a
+    run directory belongs to them if they are one run, and is a run of its own if there are none.
+
+    Returns:
+        The runs, what to say about them, and what is left out.
+    """
+    directories = [entry for entry in training if entry.path.is_dir()]
+    files = [entry for entry in training if not entry.path.is_dir()]
+    groups: list[Group] = []
+    rest = list(captures)
+    problems: list[Problem] = []
+    for directory in directories:
+        inside = [capture for capture in rest if capture.path.is_relative_to(directory.path)]
+        described = [_described(capture, directory) for capture in inside]
+        if layout is None:
+            rest = [capture for capture in rest if capture not in inside]
+            (found,) = group_runs(directory.path, described, "run") if inside else [[]]
+            groups += [Group(found, directory)] if inside or directory.metrics else []
+            if not inside and not directory.metrics and not any(directory.path.glob("*.duckdb")):
+                problems.append(Problem(directory.path, EMPTY, "Run it again", "empty_run"))
+        else:
+            rest = [capture for capture in rest if capture not in inside] + described
+    others = [Group(found) for found in group_runs(path, rest, layout)] if rest else []
+    if layout is not None:
+        files = [*(directory for directory in directories if directory.metrics), *files]
+    notes: list[tuple[Path, Finding]] = []
+    if len(others) == 1 and len(files) == 1:
+        others[0].training = files[0]
+        notes.append((others[0].paths[0], _joined(files[0])))
+    elif others:
+        remedy = "Name the run that it belongs to alone, or make it a run directory with a run.json"
+        problem = "nothing tells which of the runs its metrics belong to"
+        problems += [Problem(entry.path, problem, remedy, "metrics_of_no_run") for entry in files]
+    else:
+        others = [Group([], entry) for entry in files]
+    return groups + others, notes, problems
+
+
+def _joined(training: TrainingInput) -> Finding:
+    return Finding("info", "metrics_joined", f"{training.path.name} was taken for the metrics of this profile's run")
+
+
+def _described(capture: CaptureInput, training: TrainingInput) -> CaptureInput:
+    """The capture with the role, phase, step and rank that run.json states for it."""
+    entries = training.run.get("captures")
+    best: Mapping[str, object] = {}
+    length = -1
+    for entry in entries if isinstance(entries, list) else []:
+        text = entry.get("path") if isinstance(entry, dict) else None
+        if not isinstance(text, str) or PurePosixPath(text).is_absolute():
+            continue
+        place = training.path.joinpath(*PurePosixPath(text).parts)
+        if len(place.parts) > length and any(
+            path.is_relative_to(place) for path in (capture.path, *capture.files.values())
+        ):
+            best, length = entry, len(place.parts)
+    return replace(
+        capture,
+        role=_text(best.get("role")) or capture.role,
+        phase=_text(best.get("phase")) or capture.phase,
+        step_hint=_first(_number(best.get("step")), capture.step_hint),
+        rank=_first(_number(best.get("rank")), capture.rank),
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= 60 else None
+
+
+def _number(value: object) -> int | None:
+    """A step or a rank; ``True`` is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+
+
+def _first(value: int | None, other: int | None) -> int | None:
+    return other if value is None else value
+
+
+def environment_of(training: TrainingInput) -> dict[str, str]:
+    """What may be stored of run.json, by key of table ``env``: versions, device, seed, commit, and the configuration
+    under verl's own keys."""
+    run = training.run
+    found: dict[str, str] = {}
+    versions = run.get("versions")
+    if isinstance(versions, dict):
+        for name in ("torch", "torch_npu", "cann", "python", "rlcompare", "verl"):
+            put(found, name, versions.get(name))
+    for name in ("device", "device_name", "world_size", "seed"):
+        put(found, name, run.get(name))
+    git = run.get("git")
+    if isinstance(git, dict) and isinstance(git.get("commit"), str):
+        changed = " with changes" if git.get("dirty") is True else ""
+        put(found, "commit", f"{git['commit'][:_COMMIT_LENGTH]}{changed}")
+    return found | environment_from_configuration(run.get("config"))
+
+
+def steps_of(training: TrainingInput, kind: str) -> list[int] | None:
+    """The steps of a kind (``warmup``, ``plain``, ``profiled``); None where run.json does not say."""
+    steps = training.run.get("steps")
+    listed = steps.get(kind) if isinstance(steps, dict) else None
+    if not isinstance(listed, list):
+        return None
+    return [step for step in listed if isinstance(step, int) and not isinstance(step, bool)]
+
+
+def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Finding]:
+    """What run.json says about the run that a reader must know.
+
+    Args:
+        last_step: the last step of the metrics; None where there is none.
+    """
+    if training.description is None:
+        return
+    if not training.run:
+        text = f"{RUN_JSON} cannot be read, so what the run was made with and which steps were profiled is unknown"
+        yield Finding("warning", "damaged_run", text)
+        return
+    schema = training.run.get("schema")
+    match = SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
+    if match is not None and int(match.group(1)) > 1:
+        text = f"{RUN_JSON} is of the later schema {match.group(1)}: what is new in it was left out"
+        yield Finding("warning", "later_run", text)
+    status = training.run.get("status")
+    if status in ("incomplete", "failed"):
+        yield Finding("warning", f"run_{status}", _unfinished(training, str(status), last_step))
+
+
+def _unfinished(training: TrainingInput, status: str, last_step: int | None) -> str:
+    planned = [step for kind in ("warmup", "plain", "profiled") for step in steps_of(training, kind) or ()]
+    done = "before its first step ended" if last_step is None else f"after step {last_step}"
+    of = f" of {max(planned)}" if planned and last_step is not None else ""
+    error = training.run.get("error")
+    reason = f": {error[:200]}" if isinstance(error, str) and error and not looks_secret("error", error) else ""
+    word = "failed" if status == "failed" else "did not finish: it ended"
+    return f"the run {word} {done}{of}{reason}; means are over what it had finished"
+
+
+def fill_training(con: duckdb.DuckDBPyConnection, training: TrainingInput, report: Callable[[Finding], None]) -> None:
+    """Fills the tables ``env`` and ``metric`` from what training wrote.
+
+    Raises:
+        InputError: its metrics cannot be read.
+    """
+    for key, value in environment_of(training).items():
+        con.execute("INSERT INTO env VALUES (NULL, ?, ?)", [key, value])
+    steps: list[int] = []
+    try:
+        if training.metrics is not None:
+            profiled, warmup = steps_of(training, "profiled"), steps_of(training, "warmup")
+            metrics = metrics_file.load_metrics(con, training.metrics, profiled, warmup)
+            steps = metrics.steps
+            for finding in metrics_file.findings_of(metrics, training.metrics.name):
+                report(finding)
+    finally:
+        for finding in findings_of(training, max(steps, default=None)):
+            report(finding)
