@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rlcompare.collect.config.checks import impossible
-from rlcompare.collect.config.refused import drop_known, nearest
+from rlcompare.collect.config.refused import drop_others, nearest
 from rlcompare.collect.config.same import settle
 from rlcompare.collect.config.schema import Config
 from rlcompare.collect.config.typed import build
@@ -50,7 +50,7 @@ def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Conf
         OmegaConf.update(user, "algorithm.adv_estimator", "grpo")
     tree = _resolved(OmegaConf.merge(*layers, user))
     given = cast("dict[str, Any]", OmegaConf.to_container(user, resolve=False))
-    problems = drop_known(tree)
+    problems = drop_others(tree)
     settle(tree, given)
     config = build(tree, problems)
     if not problems:
@@ -96,7 +96,7 @@ def _listed(problems: list[str], file: Path | None) -> str:
 
 def _user_tree(overrides: Sequence[str], file: Path | None) -> DictConfig:
     """What the user wrote, file and overrides together, interpolations not resolved."""
-    from omegaconf import DictConfig, OmegaConf
+    from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     tree = _read(file) if file is not None else OmegaConf.create({})
@@ -115,8 +115,7 @@ def _split(override: str) -> tuple[str, str]:
         raise UsageError(f"{override}: a key cannot be deleted; set it to the value that you want")
     key, equals, value = override.lstrip("+").partition("=")
     if not equals or not re.fullmatch(r"[^\s.\[\]=]+(\.[^\s.\[\]=]+)*", key):
-        hint = nearest(key)
-        raise UsageError(f"{override!r} is no KEY=VALUE" + (f"; write {hint}=…" if hint else ""))
+        raise UsageError(f"{override!r} is no KEY=VALUE; {nearest(key)}")
     return key, value
 
 

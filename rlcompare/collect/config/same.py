@@ -38,7 +38,7 @@ _SPELLINGS: dict[str, Callable[[object], object]] = {
     # vLLM's "all tokens" is -1, Hugging Face's is 0.
     "actor_rollout_ref.rollout.top_k": lambda value: -1 if value == 0 and not isinstance(value, bool) else value,
     "trainer.logger": _as_list,
-    "global_profiler.steps": lambda value: sorted(set(value)) if _integers(value) else value,
+    "global_profiler.steps": lambda value: _in_order(value),
     **{f"{profiler}.tool_config.npu.export_type": _as_list for profiler in ROLE_PROFILERS},
 }
 
@@ -80,5 +80,8 @@ def _block(tree: Mapping[str, Any], key: str) -> tuple[dict[str, Any], str]:
     return (block if isinstance(block, dict) else {}), last
 
 
-def _integers(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, int) and not isinstance(item, bool) for item in value)
+def _in_order(value: object) -> object:
+    """A list of integers sorted, each once."""
+    if isinstance(value, list) and all(isinstance(item, int) and not isinstance(item, bool) for item in value):
+        return sorted(set(value))
+    return value

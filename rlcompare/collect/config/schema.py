@@ -23,9 +23,9 @@ class Within:
         return (value > self.low if self.above else value >= self.low) and value <= self.high
 
     def __str__(self) -> str:
-        if self.high < math.inf:
-            return f"{'above' if self.above else 'from'} {self.low:g} {'and at most' if self.above else 'to'} {self.high:g}"
-        return f"above {self.low:g}" if self.above else f"of at least {self.low:g}"
+        if self.above:
+            return f"above {self.low:g}" + (f" and at most {self.high:g}" if self.high < math.inf else "")
+        return f"from {self.low:g} to {self.high:g}" if self.high < math.inf else f"of at least {self.low:g}"
 
 
 Count = Annotated[int, Within(1)]
@@ -228,6 +228,7 @@ class CriticConfig:
     ppo_mini_batch_size: Count
     ppo_micro_batch_size_per_gpu: Count
     ppo_epochs: Count
+    shuffle: bool
     cliprange_value: Positive
     grad_clip: Positive
     optim: OptimConfig

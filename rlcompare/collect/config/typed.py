@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
+from rlcompare.collect.config.not_offered import NOT_OFFERED_VALUES
 from rlcompare.collect.config.schema import Config, Within
 
 
@@ -49,14 +50,21 @@ def _build(block: type, tree: object, prefix: str, problems: list[str]) -> objec
     values: dict[str, object] = {}
     for name, hint in fields(block).items():
         key = f"{prefix}{name}"
-        if dataclasses.is_dataclass(hint):
+        if name not in tree:
+            problems.append(f"{key}: it is missing")
+        elif dataclasses.is_dataclass(hint):
             values[name] = _build(cast("type", hint), tree[name], f"{key}.", problems)
-            continue
-        try:
-            values[name] = convert(hint, tree[name])
-        except WrongValueError as error:
-            problems.append(f"{key}: {error}")
+        else:
+            try:
+                values[name] = convert(hint, tree[name])
+            except WrongValueError as error:
+                reason = _reason(key, tree[name])
+                problems.append(f"{key}: {error}" + (f"; {reason}" if reason else ""))
     return block(**values) if len(values) == len(fields(block)) else None
+
+
+def _reason(key: str, value: object) -> str | None:
+    return NOT_OFFERED_VALUES.get((key, value)) if isinstance(value, (str, int, float, types.NoneType)) else None
 
 
 def convert(hint: Any, value: object) -> object:
@@ -100,7 +108,8 @@ def _is_plain(hint: type, value: object) -> bool:
     if hint is bool:
         return isinstance(value, bool)
     if hint is str:
-        return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+        # omegaconf reads ??? as "must be set"; an experiment may be named 1.
+        return isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != "???"
     if isinstance(value, bool):
         return False
     if hint is int:
