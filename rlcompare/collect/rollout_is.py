@@ -310,7 +310,7 @@ def _select(values: Tensor, mask: Tensor, ranks: Tensor) -> Tensor:
 
 
 def _keys(bits: Tensor, tables: list[tuple[int, Tensor]], shift: int, base: int) -> Tensor:
-    """slot * base + digit of each value, for the digit above ``shift``; the tables of the digits before lead to slot."""
+    """slot * base + digit of each value, for the digit above ``shift``; the earlier digits' tables lead to the slot."""
     slot: Tensor | int = 0
     end = bits.element_size() * 8
     for place, table in tables:
