@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 
 from rlcompare.collect.config.schema import Config
 from rlcompare.collect.profiler.tool import Tool
+
+_SILENT = "6"
+"""Up to 5, torch writes two lines to standard error for each capture. Failures are told by the files."""
 
 
 def find_tool(name: str, device: str, config: Config) -> Tool:
@@ -26,6 +30,7 @@ def find_tool(name: str, device: str, config: Config) -> Tool:
         from rlcompare.collect.profiler.nsys import nsys_tool
 
         return nsys_tool(device)
+    os.environ.setdefault("KINETO_LOG_LEVEL", _SILENT)
     from rlcompare.collect.profiler.torch import TorchCapture, mark
 
     def mark_step(step: int) -> AbstractContextManager[None]:
