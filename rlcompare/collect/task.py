@@ -1,8 +1,9 @@
-"""The built-in task: answer with symbols of the class that the prompt is made of.
+"""The built-in task: answer with symbols that come after all of the prompt's, without saying one again too soon.
 
-Token ids are PAD, BOS, EOS and then symbols; a symbol's class is its id modulo ``CLASSES``. The score counts symbols of
-the right class against the room that there was for them, so that it is graded, groups of responses differ, and it pays
-to use the whole length.
+Token ids are PAD, BOS, EOS and then symbols, in their order; prompts use the lower three quarters of them. The score is
+graded and counts against the room that there was, so that responses to one prompt differ and it pays to use it all.
+Repetitions do not count, else a policy that has learnt the order would collapse onto one symbol, and leave neither a
+difference within a group nor one between two policies.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from rlcompare.errors import UsageError
 
 PAD, BOS, EOS = 0, 1, 2
 FIRST_SYMBOL = 3
-CLASSES = 4
-SHORTEST_PROMPT = 3
-"""BOS and two symbols."""
+MEMORY = 16
+"""A symbol counts again after so many other tokens."""
+_SHORTEST_PROMPT = 3
+_FEWEST_SYMBOLS = 4
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Prompts:
     attention_mask: Tensor
     """(B, P) int64."""
     answers: Tensor
-    """(B,) int64: the class that is asked for."""
+    """(B,) int64: the prompt's last symbol in the order, which a right one comes after."""
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Prompts:
         """Every tensor changed alike: some of the rows, each row n times, another device."""
@@ -50,37 +53,39 @@ class Task:
     """
 
     def __init__(self, vocab_size: int, max_prompt_length: int, seed: int):
-        if max_prompt_length < SHORTEST_PROMPT:
-            raise UsageError(f"data.max_prompt_length={max_prompt_length}: the task needs at least {SHORTEST_PROMPT}")
-        self.symbols_per_class = (vocab_size - FIRST_SYMBOL) // CLASSES
-        if self.symbols_per_class < 1:
-            raise UsageError(f"a vocabulary of {vocab_size}: the task needs at least {FIRST_SYMBOL + CLASSES} tokens")
+        if max_prompt_length < _SHORTEST_PROMPT:
+            raise UsageError(f"data.max_prompt_length={max_prompt_length}: the task needs at least {_SHORTEST_PROMPT}")
+        symbols = vocab_size - FIRST_SYMBOL
+        if symbols < _FEWEST_SYMBOLS:
+            least = FIRST_SYMBOL + _FEWEST_SYMBOLS
+            raise UsageError(f"a vocabulary of {vocab_size} tokens: the task needs at least {least}")
+        self.prompt_symbols_end = FIRST_SYMBOL + symbols * 3 // 4
         self.max_prompt_length = max_prompt_length
         self.seed = seed
 
     def prompts(self, step: int, batch_size: int, attempt: int = 0) -> Prompts:
-        """The prompts of a training step, on the CPU.
+        """The prompts of a training step, on the CPU: BOS and two symbols or more.
 
         Args:
             attempt: other prompts for the same step, for an algorithm that drops some and generates again.
         """
         generator = torch.Generator().manual_seed(((self.seed * 1_000_003 + step) * 1_009 + attempt) % 2**63)
         width = self.max_prompt_length
-        lengths = torch.randint(SHORTEST_PROMPT, width + 1, (batch_size, 1), generator=generator)
-        answers = torch.randint(CLASSES, (batch_size, 1), generator=generator)
-        ordinal = torch.randint(self.symbols_per_class, (batch_size, width), generator=generator)
-        symbols = FIRST_SYMBOL + CLASSES * ordinal + (answers - FIRST_SYMBOL) % CLASSES
+        lengths = torch.randint(_SHORTEST_PROMPT, width + 1, (batch_size, 1), generator=generator)
+        symbols = torch.randint(FIRST_SYMBOL, self.prompt_symbols_end, (batch_size, width), generator=generator)
         place = torch.arange(width) - (width - lengths)
         ids = torch.where(place > 0, symbols, torch.where(place == 0, BOS, PAD))
-        return Prompts(ids, (place >= 0).long(), answers[:, 0])
+        return Prompts(ids, (place >= 0).long(), ids.amax(-1))
 
     def reward(self, prompts: Prompts, responses: Tensor, response_mask: Tensor) -> Tensor:
-        """Scores (N,) in [0, 1], float32: symbols of the class that was asked for, over R.
+        """Scores (N,) in [0, 1], float32: right symbols that none of the ``MEMORY`` tokens before is, over R.
 
         Args:
             prompts: one row for each response, see ``Prompts.repeat``.
             responses: (N, R).
             response_mask: (N, R), 0 at padding.
         """
-        right = (responses >= FIRST_SYMBOL) & (responses % CLASSES == prompts.answers[:, None])
-        return (right & (response_mask > 0)).float().mean(-1)
+        before = functional.pad(responses, (MEMORY, 0), value=-1)[:, :-1].unfold(1, MEMORY, 1)
+        repeated = (before == responses[..., None]).any(-1)
+        right = responses > prompts.answers[:, None]
+        return (right & ~repeated & (response_mask > 0)).float().mean(-1)

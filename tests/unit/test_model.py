@@ -40,7 +40,7 @@ def a_rollout(model: Decoder, length: int = 10) -> Rollout:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("preset", "count"), [("tiny", 410_752), ("small", 59_142_656), ("0.5b", 494_032_768)])
+@pytest.mark.parametrize(("preset", "count"), [("tiny", 410_752), ("small", 59_008_000), ("0.5b", 494_032_768)])
 def test_parameters_of_the_presets(preset: str, count: int) -> None:
     model = Decoder(PRESETS[preset], seed=None)
     assert sum(parameter.numel() for parameter in model.parameters()) == count
@@ -53,7 +53,7 @@ def test_weights_are_given_by_the_seed_alone() -> None:
     for weight, same in zip(first.parameters(), again.parameters(), strict=True):
         assert torch.equal(weight, same)
     assert not torch.equal(first.embed_tokens.weight, other.embed_tokens.weight)
-    assert first.embed_tokens.weight.std() == pytest.approx(TINY.initializer_range, rel=0.05)
+    assert first.embed_tokens.weight.detach().std().item() == pytest.approx(TINY.initializer_range, rel=0.05)
 
 
 def test_grouped_query_attention_has_fewer_keys_and_repeats_them() -> None:
@@ -160,7 +160,7 @@ def test_recomputing_activations_gives_the_same_gradients() -> None:
         model.gradient_checkpointing = recompute
         model.zero_grad()
         calls: list[int] = []
-        hook = model.layers[0].register_forward_hook(lambda *_, calls=calls: calls.append(1))
+        hook = model.layers[0].register_forward_pre_hook(lambda *_, calls=calls: calls.append(1))
         sum(response_log_probs(model, rollout, 1.0)).sum().backward()
         hook.remove()
         gradients.append([parameter.grad.clone() for parameter in model.parameters()])
