@@ -59,7 +59,7 @@ def bare_list(path: Path, scratch: Path) -> EventList:
         end = _end_of_list(tail) if wrapped else None
         damage = None
         if end is None:
-            end, damage = _end_of_last_event(tail), _CUT
+            end, damage = end_of_last_event(tail), _CUT
         if end is None:
             return complete_events(path, scratch)
         copy = scratch / f"events-of-{path.name}"
@@ -126,7 +126,7 @@ def _end_of_list(tail: bytes) -> int | None:
     return None
 
 
-def _end_of_last_event(tail: bytes) -> int | None:
+def end_of_last_event(tail: bytes) -> int | None:
     """Position after the last complete event of a list that was cut off; None where the tail does not show it."""
     ends = [match.start() + 1 for match in _NEXT_EVENT.finditer(tail)]
     starts = [match.end() for match in _NEXT_EVENT.finditer(tail)]

@@ -1,6 +1,6 @@
 -- Every device task with its step and phase.
--- Step: what the profile says; else the launch's; without a launch the first step whose device range holds the start; without step
--- marks the only step. Phase: that of the framework operator, else of the launch, else of the start (DESIGN §4).
+-- Step: what the profile says; else the launch's; without a launch the first step whose device range holds the start, but in a torch trace none
+-- (what the warm-up launched spills over); without step marks the only step. Phase: that of the framework operator, else of the launch, else of the start (DESIGN §4).
 -- Depends on device_task, step_range, step, phase.
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH only_step AS (
@@ -15,7 +15,7 @@ WITH only_step AS (
         WHEN o.step IS NOT NULL THEN o.step
         WHEN reported.what IS NOT NULL THEN t.reported_step
         WHEN coalesce(t.launch_ns, t.host_op_ns) IS NOT NULL THEN t.launch_step
-        ELSE t.range_step
+        WHEN (SELECT tool FROM capture WHERE capture = getvariable('capture')) IS DISTINCT FROM 'torch' THEN t.range_step
     END AS step,
     coalesce(t.host_op_ns, t.launch_ns, t.start_ns) AS cause_ns
     FROM ranged AS t LEFT JOIN only_step AS o ON TRUE LEFT JOIN reported ON reported.what = t.what

@@ -1,0 +1,235 @@
+"""A torch.profiler trace as bytes: what it is, what it says of itself, and its events as a bare list that DuckDB streams.
+
+A trace is ``{…, "traceEvents": [events], …}``, compressed or not, a gigabyte or more. It passes through here in blocks. What
+stands before and after the events is small and is parsed; its keys may stand on either side. Of these only an allowlist goes
+further: a trace may carry a dump of the process's environment.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.sources.trace_slice import end_of_last_event
+
+GZIP = b"\x1f\x8b"
+"""How a compressed file begins."""
+
+_BLOCK = 4 << 20
+_HEAD_LIMIT = 64 << 20
+_TAIL = 4 << 20
+_PEEK = 1 << 20
+_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+_LAST_EVENT = re.compile(rb"\}\s*(?=\])")
+_EXACT_TIME = re.compile(rb'"ts"\s*:\s*\d{15,}\.\d*[1-9]')
+_TIME = re.compile(rb'("ts"\s*:\s*)(\d+\.\d+)')
+_CUT = "it ends in the middle (cut off while it was written or copied)"
+_KEPT = (
+    "schemaVersion", "distributedInfo", "record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules",
+    "cuda_runtime_version", "cuda_driver_version", "hip_runtime_version", "hip_driver_version", "baseTimeNanoseconds",
+    "host_name",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EventFile:
+    """The events of a trace.
+
+    Attributes:
+        path: a private file with a bare list of them.
+        header: what the trace says of itself, of ``_KEPT``, and the names of its devices as ``devices``.
+        damage: what was wrong with the trace, as a clause; None where nothing was left out.
+    """
+
+    path: Path
+    header: Mapping[str, object]
+    damage: str | None = None
+
+
+class _Blocks:
+    """The content of a file in blocks, uncompressed; ``damage`` says afterwards whether it came to its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.damage: str | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self.path.open("rb") as file:
+            first = file.read(_BLOCK)
+            if not first.startswith(GZIP):
+                while first:
+                    yield first
+                    first = file.read(_BLOCK)
+                return
+            inflater = zlib.decompressobj(31)
+            while first:
+                try:
+                    data = inflater.decompress(first, _BLOCK)
+                except zlib.error:
+                    self.damage = "its compressed content is damaged; what stands before was read"
+                    return
+                if data:
+                    yield data
+                first = inflater.unconsumed_tail
+                if inflater.eof:  # a file may be several compressed ones, one after the other
+                    first = inflater.unused_data or file.read(_BLOCK)
+                    if not first.startswith(GZIP):
+                        return
+                    inflater = zlib.decompressobj(31)
+                elif not first:
+                    first = file.read(_BLOCK)
+            self.damage = _CUT
+
+
+def head_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file's content, uncompressed.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    head = b""
+    for block in _Blocks(path):
+        head += block[: size - len(head)]
+        if len(head) >= size:
+            break
+    return head
+
+
+def read_header(path: Path) -> dict[str, object]:
+    """What a trace says of itself, without reading its events where that stands before them; else with a look at its end.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    head = head_of(path, _PEEK)
+    key = _KEY.search(head)
+    if key is None:
+        return _kept(_parsed(head.rstrip() if b'"traceEvents"' not in head else b""))
+    before = _before_events(head[: key.start()])
+    if before.keys() & {"deviceProperties", "distributedInfo"}:
+        return _kept(before)
+    tail = b""
+    for block in _Blocks(path):
+        tail = (tail + block)[-_TAIL:]
+    after = _after_events(tail)
+    return _kept({**before, **(after[1] if after else {})})
+
+
+def first_time(path: Path) -> int | None:
+    """The first time stamp near the beginning of a trace, in nanoseconds from its own base; None where there is none."""
+    match = re.search(rb'"ts"\s*:\s*"?(\d{1,16})(?:\.(\d{1,3}))?', head_of(path, _PEEK))
+    if match is None:
+        return None
+    return int(match.group(1)) * 1000 + int((match.group(2) or b"").ljust(3, b"0"))
+
+
+def event_file(path: Path, scratch: Path) -> EventFile:
+    """Copies the events of a trace into a bare, closed list, and parses what stands around them.
+
+    Times with more digits than a float holds (2.3: microseconds since 1970 with decimals) become texts on the way,
+    because DuckDB would read them as floats.
+
+    Raises:
+        InputError: it holds no list of events.
+        OSError: it cannot be read or copied.
+    """
+    blocks = _Blocks(path)
+    stream = iter(blocks)
+    head, start = _head(path, stream)
+    copy = scratch / f"list-of-{path.stem}.json"
+    quoting = bool(_EXACT_TIME.search(head, start))
+    with copy.open("wb+") as out:
+        rest = b""
+        for block in _with(head[start:], stream):
+            if quoting:
+                end = (rest + block).rfind(b"}") + 1
+                whole, rest = (rest + block)[:end], (rest + block)[end:]
+                out.write(_TIME.sub(rb'\1"\2"', whole))
+            else:
+                out.write(block)
+        out.write(rest)
+        size = out.tell()
+        out.seek(max(size - _TAIL, 0))
+        tail = out.read()
+        is_wrapped = start > 0 and head[:start].rstrip().endswith(b":")
+        before = _before_events(head[: _key_start(head, start)]) if is_wrapped else {}
+        after = _after_events(tail) if is_wrapped else None
+        damage, end_at = blocks.damage, None
+        if after is not None:
+            end_at, header = after
+            before = {**before, **header}
+        elif is_wrapped or not tail.rstrip().endswith(b"]"):
+            damage, end_at = damage or _CUT, end_of_last_event(tail)
+        if end_at is not None:
+            out.seek(size - len(tail) + end_at)
+            out.truncate()
+            out.write(b"]")
+    return EventFile(copy, _kept(before), damage)
+
+
+def _with(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _head(path: Path, stream: Iterator[bytes]) -> tuple[bytes, int]:
+    """The first blocks, up to one that holds the list's opening bracket, and where that is."""
+    head = b""
+    for block in stream:
+        searched = max(len(head) - 64, 0)
+        head += block
+        body = head.removeprefix(codecs.BOM_UTF8).lstrip()
+        if body[:1] == b"[":
+            return head, len(head) - len(body)
+        match = _KEY.search(head, searched)
+        if match:
+            return head, match.end() - 1
+        if len(head) > _HEAD_LIMIT:
+            break
+    raise InputError(path, "it holds no list of trace events", "Copy it again, or export the trace again")
+
+
+def _key_start(head: bytes, start: int) -> int:
+    return head.rindex(b'"traceEvents"', 0, start)
+
+
+def _before_events(text: bytes) -> dict[str, object]:
+    """The keys before the events, of a text that ends where their key would stand."""
+    return _parsed(text.removeprefix(codecs.BOM_UTF8) + b'"traceEvents": []}')
+
+
+def _after_events(tail: bytes) -> tuple[int, dict[str, object]] | None:
+    """Where the list of events ends, and the keys after it: at the first bracket that only these follow."""
+    if re.match(rb"\[\s*\]", tail):
+        return 1, _parsed(b'{"traceEvents": []' + tail[tail.index(b"]") + 1 :])
+    for event in _LAST_EVENT.finditer(tail):
+        rest = tail[event.end() + 1 :]
+        if rest.lstrip()[:1] in (b",", b"}"):
+            keys = _parsed(b'{"traceEvents": []' + rest)
+            if keys:
+                return event.end(), keys
+    return None
+
+
+def _parsed(text: bytes) -> dict[str, object]:
+    try:
+        value = json.loads(text.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _kept(keys: Mapping[str, object]) -> dict[str, object]:
+    """The keys of the allowlist; of the devices only their names, of which all are usually the same."""
+    kept = {key: keys[key] for key in _KEPT if key in keys}
+    devices = keys.get("deviceProperties")
+    if isinstance(devices, list):
+        names = [device.get("name") for device in devices if isinstance(device, dict)]
+        kept["devices"] = sorted({name for name in names if isinstance(name, str) and name})
+    return kept

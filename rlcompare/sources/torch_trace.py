@@ -1,0 +1,107 @@
+"""Reads a torch.profiler trace of any version, of a GPU or of the host alone, into the store's tables.
+
+The work is done by SQL over the bare list of events (``sql/sources/torch_trace``); ``torch_file`` makes that list. Times are
+whole nanoseconds from the first to the last: texts in the file, integers in the store.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.errors import InputError
+from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.torch_file import EventFile, event_file
+from rlcompare.sources.trace_slice import complete_events
+from rlcompare.store import database
+
+Report = Callable[[Finding], None]
+
+_DERIVE = (
+    "executor", "host", "trace_task", "trace_inside", "trace_link", "kernel", "collective", "copy", "memory",
+)  # fmt: skip
+_REMEDY = "Copy it again, or export the trace again"
+
+
+def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
+    """Read one trace into the stage and event tables.
+
+    Args:
+        con: has the schema's tables, the macros of ``sql/sources/macro`` and the variables ``capture`` (equal to
+            ``capture_id``) and ``keep_events``.
+        capture: its file ``trace`` is read.
+        capture_id: its number in the store.
+        report: told what is damaged, and what is lost by it.
+
+    Raises:
+        InputError: it is no trace, or not one event of it can be read.
+    """
+    path = capture.files["trace"]
+    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+        try:
+            events = _read_events(con, path, Path(scratch))
+        except OSError as error:
+            raise InputError(path, error.strerror or str(error), _REMEDY) from error
+        if events.damage:
+            message = f"{path.name}: {events.damage}; what stands before was read; copy it again or export it again"
+            report(Finding("warning", "damaged_file", message, capture_id))
+        _set_host(con, events.header, capture_id)
+        for name in _DERIVE:
+            database.run(con, resources.sql(f"sources/torch_trace/{name}"))
+        for severity, key, message in database.run(con, resources.sql("sources/torch_trace/findings")):
+            report(Finding(severity, key, f"{path.name}: {message}", capture_id))
+        con.execute(resources.sql("sources/torch_trace/clear"))
+
+
+def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> EventFile:
+    """Makes the table of events; where the list is broken somewhere, of those before."""
+    for name in ("ascend_text/text_values", "torch_trace/trace_values"):
+        con.execute(resources.sql(f"sources/{name}"))
+    events = event_file(path, scratch)
+    base, groups = events.header.get("baseTimeNanoseconds"), _groups(events.header)
+    sound = isinstance(base, int) and not isinstance(base, bool) and 0 <= base < 2**62
+    con.execute("SET VARIABLE trace_base_ns = CAST(? AS BIGINT)", [base if sound else 0])
+    con.execute("SET VARIABLE trace_groups = ?", [json.dumps(groups)])
+    database.run(con, resources.sql("sources/torch_trace/trace_group"))
+    try:
+        _run_events(con, events.path)
+        return events
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        mended = complete_events(events.path, scratch)
+    try:
+        _run_events(con, mended.path)
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error as error:
+        problem = str(error).strip().splitlines()[0][:200]
+        raise InputError(path, f"its events cannot be read ({problem})", _REMEDY) from error
+    return EventFile(mended.path, events.header, events.damage or mended.damage)
+
+
+def _run_events(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    con.execute("SET VARIABLE trace_events = ?", [str(path)])
+    database.run(con, resources.sql("sources/torch_trace/trace_event"))
+
+
+def _groups(header: Mapping[str, object]) -> list[dict[str, str]]:
+    """The process groups of ``distributedInfo``: their names and their ranks, as text."""
+    info = header.get("distributedInfo")
+    listed = info.get("pg_config") if isinstance(info, dict) else None
+    groups = []
+    for group in listed if isinstance(listed, list) else []:
+        if isinstance(group, dict) and isinstance(group.get("pg_name"), str | int):
+            groups.append({"pg_name": str(group["pg_name"]), "ranks": json.dumps(group.get("ranks"))})
+    return groups
+
+
+def _set_host(con: duckdb.DuckDBPyConnection, header: Mapping[str, object], capture_id: int) -> None:
+    host = header.get("host_name")
+    if isinstance(host, str) and host:
+        con.execute("UPDATE capture SET host = ? WHERE capture = ?", [host[:200], capture_id])

@@ -1,0 +1,7 @@
+-- Drops the tables that were made on the way.
+DROP TABLE IF EXISTS trace_event;
+DROP TABLE IF EXISTS trace_task;
+DROP TABLE IF EXISTS trace_inside;
+DROP TABLE IF EXISTS trace_link;
+DROP TABLE IF EXISTS trace_group;
+DROP TABLE IF EXISTS trace_memory;

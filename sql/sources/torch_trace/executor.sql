@@ -1,0 +1,4 @@
+-- A trace in which nothing ran on a device, and nothing was called to make it, is one of the host alone. Depends on trace_event.
+UPDATE capture SET executor = 'host'
+WHERE capture = getvariable('capture')
+  AND NOT EXISTS (FROM trace_event WHERE cat IN ('kernel', 'gpu_memcpy', 'gpu_memset') OR cat LIKE '%\_runtime' ESCAPE '\' OR cat LIKE '%\_driver' ESCAPE '\');

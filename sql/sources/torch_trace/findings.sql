@@ -1,0 +1,14 @@
+-- What was odd in this trace: (severity, key, message). Depends on trace_event, trace_task, stage_kernel, capture, the variable trace_base_ns.
+SELECT 'warning', 'damaged_time', count(*) || ' events have no usable time and were left out' FROM trace_event WHERE NOT sound HAVING count(*) > 0
+UNION ALL
+SELECT 'info', 'unknown_epoch', 'its times count from a moment that it does not state (baseTimeNanoseconds is missing), so that those of several ranks cannot be put beside each other'
+FROM trace_event WHERE sound HAVING max(start_ns) < 1000000000000000000
+UNION ALL
+SELECT 'info', 'host_only', 'no device was recorded: compute is the time of the outermost aten operators, communication that of gloo'
+FROM capture WHERE capture = getvariable('capture') AND executor = 'host'
+UNION ALL
+SELECT 'info', 'no_kernels', 'no kernels were recorded, although a device was used: compute is absent'
+FROM capture WHERE capture = getvariable('capture') AND executor = 'device' AND NOT EXISTS (FROM stage_kernel)
+UNION ALL
+SELECT 'info', 'unlinked', count(*) || ' of ' || (SELECT count(*) FROM trace_task) || ' tasks on the device have no launch in the trace'
+FROM trace_task WHERE launch_ns IS NULL HAVING count(*) > 0;

@@ -1,0 +1,27 @@
+-- What ran on the host: framework operators, nn.Module spans, calls of the device's runtime or driver, annotations, steps.
+-- A step's mark is an annotation (in 2021 an operator); its copy on the device's track (gpu_user_annotation) is none. Where the capture's own
+-- file says which training step it is of, marks of other numbers count something smaller, such as mini-batches, and are ranges only.
+-- Depends on trace_event, capture.
+INSERT INTO stage_host_op
+SELECT id, thread, profile_text(name), start_ns, end_ns, CASE WHEN sequence_number >= 0 THEN sequence_number END, input_shapes, input_dtypes
+FROM trace_event WHERE cat = 'cpu_op' AND sound AND NOT starts_with(name, 'ProfilerStep#');
+INSERT INTO module
+SELECT getvariable('capture'), thread, profile_text(substr(name, 12)), start_ns, end_ns FROM trace_event WHERE cat = 'python_function' AND sound;
+INSERT INTO host_api
+SELECT getvariable('capture'), thread, 'runtime', profile_text(name), start_ns, end_ns, TRY_CAST(args ->> 'correlation' AS BIGINT)
+FROM trace_event WHERE (cat LIKE '%\_runtime' ESCAPE '\' OR cat LIKE '%\_driver' ESCAPE '\') AND sound;
+INSERT INTO "range"
+SELECT getvariable('capture'), NULL, profile_text(name), CASE WHEN end_ns > start_ns THEN 'range' ELSE 'mark' END,
+       CASE cat WHEN 'user_annotation' THEN 'host' ELSE 'device' END, CASE cat WHEN 'user_annotation' THEN thread END,
+       CASE cat WHEN 'gpu_user_annotation' THEN thread END, start_ns, end_ns
+FROM trace_event WHERE cat IN ('user_annotation', 'gpu_user_annotation') AND sound;
+INSERT INTO stage_phase
+SELECT name, thread, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';
+INSERT INTO step
+WITH marked AS (
+    SELECT TRY_CAST(substr(name, 14) AS BIGINT) AS number, min(start_ns) AS start_ns, max(end_ns) AS end_ns
+    FROM trace_event WHERE cat IN ('user_annotation', 'cpu_op') AND sound AND starts_with(name, 'ProfilerStep#') GROUP BY number
+)
+SELECT getvariable('capture'), m.number, m.start_ns, m.end_ns, FALSE
+FROM marked AS m JOIN capture AS c ON c.capture = getvariable('capture')
+WHERE m.number IS NOT NULL AND (c.step_hint IS NULL OR c.step_hint IN (SELECT number FROM marked));

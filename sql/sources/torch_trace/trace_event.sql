@@ -1,0 +1,25 @@
+-- Makes trace_event: the events of a trace that are used, in one pass over the file. Left out: flows (launches are found by correlation), the
+-- Python trace but for modules, and what the profiler says about itself. Times are microseconds, since 2024 counted from baseTimeNanoseconds.
+-- Depends on the variables trace_events (a file that holds a bare list) and trace_base_ns, text_time_ns, text_length_ns, trace_category.
+CREATE OR REPLACE TEMP TABLE trace_event AS
+WITH raw AS (
+    SELECT ph, trace_category(cat) AS cat, name, TRY_CAST(tid AS BIGINT) AS thread, ts, dur, args
+    FROM read_json(getvariable('trace_events'), format = 'array', maximum_object_size = 16777216, columns = {
+        ph: 'VARCHAR', cat: 'VARCHAR', name: 'VARCHAR', tid: 'VARCHAR', ts: 'VARCHAR', dur: 'VARCHAR', args: 'JSON'})
+    WHERE CASE WHEN ph = 'X' THEN cat IS NOT NULL AND (lower(cat) NOT IN ('python_function', 'trace', 'overhead', 'cuda_sync') OR starts_with(name, 'nn.Module: '))
+               ELSE ph = 'i' AND name = '[memory]' END
+), timed AS (
+    SELECT *, args ->> 'Input Dims' AS dims, args ->> 'Input type' AS types, TRY(text_time_ns(ts) + getvariable('trace_base_ns')) AS start_ns,
+           coalesce(text_length_ns(dur), CASE WHEN dur IS NULL THEN 0 END) AS length_ns
+    FROM raw
+), argued AS (
+    SELECT * EXCLUDE (dims, types), trace_shapes(dims) AS shapes, trace_types(types) AS types FROM timed
+)
+SELECT row_number() OVER () AS id, ph, cat, name, thread, start_ns, TRY(start_ns + length_ns) AS end_ns,
+       coalesce(is_span(start_ns, TRY(start_ns + length_ns)), FALSE) AS sound,
+       CASE WHEN cat = 'cpu_op' THEN TRY_CAST(args ->> 'Sequence number' AS BIGINT) END AS sequence_number,
+       profile_text(shapes) AS input_shapes,
+       profile_text(types) AS input_dtypes,
+       CASE WHEN cat = 'cpu_op' THEN TRY_CAST(args ->> 'External id' AS BIGINT) END AS external_id,
+       CASE WHEN cat <> 'cpu_op' AND cat <> 'user_annotation' OR cat IS NULL OR name = 'record_param_comms' THEN args END AS args
+FROM argued;

@@ -1,0 +1,4 @@
+-- Makes trace_group: the process groups that the trace's distributedInfo lists, by name. Depends on the variable trace_groups (JSON).
+CREATE OR REPLACE TEMP TABLE trace_group AS
+SELECT g.value ->> 'pg_name' AS name, any_value(trace_ranks(g.value ->> 'ranks')) AS ranks
+FROM json_each(getvariable('trace_groups')::JSON) AS g WHERE (g.value ->> 'pg_name') IS NOT NULL GROUP BY 1;

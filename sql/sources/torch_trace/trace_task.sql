@@ -1,0 +1,15 @@
+-- Makes trace_task: what ran on a device (kernels, copies, memory sets), each with the call that launched it. A replayed graph launches many
+-- kernels with one call. Of a call of the runtime and one of the driver with the same correlation the first counts.
+-- Depends on trace_event, host_api.
+CREATE OR REPLACE TEMP TABLE trace_task AS
+WITH launch AS (
+    SELECT connection_id AS correlation, min(start_ns) AS launch_ns, arg_min(thread, start_ns) AS thread
+    FROM host_api WHERE capture = getvariable('capture') AND connection_id IS NOT NULL GROUP BY connection_id
+), task AS (
+    SELECT id, cat, profile_text(name) AS name, start_ns, end_ns, TRY_CAST(args ->> 'device' AS INTEGER) AS device_id, TRY_CAST(args ->> 'stream' AS BIGINT) AS stream,
+           TRY_CAST(args ->> 'correlation' AS BIGINT) AS correlation, TRY_CAST(coalesce(args ->> 'External id', args ->> 'external id') AS BIGINT) AS external_id,
+           cat = 'kernel' AND regexp_matches(lower(name), '^(void )?(nccl|rccl|msccl)|cross_device_reduce') AS is_comm,
+           args
+    FROM trace_event WHERE cat IN ('kernel', 'gpu_memcpy', 'gpu_memset') AND sound
+)
+SELECT t.*, l.launch_ns, l.thread FROM task AS t LEFT JOIN launch AS l USING (correlation);
