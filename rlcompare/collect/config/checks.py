@@ -112,6 +112,6 @@ def _schedule(key: str, schedule: ScheduleConfig) -> Iterator[str]:
         value = getattr(schedule, name)
         if value != idle:
             yield (
-                f"{key}.{name}: {value} does nothing without {key}.granularity; set that to step, decode_step, mini_batch "
-                "or micro_batch"
+                f"{key}.{name}: {value} does nothing without {key}.granularity; set that to step, decode_step, "
+                "mini_batch or micro_batch"
             )

@@ -9,25 +9,20 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rlcompare.collect.config.checks import impossible
 from rlcompare.collect.config.refused import drop_others, nearest
-from rlcompare.collect.config.same import settle
+from rlcompare.collect.config.same import ESTIMATOR, implied, settle
 from rlcompare.collect.config.schema import Config
 from rlcompare.collect.config.typed import build
 from rlcompare.errors import UsageError
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
-
-DAPO: dict[str, Any] = {
-    "algorithm": {"filter_groups": {"enable": True}},
-    "actor_rollout_ref": {"actor": {"clip_ratio_high": 0.28, "clip_ratio_c": 10.0, "loss_agg_mode": "token-mean"}},
-}
-"""What ``algorithm.adv_estimator=dapo`` stands for, beside grpo."""
 
 
 def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Config:
@@ -44,17 +39,17 @@ def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Conf
     from omegaconf import OmegaConf
 
     user = _user_tree(overrides, file)
-    layers = [OmegaConf.create(resources.files(__package__).joinpath("defaults.yaml").read_text(encoding="utf-8"))]
-    if _select(user, "algorithm.adv_estimator") == "dapo":
-        layers.append(OmegaConf.create(DAPO))
-        OmegaConf.update(user, "algorithm.adv_estimator", "grpo")
-    tree = _resolved(OmegaConf.merge(*layers, user))
-    given = cast("dict[str, Any]", OmegaConf.to_container(user, resolve=False))
-    problems = drop_others(tree)
-    settle(tree, given)
-    config = build(tree, problems)
-    if not problems:
-        problems = list(impossible(config))
+    merged = OmegaConf.merge(_defaults(), user)
+    estimator = OmegaConf.select(merged, ESTIMATOR, throw_on_resolution_failure=False)
+    middle = OmegaConf.create()
+    for key, value in implied(estimator, cast("dict[str, Any]", OmegaConf.to_container(user))).items():
+        OmegaConf.update(middle, key, value)
+    tree = _resolved(OmegaConf.merge(_defaults(), middle, user) if middle else merged)
+    unknown = drop_others(tree)
+    settle(tree)
+    wrong: list[str] = []
+    config = build(tree, wrong)
+    problems = unknown + (wrong or list(impossible(config)))
     if problems:
         raise UsageError(_listed(problems, file))
     return config
@@ -92,6 +87,15 @@ def _listed(problems: list[str], file: Path | None) -> str:
     if len(problems) == 1:
         return f"{where} cannot be used: {problems[0]}"
     return f"{where} cannot be used, for {len(problems)} reasons:\n" + "\n".join(f"  - {line}" for line in problems)
+
+
+@cache
+def _defaults() -> DictConfig:
+    """The defaults, interpolations not resolved; merging copies them."""
+    from omegaconf import OmegaConf
+
+    text = resources.files(__package__).joinpath("defaults.yaml").read_text(encoding="utf-8")
+    return cast("DictConfig", OmegaConf.create(text))
 
 
 def _user_tree(overrides: Sequence[str], file: Path | None) -> DictConfig:
@@ -135,16 +139,6 @@ def _read(file: Path) -> DictConfig:
     if not isinstance(tree, DictConfig):
         raise UsageError(f"the configuration {file} must hold keys and values, such as data: {{seed: 1}}")
     return tree
-
-
-def _select(tree: DictConfig, key: str) -> object:
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-
-    try:
-        return OmegaConf.select(tree, key)
-    except OmegaConfBaseException:
-        return None
 
 
 def _resolved(tree: object) -> dict[str, Any]:

@@ -283,7 +283,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ("the process group has torch's own time limit", {"actor_rollout_ref.nccl_timeout": (600,)}),
     # Profiling.
     (
-        "Nsight Systems is started around rlcompare, with its own options: nsys profile -c cudaProfilerApi rlcompare run",
+        "Nsight Systems has options of its own and is started around rlcompare: nsys profile rlcompare run …",
         {"*nsight_options*": ()},
     ),
     (

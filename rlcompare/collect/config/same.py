@@ -15,6 +15,16 @@ ROLE_PROFILERS = (
 SKIPPED_DECODE_STEPS = 10
 """Shapes still change in the first decode steps."""
 
+ESTIMATOR = "algorithm.adv_estimator"
+
+DAPO: dict[str, Any] = {
+    "algorithm.filter_groups.enable": True,
+    "actor_rollout_ref.actor.clip_ratio_high": 0.28,
+    "actor_rollout_ref.actor.clip_ratio_c": 10.0,
+    "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
+}
+"""What ``algorithm.adv_estimator=dapo`` stands for, beside grpo."""
+
 _KL = {"k1": "kl", "k2": "mse", "k3": "low_var_kl"}
 _DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "float16", "float": "float32"}
 
@@ -31,6 +41,7 @@ _SPELLINGS: dict[str, Callable[[object], object]] = {
     "actor_rollout_ref.actor.policy_loss.loss_mode": lambda value: (
         value.replace("-", "_") if isinstance(value, str) else value
     ),
+    ESTIMATOR: _spelled({"dapo": "grpo"}),
     "actor_rollout_ref.actor.kl_loss_type": _spelled(_KL),
     "algorithm.kl_penalty": _spelled(_KL),
     "actor_rollout_ref.actor.fsdp_config.model_dtype": _spelled(_DTYPES),
@@ -43,13 +54,26 @@ _SPELLINGS: dict[str, Callable[[object], object]] = {
 }
 
 
-def settle(tree: dict[str, Any], given: Mapping[str, Any]) -> None:
-    """Gives a resolved tree its final values, in place; values of a wrong type are left for the type check.
+def implied(estimator: object, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the user's own keys say about keys that they did not set: values by dotted key.
+
+    ``adv_estimator=dapo`` stands for more than one key; who names ranks does not mean all of them.
 
     Args:
-        tree: defaults and what the user set.
-        given: only what the user set.
+        estimator: the value of ``algorithm.adv_estimator``.
+        given: what the user set, interpolations not resolved.
     """
+    keys: dict[str, Any] = {}
+    if estimator == "dapo":
+        keys |= DAPO
+    for profiler in ROLE_PROFILERS:
+        if _block(given, f"{profiler}.ranks")[0].get("ranks"):
+            keys[f"{profiler}.all_ranks"] = False
+    return keys
+
+
+def settle(tree: dict[str, Any]) -> None:
+    """Gives a resolved tree its final spellings, in place; values of a wrong type are left for the type check."""
     for key, spelling in _SPELLINGS.items():
         block, name = _block(tree, key)
         if name in block:
@@ -59,13 +83,10 @@ def settle(tree: dict[str, Any], given: Mapping[str, Any]) -> None:
         if bound in actor and actor[bound] is None:
             actor[bound] = actor.get("clip_ratio")
     for profiler in ROLE_PROFILERS:
-        _settle_profiler(tree, given, profiler)
+        _settle_schedule(tree, profiler)
 
 
-def _settle_profiler(tree: dict[str, Any], given: Mapping[str, Any], profiler: str) -> None:
-    chosen, _ = _block(given, f"{profiler}.ranks")
-    if chosen.get("ranks") and "all_ranks" not in chosen:
-        _block(tree, f"{profiler}.all_ranks")[0]["all_ranks"] = False
+def _settle_schedule(tree: dict[str, Any], profiler: str) -> None:
     schedule, _ = _block(tree, f"{profiler}.schedule.skip_first")
     if "skip_first" in schedule and schedule["skip_first"] is None:
         schedule["skip_first"] = SKIPPED_DECODE_STEPS if schedule.get("granularity") == "decode_step" else 0

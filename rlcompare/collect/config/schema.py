@@ -44,7 +44,7 @@ LossMode = Literal["vanilla", "gspo", "gpg", "clip_cov", "kl_cov", "geo_mean"]
 @dataclass(frozen=True)
 class DataConfig:
     train_batch_size: Count
-    max_prompt_length: Annotated[int, Within(2)]
+    max_prompt_length: Annotated[int, Within(3)]
     max_response_length: Count
     seed: Ordinal
     shuffle: bool
