@@ -45,7 +45,7 @@ def apply_kl_penalty(
     penalty = masked(kl_penalty(masked(old_log_prob, response_mask), masked(ref_log_prob, response_mask), kl_type),
                      response_mask)  # fmt: skip
     mean = masked_mean(penalty, response_mask, dim=-1).mean()
-    metrics = {"actor/reward_kl_penalty": float(mean), "actor/reward_kl_penalty_coeff": kl_coef}
+    metrics = {"actor/reward_kl_penalty": mean.item(), "actor/reward_kl_penalty_coeff": kl_coef}
     return masked(token_level_scores, response_mask) - kl_coef * penalty, metrics
 
 
