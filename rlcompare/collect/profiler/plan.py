@@ -6,6 +6,7 @@ for that; with one that is discrete, or that has a schedule, all of them get cap
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -113,10 +114,11 @@ def make_plan(config: Config, out: Path, rank: int, world_size: int, device: str
     Raises:
         UsageError: the configuration asks for what cannot be.
     """
-    enabled = {role: profiler for role, profiler in config.profilers.items() if _is_asked(role, profiler, world_size)}
-    enabled = {role: profiler for role, profiler in enabled.items() if _takes_part(role, config)}
-    if config.global_profiler.steps is None:
-        enabled = {}
+    enabled = {
+        role: profiler
+        for role, profiler in config.profilers.items()
+        if profiler.enable and config.global_profiler.steps is not None and _takes_part(role, config)
+    }
     plans = {role: _role_plan(config, role, profiler, out, world_size, device) for role, profiler in enabled.items()}
     own_steps = {role: _scheduled_steps(config, plan) for role, plan in plans.items() if _counts_steps(plan)}
     steps = frozenset(config.global_profiler.steps or ())
@@ -127,7 +129,7 @@ def make_plan(config: Config, out: Path, rank: int, world_size: int, device: str
         steps, own_steps, profiled, config.global_profiler.profile_continuous_steps,
     )  # fmt: skip
     _check_tools(plan)
-    plan.notes.extend(_notes(plan, config))
+    plan.notes.extend(_notes(plan))
     return plan
 
 
@@ -138,21 +140,12 @@ def _takes_part(role: str, config: Config) -> bool:
     return role != "ref" or config.actor_rollout_ref.actor.use_kl_loss or config.algorithm.use_kl_in_reward
 
 
-def _is_asked(role: str, profiler: ProfilerConfig, world_size: int) -> bool:
-    if not profiler.enable:
-        return False
-    if not profiler.all_ranks and (beyond := [rank for rank in profiler.ranks if rank >= world_size]):
-        raise UsageError(
-            f"{ROLE_KEYS[role]}.profiler.ranks names rank {beyond[0]}, but there are {world_size} ranks, from 0"
-        )
-    return profiler.all_ranks or bool(profiler.ranks)
-
-
 def _role_plan(
     config: Config, role: str, profiler: ProfilerConfig, out: Path, world_size: int, device: str
 ) -> RolePlan:
     tool = profiler.tool or config.global_profiler.tool or ("npu" if device == "npu" else "torch")
-    path = profiler.save_path or config.global_profiler.save_path
+    path = Path(profiler.save_path or config.global_profiler.save_path or out / "profile")
+    _check_writable(path, ROLE_KEYS[role])
     schedule = schedule_of(role, profiler, tool)
     phases = phases_with_schedule(role, schedule, config, world_size) if schedule is not None else ()
     return RolePlan(
@@ -164,10 +157,17 @@ def _role_plan(
             "nsys": profiler.tool_config.nsys.discrete,
         }.get(tool, False),
         options=_options(role, profiler, tool, device),
-        save_path=Path(path) if path else out / "profile",
+        save_path=path,
         schedule=schedule,
         phases=tuple(phases),
     )
+
+
+def _check_writable(path: Path, key: str) -> None:
+    """Refuses a folder that could not be made, before a long run."""
+    folder = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(f"{key}.profiler.save_path: {path} cannot be made, because {folder} is no folder to write to")
 
 
 def _options(role: str, profiler: ProfilerConfig, tool: str, device: str) -> Options:
@@ -233,7 +233,7 @@ def _check_tools(plan: Plan) -> None:
             raise UsageError(f"{pair} differ in tool_config.npu.{differing[0]} for one capture of the step: {way_out}")
 
 
-def _notes(plan: Plan, config: Config) -> list[str]:
+def _notes(plan: Plan) -> list[str]:
     notes = []
     own = [role for role in plan.roles.values() if role.discrete or role.schedule]
     if own and len(own) < len(plan.roles):
@@ -241,13 +241,5 @@ def _notes(plan: Plan, config: Config) -> list[str]:
         notes.append(
             f"{own[0].role} is captured on its own, and a process has one profiler at a time: "
             f"{others} too get a capture per call, in place of one of the whole step"
-        )
-    for role, profiler in config.profilers.items():
-        if profiler.enable and not profiler.all_ranks and not profiler.ranks:
-            notes.append(f"{ROLE_KEYS[role]}.profiler.ranks is empty and all_ranks is false: nothing of it is captured")
-    late = sorted(step for step in plan.steps if step > config.trainer.total_training_steps)
-    if plan.roles and late:
-        notes.append(
-            f"global_profiler.steps names step {late[0]}, but the run ends with {config.trainer.total_training_steps}"
         )
     return notes
