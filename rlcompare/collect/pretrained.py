@@ -91,7 +91,7 @@ def read_config(folder: Path) -> DecoderConfig:
     _refuse_unknown(raw, rope, folder)
     try:
         return _config(raw, float(rope.get("rope_theta", raw.get("rope_theta", 10_000.0))), architecture)
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, ZeroDivisionError) as error:
         raise InputError(file, f"a value is missing or wrong: {error}", "Give a complete folder") from error
 
 
