@@ -26,6 +26,7 @@ EXIT_INTERNAL = 70
 EXIT_BROKEN_PIPE = 141
 
 COMMANDS = {
+    "run": "Run a reference RL training step under a profiler.",
     "diff": "Compare two profiles: what got slower, and where.",
     "gate": "Judge a comparison by a policy; the exit code tells a CI job.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",
@@ -78,6 +79,7 @@ def cli() -> None:
     """Tell whether a change made an RL training step slower, by how much, and which part of the step to blame.
 
     \b
+    rlcompare run -o DIR [KEY=VALUE]...     run and profile a training step
     rlcompare diff -d NEW -bp BASELINE      compare two profiles
     rlcompare gate -d NEW -bp BASELINE      judge them by a policy, for CI
     rlcompare COMMAND --help                what a command takes

@@ -1,0 +1,86 @@
+"""``rlcompare run``."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from rlcompare.cli.options import common_options, path_type
+from rlcompare.errors import UsageError
+
+
+@click.command("run")
+@click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]…")
+@click.option(
+    "-c",
+    "--config",
+    "file",
+    type=path_type(dir_okay=False),
+    metavar="FILE",
+    help="Configuration in YAML, in verl's tree.",
+)
+@click.option(
+    "-o", "--output", type=path_type(), metavar="DIR", help="The run directory; a new one under runs/ if not given."
+)
+@click.option("--seed", type=int, metavar="N", help="Seed of weights, prompts and sampling (data.seed).")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Run N times, into DIR/run1, DIR/run2, … with seeds that count up.",
+)
+@click.option("--force", is_flag=True, help="Replace the run that is in DIR.")
+@click.option("--print-config", is_flag=True, help="Print the whole configuration as YAML, and do nothing else.")
+@common_options
+def command(
+    overrides: tuple[str, ...],
+    file: Path | None,
+    output: Path | None,
+    seed: int | None,
+    repeat: int,
+    force: bool,
+    print_config: bool,
+    quiet: bool,
+) -> None:
+    """Run a real RL training step (GRPO, DAPO, PPO) under a profiler, with verl's configuration.
+
+    Makes a few plain steps, whose times count, and profiled ones, which explain them. Leaves a run directory that
+    rlcompare diff takes as a side: run.json, metrics.jsonl and profile/. Keys are verl's: see --print-config.
+
+    \b
+    rlcompare run -o runs/base
+    rlcompare run -o runs/new actor_rollout_ref.actor.ppo_epochs=2
+    rlcompare run algorithm.adv_estimator=gae trainer.n_gpus_per_node=2 global_profiler.steps=[6,12]
+    """
+    from rlcompare.collect.config.load import load_config, to_yaml
+
+    given = [*overrides, *([] if seed is None else [f"data.seed={seed}"])]
+    config = load_config(given, file)
+    if print_config:
+        click.echo(to_yaml(config), nl=False)
+        return
+    _need_torch()
+    from rlcompare.collect.launch import Launch, is_launched, launch
+    from rlcompare.collect.run_directory import prepare
+
+    if is_launched() and (output is None or repeat > 1):
+        raise UsageError("under torchrun, name the run directory with -o, and run once: every process must know it")
+    folder = output or Path("runs") / f"{config.trainer.experiment_name}-{datetime.now():%Y%m%d-%H%M%S}"
+    for number in range(repeat):
+        target = folder / f"run{number + 1}" if repeat > 1 else folder
+        if os.environ.get("RANK", "0") == "0":
+            prepare(target, force)
+        launch(Launch([*given, f"data.seed={config.data.seed + number}"] if repeat > 1 else given, file, target, quiet))
+    if os.environ.get("RANK", "0") == "0":
+        click.echo(f"run         {folder}", err=quiet)
+
+
+def _need_torch() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        raise UsageError("rlcompare run needs PyTorch: pip install 'rlcompare[collect]'")

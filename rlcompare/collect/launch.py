@@ -1,0 +1,100 @@
+"""Starts the processes of a run: one here, several by torch's elastic launcher, or those of an outer ``torchrun``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlcompare.collect.config.load import load_config
+from rlcompare.errors import UsageError
+
+_LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+"""What torchrun sets for each of its processes."""
+
+
+def is_launched() -> bool:
+    """Whether this process is one of several that a launcher started."""
+    return all(name in os.environ for name in _LAUNCHED)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What every process of a run is told. The configuration is read again by each, because it travels as text.
+
+    Attributes:
+        overrides, file: of the configuration.
+        folder: of the run; exists.
+        quiet: no line per step.
+    """
+
+    overrides: Sequence[str]
+    file: Path | None
+    folder: Path
+    quiet: bool
+
+
+def launch(request: Launch) -> None:
+    """Runs the training of one run to its end.
+
+    Raises:
+        UsageError: the processes cannot be started, or one of them failed; the message says which and why.
+    """
+    trainer = load_config(request.overrides, request.file).trainer
+    if is_launched():
+        given = int(os.environ["WORLD_SIZE"])
+        if given != trainer.world_size:
+            raise UsageError(
+                f"torchrun started {given} processes, but trainer.n_gpus_per_node x trainer.nnodes is "
+                f"{trainer.world_size}: make them equal"
+            )
+        _work(request)
+    elif trainer.world_size == 1:
+        _work(request)
+    elif trainer.nnodes > 1:
+        raise UsageError("trainer.nnodes > 1: start rlcompare run on every node under torchrun")
+    else:
+        _launch_here(trainer.world_size, request)
+
+
+def _launch_here(world_size: int, request: Launch) -> None:
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    # Every process would otherwise take a thread per core.
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // world_size)))
+    launcher = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=world_size,
+        run_id=f"rlcompare-{os.getpid()}",
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        max_restarts=0,
+        monitor_interval=0.1,
+    )
+    try:
+        elastic_launch(launcher, _work_of_child)(request)
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        raise UsageError(f"rank {rank} ended with {failure.exitcode}: {_said(failure.message)}") from error
+
+
+def _said(message: object) -> str:
+    """What a failed process left: a text, or a record with the text inside."""
+    while isinstance(message, dict) and "message" in message:
+        message = message["message"]
+    return str(message)
+
+
+def _work_of_child(request: Launch) -> None:
+    from torch.distributed.elastic.multiprocessing.errors import record
+
+    record(_work)(request)
+
+
+def _work(request: Launch) -> None:
+    from rlcompare.collect.worker import run_worker
+
+    run_worker(load_config(request.overrides, request.file), request.overrides, request.folder, request.quiet)

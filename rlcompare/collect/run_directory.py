@@ -1,0 +1,146 @@
+"""Writes a run directory (DESIGN §8): ``run.json`` says what was run, ``metrics.jsonl`` has a line per training step.
+
+``run.json`` is written at the start with the status ``incomplete`` and again at the end, each time beside its place and
+renamed into it; a line of ``metrics.jsonl`` is flushed as soon as its step has ended. So a run that is killed leaves
+what it had finished, and says that it did not finish.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import rlcompare
+from rlcompare.errors import UsageError
+
+SCHEMA = "rlcompare.run/1"
+RUN_JSON = "run.json"
+METRICS = "metrics.jsonl"
+PROFILE = "profile"
+
+STATUSES = ("incomplete", "complete", "failed")
+
+
+def prepare(folder: Path, force: bool) -> None:
+    """Makes the folder of a run.
+
+    Args:
+        force: replace a run that is there; nothing else is ever removed.
+
+    Raises:
+        UsageError: the folder holds something, or cannot be made.
+    """
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            _replace(folder, force)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise UsageError(f"{folder} cannot be made ({reason}); choose another folder with -o") from error
+
+
+def _replace(folder: Path, force: bool) -> None:
+    ours = (RUN_JSON, METRICS, PROFILE, "run.duckdb")
+    if not folder.is_dir() or not (folder / RUN_JSON).is_file():
+        raise UsageError(f"{folder} holds something else than a run; choose an empty or a new folder with -o")
+    if not force:
+        raise UsageError(f"{folder} holds a run already; choose another folder with -o, or replace it with --force")
+    for name in ours:
+        path = folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+class RunDirectory:
+    """What the process of rank 0 writes of a run."""
+
+    def __init__(self, folder: Path, facts: Mapping[str, Any]) -> None:
+        """Begin.
+
+        Args:
+            folder: of the run; exists.
+            facts: entries of run.json that are known before the first step: configuration, versions, seed, ….
+        """
+        self._folder = folder
+        self._run: dict[str, Any] = {
+            "schema": SCHEMA,
+            "status": "incomplete",
+            "started": _now(),
+            "ended": None,
+            **facts,
+        }
+        self._write()
+        self._metrics = (folder / METRICS).open("w", encoding="utf-8")
+
+    def step(self, step: int, data: Mapping[str, float], captures: Sequence[Mapping[str, Any]]) -> None:
+        """Adds the metrics of a step that has ended, and the captures that there are by now."""
+        line = {"step": step, "data": {key: _number(value) for key, value in data.items()}}
+        self._metrics.write(json.dumps(line, allow_nan=False) + "\n")
+        self._metrics.flush()
+        if len(captures) != len(self._run.get("captures", ())):
+            self._run["captures"] = list(captures)
+            self._write()
+
+    def end(self, status: str, captures: Sequence[Mapping[str, Any]] | None = None, error: str | None = None) -> None:
+        """Closes the run with its status."""
+        assert status in STATUSES
+        self._metrics.close()
+        self._run |= {"status": status, "ended": _now()}
+        if captures is not None:
+            self._run["captures"] = list(captures)
+        if error is not None:
+            self._run["error"] = error
+        self._write()
+
+    def _write(self) -> None:
+        partial = self._folder / f".{RUN_JSON}.{os.getpid()}"
+        partial.write_text(json.dumps(self._run, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        partial.replace(self._folder / RUN_JSON)
+
+
+def versions() -> dict[str, str | None]:
+    """Versions of what a run depends on; None for what is not installed."""
+    names = {"rlcompare": None, "torch": "torch", "torch_npu": "torch-npu", "omegaconf": "omegaconf"}
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for key, package in names.items():
+        if package is None:
+            found[key] = rlcompare.__version__
+            continue
+        try:
+            found[key] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[key] = None
+    return found
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """The commit that a folder is at, and whether files differ from it; None where it is in no repository."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(folder), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout.strip()
+
+    try:
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "-uno"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN and no infinity; newer verl writes null for them."""
+    return value if isinstance(value, int) or math.isfinite(value) else None
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

@@ -1,0 +1,121 @@
+"""One process of a run: makes the models, goes through the training steps, and writes what came of them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rlcompare.collect import distributed
+from rlcompare.collect.config.load import to_dict
+from rlcompare.collect.config.schema import Config
+from rlcompare.collect.distributed import World
+from rlcompare.collect.profiler import StepProfiler, make_profilers
+from rlcompare.collect.run_directory import RunDirectory, git_state, versions
+from rlcompare.collect.step import Trainer
+
+
+def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bool) -> None:
+    """Runs all steps of one process.
+
+    Args:
+        overrides: what the user changed, for run.json.
+        folder: of the run; the first rank writes it, profiles are written by all.
+        quiet: no line per step on standard output.
+    """
+    gc.enable()
+    world = distributed.join(device_type(config))
+    _be_deterministic(config.data.seed, world)
+    profiler = make_profilers(config, folder, world.rank, world.size, world.device.type)
+    directory = RunDirectory(folder, _facts(config, overrides, world, profiler)) if world.is_first else None
+    for note in profiler.notes if world.is_first else ():
+        sys.stderr.write(f"rlcompare: {note}\n")
+    status, problem = "incomplete", None
+    captures = _captures(profiler)
+    try:
+        trainer = Trainer(config, world, profiler)
+        _train(config, trainer, profiler, directory, world, quiet)
+        profiler.close()
+        captures = world.gather_lists(_captures(profiler))
+        status = "complete"
+    except Exception as error:
+        status, problem = "failed", f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        if directory is not None:
+            directory.end(status, captures or _captures(profiler), problem)
+        distributed.leave(world)
+
+
+def _train(
+    config: Config, trainer: Trainer, profiler: StepProfiler, directory: RunDirectory | None, world: World, quiet: bool
+) -> None:
+    for step in range(1, config.trainer.total_training_steps + 1):
+        with profiler.step(step):
+            metrics = trainer.step(step)
+        if directory is not None:
+            directory.step(step, metrics, _captures(profiler))
+            if not quiet:
+                sys.stdout.write(console_line(step, metrics) + "\n")
+                sys.stdout.flush()
+
+
+def console_line(step: int, metrics: Mapping[str, float]) -> str:
+    """A step as verl prints it."""
+    return " - ".join([f"step:{step}", *(f"{key}:{_printed(value)}" for key, value in metrics.items())])
+
+
+def _printed(value: float) -> str:
+    return str(value) if isinstance(value, int) else repr(float(f"{value:.6g}"))
+
+
+def device_type(config: Config) -> str:
+    """What the run computes on: the configuration's choice, else the best that this machine has."""
+    if config.trainer.device is not None:
+        return config.trainer.device
+    if hasattr(torch, "npu") and torch.npu.is_available():
+        return "npu"
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _be_deterministic(seed: int, world: World) -> None:
+    torch.manual_seed(seed)
+    if world.device.type == "cpu":
+        torch.use_deterministic_algorithms(True)
+
+
+def _captures(profiler: StepProfiler) -> list[dict[str, Any]]:
+    return [asdict(capture) for capture in profiler.captures]
+
+
+def _facts(config: Config, overrides: Sequence[str], world: World, profiler: StepProfiler) -> dict[str, Any]:
+    steps = range(1, config.trainer.total_training_steps + 1)
+    profiled = [step for step in steps if profiler.is_profiled(step)]
+    warmup = [step for step in steps if step <= config.trainer.warmup_steps and step not in profiled]
+    return {
+        "config": to_dict(config),
+        "config_overrides": list(overrides),
+        "versions": versions(),
+        "git": git_state(Path.cwd()),
+        "seed": config.data.seed,
+        "world_size": world.size,
+        "device": world.device.type,
+        "device_name": _device_name(world),
+        "steps": {
+            "warmup": warmup,
+            "plain": [step for step in steps if step not in profiled and step not in warmup],
+            "profiled": profiled,
+        },
+        "captures": [],
+    }
+
+
+def _device_name(world: World) -> str:
+    if world.device.type == "cpu":
+        return "cpu"
+    return str(getattr(torch, world.device.type).get_device_name(world.device))
