@@ -1,11 +1,19 @@
 -- Kernels, collectives and copies of this capture side by side, with the step that their host launch lies in; where no launch was recorded
 -- (copies are no node-level launches), the framework operator that caused it tells.
--- Text profiles carry the step themselves. Depends on stage_kernel, stage_collective, stage_copy, step.
+-- Text profiles carry the step themselves. In a capture of the host alone the outermost aten operators of each thread stand in for kernels, from
+-- here to the coverage, and end up in host_compute. Depends on stage_kernel, stage_collective, stage_copy, stage_host_op, step, capture.
 CREATE OR REPLACE TEMP TABLE device_task AS
 WITH task AS (
     SELECT 'kernel' AS what, id, device_id, start_ns, end_ns, reported_step, launch_ns, host_op_ns FROM stage_kernel
     UNION ALL SELECT 'collective', id, device_id, start_ns, end_ns, reported_step, launch_ns, host_op_ns FROM stage_collective
     UNION ALL SELECT 'copy', id, device_id, start_ns, end_ns, reported_step, launch_ns, host_op_ns FROM stage_copy
+    UNION ALL
+    SELECT 'kernel', id, NULL, start_ns, end_ns, NULL, start_ns, NULL FROM (
+        SELECT * FROM stage_host_op
+        WHERE starts_with(name, 'aten::') AND (SELECT executor FROM capture WHERE capture = getvariable('capture')) = 'host'
+        QUALIFY coalesce(end_ns > max(end_ns) OVER (PARTITION BY thread ORDER BY start_ns, end_ns DESC, id
+                                                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), TRUE)
+    )
 ), marked AS (
     SELECT step, start_ns AS step_start_ns, end_ns AS step_end_ns FROM step
     WHERE capture = getvariable('capture') AND start_ns IS NOT NULL

@@ -1,6 +1,7 @@
--- What is odd about this capture once everything has its place: (severity, key, message). Depends on step, placed.
+-- What is odd about this capture once everything has its place: (severity, key, message). Depends on step, placed, capture.
 SELECT 'info', 'outside_steps',
-       count(*) || ' device tasks (' || printf('%.3f', sum(end_ns - start_ns) / 1e6) || ' ms) belong to no marked step and count in no time'
+       count(*) || CASE WHEN (SELECT executor FROM capture WHERE capture = getvariable('capture')) = 'host' THEN ' operators and collectives ('
+                        ELSE ' device tasks (' END || printf('%.3f', sum(end_ns - start_ns) / 1e6) || ' ms) belong to no marked step and count in no time'
 FROM placed
 WHERE what <> 'copy' AND step IS NULL AND getvariable('steps') IS NULL HAVING count(*) > 0
 UNION ALL

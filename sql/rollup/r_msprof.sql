@@ -1,5 +1,5 @@
 -- The tables of `msprof-analyze compare` for one capture in its own definitions (facts page, "Its definitions"): whole capture, all devices,
--- no steps. All its rows but Wait and Transmit, which it takes from the plane that waits least.
+-- no steps, no captures of the host alone. All its rows but Wait and Transmit, which it takes from the plane that waits least.
 -- Depends on kernel, collective, device_window, r_kernel, r_operator, r_collective, capture.
 INSERT INTO r_msprof BY NAME
 WITH k_own AS (
@@ -31,7 +31,8 @@ WITH k_own AS (
     SELECT capture, what, group_name, sum(end_ns - start_ns - (upto_end - upto_start)) AS ns FROM g_end GROUP BY ALL
 ), edge AS (
     SELECT capture, min(start_ns) AS first_ns, max(end_ns) AS last_ns
-    FROM (SELECT capture, start_ns, end_ns FROM kernel UNION ALL SELECT capture, start_ns, end_ns FROM collective) GROUP BY capture
+    FROM (SELECT capture, start_ns, end_ns FROM kernel UNION ALL SELECT capture, start_ns, end_ns FROM collective)
+    WHERE capture IN (SELECT capture FROM capture WHERE executor = 'device') GROUP BY capture
 ), device AS (
     SELECT capture, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(sdma_ns) AS sdma_ns, sum(sdma_count) AS sdma_count,
            sum(overlap_compute_ns) AS overlap_compute_ns, sum(overlap_exposed_comm_ns) AS overlap_exposed_comm_ns
@@ -87,7 +88,7 @@ UNION ALL SELECT capture, 'ApiCompare', 2000, 0, name, NULL, sum(host_ns), sum(c
                  row_number() OVER (PARTITION BY capture, group_key ORDER BY min(start_ns), group_name) AS position
           FROM r_collective GROUP BY capture, group_name, group_key) AS f
       ON f.capture = u.capture AND f.group_name IS NOT DISTINCT FROM u.group_name
-    WHERE u.what = 'group'
+    WHERE u.what = 'group' AND u.capture IN (SELECT capture FROM total)
 )
 SELECT *, NULL AS group_key FROM listed
 UNION ALL BY NAME

@@ -1,8 +1,11 @@
--- Times by phase, of captures that have any. Host ranges give the wall time; of the step's host time the rest is '(outside)'. Depends on kernel, collective, phase, step, r_time.
+-- Times by phase, of captures that have any. Host ranges give the wall time; of the step's host time the rest is '(outside)'. Depends on kernel, host_compute,
+-- collective, phase, step, r_time.
 INSERT INTO r_phase
 WITH task AS (
     SELECT capture, device_id, step, phase, busy_ns AS compute_ns, CAST(0 AS BIGINT) AS comm_ns, CAST(0 AS BIGINT) AS exposed_ns, gap_ns, 1 AS kernels, 0 AS collectives
     FROM kernel WHERE step IS NOT NULL
+    UNION ALL
+    SELECT capture, NULL, step, phase, busy_ns, 0, 0, gap_ns, NULL, 0 FROM host_compute WHERE step IS NOT NULL
     UNION ALL
     SELECT capture, device_id, step, phase, 0, busy_ns, exposed_ns, gap_ns, 0, 1 FROM collective WHERE step IS NOT NULL
 ), device AS (
@@ -34,7 +37,7 @@ SELECT key.*, w.wall_ns, w.calls,
        CASE WHEN r.comm_ns IS NOT NULL THEN coalesce(d.comm_ns, 0) END,
        CASE WHEN r.compute_ns IS NOT NULL THEN coalesce(d.exposed_ns, 0) END,
        CASE WHEN r.compute_ns IS NOT NULL THEN coalesce(d.free_ns, 0) END,
-       CASE WHEN r.compute_ns IS NOT NULL THEN coalesce(d.kernels, 0) END,
+       CASE WHEN r.kernels IS NOT NULL THEN coalesce(d.kernels, 0) END,
        CASE WHEN r.comm_ns IS NOT NULL THEN coalesce(d.collectives, 0) END
 FROM (FROM key WHERE capture IN (SELECT capture FROM phase)) AS key
 LEFT JOIN device AS d ON d.capture = key.capture AND d.device_id IS NOT DISTINCT FROM key.device_id AND d.step = key.step

@@ -1,9 +1,12 @@
--- Times by capture, device and step (DESIGN §4). Depends on kernel, collective, copy, step, device_window.
+-- Times by capture, device and step (DESIGN §4). Where only the host was recorded, its operators stand for kernels, on no device.
+-- Depends on kernel, host_compute, collective, copy, step, device_window.
 INSERT INTO r_time
 WITH k AS (
     SELECT capture, device_id, step, sum(busy_ns) AS compute_ns, sum(gap_ns) AS gap_ns, min(start_ns) AS first_ns, max(end_ns) AS last_ns,
            count(*) AS kernels
     FROM kernel WHERE step IS NOT NULL GROUP BY ALL
+    UNION ALL
+    SELECT capture, NULL, step, sum(busy_ns), sum(gap_ns), min(start_ns), max(end_ns), NULL FROM host_compute WHERE step IS NOT NULL GROUP BY ALL
 ), c AS (
     SELECT capture, device_id, step, sum(busy_ns) AS comm_ns, sum(exposed_ns) AS exposed_ns, sum(gap_ns) AS gap_ns,
            min(start_ns) AS first_ns, max(end_ns) AS last_ns, count(*) AS collectives,
@@ -15,7 +18,7 @@ WITH k AS (
 ), key AS (
     SELECT capture, device_id, step FROM k UNION SELECT capture, device_id, step FROM c
 ), has_kernels AS (
-    SELECT DISTINCT capture FROM kernel
+    SELECT DISTINCT capture FROM kernel UNION SELECT DISTINCT capture FROM host_compute
 ), has_tasks AS (   -- copies stand among the device tasks, which kernel_details.csv alone does not list
     SELECT DISTINCT capture FROM device_window
 ), joined AS (
@@ -29,7 +32,7 @@ WITH k AS (
            CASE WHEN h.capture IS NOT NULL AND w.capture IS NOT NULL THEN coalesce(y.exposed_copy_ns, 0) END AS exposed_copy_ns,
            CASE WHEN h.capture IS NOT NULL THEN coalesce(c.bubble_ns, 0) END AS bubble_ns,
            coalesce(c.p2p_ns, 0) AS p2p_ns,
-           CASE WHEN h.capture IS NOT NULL THEN coalesce(k.kernels, 0) END AS kernels,
+           CASE WHEN h.capture IN (SELECT capture FROM kernel) THEN coalesce(k.kernels, 0) END AS kernels,
            coalesce(c.collectives, 0) AS collectives,
            s.start_ns AS step_start_ns, s.end_ns AS step_end_ns
     FROM key

@@ -3,7 +3,7 @@ CREATE TABLE r_time (
     capture INTEGER NOT NULL,
     device_id INTEGER,
     step BIGINT NOT NULL,
-    compute_ns BIGINT,        -- union of kernels; NULL where no kernel was recorded
+    compute_ns BIGINT,        -- union of kernels, in a capture of the host alone of its outermost aten operators; NULL where none was recorded
     comm_ns BIGINT,           -- union of collectives; NULL where the profile holds no device time at all
     exposed_comm_ns BIGINT,   -- collectives that no kernel covers; NULL where compute_ns is
     overlapped_comm_ns BIGINT,
