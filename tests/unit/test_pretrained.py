@@ -32,8 +32,8 @@ LLAMA = {
     "rope_parameters": {"rope_type": "default", "rope_theta": 5e5}, "tie_word_embeddings": False,
 }  # fmt: skip
 
-# What transformers 4.57.1 gives for these weights and the two rows below: logits 0 to 3 of the last token, and logits 46
-# to 49 of the fourth.
+# What transformers 4.57.1 gives for these weights and the two rows below: logits 0 to 3 of the last token, and logits
+# 46 to 49 of the fourth.
 EXPECTED = {
     "Qwen2ForCausalLM": (
         [[0.71953, -0.41649, 0.04479, 0.33429], [0.8433, -1.10459, 1.18378, -1.06784]],
