@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,6 +63,8 @@ def _launch_here(world_size: int, request: Launch) -> None:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+    # What a process failed of is said once, by us; the launcher would print every traceback as well.
+    logging.getLogger("torch").setLevel(logging.CRITICAL)
     # Every process would otherwise take a thread per core.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // world_size)))
     launcher = LaunchConfig(

@@ -107,7 +107,8 @@ class ValueModel(_Body):
         self, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, values_to_keep: int | None = None
     ) -> Tensor:
         """Values (N, T), or (N, values_to_keep) of the last positions; arguments as for a Decoder."""
-        return self._head(input_ids, attention_mask, position_ids, None, values_to_keep)[..., 0]
+        # A copy, because FSDP2 asks for no view.
+        return self._head(input_ids, attention_mask, position_ids, None, values_to_keep)[..., 0].clone()
 
 
 def load_hf(path: str) -> Decoder:

@@ -40,12 +40,7 @@ def _fsdp1(model: nn.Module, world: World) -> nn.Module:
 
     blocks = set(_blocks(model))
     policy = partial(lambda_auto_wrap_policy, lambda_fn=blocks.__contains__)
-    return FullyShardedDataParallel(
-        model,
-        auto_wrap_policy=policy,
-        use_orig_params=True,
-        device_id=None if world.device.type == "cpu" else world.device,
-    )
+    return FullyShardedDataParallel(model, auto_wrap_policy=policy, use_orig_params=True, device_id=world.device)
 
 
 def _blocks(model: nn.Module) -> list[nn.Module]:

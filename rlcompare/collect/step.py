@@ -64,7 +64,7 @@ class Trainer:
             yield
 
     def _rewarded(self, step: int) -> Batch:
-        """Responses and their scores; with ``filter_groups``, only of prompts whose responses do not all score alike."""
+        """Responses and their scores; with ``filter_groups``, of prompts whose responses do not all score alike."""
         algorithm, rollout = self._config.algorithm, self._config.actor_rollout_ref.rollout
         if not algorithm.filter_groups.enable:
             return self._generated(step, 0)
