@@ -101,9 +101,8 @@ class Attention(nn.Module):
 
     def __init__(self, config: DecoderConfig):
         super().__init__()
-        self.heads, self.kv_heads, self.head_dim = (
-            config.num_attention_heads, config.num_key_value_heads, config.head_dim,
-        )  # fmt: skip
+        self.heads, self.kv_heads = config.num_attention_heads, config.num_key_value_heads
+        self.head_dim = config.head_dim
         self.q_proj = nn.Linear(config.hidden_size, self.heads * self.head_dim, config.attention_bias)
         self.k_proj = nn.Linear(config.hidden_size, self.kv_heads * self.head_dim, config.attention_bias)
         self.v_proj = nn.Linear(config.hidden_size, self.kv_heads * self.head_dim, config.attention_bias)
@@ -122,7 +121,7 @@ class Attention(nn.Module):
             # The group's queries become the positions of its one head: nothing of the cache is copied.
             query = query.reshape(rows, self.kv_heads, -1, self.head_dim)
         else:
-            # Not enable_gqa: no fused kernel takes it together with a mask on CPU and NPU.
+            # Not enable_gqa: of CUDA's fused kernels only flash attention takes it, and that one takes no mask.
             key, value = (part.repeat_interleave(self.heads // self.kv_heads, dim=1) for part in (key, value))
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
         mixed = mixed.reshape(rows, self.heads, tokens, self.head_dim)
