@@ -5,13 +5,16 @@ metric names. Its metrics are of the whole global batch: effective sample size a
 ranks, so gather the rows first and compute once.
 
 Rows are visited in chunks that fit a cache, and a chunk leaves one number per row and metric, so beside the weights
-nothing as large as the batch is ever held. All metrics leave the device in one transfer.
+nothing as large as the batch is ever held. On a CPU one thread does it: chunks are too small to share, and where other
+processes use the cores, threads that wait for each other after every operation cost many times the work. All metrics
+leave the device in one transfer.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -79,12 +82,22 @@ def compute_rollout_is(
         raise ValueError(f"old_log_prob, rollout_log_prob and response_mask must share one (N, R) shape, not {shapes}")
     if 0 in old_log_prob.shape:
         raise AssertionError("Expected at least one valid sample in response_mask")
-    with torch.no_grad():
+    with torch.no_grad(), _one_thread():
         weights, rows = _visit(old_log_prob, rollout_log_prob, response_mask, level, bounds)
         metrics = _metrics(rows, level, mode, bounds)
         metrics |= _percentiles(weights, response_mask, rows, level)
         _bound(weights, response_mask, rows, level, mode, bounds)
         return weights, _transfer(metrics, rows["n"].sum())
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _check(level: str, mode: str, upper: float, lower: float | None, veto: float | None) -> _Bounds:

@@ -252,6 +252,20 @@ def test_impossible_options_are_named(options: dict[str, Any], word: str) -> Non
         compute_rollout_is(*batch(5), **{"level": "token", "mode": "truncate", "threshold": 2.0, **options})
 
 
+def test_the_number_of_threads_is_as_before() -> None:
+    threads = torch.get_num_threads()
+    compute_rollout_is(*batch(8), level="token", mode="truncate", threshold=2.0)
+    assert torch.get_num_threads() == threads
+    torch.set_num_threads(threads + 1)
+    try:
+        with pytest.raises(AssertionError):
+            old, rollout, mask = batch(8)
+            compute_rollout_is(old, rollout, torch.zeros_like(mask), level="token", mode="truncate", threshold=2.0)
+        assert torch.get_num_threads() == threads + 1
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_shapes_must_agree() -> None:
     old, rollout, mask = batch(6)
     with pytest.raises(ValueError, match="shape"):
