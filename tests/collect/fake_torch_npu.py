@@ -50,6 +50,8 @@ class FakeTorchNPU:
         self.calls: list[tuple[str, Any]] = []
         self.profiles: list[Profile] = []
         self.leaves: Callable[[Path], None] = whole_folder
+        self.makes_folders = True
+        self.folder = Path()
         self.profiler = ModuleType("torch_npu.profiler")
         for name, value in {
             "profile": self._profile,
@@ -94,11 +96,15 @@ class FakeTorchNPU:
     def _handler(self, dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):
         self.calls.append(("tensorboard_trace_handler", {"dir_name": dir_name, "analyse_flag": analyse_flag}))
 
-        def dump(profile: Profile) -> None:
-            name = f"host_{os.getpid()}_{time.time_ns() // 1_000}_ascend_pt"
-            self.leaves(Path(dir_name) / name)
+        self.folder = Path(dir_name)
+        return lambda profile: self.leaves(profile.folder)
 
-        return dump
+    def begun(self) -> Path:
+        """The folder of a window that begins; made, but for a torch_npu that fails to."""
+        folder = self.folder / f"host_{os.getpid()}_{time.time_ns() // 1_000}_ascend_pt"
+        if self.makes_folders:
+            folder.mkdir(parents=True)
+        return folder
 
 
 def schedule(wait, active, warmup=0, repeat=0, skip_first=0, skip_first_wait=0):
@@ -110,6 +116,12 @@ def schedule(wait, active, warmup=0, repeat=0, skip_first=0, skip_first_wait=0):
         if place < 0 or (repeat and place >= cycle * repeat) or place % cycle < wait + warmup:
             return "none"
         return "save" if place % cycle == cycle - 1 else "record"
+
+    def begins(step: int) -> bool:
+        place = step - skip_first
+        return place >= 0 and not (repeat and place >= cycle * repeat) and place % cycle == wait
+
+    action.begins = begins
 
     return action
 
@@ -129,11 +141,18 @@ class Profile:
 
     def start(self) -> None:
         self.npu.calls.append(("start", None))
+        self._begin()
 
     def step(self) -> None:
         if self.schedule(self.steps) == "save":
             self._dump()
         self.steps += 1
+        self._begin()
+
+    def _begin(self) -> None:
+        """Makes the folder of a window when that begins to warm up, as torch_npu does."""
+        if self.schedule is None or self.schedule.begins(self.steps):
+            self.folder = self.npu.begun()
 
     def stop(self) -> None:
         self.npu.calls.append(("stop", None))

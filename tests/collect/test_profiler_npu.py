@@ -68,7 +68,7 @@ def test_on_an_npu_it_is_the_tool_by_default_and_takes_one_capture_of_the_step(
     assert handler == {"dir_name": str(tmp_path / "profile" / "e2e"), "analyse_flag": True}
     assert experimental(npu)["profiler_level"] is ProfilerLevel.Level1
     assert experimental(npu)["export_type"] == [ExportType.Db]
-    assert experimental(npu)["msprof_tx"] is True
+    assert experimental(npu)["mstx"] is True  # the newer name of msprof_tx, which the configuration sets
     assert (capture.tool, capture.step, capture.rank) == ("npu", 2, 0)
     assert capture.path.startswith("profile/e2e/host_")
     assert capture.path.endswith("_ascend_pt")
@@ -124,6 +124,7 @@ def test_an_older_torch_npu_minds_only_what_it_lacks(monkeypatch: pytest.MonkeyP
     fake = FakeTorchNPU(OldExperimentalConfig)
     install(fake, monkeypatch)
     assert len(run(profiler(tmp_path))) == 1
+    assert experimental(fake)["msprof_tx"] is True
     with pytest.raises(UsageError, match=r"tool_config\.npu\.host_sys: torch_npu 2\.13\.0 does not know it"):
         run(profiler(tmp_path, f"{NPU}.host_sys=[cpu]"))
     with pytest.raises(UsageError, match=r"tool_config\.npu\.host_sys=numa: torch_npu"):
@@ -147,9 +148,32 @@ def test_a_schedule_is_torch_npus_own_and_each_window_is_a_folder(npu: FakeTorch
     captures = run(profiler(tmp_path, *alone, *(f"{ROLLOUT}.schedule.{part}" for part in parts)))
     # the fake's schedule takes its arguments in torch_npu's order, so a positional call would give other windows
     assert [capture.sampled for capture in captures] == [(5, 6, 7), (11, 12, 13)]
-    assert len({capture.path for capture in captures}) == 2
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*_ascend_pt")) == [
+        capture.path for capture in captures
+    ]
     described = [dict(metadata)["rlcompare"] for metadata in npu.profiles[0].dumped]
     assert [json.loads(text)["sampled"] for text in described] == [[5, 6, 7], [11, 12, 13]]
+
+
+def test_a_window_that_is_not_reached_leaves_no_empty_folder(npu: FakeTorchNPU, tmp_path: Path) -> None:
+    # GIVEN a window of tick 11, for which torch_npu makes its folder with tick 10
+    alone = [f"{PROFILER}.enable=false", f"{ROLLOUT}.enable=true", f"{ROLLOUT}.schedule.granularity=decode_step"]
+    made = profiler(tmp_path, *alone)
+    assert run(made, decode_steps=11) == []
+    assert not list(tmp_path.rglob("*_ascend_pt"))
+    assert "it had 11 ticks" in made.notes[0]
+    assert [capture.sampled for capture in run(profiler(tmp_path, *alone), decode_steps=12)] == [(11,)]
+    # one that is cut short is kept, with what there was of it
+    longer = [*alone, f"{ROLLOUT}.schedule.active=3"]
+    assert [capture.sampled for capture in run(profiler(tmp_path, *longer), decode_steps=12)] == [(11,)]
+
+
+def test_a_dump_that_was_not_called_for_is_told(npu: FakeTorchNPU, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tests.collect.fake_torch_npu.Profile._dump", lambda self: None)
+    with pytest.raises(InputError, match="left no"):
+        run(profiler(tmp_path))
+    with pytest.raises(InputError, match="left no"):
+        run(profiler(tmp_path, f"{PROFILER}.schedule.granularity=micro_batch"))
 
 
 def test_the_configuration_goes_into_the_capture_before_it_closes(npu: FakeTorchNPU, tmp_path: Path) -> None:
@@ -185,11 +209,9 @@ def test_what_torch_npu_swallowed_is_told_by_the_files(npu: FakeTorchNPU, tmp_pa
         return leaves
 
     def only_data(folder: Path) -> None:
-        folder.mkdir(parents=True)
         (folder / "profiler_info_0.json").write_text("{}")
 
     cases = {
-        "left no \\*_ascend_pt folder": lambda folder: None,
         "profiler_info is missing": without("profiler_info*"),
         "ascend_pytorch_profiler\\*.db is missing": without("ASCEND_PROFILER_OUTPUT/*.db"),
         "ASCEND_PROFILER_OUTPUT is missing": only_data,
@@ -197,6 +219,11 @@ def test_what_torch_npu_swallowed_is_told_by_the_files(npu: FakeTorchNPU, tmp_pa
     for number, (message, npu.leaves) in enumerate(cases.items()):
         with pytest.raises(InputError, match=message):
             run(profiler(tmp_path / str(number)))
+    npu.makes_folders = False
+    npu.leaves = lambda folder: None
+    with pytest.raises(InputError, match=r"left no \*_ascend_pt folder"):
+        run(profiler(tmp_path / "none"))
+    npu.makes_folders = True
     # without an analysis there is nothing to look for in its output
     npu.leaves = only_data
     assert len(run(profiler(tmp_path / "raw", f"{NPU}.analysis=false"))) == 1
@@ -217,6 +244,7 @@ def test_folders_of_other_processes_are_not_taken_for_ours(npu: FakeTorchNPU, tm
     def another_process(folder: Path) -> None:
         whole_folder(folder.with_name(folder.name.replace(f"_{os.getpid()}_", f"_{os.getpid() + 1}_")))
 
+    npu.makes_folders = False
     npu.leaves = another_process
     with pytest.raises(InputError, match="of this process"):
         run(profiler(tmp_path))

@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import fields
@@ -77,7 +78,8 @@ class NPUCapture:
         self._module, self._target, self._options, self._metadata = module, target, options, metadata
         self._sampler = Sampler(target.schedule) if target.schedule else None
         self._written: list[Written] = []
-        self._dumps = 0
+        self._recorded: tuple[int, ...] = ()
+        self._was_called = False
         self._aborted = False
         target.folder.mkdir(parents=True, exist_ok=True)
         self._known = set(_folders(target.folder))
@@ -115,27 +117,33 @@ class NPUCapture:
         )
 
     def tick(self) -> None:
-        assert self._sampler is not None
-        if recorded := self._sampler.advance():
-            self._describe(recorded)
+        assert self._sampler is not None and self._target.schedule is not None
+        is_last = self._target.schedule.closes(self._sampler.ticks)
+        self._recorded = self._sampler.advance()
+        if is_last:
+            self._describe(self._recorded)
         self._profile.step()
-        self._collect()
+        if is_last:
+            self._collect()
 
     def stop(self) -> list[Written]:
         self._module.npu.synchronize()
+        if self._recorded:
+            self._describe(self._recorded)
         self._profile.stop()
-        self._collect()
-        if self._sampler is None and not self._written:
-            raise self._failure("torch_npu called for no dump")
+        if self._sampler is None or self._recorded:
+            self._collect()
+        self._remove_rest()
         return self._written
 
     def abort(self) -> None:
         self._aborted = True
         with suppress(Exception):
             self._profile.stop()
+            self._remove_rest()
 
     def _describe(self, sampled: tuple[int, ...] | None) -> None:
-        """Puts the run's configuration into the capture, which is cleared after each dump."""
+        """Puts the run's configuration into the capture: once for each dump, which clears it."""
         self._profile.add_metadata_json(_METADATA, self._target.description(sampled))
         for key, value in self._metadata.items():
             self._profile.add_metadata_json(key, value)
@@ -143,23 +151,31 @@ class NPUCapture:
     def _dump(self, ready: Any) -> None:
         """Called by torch_npu, which would swallow what is raised here."""
         if not self._aborted:
-            self._dumps += 1
+            self._was_called = True
             self._handler(ready)
 
     def _collect(self) -> None:
-        """Looks for what a dump left, once it has been called for."""
-        if not self._dumps:
-            return
-        self._dumps = 0
+        """Looks for what the dump of a window left."""
         sampled = self._sampler.take() if self._sampler else None
-        new = [folder for folder in _folders(self._target.folder) if folder not in self._known]
-        if not new:
+        self._recorded = ()
+        new = self._new_folders()
+        if not self._was_called or not new:
             raise self._failure("torch_npu left no *_ascend_pt folder of this process")
-        for folder in new:
-            if problem := missing(folder, self._options.npu):
-                raise self._failure(f"{folder.name}: {problem}")
-            self._written.append(Written(folder, sampled))
-        self._known.update(new)
+        # The one after it may be the next window's already: torch_npu makes it when that begins to warm up.
+        folder = new[0]
+        if problem := missing(folder, self._options.npu):
+            raise self._failure(f"{folder.name}: {problem}")
+        self._was_called = False
+        self._known.add(folder)
+        self._written.append(Written(folder, sampled))
+
+    def _new_folders(self) -> list[Path]:
+        return [folder for folder in _folders(self._target.folder) if folder not in self._known]
+
+    def _remove_rest(self) -> None:
+        """Removes what torch_npu made for a window that then was not reached, or was interrupted."""
+        for folder in self._new_folders():
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _failure(self, problem: str) -> InputError:
         return InputError(
@@ -190,6 +206,8 @@ def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
             continue
         if value is not None and value != ():
             given[field.name] = _native(module, field.name, value)
+    if "mstx" in known:  # the newer name of msprof_tx, which warns
+        given["mstx"] = given.pop("msprof_tx") or given["mstx"]
     return npu._ExperimentalConfig(**given)
 
 
