@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from rlcompare.compare.evidence import Evidence, OperatorChange, count, moved, ms, number, percent, short, times
-from rlcompare.compare.overall import OUTSIDE
+from rlcompare.compare.overall import OUTSIDE, SPEED
+from rlcompare.compare.training import GENERATION
 from rlcompare.model.diff import Cause, Row
 
 __all__ = ["Evidence", "find_causes"]
@@ -27,6 +28,12 @@ BROAD = 0.5
 
 UNIFORM = 0.6
 """Part of the computation that must have slowed by about the same factor before the clock is named."""
+
+STEADY_RATE = 0.05
+"""Times per token that changed by less than this part are called the same."""
+
+LEAST_PHASE = 0.05
+"""Phases that take less than this part of the step say nothing about its speed per token."""
 
 STEADY = 0.3
 """Total communication that changed by less than this part of the exposed communication's change is not what changed."""
@@ -57,20 +64,54 @@ def _place(cause: Cause) -> tuple[bool, int, float, str]:
 
 def _workload(evidence: Evidence) -> Iterator[Cause]:
     """More tokens, or inputs that grew across most of the computation."""
-    for metric in ("workload.tokens", "workload.response_length"):
+    sign = 1 if evidence.change > 0 else -1
+    for metric in ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean"):
         asked = evidence.metrics.get(metric)
         if asked is None or not asked.ratio or asked.delta is None or abs(asked.ratio - 1) < LEAST_RELATIVE:
             continue
-        if evidence.headline is not None and (asked.ratio > 1) == (evidence.change > 0):
-            expected = (evidence.headline.baseline or 0.0) * (asked.ratio - 1)
-            delta = min(abs(expected), abs(evidence.change)) * (1 if evidence.change > 0 else -1)
+        expected = sign * _growth(evidence, asked.ratio)
+        if expected > 0:
             text = (
                 f"The new side was asked for {percent(asked.ratio)} {'more' if asked.ratio > 1 else 'less'}"
-                f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed, not its speed."
+                f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed{_per_token(evidence, sign)}."
             )
-            yield evidence.cause("workload", delta, text, "workload", metric)
+            yield evidence.cause("workload", sign * min(expected, abs(evidence.change)), text, "workload", metric)
             return
     yield from _broad_work(evidence)
+
+
+def _growth(evidence: Evidence, factor: float) -> float:
+    """What the headline would have changed by at the same speed, in ms.
+
+    Where phases were timed, generation grows with its decode steps, else with the tokens of responses, the other phases
+    with all tokens, and time outside of them not at all.
+    """
+    rows = [row for row in evidence.sections["phases"].rows if row.get("kind") == "wall"]
+    if not rows:
+        return number(evidence.headline.baseline if evidence.headline else None) * (factor - 1)
+    known = (evidence.metrics.get(metric) for metric in ("workload.decode_steps", "workload.response_tokens"))
+    generation = next((delta.ratio for delta in known if delta is not None and delta.ratio), factor)
+    return sum(
+        number(row["baseline"]) * ((generation if row["name"] in GENERATION else factor) - 1)
+        for row in rows
+        if row["name"] != OUTSIDE
+    )
+
+
+def _per_token(evidence: Evidence, sign: int) -> str:
+    """A clause on the time per token: where nothing is slower (``sign`` 1) or faster, the work alone is to blame."""
+    rates = [
+        (number(row["new_ms_per_token"]) / number(row["baseline_ms_per_token"]), row)
+        for row in evidence.sections["phases"].rows
+        if row.get("baseline_ms_per_token") and row.get("new_ms_per_token")
+    ]
+    least = LEAST_PHASE * number(evidence.headline.baseline if evidence.headline else None)
+    other = [(rate, row) for rate, row in rates if sign * (rate - 1) > STEADY_RATE and number(row["new"]) > least]
+    if not other:
+        word = "slower" if sign > 0 else "faster"
+        return f", not its speed: per token nothing is {word}" if rates else ", not its speed"
+    rate, row = max(other, key=lambda pair: abs(pair[0] - 1) * number(pair[1]["new"]))
+    return f"; but per token {short(row['name'])} takes {times(rate)}"
 
 
 def _broad_work(evidence: Evidence) -> Iterator[Cause]:
@@ -262,7 +303,7 @@ def _host(evidence: Evidence) -> Iterator[Cause]:
         copies = evidence.delta("time.exposed_copy")
         text = f"Copies between host and device that nothing hides {moved(copies)} per step."
         yield evidence.cause("copies", copies, text, "copies", _largest(evidence, "copies"))
-    if evidence.headline is not None and evidence.headline.metric == "time.step":
+    if evidence.headline is not None and evidence.headline.metric in ("time.step", SPEED):
         preparing, tail = evidence.delta("time.preparing"), evidence.delta("time.tail")
         text = f"The host's time from the start of the step to the first device task {moved(preparing)}."
         yield evidence.cause("preparing", preparing, text, "phases", "")

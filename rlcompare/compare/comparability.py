@@ -18,12 +18,14 @@ Records = Sequence[Mapping[str, Any]]
 MATCHED_ENOUGH = 0.8
 """Where less of the kernels' time than this has a partner on the other side, the work itself differs."""
 
-_SEVERE = ("chip", "world_size", "executor")
+_SEVERE = ("chip", "world_size", "executor", "device", "device_name")
 _INFO = (
     "profiler.export_type",
     "profiler.schedule",
     "profiler.mstx*",
     "profiler.gc_detect_threshold",
+    "*.profiler.*",
+    "data.seed",
 )
 _CAUTION = (
     "cann",
@@ -36,11 +38,30 @@ _CAUTION = (
     "model*",
     "batch*",
     "length*",
+    "data.*",
+    "actor_rollout_ref.*",
+    "critic.*",
+    "algorithm.*",
+    "trainer.device",
+    "trainer.n*",
 )
-_TELLING = ("chip", "world_size", "profiler.level", "cann", "torch_npu", "torch", "ranks")
+_TELLING = (
+    "chip",
+    "device",
+    "device_name",
+    "world_size",
+    "profile",
+    "profiler.level",
+    "cann",
+    "torch_npu",
+    "torch",
+    "ranks",
+)
 _CONSEQUENCES = {
     "chip": "times of different chips say nothing about a change of software",
     "world_size": "each rank has another share of the work, and communication another reach",
+    "device": "times of different devices say nothing about a change of software",
+    "device_name": "times of different devices say nothing about a change of software",
     "executor": "one side was recorded on the host alone",
     "cann": "kernels and their names may differ between CANN releases",
     "torch_npu": "operators may map to other kernels",
@@ -51,6 +72,11 @@ _CONSEQUENCES = {
     "profiler.with_modules": "recording modules slows the host",
     "profiler.aic_metrics": "sampling AI Core counters slows kernels",
     "tool": "the profilers measure differently",
+    "data.train_batch_size": "a step of one side has other work to do",
+    "data.max_prompt_length": "a step of one side may have other work to do",
+    "data.max_response_length": "a step of one side may have other work to do",
+    "actor_rollout_ref.rollout.n": "a step of one side has other work to do",
+    "actor_rollout_ref.model.path": "other models are compared",
 }
 
 
@@ -65,6 +91,8 @@ def assess(
     kernels: Mapping[str, Any],
     kernel_matched: float | None,
     measured: Sequence[tuple[str, str]],
+    training: Records,
+    drift: Records,
     varied: Sequence[str],
 ) -> Comparability:
     """What differs between the sides, and whether they may be compared.
@@ -74,15 +102,24 @@ def assess(
         kernels: the row of ``kernel_match_summary``.
         kernel_matched: share of the kernels' time that was matched at all.
         measured: pairs (side, domain).
+        training: rows of ``training``.
+        drift: rows of ``metric_drift``.
         varied: declared differences.
     """
-    findings = [
-        *_environment(sides),
-        *_extent(sides),
-        *_groups(groups),
-        *_measured(measured),
-        *_kernels(kernels, kernel_matched, measured),
-    ]
+    findings = [*_environment(sides), *_training(training), *map(_drift, drift)]
+    profiled = [bool(sides[side].captures) for side in SIDES]
+    if profiled[0] != profiled[1]:
+        where = "baseline" if profiled[0] else "new side"
+        message = f"Only the {where} has a profile: what training itself measured is compared, and nothing else."
+        has = ["yes" if there else "no" for there in profiled]
+        findings.append(Finding("profile", has[0], has[1], "caution", message))
+    else:
+        findings += [
+            *_extent(sides),
+            *_groups(groups),
+            *_measured(measured),
+            *_kernels(kernels, kernel_matched, measured),
+        ]
     judged = tuple(_declared(finding) if is_declared(finding.key, varied) else finding for finding in findings)
     severities = {finding.severity for finding in judged}
     status = "not_comparable" if "severe" in severities else "caution" if "caution" in severities else "comparable"
@@ -167,6 +204,41 @@ def _extent(sides: Mapping[str, Side]) -> list[Finding]:
         message = f"{_count(steps[0], 'step')} against {steps[1]}: means over other steps are compared."
         findings.append(Finding("steps", str(steps[0]), str(steps[1]), "caution", message))
     return findings
+
+
+def _training(training: Records) -> list[Finding]:
+    """Whether both sides logged metrics, and of the same steps."""
+    rows = {side: [row for row in training if row["side"] == side] for side in SIDES}
+    has = ["yes" if rows[side] else "no" for side in SIDES]
+    if has == ["no", "no"]:
+        return []
+    if "no" in has:
+        where = "baseline" if has[0] == "yes" else "new side"
+        message = f"Only the {where} has training's metrics: speed is judged by the profile alone."
+        return [Finding("metrics", has[0], has[1], "caution", message)]
+    steps, shared = ([max(row[key] for row in rows[side]) for side in SIDES] for key in ("steps", "shared"))
+    if steps[0] == steps[1] == max(shared):
+        return []
+    sizes = f"{_count(steps[0], 'training step')} against {steps[1]}"
+    if not max(shared):
+        message = f"{sizes}, none of the same number: means over other steps are compared."
+        return [Finding("training_steps", str(steps[0]), str(steps[1]), "caution", message)]
+    message = f"{sizes}: means are over the {max(shared)} or fewer that both sides have."
+    return [Finding("training_steps", str(steps[0]), str(steps[1]), "info", message)]
+
+
+_DRIFTS = {
+    "applied": "from 0.8 on of the weights as they were applied, before that of the weights before they were bounded",
+    "geometric": "at rollout_is_level=geometric counted over sequences now, and over tokens before",
+}
+
+
+def _drift(row: Mapping[str, Any]) -> Finding:
+    earlier, later = "mismatch/…", "rollout_corr/…"
+    names = _some([name.rpartition("/")[2] for name in row["names"]])
+    message = f"Not compared, because verl changed what they mean ({_DRIFTS[row['drift']]}): {names}."
+    sides = (earlier, later) if row["earlier"] == "baseline" else (later, earlier)
+    return Finding("metrics.meaning", *sides, "caution", message)
 
 
 def _count(number: int, noun: str) -> str:

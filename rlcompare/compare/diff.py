@@ -30,10 +30,11 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
     with Rollups(baseline, new, options) as rollups:
         captures = rollups.rows("capture")
         env = environments(rollups.rows("env"), captures)
-        sides = make_sides(given, rollups.rows("layout"), captures, rollups.rows("selected_steps"), env)
+        training = rollups.rows("training")
+        sides = make_sides(given, rollups.rows("layout"), captures, rollups.rows("selected_steps"), training, env)
         times = rollups.rows("time_sample")
         overall = overall_metrics(rollups, {side: len(given[side].stores) for side in SIDES}, times)
-        profile = profile_headline(overall)
+        profile, headline = profile_headline(overall), headline_of(overall)
         sections = make_sections(rollups, overall, env, profile)
         measured = [(row["side"], row["domain"]) for row in rollups.rows("measured")]
         (match,) = rollups.rows("kernel_match_summary")
@@ -46,13 +47,15 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 match,
                 sections["kernels"].matched_share,
                 measured,
+                training,
+                rollups.rows("metric_drift"),
                 options.varied,
             ),
-            headline=headline_of(overall),
+            headline=headline,
             overall=overall,
             causes=find_causes(
                 Evidence.of(
-                    profile,
+                    headline,
                     overall,
                     sections,
                     rollups.rows("frequency"),

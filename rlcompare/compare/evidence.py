@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rlcompare.model.diff import Cause, Delta, Row, Section, Value
@@ -56,7 +56,7 @@ class Evidence:
     """Everything that a candidate cause may look at.
 
     Attributes:
-        headline: the profile's time that speaks for the step; None where a side lacks it.
+        headline: the time that speaks for the step, in ms; None where a side lacks it.
         metrics: overall metrics by id.
         operators: kernels by operator, largest change first.
         frequency: mean AI Core frequency by side, in MHz.
@@ -86,13 +86,13 @@ class Evidence:
         """Gather the evidence.
 
         Args:
-            headline: id of the profile's headline.
+            headline: id of the time that speaks for the step.
             frequency: rows of ``frequency``.
             phases: rows of ``kernel_phase``.
         """
         metrics = {delta.metric: delta for delta in overall}
         return cls(
-            headline=metrics.get(headline),
+            headline=_in_ms(metrics.get(headline)),
             metrics=metrics,
             sections=sections,
             operators=operator_changes(sections["kernels"].rows),
@@ -114,6 +114,15 @@ class Evidence:
     def cause(self, what: str, delta_ms: float, text: str, section: str, row: str) -> Cause:
         """A candidate, with its share of the headline's change."""
         return Cause(what, delta_ms / self.change if self.change else None, delta_ms, text, section, row)
+
+
+def _in_ms(delta: Delta | None) -> Delta | None:
+    """Training's own times are in seconds."""
+    if delta is None or delta.unit != "s":
+        return delta
+    values = (None if value is None else value * 1e3 for value in (delta.baseline, delta.new, delta.delta))
+    baseline, new, change = values
+    return replace(delta, unit="ms", baseline=baseline, new=new, delta=change)
 
 
 def number(value: Value) -> float:

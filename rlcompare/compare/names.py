@@ -61,11 +61,14 @@ _UNITS = (
 )
 
 WORKLOAD = {
-    "perf/total_num_tokens": "workload.tokens",
-    "response_length/mean": "workload.response_length",
-    "prompt_length/mean": "workload.prompt_length",
+    "perf/total_num_tokens": "workload.total_tokens",
+    "response_length/mean": "workload.response_length_mean",
+    "prompt_length/mean": "workload.prompt_length_mean",
 }
-"""Training metrics that say how much was asked for, under the name that they get in ``workload.*``."""
+"""Training metrics that say how much was asked for, and the workload that they are where training names none itself."""
+
+TOKEN_RATE = "timing_per_token_ms/step"
+"""The step's time per token, prompts and responses: where responses got longer, the measure of speed."""
 
 
 def polarity_of(metric: str) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rlcompare.compare.inputs import SIDES
-from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, WORKLOAD, polarity_of, unit_of
+from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, TOKEN_RATE, polarity_of, unit_of
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import NS_PER_MS, difference, ratio
+from rlcompare.compare.training import TOTAL, have_phases, workload_of
 from rlcompare.model.diff import Delta
 
 Samples = dict[str, dict[int, float | None]]
@@ -87,19 +88,23 @@ def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[M
     overall = Overall(runs)
     metrics = rollups.rows("metric_sample")
     _add_metrics(overall, [row for row in metrics if row["name"] == SPEED])
+    _add_token_rate(overall, metrics)
     _add_times(overall, times)
     for row in rollups.rows("unprofiled"):
         overall.add("time.unprofiled", row["side"], row["run"], row["mean_ns"], "ms", NEUTRAL, NS_PER_MS)
     phases = rollups.rows("phase_sample")
     if not any(_is_on_both(times, metric.removeprefix("time.")) for metric in HEADLINES):
         _add_sum_of_phases(overall, phases)
+    training = rollups.rows("training_phase")
+    if have_phases(training):  # timers of steps without a profiler are better than a profile's
+        phases = [row for row in phases if row["what"] != "wall"] + [{**row, "what": "wall"} for row in training]
     _add_phases(overall, phases)
     for row in rollups.rows("memory_peak"):
         if row["main"]:
             for what in ("allocated", "reserved"):
                 overall.add(f"memory.peak_{what}", row["side"], row["run"], row[f"{what}_bytes"], "bytes", LOWER)
     _add_workload(overall, metrics, rollups.rows("workload_sample"))
-    _add_metrics(overall, [row for row in metrics if row["name"] != SPEED])
+    _add_metrics(overall, [row for row in metrics if row["name"] != SPEED and not row["name"].startswith("workload.")])
     return overall.deltas()
 
 
@@ -147,11 +152,20 @@ def _add_phases(overall: Overall, rows: Sequence[Mapping[str, Any]]) -> None:
             overall.add(name, row["side"], row["run"], row["ns"], "ms", LOWER, NS_PER_MS)
 
 
-def _add_workload(overall: Overall, metrics: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]]) -> None:
+def _add_token_rate(overall: Overall, metrics: Sequence[Mapping[str, Any]]) -> None:
+    if any(row["name"] == TOKEN_RATE for row in metrics):
+        return
+    asked = workload_of(metrics)
     for row in metrics:
-        if row["name"] in WORKLOAD:
-            name = WORKLOAD[row["name"]]
-            overall.add(name, row["side"], row["run"], row["value"], unit_of(name), NEUTRAL)
+        tokens = asked.get((row["side"], row["run"]), {}).get(TOTAL)
+        if row["name"] == SPEED and tokens and row["value"] is not None:
+            overall.add(TOKEN_RATE, row["side"], row["run"], row["value"] * 1e3 / tokens, "ms", LOWER)
+
+
+def _add_workload(overall: Overall, metrics: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]]) -> None:
+    for (side, run), values in workload_of(metrics).items():
+        for name, value in sorted(values.items()):
+            overall.add(name, side, run, value, unit_of(name), NEUTRAL)
     given = {row["name"] for row in metrics}
     for row in counted:
         if row["metric"] in given:  # what training says it was asked for counts

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlcompare.compare.inputs import SIDES, SideInput
+from rlcompare.compare.overall import SPEED
 from rlcompare.model.diff import Finding
 
 Records = Sequence[Mapping[str, Any]]
@@ -42,6 +43,7 @@ def quality_findings(
     made += [_skipped(row, given) for row in times if row["metric"] in _TIMES_SKIPPED and row["missing"]]
     made += [_gap(row) for row in gaps]
     made += [_invalid(row, given) for row in invalid if row["invalid"]]
+    made += [_slow(row, given) for row in invalid if row["name"] == SPEED and row["grade"]]
     made += _memory(memory)
     made += [_idle(row, given) for row in idle]
     made += [_uneven(row, given) for row in uneven]
@@ -83,6 +85,12 @@ def _invalid(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
     steps = f"{row['invalid']} {'step' if row['invalid'] == 1 else 'steps'}"
     text = f"{row['name']} was not a number in {steps}, which its mean leaves out."
     return _finding("not_a_number", row["side"], "caution", _where(row, given) + text)
+
+
+def _slow(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+    what = "every step ran under a profiler or was warm-up" if row["grade"] == 1 else "every step was warm-up"
+    text = f"{what}, so that its times are larger than those of plain steps."
+    return _finding("no_plain_step", row["side"], "caution", _where(row, given) + text)
 
 
 def _memory(peaks: Records) -> list[Finding]:

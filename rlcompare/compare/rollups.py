@@ -20,13 +20,13 @@ Record = Mapping[str, Any]
 
 LOAD = (
     "capture", "step", "time", "phase", "kernel", "collective", "task", "copy", "operator", "module", "api", "link",
-    "memory", "allocation", "counter", "msprof", "metric", "env", "finding", "reported",
+    "memory", "allocation", "counter", "msprof", "metric_alias", "metric", "env", "finding", "reported",
 )  # fmt: skip
 """Files of sql/compare/load, in the order of their dependencies."""
 
 PREPARE = (
     "macro", "divisor", "position", "time_value", "late", "kernel_sum", "kernel_match", "kernel_keyed",
-    "collective_sum",
+    "collective_sum", "judged",
 )  # fmt: skip
 """Files of sql/compare that make what several queries share."""
 

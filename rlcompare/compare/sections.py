@@ -20,6 +20,7 @@ from rlcompare.compare.rows import (
     ratio,
 )
 from rlcompare.compare.sides import differing_levels
+from rlcompare.compare.training import have_phases, health_columns, phase_records, tokens_of
 from rlcompare.model.diff import Delta, Row, Section, Value
 
 Records = Sequence[Mapping[str, Any]]
@@ -44,7 +45,7 @@ def make_sections(
         maker.timed("categories", rollups.rows("category"), "kernel", note=_categories_note(env)),
         _steps(maker, rollups.rows("step"), column),
         _ranks(maker, rollups.rows("rank"), column),
-        _phases(maker, rollups.rows("phase")),
+        _phases(maker, rollups),
         _kernels(maker, rollups),
         maker.timed("kernel_types", rollups.rows("kernel_type"), "kernel", keys=("core_type",)),
         _host_or_device(maker, "operators", rollups.rows("operator"), "operator"),
@@ -55,7 +56,7 @@ def make_sections(
         maker.timed("copies", rollups.rows("copy"), "device"),
         _memory(maker, rollups),
         maker.timed("apis", rollups.rows("api"), lambda record: f"api {record['layer']}", keys=("layer",)),
-        _metrics(rollups),
+        _metrics(rollups, env),
         _workload(overall),
         _env(env),
         _msprof(maker, rollups.rows("msprof")),
@@ -133,7 +134,10 @@ def _natural(name: str) -> tuple[tuple[str, int], ...]:
     return tuple((text, int(number or 0)) for text, number in re.findall(r"(\D+)(\d*)", name))
 
 
-def _phases(maker: SectionMaker, records: Records) -> Section:
+def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
+    records, training = rollups.rows("phase"), rollups.rows("training_phase")
+    if have_phases(training):
+        return _training_phases(training, records, tokens_of(rollups.rows("metric_sample")))
     named = [record for record in records if record["name"] != OUTSIDE]
     if not named:
         return empty("phases")
@@ -146,6 +150,16 @@ def _phases(maker: SectionMaker, records: Records) -> Section:
         measure=f"{kind}_ns",
         note="Wall time on the host." if walls else "Computation, exposed communication and the gaps before them.",
     )
+
+
+def _training_phases(rows: Records, profiled: Records, tokens: Mapping[str, Mapping[str, float]]) -> Section:
+    # Both sides timed their phases: one that a side does not know took no time there.
+    maker = SectionMaker([(side, "timers") for side in SIDES])
+    records = [{**record, "kind": "wall"} for record in phase_records(rows, profiled, tokens)]
+    note = "Wall time by training's own timers, in steps without a profiler where there are any."
+    if profiled:
+        note += " Computation, communication and free time: from the profile, whose steps are slower."
+    return maker.timed("phases", records, "timers", measure="wall_ns", note=note)
 
 
 def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
@@ -222,7 +236,7 @@ def _plain(
     return row | {"delta": difference(baseline, new), "ratio": ratio(baseline, new)}
 
 
-def _metrics(rollups: Rollups) -> Section:
+def _metrics(rollups: Rollups, env: Mapping[str, Mapping[str, str]]) -> Section:
     apart = {row["name"]: row for row in rollups.rows("divergence")}
     rows: list[Row] = []
     for name, pair in _paired_runs(rollups.rows("metric_sample"), "name").items():
@@ -232,12 +246,15 @@ def _metrics(rollups: Rollups) -> Section:
         for side in SIDES:
             row[f"{side}_spread"] = mean(run["deviation"] for run in pair.get(side, ()))
             row[f"{side}_steps"] = sum(run["steps"] or 0 for run in pair.get(side, ())) or None
+            logged_as = {run["given"] for run in pair.get(side, ())} - {name}
+            row[f"{side}_logged_as"] = ", ".join(sorted(logged_as)) or None
         row["first_divergence"] = apart.get(name, {}).get("first_divergence")
-        rows.append(row)
-    rows.sort(key=lambda row: (-_relative(row), str(row["name"])))
+        rows.append(row | health_columns(name, values, env))
+    rows.sort(key=lambda row: (row.get("new_health") != "outside", -_relative(row), str(row["name"])))
     note = (
-        "Means over unprofiled steps where there are any; largest relative change first."
-        " Spread: standard deviation over steps. First divergence: the first step more than 1 % apart."
+        "Means over unprofiled steps that both sides have, where there are any. What has left its ideal range first,"
+        " then the largest relative change. Spread: standard deviation over steps. First divergence: the first step"
+        " more than 1 % apart."
     )
     return Section("metrics", "", (), None, note if rows else "", tuple(rows))
 

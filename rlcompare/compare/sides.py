@@ -45,6 +45,7 @@ def make_sides(
     layout: Sequence[Mapping[str, Any]],
     captures: Sequence[Mapping[str, Any]],
     positions: Sequence[Mapping[str, Any]],
+    training: Sequence[Mapping[str, Any]],
     env: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Side]:
     """Both sides for the document's header.
@@ -54,9 +55,10 @@ def make_sides(
         layout: rows of ``layout``: what each run is made of.
         captures: rows of ``capture``.
         positions: rows of ``selected_steps``: the step numbers of each side.
+        training: rows of ``training``: how many steps each run logged. They count where a run has no profile.
         env: what each side was made with.
     """
-    return {side: _side(side, given[side], layout, captures, positions, env[side]) for side in SIDES}
+    return {side: _side(side, given[side], layout, captures, positions, training, env[side]) for side in SIDES}
 
 
 def _side(
@@ -65,16 +67,18 @@ def _side(
     layout: Sequence[Mapping[str, Any]],
     captures: Sequence[Mapping[str, Any]],
     positions: Sequence[Mapping[str, Any]],
+    training: Sequence[Mapping[str, Any]],
     env: Mapping[str, str],
 ) -> Side:
     parts = {row["run"]: row for row in layout if row["side"] == side}
+    logged = {row["run"]: row["steps"] for row in training if row["side"] == side}
     runs = tuple(
         RunInfo(
             name=run.name,
             path=run.path,
             captures=parts[number]["captures"] if number in parts else 0,
             ranks=parts[number]["members"] if number in parts else 0,
-            steps=parts[number]["steps"] if number in parts else 0,
+            steps=parts[number]["steps"] if number in parts else logged.get(number, 0),
         )
         for number, run in enumerate(given.stores)
     )

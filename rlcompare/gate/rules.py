@@ -234,7 +234,7 @@ def _workload_note(diff: Diff) -> str:
     ]
     if not asked:
         return ""
-    most = next((delta for delta in asked if delta.metric == "workload.tokens"), None) or max(
+    most = next((delta for delta in asked if delta.metric == "workload.total_tokens"), None) or max(
         asked, key=lambda delta: abs((delta.ratio or 1) - 1)
     )
     return f"; the workload differs ({most.metric} {((most.ratio or 1) - 1) * 100:+.1f} %): more tokens is not slower"

@@ -67,7 +67,7 @@ class Delta:
 
     Attributes:
         metric: its id (DESIGN §6), such as ``time.step``.
-        unit: ``ms``, ``bytes``, ``ratio``, ``count`` or ``""``.
+        unit: ``ms``, ``s``, ``bytes``, ``ratio``, ``count`` or ``""``.
         polarity: ``lower`` or ``higher`` is better, or ``neutral``.
         baseline, new: None where a side has no such measurement.
         ratio: new / baseline; None where the baseline is None or 0.
@@ -136,8 +136,8 @@ class Diff:
     """The whole answer.
 
     Attributes:
-        headline: id of the metric that speaks for the step: ``time.step`` where steps are marked, else
-            ``time.device_span``, else ``time.comm``, else ``time.phases``.
+        headline: id of the metric that speaks for the step: ``timing_s/step`` where training measured it, else
+            ``time.step`` where steps are marked, else ``time.device_span``, ``time.comm``, ``time.phases``.
         quality: what was missing, damaged, inferred or left out, per side.
         sections: by name, in the order of the report; all names of DESIGN §6 are present, some may be empty.
     """

@@ -1,6 +1,6 @@
 """How numbers are written: the one place that turns a value and its unit into a text.
 
-Units are those of ``model.diff``: ``ms``, ``bytes``, ``ratio``, ``count`` or none. ``—`` stands for what is absent,
+Units are those of ``model.diff``: ms, s, bytes, ratio, count or none. ``—`` stands for what is absent,
 ``~`` where nothing can be said (a change from zero, for example). Bytes are shown in KiB, MiB, … (powers of 1024).
 """
 
@@ -16,6 +16,7 @@ ABSENT = "—"
 UNDECIDED = "~"
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_TIME_UNITS = ("ms", "s")
 _TIMES_FROM = 2.0
 _LARGE = 1e15
 
@@ -38,7 +39,7 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
         return _bytes(value)
     if abs(value) >= _LARGE:
         return f"{value:.4g}"
-    if unit == "ms":
+    if unit in _TIME_UNITS:
         return _no_minus_nought(f"{value:,.{lone_decimals(value) if decimals is None else decimals}f}")
     return _general(value)
 
@@ -46,7 +47,7 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
 def quantity(value: Value, unit: str, decimals: int | None = None) -> str:
     """A value with its unit."""
     text = amount(value, unit, decimals)
-    return f"{text} ms" if unit == "ms" and is_number(value) else text
+    return f"{text} {unit}" if unit in _TIME_UNITS and is_number(value) else text
 
 
 def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
@@ -60,7 +61,7 @@ def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
 def signed_quantity(value: float | None, unit: str, decimals: int | None = None) -> str:
     """A difference with its unit."""
     text = signed(value, unit, decimals)
-    return f"{text} ms" if unit == "ms" and value is not None else text
+    return f"{text} {unit}" if unit in _TIME_UNITS and value is not None else text
 
 
 def brief(value: Value) -> str:
@@ -76,9 +77,9 @@ def lone_decimals(value: float) -> int:
 
 def pair(baseline: Value, new: Value, unit: str) -> str:
     """``baseline → new`` with one unit and the same decimals, those of the larger one."""
-    if unit == "ms":
+    if unit in _TIME_UNITS:
         decimals = lone_decimals(max((abs(value) for value in (baseline, new) if is_number(value)), default=0))
-        return f"{amount(baseline, unit, decimals)} → {amount(new, unit, decimals)} ms"
+        return f"{amount(baseline, unit, decimals)} → {amount(new, unit, decimals)} {unit}"
     return f"{amount(baseline, unit)} → {amount(new, unit)}"
 
 

@@ -98,8 +98,10 @@ def runs_text(side: Side) -> str:
     if not side.runs:
         return "nothing was read"
     ranks = sorted({run.ranks for run in side.runs})
-    counted = count(ranks[0], "rank") if len(ranks) == 1 else f"{ranks[0]} to {ranks[-1]} ranks"
     steps = len(side.steps) or max(run.steps for run in side.runs)
+    if ranks == [0]:
+        return f"{count(len(side.runs), 'run')} without a profile, {count(steps, 'step')}"
+    counted = count(ranks[0], "rank") if len(ranks) == 1 else f"{ranks[0]} to {ranks[-1]} ranks"
     return f"{count(len(side.runs), 'run')} × {counted}, {count(steps, 'step')}"
 
 
@@ -216,12 +218,19 @@ def headline_decimals(headline: Delta | None) -> int:
     return quantity.lone_decimals(max(map(abs, sizes), default=0.0))
 
 
+def _parts_decimals(headline: Delta | None) -> int:
+    """Decimals of the parts of the headline's change, which are in ms."""
+    if headline is None or headline.unit != "s":
+        return headline_decimals(headline)
+    return quantity.lone_decimals(1e3 * max(abs(_number(headline.baseline)), abs(_number(headline.new))))
+
+
 def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
     label, rows = _parts(diff)
     if not rows:
         return SummaryItem("phases", label, ("no device time was recorded",))
     ordered = sorted(rows, key=lambda row: -abs(_number(row.get("delta"))))
-    decimals = headline_decimals(headline)
+    decimals = _parts_decimals(headline)
     full, *shorter = (_summed(ordered, shown, decimals) for shown in range(min(len(ordered), _PARTS_SHOWN), 0, -1))
     return SummaryItem("phases", label, full, lines=3, shorter=tuple(shorter))
 
@@ -260,13 +269,21 @@ def _sampling(diff: Diff) -> SummaryItem:
     ]
     if not parts:
         parts = ["not measured: no importance-sampling metric was recorded"]
-    return SummaryItem("sampling", "rollout IS", tuple(parts))
+    outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == "outside"]
+    if not outside:
+        return SummaryItem("sampling", "rollout IS", tuple(parts))
+    named = ", ".join(f"{stem.removeprefix('rollout_is_')} (ideal {row.get('ideal')})" for stem, row in outside)
+    advice = next((str(row.get("advice")) for _, row in outside if row.get("advice")), "")
+    left = [safe_text(f"outside: {named}", 200), *([safe_text(advice, _CAUSE_LIMIT)] if advice else [])]
+    return SummaryItem("sampling", "rollout IS", (*parts, *left), "caution", lines=3, shorter=((*parts, left[0]),))
 
 
 def _ranks(diff: Diff) -> SummaryItem:
     rows = [row for row in _rows(diff, "ranks") if row.get("name") is not None]
     counts = [max((run.ranks for run in side.runs), default=0) for side in (diff.baseline, diff.new)]
     number = count(counts[0], "rank") if counts[0] == counts[1] else f"{counts[0]} → {count(counts[1], 'rank')}"
+    if not max(counts):
+        return SummaryItem("ranks", "ranks", ("unknown: there is no profile",))
     if max(counts) < 2:
         return SummaryItem("ranks", "ranks", (number, "no straggler to find among one"))
     found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
@@ -299,11 +316,10 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
     if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
         return SummaryItem("rest", "rest", ("unknown: there is nothing to subtract from",))
-    rest = headline.delta - sum(map(_number, deltas))
+    change = headline.delta * (1e3 if headline.unit == "s" else 1)
+    rest = change - sum(map(_number, deltas))
     where = "in no phase" if label == "phases" else "in none of the parts above"
-    moved, left = (
-        quantity.signed_quantity(value, headline.unit, headline_decimals(headline)) for value in (headline.delta, rest)
-    )
+    moved, left = (quantity.signed_quantity(value, "ms", _parts_decimals(headline)) for value in (change, rest))
     return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}",))
 
 

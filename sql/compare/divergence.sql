@@ -1,9 +1,12 @@
--- Per metric the first step of both sides whose values (means over runs) are more than 1 % apart. Depends on c_metric.
+-- Per metric but times the first step of both sides whose values (means over runs) are more than 1 % apart, or of which one is no number.
+-- Depends on c_metric.
 WITH per_step AS (
     SELECT name, step, avg(value ORDER BY run) FILTER (WHERE side = 'baseline') AS baseline,
            avg(value ORDER BY run) FILTER (WHERE side = 'new') AS new
-    FROM c_metric WHERE step IS NOT NULL GROUP BY name, step
+    FROM c_metric WHERE step IS NOT NULL AND NOT regexp_matches(name, '^(timing_s|timing_per_token_ms|perf/(mfu|throughput|time_per_step))')
+    GROUP BY name, step HAVING count(DISTINCT side) > 1
 )
-SELECT name, min(step) FILTER (WHERE abs(new - baseline) > 0.01 * greatest(abs(baseline), abs(new))) AS first_divergence,
-       count(*) AS steps
-FROM per_step WHERE baseline IS NOT NULL AND new IS NOT NULL GROUP BY name ORDER BY name;
+SELECT name, min(step) FILTER (
+           WHERE abs(new - baseline) > 0.01 * greatest(abs(baseline), abs(new)) OR (new IS NULL) <> (baseline IS NULL)
+       ) AS first_divergence, count(*) AS steps
+FROM per_step GROUP BY name ORDER BY name;

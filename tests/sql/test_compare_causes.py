@@ -178,8 +178,8 @@ def test_more_tokens_are_named_first(tmp_path: Path) -> None:
     for made, tokens in ((old, 1000.0), (new, 1200.0)):
         made.add("metric", step=1, name="perf/total_num_tokens", value=tokens, source="file", profiled=False)
     first = causes(old, new).causes[0]
-    assert (first.what, first.row) == ("workload", "workload.tokens")
-    assert "20 % more (workload.tokens 1,000 → 1,200): the work changed, not its speed" in first.text
+    assert (first.what, first.row) == ("workload", "workload.total_tokens")
+    assert "20 % more (workload.total_tokens 1,000 → 1,200): the work changed, not its speed" in first.text
     assert first.delta_ms == pytest.approx(8.0)
 
 

@@ -398,8 +398,8 @@ def test_tokens_become_workload(tmp_path: Path) -> None:
         .done()
     )
     diff = compared(path, path)
-    assert values(diff, "workload.tokens") == (4096.0, 4096.0)
-    assert found(diff, "workload", "workload.tokens")["unit"] == "count"
+    assert values(diff, "workload.total_tokens") == (4096.0, 4096.0)
+    assert found(diff, "workload", "workload.total_tokens")["unit"] == "count"
 
 
 def test_msprof_rows_are_totals_in_the_order_of_the_sheets(tmp_path: Path) -> None:

@@ -126,11 +126,11 @@ def test_a_neutral_metric_that_is_named_counts_either_way() -> None:
 def test_globs_judge_each_metric_and_leave_neutral_ones_and_suffixes_alone() -> None:
     found = diff(
         delta("time.step", 10, 20), delta("time.free", 1, 1), delta("time.overlapped_comm", 5, 1, "neutral"),
-        delta("time.step@spread", 1, 9), delta("workload.tokens", 5, 6, "neutral", "count"),
+        delta("time.step@spread", 1, 9), delta("workload.total_tokens", 5, 6, "neutral", "count"),
     )  # fmt: skip
     result = judge(found, policy(Rule("time.*", max_relative=0.05), Rule("workload.*", max_relative=0.0)))
     assert [(verdict.metric, verdict.status) for verdict in result.verdicts] == [
-        ("time.step", "regressed"), ("time.free", "pass"), ("workload.tokens", "regressed"),
+        ("time.step", "regressed"), ("time.free", "pass"), ("workload.total_tokens", "regressed"),
     ]  # fmt: skip
     spread = judge(found, policy(Rule("time.*@spread", max_relative=0.05)))
     assert [verdict.metric for verdict in spread.verdicts] == ["time.step@spread"]
@@ -241,7 +241,7 @@ def test_enough_runs_decide_where_they_do_not_overlap(new: list[float], status: 
 
 def test_exact_metrics_decide_from_one_run() -> None:
     verdict = gate(
-        delta("workload.tokens", 10, 12, "neutral", "count"), Rule("workload.tokens", max_relative=0.0), evidence="runs"
+        delta("workload.total_tokens", 10, 12, "neutral", "count"), Rule("workload.total_tokens", max_relative=0.0), evidence="runs"
     ).verdicts[0]
     assert (verdict.status, verdict.verified) == ("regressed", True)
 
@@ -263,10 +263,10 @@ def test_more_tokens_is_not_slower() -> None:
     found = diff(
         delta("time.step", 10, 12),
         delta("workload.kernels", 9, 18, "neutral", "count"),
-        delta("workload.tokens", 100, 120, "neutral", "count"),
+        delta("workload.total_tokens", 100, 120, "neutral", "count"),
     )
     text = judge(found, policy(FIVE_PERCENT)).verdicts[0].text
-    assert text.endswith("; the workload differs (workload.tokens +20.0 %): more tokens is not slower")
+    assert text.endswith("; the workload differs (workload.total_tokens +20.0 %): more tokens is not slower")
 
 
 number = st.none() | st.floats(allow_nan=True, allow_infinity=True)
