@@ -37,6 +37,7 @@ def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Conf
             message names every such key, one a line.
     """
     from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
 
     user = _user_tree(overrides, file)
     merged = OmegaConf.merge(_defaults(), user)
@@ -44,7 +45,11 @@ def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Conf
     middle = OmegaConf.create()
     for key, value in implied(estimator, cast("dict[str, Any]", OmegaConf.to_container(user))).items():
         OmegaConf.update(middle, key, value)
-    tree = _resolved(OmegaConf.merge(_defaults(), middle, user) if middle else merged)
+    try:
+        tree = _plain_tree(OmegaConf.merge(_defaults(), middle, user) if middle else merged)
+    except OmegaConfBaseException as error:
+        key = f"{error.full_key}: " if error.full_key else ""
+        raise UsageError(_listed([f"{key}the value cannot be resolved: {str(error).splitlines()[0]}"], file)) from error
     unknown = drop_others(tree)
     settle(tree)
     wrong: list[str] = []
@@ -102,14 +107,17 @@ def _user_tree(overrides: Sequence[str], file: Path | None) -> DictConfig:
     """What the user wrote, file and overrides together, interpolations not resolved."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
 
     tree = _read(file) if file is not None else OmegaConf.create({})
     for override in overrides:
         key, value = _split(override)
         try:
             tree = cast("DictConfig", OmegaConf.merge(tree, OmegaConf.from_dotlist([f"{key}={value}"])))
-        except (OmegaConfBaseException, ValueError) as error:
-            raise UsageError(f"{key}: the value {value} cannot be read: {_first_line(error)}") from error
+        except (OmegaConfBaseException, YAMLError, ValueError) as error:
+            raise UsageError(
+                f"{key}: the value {value} cannot be read: {_flat(error)}; quote it if it is a text"
+            ) from error
     return tree
 
 
@@ -141,20 +149,11 @@ def _read(file: Path) -> DictConfig:
     return tree
 
 
-def _resolved(tree: object) -> dict[str, Any]:
-    """Plain values, interpolations resolved."""
+def _plain_tree(tree: object) -> dict[str, Any]:
+    """Dictionaries, lists and plain values, interpolations resolved."""
     from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
 
-    try:
-        return cast("dict[str, Any]", OmegaConf.to_container(cast("DictConfig", tree), resolve=True))
-    except OmegaConfBaseException as error:
-        key = f"{error.full_key}: " if error.full_key else ""
-        raise UsageError(f"{key}the value cannot be resolved: {_first_line(error)}") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return cast("dict[str, Any]", OmegaConf.to_container(cast("DictConfig", tree), resolve=True))
 
 
 def _flat(error: Exception) -> str:

@@ -41,12 +41,12 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
         {"trainer.npu_profile.*": (None,)},
     ),
     (
-        "verl 0.6 replaced it: set actor_rollout_ref.actor.profiler.*, which rollout and ref follow",
-        {"actor_rollout_ref.profiler.*": ()},
-    ),
-    (
         "it is a setting of the tool: set profiler.tool_config.torch.discrete, npu.discrete or nsys.discrete",
         {"*.profiler.discrete": ()},
+    ),
+    (
+        "verl 0.6 replaced it: set actor_rollout_ref.actor.profiler.*, which rollout and ref follow",
+        {"actor_rollout_ref.profiler.*": ()},
     ),
     ("verl's name for it is profiler.tool_config.npu.level", {"*.tool_config.npu.profiler_level": ()}),
     ("Hydra does not run: put the values themselves into the file", {"defaults": (), "hydra": (), "hydra.*": ()}),
