@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from rlcompare.errors import UsageError
@@ -77,6 +79,16 @@ def test_the_smallest_vocabulary_has_a_right_answer() -> None:
     assert prompts.answers.max() < 6
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other make operations this small many times slower on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_a_policy_learns_it_within_30_steps() -> None:
     """GRPO at its smallest, through the bfloat16 rollout: one on-policy gradient per step."""
     config = PRESETS["tiny"]
@@ -90,7 +102,7 @@ def test_a_policy_learns_it_within_30_steps() -> None:
         sync_weights(policy, actor)
         rollout = generate(
             actor, prompts, n=4, temperature=1.0, top_k=-1, top_p=1.0, do_sample=True, ignore_eos=False,
-            max_response_length=32, generator=generator,
+            max_response_length=16, generator=generator,
         )  # fmt: skip
         scores = task.reward(prompts.repeat(4), rollout.responses, rollout.response_mask)
         groups = scores.view(8, 4)
@@ -103,4 +115,4 @@ def test_a_policy_learns_it_within_30_steps() -> None:
         means.append(float(scores.mean()))
     first, last = sum(means[:5]) / 5, sum(means[-5:]) / 5
     assert 0.2 < first < 0.4
-    assert last > first + 0.1
+    assert last > first + 0.15
