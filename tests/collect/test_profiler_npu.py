@@ -118,6 +118,12 @@ def test_every_setting_reaches_torch_npu_under_its_name(npu: FakeTorchNPU, tmp_p
 def test_levels_have_verls_names(npu: FakeTorchNPU, tmp_path: Path, level: str) -> None:
     run(profiler(tmp_path, f"{NPU}.level={level}"))
     assert experimental(npu)["profiler_level"].name.lower() == level
+    assert (experimental(npu)["aic_metrics"] is AiCMetrics.AiCoreNone) == (level in ("level_none", "level0"))
+
+
+def test_metrics_need_a_level_that_has_them(npu: FakeTorchNPU, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="aic_metrics=L2Cache needs level1 or level2, but level is level0"):
+        profiler(tmp_path, f"{NPU}.level=level0", f"{NPU}.aic_metrics=L2Cache")
 
 
 def test_an_older_torch_npu_minds_only_what_it_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -126,10 +132,10 @@ def test_an_older_torch_npu_minds_only_what_it_lacks(monkeypatch: pytest.MonkeyP
     assert len(run(profiler(tmp_path))) == 1
     assert experimental(fake)["msprof_tx"] is True
     with pytest.raises(UsageError, match=r"tool_config\.npu\.host_sys: torch_npu 2\.13\.0 does not know it"):
-        run(profiler(tmp_path, f"{NPU}.host_sys=[cpu]"))
+        profiler(tmp_path, f"{NPU}.host_sys=[cpu]")
     with pytest.raises(UsageError, match=r"tool_config\.npu\.host_sys=numa: torch_npu"):
         install(FakeTorchNPU(), monkeypatch)
-        run(profiler(tmp_path, f"{NPU}.host_sys=[numa]"))
+        profiler(tmp_path, f"{NPU}.host_sys=[numa]")
 
 
 def test_discrete_captures_go_to_verls_folders(npu: FakeTorchNPU, tmp_path: Path) -> None:

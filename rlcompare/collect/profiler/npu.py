@@ -12,7 +12,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -31,21 +31,28 @@ _SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
 _OURS = ("contents", "level", "analysis", "discrete")
 """verl's own keys of tool_config.npu; all others are fields of ``_ExperimentalConfig``."""
 _ENUMS = {"aic_metrics": "AiCMetrics", "export_type": "ExportType", "host_sys": "HostSystem"}
+_WITHOUT_METRICS = ("level_none", "level0")
+_NO_METRICS = "AiCoreNone"
 _LONGEST_VALUE = 4096
 """torch_npu skips longer metadata."""
 _METADATA = "rlcompare"
 
 
-def npu_tool(config: Config) -> Tool:
+def npu_tool(config: Config, chosen: Iterable[NPUToolConfig]) -> Tool:
     """The tool, where it can work.
 
+    Args:
+        chosen: settings that captures will be started with.
+
     Raises:
-        UsageError: torch_npu is not here, sees no NPU, or would silently do nothing.
+        UsageError: torch_npu is not here, sees no NPU, would silently do nothing, or does not know a setting.
     """
     module = _torch_npu()
     for name in _SILENCERS:
         if os.environ.get(name):
             raise UsageError(f"{name} is set, and with it torch_npu's profiler does nothing: unset it")
+    for settings in chosen:
+        experimental_config(module, settings)
     metadata = dict(metadata_pieces("rlcompare.config", to_dict(config)))
 
     def start(target: Target, options: Options) -> NPUCapture:
@@ -206,6 +213,13 @@ def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
             continue
         if value is not None and value != ():
             given[field.name] = _native(module, field.name, value)
+    if chosen.level in _WITHOUT_METRICS:
+        if chosen.aic_metrics not in (None, _NO_METRICS):
+            raise UsageError(
+                f"tool_config.npu.aic_metrics={chosen.aic_metrics} needs level1 or level2, but level is {chosen.level}"
+            )
+        # From 2.13 on, torch_npu's own default is one that it then complains of.
+        given["aic_metrics"] = _member(module, "AiCMetrics", "aic_metrics", _NO_METRICS)
     if "mstx" in known:  # the newer name of msprof_tx, which warns
         given["mstx"] = given.pop("msprof_tx") or given["mstx"]
     return npu._ExperimentalConfig(**given)

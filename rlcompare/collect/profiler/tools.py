@@ -6,30 +6,31 @@ import os
 from contextlib import AbstractContextManager
 
 from rlcompare.collect.config.schema import Config
+from rlcompare.collect.profiler.plan import Plan
 from rlcompare.collect.profiler.tool import Tool
 
 _SILENT = "6"
 """Up to 5, torch writes two lines to standard error for each capture. Failures are told by the files."""
 
 
-def find_tool(name: str, device: str, config: Config) -> Tool:
+def find_tool(name: str, plan: Plan, config: Config) -> Tool:
     """The tool of this name.
 
     Args:
-        device: ``cpu``, ``cuda`` or ``npu``.
+        plan: what it is to capture on this rank.
         config: of the run, for tools that put it into the profile.
 
     Raises:
-        UsageError: this machine does not have it.
+        UsageError: this machine does not have it, or it cannot do what the plan asks of it.
     """
     if name == "npu":
         from rlcompare.collect.profiler.npu import npu_tool
 
-        return npu_tool(config)
+        return npu_tool(config, {role.options.npu: None for role in plan.roles.values() if role.tool == name})
     if name == "nsys":
         from rlcompare.collect.profiler.nsys import nsys_tool
 
-        return nsys_tool(device)
+        return nsys_tool(plan.device)
     os.environ.setdefault("KINETO_LOG_LEVEL", _SILENT)
     from rlcompare.collect.profiler.torch import TorchCapture, mark
 
@@ -39,5 +40,5 @@ def find_tool(name: str, device: str, config: Config) -> Tool:
     if name == "torch_memory":
         from rlcompare.collect.profiler.torch_memory import opener
 
-        return Tool(opener(device), mark, mark_step)
+        return Tool(opener(plan.device), mark, mark_step)
     return Tool(TorchCapture, mark, mark_step)
