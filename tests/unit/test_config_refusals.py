@@ -87,7 +87,8 @@ def test_where_nothing_is_near_the_keys_beside_it_are_named() -> None:
         ("actor_rollout_ref.profiler.all_ranks=true", f"{ACTOR}.profiler.*"),
         (f"{NPU}.profiler_level=level0", "profiler.tool_config.npu.level"),
         ("algorithm.rollout_correction.rollout_is=token", "algorithm.rollout_is_threshold"),
-        ("global_profiler.global_tool_config.nsys.worker_nsight_options.kill=none", "nsys profile"),
+        ("global_profiler.global_tool_config.nsys.worker_nsight_options.kill=sigterm", "nsys profile"),
+        (f"{ROLLOUT}.multi_turn.enable=true", "without an engine"),
         ("ray_init.num_cpus=4", "there is no Ray"),
     ],
 )
@@ -128,11 +129,20 @@ def test_the_removed_cap_is_refused_with_the_migration(value: str) -> None:
         "trainer.val_before_train=False",
         "trainer.profile_steps=null",
         "reward_model.enable=False",
+        "reward_model.micro_batch_size_per_gpu=4",
+        f"{ROLLOUT}.val_kwargs.temperature=0.6",
         "critic.ppo_epochs=2",
     ],
 )
 def test_what_is_switched_off_anyway_is_accepted(override: str) -> None:
     load_config([override])
+
+
+def test_the_keys_of_a_switch_are_refused_only_with_it() -> None:
+    load_config(["reward_model.max_length=64"])
+    message = refusal("reward_model.enable=true", "reward_model.max_length=64")
+    assert "reward_model.enable: true is not offered" in message
+    assert "reward_model.max_length: 64 is not offered: there is no reward model" in message
 
 
 def test_a_key_that_repeats_another_must_agree_with_it() -> None:

@@ -1,6 +1,7 @@
 """verl's keys and values that `rlcompare run` does not act on, and what to do instead.
 
-A key is accepted with a value under which it does nothing in verl either, so that what was written for verl need not be
+A key is accepted with a value under which it does nothing in verl either, and, where it belongs to something that is
+not here (an inference engine, a data loader), with verl's default too, so that a file written for verl need not be
 emptied first. Key names and such values: verl 0.5 to 0.7.
 """
 
@@ -15,6 +16,13 @@ class Same:
     """The value of another key."""
 
     key: str
+
+
+@dataclass(frozen=True)
+class Off:
+    """Any value, while a switch is off."""
+
+    switch: str
 
 
 _IS_DYNAMIC = (
@@ -50,6 +58,17 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ),
     ("verl's name for it is profiler.tool_config.npu.level", {"*.tool_config.npu.profiler_level": ()}),
     ("Hydra does not run: put the values themselves into the file", {"defaults": (), "hydra": (), "hydra.*": ()}),
+    # Before the patterns that many blocks share.
+    (
+        "there is no reward model: the built-in task scores by rule",
+        {
+            "reward_model.enable": (False,),
+            "reward_model.*": (Off("reward_model.enable"),),
+            "reward.*": (None,),
+            "custom_reward_function.path": (None,),
+            "custom_reward_function.*": (Off("custom_reward_function.path"),),
+        },
+    ),
     # Batches.
     (
         "deprecated: set ppo_micro_batch_size_per_gpu beside it",
@@ -179,32 +198,32 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
             "*.rollout.multi_stage_wake_up": (False,),
             "*.rollout.over_sample_rate": (0,),
             "*.rollout.engine_kwargs*": ({},),
-            "*.rollout.gpu_memory_utilization": (),
-            "*.rollout.enforce_eager": (True,),
+            "*.rollout.gpu_memory_utilization": (0.5,),
+            "*.rollout.enforce_eager": (True, False),
             "*.rollout.cudagraph_capture_sizes": (None,),
-            "*.rollout.free_cache_engine": (),
-            "*.rollout.enable_chunked_prefill": (False,),
-            "*.rollout.enable_prefix_caching": (False,),
-            "*.rollout.max_num_batched_tokens": (),
-            "*.rollout.max_num_seqs": (),
+            "*.rollout.free_cache_engine": (True,),
+            "*.rollout.enable_chunked_prefill": (False, True),
+            "*.rollout.enable_prefix_caching": (False, True),
+            "*.rollout.max_num_batched_tokens": (8192,),
+            "*.rollout.max_num_seqs": (1024,),
             "*.rollout.max_model_len": (None,),
-            "*.rollout.load_format": (),
+            "*.rollout.load_format": ("dummy",),
             "*.rollout.disable_log_stats": (True,),
-            "*.rollout.multi_turn.*": (None,),
-            "*.rollout.agent.*": (None,),
+            "*.rollout.multi_turn.*": (Off("actor_rollout_ref.rollout.multi_turn.enable"),),
+            "*.rollout.agent.*": (None, 8, "single_turn_agent"),
             "*.rollout.trace.*": (None, False),
-            "*.rollout.skip_dump_dir": (None,),
+            "*.rollout.skip_dump_dir": (Off("actor_rollout_ref.rollout.skip_rollout"),),
             "*.rollout.skip_tokenizer_init": (True,),
-            "*.rollout.update_weights_bucket_megabytes": (),
+            "*.rollout.update_weights_bucket_megabytes": (512,),
         },
     ),
-    # Data and rewards.
+    # Data.
     (
         _NO_VALIDATION,
         {
             "data.val_*": (None,),
             "data.validation_shuffle": (False,),
-            "*.rollout.val_kwargs.*": (),
+            "*.rollout.val_kwargs.*": (Off("trainer.val_before_train"),),
             "trainer.val_before_train": (False,),
             "trainer.val_only": (False,),
             "trainer.test_freq": (-1,),
@@ -217,29 +236,20 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
         {
             "data.train_files": (None,),
             "data.filter_overlong_prompts": (False,),
+            "data.return_multi_modal_inputs": (False, True),
             "data.return_*": (False,),
             "data.use_shm": (False,),
             "data.trust_remote_code": (False,),
             "data.truncation": ("error",),
             "data.tokenizer": (None,),
-            "data.*_key": (None,),
+            "data.*_key": (None, "prompt", "data_source", "images", "videos"),
             "data.custom_cls.*": (None,),
             "data.sampler.*": (None,),
             "data.datagen.*": (None,),
-            "data.dataloader_num_workers": (0,),
-            "data.filter_overlong_prompts_workers": (None,),
+            "data.dataloader_num_workers": (0, 8),
+            "data.filter_overlong_prompts_workers": (None, 1),
             "data.apply_chat_template_kwargs*": ({},),
             "data.*_max_samples": (-1,),
-        },
-    ),
-    (
-        "there is no reward model: the built-in task scores by rule",
-        {
-            "reward_model.enable": (False,),
-            "reward_model.profiler.enable": (False,),
-            "reward_model.*": (None,),
-            "reward.*": (None,),
-            "custom_reward_function.*": (None,),
         },
     ),
     # Algorithm.
@@ -274,7 +284,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
         "there is no Ray: rlcompare, or an outer torchrun, starts the processes with torch's launcher",
         {
             "trainer.use_legacy_worker_impl": ("auto",),
-            "trainer.ray_*": (),
+            "trainer.ray_*": (300,),
             "ray_init.*": (None,),
             "ray_kwargs.*": (None,),
         },
@@ -284,7 +294,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     # Profiling.
     (
         "Nsight Systems has options of its own and is started around rlcompare: nsys profile rlcompare run …",
-        {"*nsight_options*": ()},
+        {"*nsight_options*": ("cuda,nvtx,cublas,ucx", "true", "graph", "cudaProfilerApi", "none", None)},
     ),
     (
         "all frames of every allocation are recorded",

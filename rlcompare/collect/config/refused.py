@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from rlcompare.collect.config.not_offered import Same, not_offered
+from rlcompare.collect.config.not_offered import Off, Same, not_offered
 from rlcompare.collect.config.typed import leaves, shown
 
 _SHOWN_KEYS = 4
@@ -23,7 +24,7 @@ def drop_others(tree: dict[str, Any]) -> list[str]:
     Returns:
         What was wrong: a line for each key that is unknown, or that verl would act on and we do not.
     """
-    return list(_drop(tree, "", tree))
+    return list(_drop(tree, "", copy.deepcopy(tree)))
 
 
 def nearest(key: str) -> str:
@@ -71,6 +72,7 @@ def _children() -> dict[str, tuple[str, ...]]:
 
 
 def _drop(block: dict[str, Any], prefix: str, tree: dict[str, Any]) -> Iterator[str]:
+    """Empties a block of what is not in the schema; ``tree`` is the whole tree as it was."""
     for name in list(block):
         key = f"{prefix}{name}"
         if "." in str(name):
@@ -97,7 +99,10 @@ def _judge(key: str, value: object, tree: dict[str, Any]) -> Iterator[str]:
             yield f"{leaf}: there is no such key; {nearest(leaf)}"
             continue
         reason, values = entry
+        if any(isinstance(item, Off) and not _value_of(tree, item.switch) for item in values):
+            continue
         idle = [_value_of(tree, item.key) if isinstance(item, Same) else item for item in values]
+        idle = [item for item in idle if not isinstance(item, Off)]
         if not any(inner == item and isinstance(inner, bool) == isinstance(item, bool) for item in idle):
             only = f", only {' or '.join(shown(item) for item in idle)}" if idle else ""
             yield f"{leaf}: {shown(inner)} is not offered{only}: {reason}"
