@@ -217,7 +217,7 @@ def _look_at_loose_files(
 
 
 def _look_at_trace(path: Path, found: _Found) -> bool:
-    """Whether a file is a trace of torch.profiler, by content, whatever its name; a broken one is a problem by its name."""
+    """Whether a file is a torch.profiler trace, by content, whatever its name; a broken one is a problem by name."""
     if path.name in TEXT_FILES or not path.name.endswith((".json", ".json.gz")):
         return False
     kind = file_kind(path)

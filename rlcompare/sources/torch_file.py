@@ -1,8 +1,8 @@
-"""A torch.profiler trace as bytes: what it is, what it says of itself, and its events as a bare list that DuckDB streams.
+"""A torch.profiler trace as bytes: what it says of itself, and its events as a bare list that DuckDB streams.
 
-A trace is ``{…, "traceEvents": [events], …}``, compressed or not, a gigabyte or more. It passes through here in blocks. What
-stands before and after the events is small and is parsed; its keys may stand on either side. Of these only an allowlist goes
-further: a trace may carry a dump of the process's environment.
+A trace is ``{…, "traceEvents": [events], …}``, compressed or not, a gigabyte or more. It passes through here in blocks.
+What stands before and after the events is small and is parsed; its keys may stand on either side. Of these only an
+allowlist goes further: a trace may carry a dump of the process's environment.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ GZIP = b"\x1f\x8b"
 """How a compressed file begins."""
 
 _BLOCK = 4 << 20
+_HEAD_OF_EVENTS = 64 << 10
 _HEAD_LIMIT = 64 << 20
 _TAIL = 4 << 20
 _PEEK = 1 << 20
@@ -102,7 +103,7 @@ def head_of(path: Path, size: int) -> bytes:
 
 
 def read_header(path: Path) -> dict[str, object]:
-    """What a trace says of itself, without reading its events where that stands before them; else with a look at its end.
+    """What a trace says of itself: from its beginning, or, where that says nothing, with a look at its end.
 
     Raises:
         OSError: it cannot be read.
@@ -122,7 +123,7 @@ def read_header(path: Path) -> dict[str, object]:
 
 
 def first_time(path: Path) -> int | None:
-    """The first time stamp near the beginning of a trace, in nanoseconds from its own base; None where there is none."""
+    """The first time stamp of a trace, in nanoseconds from its own base; None where its beginning has none."""
     match = re.search(rb'"ts"\s*:\s*"?(\d{1,16})(?:\.(\d{1,3}))?', head_of(path, _PEEK))
     if match is None:
         return None
@@ -186,13 +187,23 @@ def _head(path: Path, stream: Iterator[bytes]) -> tuple[bytes, int]:
         head += block
         body = head.removeprefix(codecs.BOM_UTF8).lstrip()
         if body[:1] == b"[":
-            return head, len(head) - len(body)
+            return _with_events(head, stream), len(head) - len(body)
         match = _KEY.search(head, searched)
         if match:
-            return head, match.end() - 1
+            return _with_events(head, stream), match.end() - 1
         if len(head) > _HEAD_LIMIT:
             break
     raise InputError(path, "it holds no list of trace events", "Copy it again, or export the trace again")
+
+
+def _with_events(head: bytes, stream: Iterator[bytes]) -> bytes:
+    """The head and enough behind it to show how the first events print their times."""
+    enough = len(head) + _HEAD_OF_EVENTS
+    for block in stream:
+        head += block
+        if len(head) >= enough:
+            break
+    return head
 
 
 def _key_start(head: bytes, start: int) -> int:

@@ -1,7 +1,7 @@
 """Reads a torch.profiler trace of any version, of a GPU or of the host alone, into the store's tables.
 
-The work is done by SQL over the bare list of events (``sql/sources/torch_trace``); ``torch_file`` makes that list. Times are
-whole nanoseconds from the first to the last: texts in the file, integers in the store.
+The work is done by SQL over the bare list of events (``sql/sources/torch_trace``), which ``torch_file`` makes. Times
+are never floats on the way: texts in the file, whole nanoseconds in the store.
 """
 
 from __future__ import annotations
@@ -94,11 +94,11 @@ def _groups(header: Mapping[str, object]) -> list[dict[str, str]]:
     """The process groups of ``distributedInfo``: their names and their ranks, as text."""
     info = header.get("distributedInfo")
     listed = info.get("pg_config") if isinstance(info, dict) else None
-    groups = []
-    for group in listed if isinstance(listed, list) else []:
-        if isinstance(group, dict) and isinstance(group.get("pg_name"), str | int):
-            groups.append({"pg_name": str(group["pg_name"]), "ranks": json.dumps(group.get("ranks"))})
-    return groups
+    return [
+        {"pg_name": str(group["pg_name"]), "ranks": json.dumps(group.get("ranks"))}
+        for group in (listed if isinstance(listed, list) else [])
+        if isinstance(group, dict) and isinstance(group.get("pg_name"), str | int)
+    ]
 
 
 def _set_host(con: duckdb.DuckDBPyConnection, header: Mapping[str, object], capture_id: int) -> None:

@@ -452,10 +452,12 @@ class TestNothingUsable:
         with pytest.raises(InputError, match="the file is empty"):
             find_runs(path)
 
-    def test_torch_traces_are_named_as_such(self, profiles: Path) -> None:
-        for path in (profiles / "gpu-dlrm-8rank", next((profiles / "gpu-dlrm-8rank").glob("*.json"))):
-            with pytest.raises(InputError, match=r"torch\.profiler"):
-                find_runs(path)
+    def test_torch_traces_are_told_by_content(self, profiles: Path) -> None:
+        folder = profiles / "gpu-dlrm-8rank"
+        (run,) = find_runs(folder)
+        assert [capture.rank for capture in run.captures] == list(range(8))
+        (alone,) = find_runs(next(folder.glob("worker3_*.json")))
+        assert [(capture.source, capture.rank) for capture in alone.captures] == [("torch_trace", 3)]
 
     def test_folder_that_may_not_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         make_profile(tmp_path / "open" / NAME.format(1), 0)

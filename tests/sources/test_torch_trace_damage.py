@@ -1,0 +1,155 @@
+"""Traces that were cut off, emptied or written by something else: said as such, and what is sound is still read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlcompare.errors import InputError
+from rlcompare.sources.detect import find_runs
+from rlcompare.store.build import build_store
+from tests.sources.torch_traces import BASE_NS, kernel, launch, op, read, trace, write
+from tests.stores import rows
+
+SOUND = trace(*(op("aten::add", 10 * index, 5, **{"Input Dims": [[index]]}) for index in range(500)))
+
+
+def refused(path: Path) -> str:
+    """The error that a path ends in, wherever it is found."""
+    with pytest.raises(InputError) as error:
+        (run,) = find_runs(path)
+        build_store(run, path.parent / "s.duckdb", keep_events=True, threads=1)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "the file is empty"),
+        (b'{"schemaVersion": 1, "deviceProperties": []}', "it holds no list of trace events"),
+        (b'{"schemaVersion": 1, "traceEvents": {"a": 1}}', "it holds no list of trace events"),
+        (b'{"schemaVersion": 1, "traceEvents": []}', "holds nothing that can be compared"),
+        (b'{"schemaVersion": 1, "traceEvents": [', "it holds no complete trace event"),
+        (b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "na', "it holds no complete trace event"),
+        (b'{"schemaVersion": 1, "traceEvents": [1, 2, null, "x"]}', "it holds no complete trace event"),
+        (b'{"some": "thing", "else": 1}', "it is a JSON object of an unknown kind"),
+        (b"\x1f\x8bnot at all", "it is compressed, and no trace of torch.profiler"),
+        (gzip.compress(b'{"some": "thing"}'), "it is compressed, and no trace of torch.profiler"),
+    ],
+)
+def test_nothing_in_it(tmp_path: Path, content: bytes, said: str) -> None:
+    path = write(tmp_path / "rank0.pt.trace.json", content)
+    message = refused(path)
+    assert said in message
+    assert "rank0.pt.trace.json" in message
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("kept", [0.9, 0.5])
+def test_cut_off(tmp_path: Path, compressed: bool, kept: float) -> None:
+    # GIVEN a trace of which the end is missing
+    data = json.dumps(SOUND).encode()
+    data = gzip.compress(data) if compressed else data
+    path = write(tmp_path / ("t.json.gz" if compressed else "t.json"), data[: int(len(data) * kept)])
+    # WHEN it is read
+    reading = read(path)
+    # THEN the events before that are there, and it is said
+    ((count, first),) = reading.rows("SELECT count(*), min(start_ns) FROM stage_host_op")
+    assert 500 * kept * 0.7 < count < 500
+    assert first == BASE_NS
+    (said,) = reading.said("damaged_file")
+    assert "ends in the middle" in said
+
+
+def test_damaged_in_its_compressed_content(tmp_path: Path) -> None:
+    data = bytearray(gzip.compress(json.dumps(SOUND).encode(), 1))
+    data[len(data) // 2 : len(data) // 2 + 20] = bytes(20)
+    try:
+        reading = read(write(tmp_path / "t.json.gz", bytes(data)))
+    except InputError as error:
+        assert "event" in str(error)
+    else:
+        assert reading.warnings
+
+
+def test_broken_in_the_middle(tmp_path: Path) -> None:
+    # GIVEN an event that is no JSON (a name with a bare quotation mark, as old profilers wrote them)
+    text = (
+        json.dumps(SOUND)
+        .replace('"name": "aten::add"', '"name": "aten::"add"', 101)
+        .replace('"aten::"add"', '"aten::add"', 100)
+    )
+    reading = read(write(tmp_path / "t.json", text))
+    assert reading.rows("SELECT count(*) FROM stage_host_op") == [(100,)]
+    assert "no valid JSON after 100 events" in reading.said("damaged_file")[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ts": "yesterday"}, {"ts": None}, {"ts": -5.5}, {"ts": [1]}, {"ts": 1e300}, {"ts": 9999999999999999},
+        {"dur": -1}, {"dur": "long"}, {"dur": 1e30}, {"dur": 9e11},
+    ],
+)  # fmt: skip
+def test_times_that_are_none(tmp_path: Path, change: dict[str, Any]) -> None:
+    events = [op("aten::add", 5, 1), op("aten::mul", 7, 1) | change]
+    reading = read(write(tmp_path / "t.json", trace(*events)))
+    assert reading.rows("SELECT name FROM stage_host_op") == [("aten::add",)]
+    assert reading.said("damaged_time") == ["t.json: 1 events have no usable time and were left out"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"args": "text"}, {"args": None}, {"args": [1]}, {"name": {"a": 1}}, {"name": None}, {"tid": "stream 7"},
+        {"args": {"device": "x", "stream": -1, "correlation": "many"}}, {"pid": [], "tid": {}}, {"cat": 5},
+    ],
+)  # fmt: skip
+def test_values_of_a_wrong_type_cost_that_value(tmp_path: Path, change: dict[str, Any]) -> None:
+    events = [op("aten::add", 5, 1), launch(1, 6), kernel(1, 8, 1), kernel(2, 10, 1) | change]
+    reading = read(write(tmp_path / "t.json", trace(*events)))
+    assert reading.rows("SELECT count(*) FROM stage_kernel WHERE launch_ns IS NOT NULL") == [(1,)]
+    assert reading.rows("SELECT count(*) FROM stage_host_op") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"distributedInfo": "x"}, {"distributedInfo": {"rank": "0", "pg_config": 5}},
+        {"deviceProperties": [1, {}, {"name": 5}]}, {"distributedInfo": {"rank": -1}},
+        {"distributedInfo": {"pg_config": [1, {"pg_name": None}, {"pg_name": 0, "ranks": "all"}]}},
+        {"baseTimeNanoseconds": "now"}, {"baseTimeNanoseconds": 2**70}, {"host_name": ["a"]},
+    ],
+)  # fmt: skip
+def test_a_header_of_wrong_types(tmp_path: Path, header: dict[str, Any]) -> None:
+    (run,) = find_runs(write(tmp_path / "t.json", trace(op("aten::add", 5, 1), **header)))
+    assert run.captures[0].rank is None
+    assert read(tmp_path / "t.json").rows("SELECT count(*) FROM stage_host_op") == [(1,)]
+
+
+def test_infinite_and_undefined_numbers(tmp_path: Path) -> None:
+    text = json.dumps(trace(kernel(1, 5, 1, **{"memory bandwidth (GB/s)": 1.5, "warps per SM": 2.5})))
+    reading = read(write(tmp_path / "t.json", text.replace("1.5", "Infinity").replace("2.5", "NaN")))
+    assert reading.rows("SELECT count(*) FROM stage_kernel") == [(1,)]
+    assert not reading.warnings
+
+
+def test_a_broken_trace_beside_sound_ones(tmp_path: Path) -> None:
+    # GIVEN two ranks, and two more of which nothing is left
+    for rank in (0, 1):
+        write(tmp_path / f"rank{rank}.pt.trace.json", trace(op("aten::add", 5, 1)))
+    write(tmp_path / "rank2.pt.trace.json", b"")
+    write(tmp_path / "rank3.pt.trace.json", b'{"schemaVersion": 1, "traceEvents": [')
+    # WHEN they are read
+    (run,) = find_runs(tmp_path)
+    store = tmp_path / "out" / "s.duckdb"
+    build_store(run, store, keep_events=True, threads=1)
+    # THEN the sound ones count, and it is said which do not
+    assert rows(store, "SELECT rank FROM capture ORDER BY 1") == [(0,), (1,)]
+    said = [message for (message,) in rows(store, "SELECT message FROM finding WHERE severity = 'warning'")]
+    assert sum("rank2.pt.trace.json" in message for message in said) == 1
+    assert sum("rank3.pt.trace.json" in message for message in said) == 1
