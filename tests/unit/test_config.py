@@ -89,6 +89,7 @@ def test_the_defaults_that_other_parts_rely_on() -> None:
         (f"{ACTOR}.use_kl_loss=True", f"{ACTOR}.use_kl_loss", True),
         (f"{ACTOR}.use_kl_loss=true", f"{ACTOR}.use_kl_loss", True),
         (f"{ACTOR}.optim.lr=1e-6", f"{ACTOR}.optim.lr", 1e-6),
+        (f"{ACTOR}.optim.lr_warmup_steps=null", f"{ACTOR}.optim.lr_warmup_steps", -1),
         (f"{ACTOR}.entropy_coeff=0", f"{ACTOR}.entropy_coeff", 0.0),
         (f"+{ACTOR}.ppo_epochs=2", f"{ACTOR}.ppo_epochs", 2),
         (f"++{ACTOR}.ppo_epochs=2", f"{ACTOR}.ppo_epochs", 2),

@@ -235,6 +235,7 @@ def test_a_wrong_value_is_refused_by_key_with_what_was_expected(override: str, s
         ([f"{ACTOR}.policy_loss.clip_cov_lb=6"], "6 is above clip_cov_ub=5"),
         ([f"{ACTOR}.profiler.ranks=[0,2]", "trainer.n_gpus_per_node=2"], f"{ACTOR}.profiler.ranks: there is no rank 2"),
         (["global_profiler.steps=[2,13]"], "there is no step 13, trainer.total_training_steps is 12"),
+        (["data.shuffle=false"], "data.shuffle: false is not offered"),
         (["trainer.warmup_steps=13"], "trainer.warmup_steps: 13 is more than trainer.total_training_steps=12"),
         ([f"{ACTOR}.profiler.all_ranks=false"], f"{ACTOR}.profiler.enable: no rank is named"),
         ([f"{ROLLOUT}.n=1", "algorithm.filter_groups.enable=true"], "every prompt would be dropped"),

@@ -41,6 +41,8 @@ _SPELLINGS: dict[str, Callable[[object], object]] = {
     "actor_rollout_ref.actor.policy_loss.loss_mode": lambda value: (
         value.replace("-", "_") if isinstance(value, str) else value
     ),
+    "actor_rollout_ref.actor.optim.lr_warmup_steps": lambda value: -1 if value is None else value,
+    "critic.optim.lr_warmup_steps": lambda value: -1 if value is None else value,
     ESTIMATOR: _spelled({"dapo": "grpo"}),
     "actor_rollout_ref.actor.kl_loss_type": _spelled(_KL),
     "algorithm.kl_penalty": _spelled(_KL),
