@@ -133,7 +133,7 @@ def _visit(old: Tensor, rollout: Tensor, mask: Tensor, level: str, bounds: _Boun
     """
     dtype = torch.promote_types(torch.promote_types(old.dtype, rollout.dtype), torch.float32)
     weights = torch.empty(old.shape, dtype=dtype, device=old.device)
-    parts = []
+    rows: dict[str, Tensor] = {}
     for part in _chunks(old):
         valid = mask[part].bool()
         train = torch.where(valid, old[part], 0.0).to(dtype)
@@ -142,8 +142,8 @@ def _visit(old: Tensor, rollout: Tensor, mask: Tensor, level: str, bounds: _Boun
         sums = _log_sums(train, other, log_ratio, valid, bounds)
         if level == "token":
             sums |= _token_sums(log_ratio, valid, bounds, weights[part])
-        parts.append(sums)
-    rows = {name: torch.cat([sums[name] for sums in parts]) for name in parts[0]}
+        for name, value in sums.items():  # copied, because what is kept of each chunk would leave holes in the heap
+            rows.setdefault(name, value.new_empty(len(old)))[part] = value
     if level != "token":
         rows |= _row_sums(rows, level, bounds)
     return weights, rows

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
 from rlcompare.collect import rollout_is  # noqa: E402
 from rlcompare.collect.rollout_is import compute_rollout_is  # noqa: E402
 
@@ -228,6 +230,37 @@ def test_bfloat16_inputs_are_computed_in_float32() -> None:
     _, wanted = compute_rollout_is(old.float(), rollout.float(), mask, level="token", mode="truncate", threshold=2.0)
     assert weights.dtype == torch.float32
     assert metrics == wanted
+
+
+class Operations(TorchDispatchMode):
+    """Names of the operations that run, and of those whose shape depends on the data (a bool index)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.add(func.overloadpacket.__name__)
+        if func.overloadpacket.__name__ == "index" and any(i is not None and i.dtype == torch.bool for i in args[1]):
+            self.names.add("bool index")
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("level", rollout_is.LEVELS)
+def test_nothing_before_the_transfer_waits_for_the_device(level: str) -> None:
+    with Operations() as ran:
+        compute_rollout_is(*batch(9), level=level, mode="clip", threshold=2.0)
+    assert "stack" in ran.names
+    waiting = {
+        "_local_scalar_dense",
+        "nonzero",
+        "masked_select",
+        "bool index",
+        "_unique2",
+        "equal",
+        "repeat_interleave",
+    }
+    assert not waiting & ran.names
 
 
 def test_no_gradient_passes_through_the_weights() -> None:
