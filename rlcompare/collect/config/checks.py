@@ -41,7 +41,7 @@ def _batches(config: Config, key: str, trained: ActorConfig | CriticConfig) -> I
 
 def _prompts(config: Config) -> Iterator[str]:
     if not config.data.shuffle:
-        yield "data.shuffle: false is not offered: the built-in task has no order, prompts are drawn at random by data.seed"
+        yield "data.shuffle: false is not offered: the built-in task has no order, its prompts are drawn by data.seed"
     prompts, ranks = config.data.train_batch_size, config.trainer.world_size
     if prompts % ranks:
         yield (
