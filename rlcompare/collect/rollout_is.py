@@ -30,6 +30,7 @@ CHUNK_ELEMENTS = 1 << 16
 CHUNK_ELEMENTS_DEVICE = 1 << 22
 _EPSILON = 1e-8
 _DIGIT_BITS = 11
+_EMPTY = "response_mask has no valid token: there is nothing to compute importance weights of"
 
 Rows = Mapping[str, Tensor]
 
@@ -57,8 +58,7 @@ def compute_rollout_is(
     """Weights exp(old_log_prob − rollout_log_prob), aggregated and bounded, and the metrics of the mismatch.
 
     Args:
-        old_log_prob: (N, R), log-probabilities of the training policy.
-        rollout_log_prob: (N, R), those of the rollout.
+        old_log_prob, rollout_log_prob: (N, R), log-probabilities of the training policy and of the rollout.
         response_mask: (N, R), nonzero where a token counts; what the others hold, NaN included, is ignored.
         level: token (a ratio per token), sequence (their product per row) or geometric (their geometric mean).
         mode: truncate (weights above the threshold are cut to it) or clip (weights outside the thresholds become 0).
@@ -77,11 +77,7 @@ def compute_rollout_is(
     if threshold is None:
         return None, {}
     bounds = _check(level, mode, threshold, threshold_lower, veto_threshold)
-    if not old_log_prob.shape == rollout_log_prob.shape == response_mask.shape or old_log_prob.dim() != 2:
-        shapes = [tuple(tensor.shape) for tensor in (old_log_prob, rollout_log_prob, response_mask)]
-        raise ValueError(f"old_log_prob, rollout_log_prob and response_mask must share one (N, R) shape, not {shapes}")
-    if 0 in old_log_prob.shape:
-        raise AssertionError("Expected at least one valid sample in response_mask")
+    _check_shapes(old_log_prob, rollout_log_prob, response_mask)
     with torch.no_grad(), _one_thread():
         weights, rows = _visit(old_log_prob, rollout_log_prob, response_mask, level, bounds)
         metrics = _metrics(rows, level, mode, bounds)
@@ -112,6 +108,14 @@ def _check(level: str, mode: str, upper: float, lower: float | None, veto: float
     if veto is not None and not veto >= 0:
         raise ValueError(f"rollout_is_veto_threshold is {veto}; it must not be negative, or null for no veto")
     return _Bounds(1 / upper if lower is None else lower, upper, None if veto is None else _log(veto))
+
+
+def _check_shapes(*tensors: Tensor) -> None:
+    shapes = [tuple(tensor.shape) for tensor in tensors]
+    if len(set(shapes)) > 1 or len(shapes[0]) != 2:
+        raise ValueError(f"old_log_prob, rollout_log_prob and response_mask must share one (N, R) shape, not {shapes}")
+    if 0 in shapes[0]:
+        raise AssertionError(_EMPTY)
 
 
 def _log(value: float) -> float:
@@ -358,5 +362,5 @@ def _transfer(metrics: Mapping[str, Tensor], n: Tensor) -> dict[str, float]:
     dtype = metrics["rollout_is_mean"].dtype
     count, *values = torch.stack([n.to(dtype), *(value.to(dtype) for value in metrics.values())]).tolist()
     if not count:
-        raise AssertionError("Expected at least one valid sample in response_mask")
+        raise AssertionError(_EMPTY)
     return {f"mismatch/{name}": value for name, value in zip(metrics, values, strict=True)}
