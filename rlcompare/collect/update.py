@@ -79,8 +79,7 @@ class Updater:
 
     def _mini_batches(self, batch: Batch) -> Iterator[Batch]:
         for _ in range(self._config.ppo_epochs):
-            shuffled = isinstance(self._config, ActorConfig) and self._config.shuffle
-            order = torch.randperm(len(batch)).to(batch.scores.device) if shuffled else slice(None)
+            order = torch.randperm(len(batch)).to(batch.scores.device) if self._config.shuffle else slice(None)
             yield from batch.rows(order).split(self._mini_rows)
 
     def _mini_batch(self, mini: Batch, loss_of: LossOf) -> dict[str, float]:
@@ -140,7 +139,7 @@ def update_critic(trained: Trained, batch: Batch, config: Config, world: World, 
     def loss_of(micro: Batch, totals: Totals) -> tuple[torch.Tensor, dict[str, float]]:
         assert micro.returns is not None and micro.values is not None
         predicted = response_values(trained.model, micro)
-        return value_loss(
+        loss, metrics = value_loss(
             predicted,
             micro.returns,
             micro.values,
@@ -148,6 +147,7 @@ def update_critic(trained: Trained, batch: Batch, config: Config, world: World, 
             cliprange_value=critic.cliprange_value,
             totals=totals,
         )
+        return loss, metrics | {"critic/vf_loss": float(loss.detach())}
 
     rate = trained.learning_rate
     metrics = updater.run(batch, loss_of)

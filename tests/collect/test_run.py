@@ -1,0 +1,189 @@
+"""``rlcompare run`` as a user calls it: whole processes, and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("omegaconf")
+
+from tests.collect.stepping import SMALL, is_time
+
+RLCOMPARE = (sys.executable, "-c", "from rlcompare.cli.main import main; main()")
+FAST = (*SMALL, "trainer.total_training_steps=4", "trainer.warmup_steps=1")
+
+
+def rlcompare(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*RLCOMPARE, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def ran(folder: Path, name: str, *overrides: str) -> Path:
+    done = rlcompare("run", "-o", name, *FAST, *overrides, folder=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / name
+
+
+def read(run: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    lines = (run / "metrics.jsonl").read_text().splitlines()
+    return json.loads((run / "run.json").read_text()), [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def one(work: Path) -> Path:
+    return ran(work, "one")
+
+
+@pytest.fixture(scope="module")
+def two_ranks(work: Path) -> Path:
+    return ran(work, "two_ranks", "trainer.n_gpus_per_node=2")
+
+
+def test_run_directory(one: Path) -> None:
+    run, metrics = read(one)
+    assert (run["schema"], run["status"], run["world_size"], run["device"]) == ("rlcompare.run/1", "complete", 1, "cpu")
+    assert run["steps"] == {"warmup": [1], "plain": [2, 3], "profiled": [4]}
+    assert run["config"]["data"]["train_batch_size"] == 4
+    assert "data.train_batch_size=4" in run["config_overrides"]
+    assert run["ended"] >= run["started"]
+    assert run["versions"]["torch"]
+    assert [line["step"] for line in metrics] == [1, 2, 3, 4]
+    (capture,) = run["captures"]
+    assert (one / capture["path"]).is_file()
+    assert (capture["step"], capture["rank"], capture["tool"]) == (4, 0, "torch")
+
+
+def test_console_lines_are_verls(work: Path) -> None:
+    done = rlcompare("run", "-o", "printed", *FAST, "global_profiler.steps=null", folder=work)
+    steps = [line for line in done.stdout.splitlines() if line.startswith("step:")]
+    assert len(steps) == 4
+    assert steps[2].startswith("step:3 - ") and " - timing_s/step:" in steps[2]
+    quiet = rlcompare("run", "-q", "-o", "quiet", *FAST, "global_profiler.steps=null", folder=work)
+    assert quiet.stdout == ""
+
+
+def test_diff_of_two_runs(work: Path, one: Path) -> None:
+    more = ran(work, "more", "actor_rollout_ref.actor.ppo_epochs=2")
+    done = rlcompare("diff", "-d", more, "-bp", one, "-o", "report", "--json", folder=work)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    phases = {row["name"]: row for row in document["sections"]["phases"]}
+    assert {"generate_sequences", "old_log_prob", "adv", "update_actor", "(outside)"} <= phases.keys()
+    step = next(row for row in document["overall"] if row["metric"] == document["headline"])
+    assert sum(row["new"] for row in phases.values()) == pytest.approx(step["new"], rel=1e-6)
+    workload = {row["name"]: row for row in document["sections"]["workload"]}
+    assert workload["workload.mini_batches"]["ratio"] == pytest.approx(1.0), "twice as many is a change of 100 %"
+
+
+def test_two_ranks_share_the_work_and_speak(two_ranks: Path, work: Path) -> None:
+    run, metrics = read(two_ranks)
+    assert run["world_size"] == 2
+    assert sorted(capture["rank"] for capture in run["captures"]) == [0, 1]
+    assert metrics[-1]["data"]["workload.sequences"] == 16
+    done = rlcompare(
+        "sql", two_ranks, "SELECT kind, count(*) AS n FROM collective GROUP BY kind", "--format", "json", folder=work
+    )
+    assert done.returncode == 0, done.stderr
+    kinds = {row["kind"] for row in json.loads(done.stdout)}
+    assert "all_gather" in kinds, kinds
+
+
+def test_repeats_are_runs_of_one_side(work: Path) -> None:
+    done = rlcompare("run", "-o", "often", "--repeat", "2", *FAST, "global_profiler.steps=null", folder=work)
+    assert done.returncode == 0, done.stderr
+    runs = [read(work / "often" / name) for name in ("run1", "run2")]
+    assert [run["seed"] for run, _ in runs] == [1, 2]
+    assert runs[0][1][0]["data"]["critic/score/mean"] != runs[1][1][0]["data"]["critic/score/mean"]
+
+
+def test_identical_seeds_give_identical_metrics_but_for_times(work: Path, one: Path) -> None:
+    again = ran(work, "again")
+    first, second = (
+        [{key: value for key, value in line["data"].items() if not is_time(key)} for line in read(run)[1]]
+        for run in (one, again)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_what_was_finished_stays_readable(work: Path, one: Path, number: signal.Signals) -> None:
+    name = f"stopped_{number.name}"
+    endless = ("trainer.total_training_steps=100000", "global_profiler.steps=null")
+    with subprocess.Popen(
+        [*RLCOMPARE, "run", "-o", name, *SMALL, *endless], cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 120
+        metrics = work / name / "metrics.jsonl"
+        while time.monotonic() < deadline and not (metrics.is_file() and metrics.read_text().count("\n") >= 3):
+            time.sleep(0.05)
+        os.kill(process.pid, number)
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    assert "Traceback" not in said
+    run, lines = read(work / name)
+    assert run["status"] == "incomplete"
+    assert len(lines) >= 3
+    done = rlcompare("diff", "-d", work / name, "-bp", one, "-o", f"report_{name}", folder=work)
+    assert done.returncode == 0, done.stderr
+    assert "incomplete" in done.stdout
+
+
+class TestRefusals:
+    def test_a_folder_that_holds_something_else(self, work: Path) -> None:
+        (work / "mine").mkdir(exist_ok=True)
+        (work / "mine" / "thesis.txt").write_text("years of work")
+        done = rlcompare("run", "-o", "mine", "--force", *FAST, folder=work)
+        assert done.returncode == 2 and "mine holds something else than a run" in done.stderr
+        assert (work / "mine" / "thesis.txt").read_text() == "years of work"
+
+    def test_a_run_that_is_there_already(self, work: Path, one: Path) -> None:
+        before = (one / "run.json").read_bytes()
+        done = rlcompare("run", "-o", one, *FAST, folder=work)
+        assert done.returncode == 2 and "--force" in done.stderr
+        assert (one / "run.json").read_bytes() == before
+
+    def test_a_process_that_fails_is_named_in_one_line(self, work: Path) -> None:
+        done = rlcompare(
+            "run",
+            "-o",
+            "failed",
+            *FAST,
+            "trainer.n_gpus_per_node=2",
+            "actor_rollout_ref.model.path=/nowhere",
+            folder=work,
+        )
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        (line,) = [line for line in done.stderr.splitlines() if "error:" in line]
+        assert "rank" in line and "/nowhere" in line
+
+    def test_an_unknown_key(self, work: Path) -> None:
+        done = rlcompare("run", "-o", "unknown", "data.train_batchsize=4", folder=work)
+        assert done.returncode == 2 and "train_batch_size" in done.stderr
+        assert not (work / "unknown").exists()
+
+
+def test_the_configuration_is_printed_and_can_be_given_again(work: Path) -> None:
+    printed = rlcompare(
+        "run", "--print-config", "data.train_batch_size=6", "actor_rollout_ref.actor.ppo_mini_batch_size=3", folder=work
+    )
+    assert printed.returncode == 0
+    (work / "given.yaml").write_text(printed.stdout)
+    again = rlcompare("run", "--print-config", "-c", "given.yaml", folder=work)
+    assert again.stdout == printed.stdout
