@@ -31,9 +31,7 @@ class Trainer:
         self._world = world
         self._profiler = profiler
         self._policies = Policies(config, world)
-        # Without shuffling, the prompts come in the task's own order, whatever the seed.
-        order = config.data.seed if config.data.shuffle else 0
-        self._task = Task(self._policies.vocab_size, config.data.max_prompt_length, order)
+        self._task = Task(self._policies.vocab_size, config.data.max_prompt_length, config.data.seed)
         self._sampler = torch.Generator(world.device).manual_seed(config.data.seed * 1_000_003 + world.rank)
         self._timers = Timers(world.device)
         self._counts: dict[str, int] = {}

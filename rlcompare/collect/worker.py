@@ -60,7 +60,7 @@ def _train(
             metrics = trainer.step(step)
         if directory is not None:
             directory.step(step, metrics, _captures(profiler))
-            if not quiet:
+            if not quiet and "console" in config.trainer.logger:
                 sys.stdout.write(console_line(step, metrics) + "\n")
                 sys.stdout.flush()
 

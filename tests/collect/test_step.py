@@ -48,7 +48,7 @@ def test_dapo_trains_only_on_prompts_whose_responses_differ(tmp_path: Path) -> N
 
 def test_dapo_says_when_prompts_do_not_suffice(tmp_path: Path) -> None:
     always_alike = ("actor_rollout_ref.rollout.top_k=1", "algorithm.filter_groups.max_num_gen_batches=2")
-    with pytest.raises(UsageError, match=r"2 batches .* filter_groups\.max_num_gen_batches"):
+    with pytest.raises(UsageError, match=r"2 batches .*filter_groups\.max_num_gen_batches"):
         steps_of(tmp_path, 1, "algorithm.adv_estimator=dapo", *always_alike)
 
 
