@@ -33,6 +33,7 @@ SECTIONS = {
     "kernels": "Kernels, per rank and step",
     "collectives": "Collectives, per rank and step",
     "memory": "Peak memory over all ranks",
+    "metrics": "Training metrics, mean over steps",
     "quality": "Data quality",
 }
 """The files of sql/show that make a section each, and their titles."""

@@ -272,10 +272,12 @@ def _sampling(diff: Diff) -> SummaryItem:
     outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == "outside"]
     if not outside:
         return SummaryItem("sampling", "rollout IS", tuple(parts))
-    named = ", ".join(f"{stem.removeprefix('rollout_is_')} (ideal {row.get('ideal')})" for stem, row in outside)
-    advice = next((str(row.get("advice")) for _, row in outside if row.get("advice")), "")
-    left = [safe_text(f"outside: {named}", 200), *([safe_text(advice, _CAUSE_LIMIT)] if advice else [])]
-    return SummaryItem("sampling", "rollout IS", (*parts, *left), "caution", lines=3, shorter=((*parts, left[0]),))
+    named = [f"{stem.removeprefix('rollout_is_')} (ideal {row.get('ideal')})" for stem, row in outside]
+    left = [safe_text(f"outside: {named[0]}", 80), *(safe_text(name, 80) for name in named[1:])]
+    advice = next((safe_text(row.get("advice"), _CAUSE_LIMIT) for _, row in outside if row.get("advice")), "")
+    texts = (*parts, *left, *((advice,) if advice else ()))
+    shorter = ((*parts, *left, *filter(None, (advice.partition(";")[0],))), (*parts, *left), tuple(left))
+    return SummaryItem("sampling", "rollout IS", texts, "caution", lines=4, shorter=shorter)
 
 
 def _ranks(diff: Diff) -> SummaryItem:
