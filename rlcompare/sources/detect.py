@@ -30,6 +30,7 @@ from rlcompare.sources.layout import home_of, run_names
 from rlcompare.sources.peek import TEXT_FILES, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
+from rlcompare.sources.torch_memory import capture_of_snapshot
 
 _MAX_DEPTH = 12
 _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "logs", "__pycache__", ".git"})
@@ -119,6 +120,8 @@ def _look_at_file(path: Path, found: _Found) -> None:
         found.training.append(run_directory.training_of_file(path))
     elif kind.kind == "torch_trace":
         found.captures.append(capture_of_trace(path))
+    elif kind.kind == "torch_memory":
+        found.captures.append(capture_of_snapshot(path))
     elif kind.problem:
         remedy = RECOVER if path.suffix == ".db" else "Name a file or folder that an Ascend profiler wrote"
         found.problems.append(Problem(path, kind.problem, remedy))
@@ -217,12 +220,18 @@ def _look_at_loose_files(
 
 
 def _look_at_trace(path: Path, found: _Found) -> bool:
-    """Whether a file is a torch.profiler trace, by content, whatever its name; a broken one is a problem by name."""
+    """Whether a file is a torch.profiler trace or a memory snapshot, by content, whatever its name.
+
+    A broken trace is a problem by its name.
+    """
     if path.name in TEXT_FILES or not path.name.endswith((".json", ".json.gz")):
         return False
     kind = file_kind(path)
     if kind.kind == "torch_trace":
         found.captures.append(capture_of_trace(path))
+        return True
+    if kind.kind == "torch_memory":
+        found.captures.append(capture_of_snapshot(path))
         return True
     if kind.problem and ".trace.json" in path.name and os.path.lexists(path):
         found.problems.append(Problem(path, kind.problem, "Copy it again, or export the trace again"))

@@ -59,6 +59,8 @@ _CSV_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
 
 _METRICS = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
 
+_SNAPSHOT = re.compile(rb'\{\s*"schema"\s*:\s*"rlcompare\.memory/')
+
 TEXT_FILES: Mapping[str, str] = {
     "trace_view.json": "trace_view",
     "kernel_details.csv": "kernel_details",
@@ -82,8 +84,9 @@ class FileKind:
     """What a file turned out to be.
 
     Attributes:
-        kind: ``profile_db``, ``analysis_db``, ``store``, a value of ``TEXT_FILES``, ``torch_trace``, ``metrics`` (lines
-            of verl's file logger), ``other_db`` (a sound database of something else), or ``unknown``.
+        kind: ``profile_db``, ``analysis_db``, ``store``, a value of ``TEXT_FILES``, ``torch_trace``, ``torch_memory``
+            (a memory snapshot), ``metrics`` (lines of verl's file logger), ``other_db`` (a sound database of something
+            else), or ``unknown``.
         problem: why it cannot be used, as a clause without a full stop; None where it can.
     """
 
@@ -137,8 +140,9 @@ def file_kind(path: Path) -> FileKind:
 
 def _compressed_kind(path: Path) -> FileKind:
     text = head_of(path, HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text[:1] == b"{" and _json_object_kind(path, text).kind == "torch_trace":
-        return FileKind("torch_trace")
+    kind = _json_object_kind(path, text) if text[:1] == b"{" else None
+    if kind is not None and kind.kind in ("torch_trace", "torch_memory"):
+        return kind
     return FileKind("unknown", "it is compressed, and no trace of torch.profiler")
 
 
@@ -186,6 +190,8 @@ def _rows(path: Path, query: str) -> list[tuple[object, ...]]:
 def _json_object_kind(path: Path, text: bytes) -> FileKind:
     if _METRICS.search(text):
         return FileKind("metrics")
+    if _SNAPSHOT.match(text):
+        return FileKind("torch_memory")
     if b'"traceEvents"' in text or b'"schemaVersion"' in text or b'"deviceProperties"' in text:
         return FileKind("torch_trace")
     by_name = TEXT_FILES.get(path.name)

@@ -30,6 +30,12 @@ LEAST_MEMORY_BYTES = 128 * 2**20
 MEMORY_SHARE = 1.0
 """Of the largest input file: two databases of 224 MB are read fast within as much each, and stay under 0.7 GB."""
 
+_TOOLS = {"torch_trace": "torch", "torch_memory": "torch_memory"}
+"""What wrote the captures of a source; all others are torch_npu's."""
+
+UNPACKED = 8
+"""How many times as large a compressed trace may well be."""
+
 Progress = Callable[[int, int, str], None]
 """Called with captures done, captures in all, and what is being read now."""
 
@@ -154,7 +160,7 @@ def _insert_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, 
         [
             number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
             int(world_size) if world_size.isdecimal() else None,
-            "torch" if capture.source == "torch_trace" else "npu", env.get("profiler.level"), capture.source,
+            _TOOLS.get(capture.source, "npu"), env.get("profiler.level"), capture.source,
             os.path.relpath(capture.path, run.root), capture.started_ns,
         ],
     )  # fmt: skip
@@ -170,7 +176,7 @@ def _report(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
 
 def _memory_bytes(files: tuple[InputFile, ...]) -> int:
     """What DuckDB may hold in memory: less is faster, up to a point, for fresh pages cost more than spilled ones."""
-    largest = max((file.size_bytes for file in files), default=0)
+    largest = max((file.size_bytes * (UNPACKED if file.path.endswith(".gz") else 1) for file in files), default=0)
     return max(LEAST_MEMORY_BYTES, int(largest * MEMORY_SHARE))
 
 

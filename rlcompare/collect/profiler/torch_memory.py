@@ -9,6 +9,7 @@ torch's own snapshot files are pickles, which nobody should open; ours (``memory
      "rank": 0, "world_size": 1, "step": 3,
      "role": "actor", "phase": "update_actor",          where it is of one
      "granularity": "micro_batch", "sampled": [1],      where a schedule chose the window
+     "start_ns": 1,                                     of the first event
      "is_complete": true,                               false: over trace_alloc_max_entries, the oldest are lost
      "timeline": [{"ts_ns": 1, "allocated_bytes": 40, "reserved_bytes": 64 | null}, …],    after each event, in order
      "allocations": [{"name": "aten::mm", "size_bytes": 40, "alloc_ns": 1, "release_ns": 2 | null, "stack": ["…"]}, …],
@@ -71,8 +72,9 @@ class _HostCapture(TorchCapture):
         with whole_trace(ready, path) as raw:
             trace = json.loads(raw.read_bytes(), parse_float=str)
         found = history(trace, self._limits.trace_alloc_max_entries, self._limits.stack_depth)
-        head = {"tool": "torch.profiler", "device": "cpu"}
-        return _write(path, head | json.loads(self._target.description(sampled)) | found | {"segments": []})
+        return _write(
+            path, _document("torch.profiler", "cpu", self._target.description(sampled), found | {"segments": []})
+        )
 
 
 def _of_gpu(target: Target, options: Options) -> Capture:
@@ -90,9 +92,8 @@ def _of_gpu(target: Target, options: Options) -> Capture:
         snapshot = memory._snapshot(device)
         memory._record_memory_history(enabled=None)
         found = _gpu_history(snapshot, device, levels, limits.trace_alloc_max_entries, limits.stack_depth)
-        head = {"tool": "torch.cuda.memory", "device": f"cuda:{device}"}
-        path = target.file("memory", ".json.gz")
-        return [Written(_write(path, head | json.loads(target.description(sampled)) | found), sampled)]
+        document = _document("torch.cuda.memory", f"cuda:{device}", target.description(sampled), found)
+        return [Written(_write(target.file("memory", ".json.gz"), document), sampled)]
 
     def discard() -> None:
         memory._record_memory_history(enabled=None)
@@ -162,6 +163,12 @@ def _gpu_allocations(events: Iterable[Mapping[str, Any]], depth: int) -> list[di
     return rows
 
 
+def _document(tool: str, device: str, description: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What is short comes first: readers tell by it what the long lists are of."""
+    start = found["timeline"][0]["ts_ns"] if found["timeline"] else None
+    return {"schema": SCHEMA, "tool": tool, "device": device, **json.loads(description), "start_ns": start, **found}
+
+
 def _write(path: Path, document: Mapping[str, Any]) -> Path:
     """Writes the document beside its place and renames it into it.
 
@@ -171,7 +178,7 @@ def _write(path: Path, document: Mapping[str, Any]) -> Path:
     partial = path.with_name(f".{path.name}.part")
     try:
         with gzip.open(partial, "wt", encoding="utf-8", compresslevel=6) as file:
-            json.dump({"schema": SCHEMA, **document}, file)
+            json.dump(document, file)
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -1,0 +1,100 @@
+"""Reads a memory snapshot that ``rlcompare run`` wrote with the tool torch_memory into ``memory`` and ``allocation``.
+
+The form of the file is told in ``collect/profiler/torch_memory.py``. What it is of stands at its beginning, before the
+long lists, so that detection need not read it whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.errors import InputError
+from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.torch_file import head_of
+from rlcompare.store import database
+
+_HEAD_BYTES = 16 * 1024
+_LISTS = re.compile(rb',\s*"timeline"\s*:')
+_SCHEMA = "rlcompare.memory/1"
+_REMEDY = "Copy it again, or run it again"
+_DEVICE = re.compile(r"cuda:(\d{1,4})")
+
+
+def capture_of_snapshot(path: Path) -> CaptureInput:
+    """The capture of one snapshot.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    head = _head(path)
+    return CaptureInput(
+        "torch_memory",
+        path,
+        {"memory": path},
+        role=_text(head.get("role")),
+        phase=_text(head.get("phase")),
+        rank=_number(head.get("rank")),
+        step_hint=_number(head.get("step")),
+        started_ns=_number(head.get("start_ns")),
+        info=head,
+    )
+
+
+def fill(
+    con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Callable[[Finding], None]
+) -> None:
+    """Read one snapshot.
+
+    Args:
+        con: has the schema's tables and the variable ``capture``, equal to ``capture_id``.
+        capture: its file ``memory`` is read.
+        capture_id: its number in the store.
+        report: told where the oldest events are missing.
+
+    Raises:
+        InputError: it cannot be read, or is of a later schema.
+    """
+    path = capture.files["memory"]
+    schema = capture.info.get("schema")
+    if schema != _SCHEMA:
+        raise InputError(path, f"its schema is {schema}, and this version reads {_SCHEMA}", "Use a later rlcompare")
+    device = _DEVICE.fullmatch(str(capture.info.get("device")))
+    con.execute("SET VARIABLE memory_file = ?", [str(path)])
+    con.execute("SET VARIABLE memory_device = CAST(? AS INTEGER)", [int(device.group(1)) if device else None])
+    try:
+        database.run(con, resources.sql("sources/torch_memory/memory"))
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error as error:
+        problem = str(error).strip().splitlines()[0][:200]
+        raise InputError(path, f"it cannot be read ({problem})", _REMEDY) from error
+    if capture.info.get("is_complete") is False:
+        message = (
+            f"{path.name}: its oldest events were dropped; raise tool_config.torch_memory.trace_alloc_max_entries "
+            "to keep them"
+        )
+        report(Finding("warning", "memory_cut", message, capture_id))
+
+
+def _head(path: Path) -> dict[str, object]:
+    """What the snapshot says of itself; nothing where that cannot be read."""
+    match = _LISTS.search(text := head_of(path, _HEAD_BYTES))
+    try:
+        head = json.loads(text[: match.start()] + b"}") if match else {}
+    except ValueError:
+        return {}
+    return head if isinstance(head, dict) else {}
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62 else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= 60 else None
