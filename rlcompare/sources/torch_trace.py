@@ -25,6 +25,8 @@ Report = Callable[[Finding], None]
 _DERIVE = (
     "executor", "host", "trace_task", "trace_inside", "trace_link", "kernel", "collective", "copy", "memory",
 )  # fmt: skip
+_USUAL_EVENT = 4 << 20
+_LONGEST_EVENT = 64 << 20
 _REMEDY = "Copy it again, or export the trace again"
 
 
@@ -59,7 +61,10 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
 
 
 def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> EventFile:
-    """Makes the table of events; where the list is broken somewhere, of those before."""
+    """Makes the table of events; where the list is broken somewhere, of those before.
+
+    DuckDB reserves memory for the longest event that it may meet: only where that was too short is it given more.
+    """
     for name in ("ascend_text/text_values", "torch_trace/trace_values"):
         con.execute(resources.sql(f"sources/{name}"))
     events = event_file(path, scratch)
@@ -69,14 +74,14 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
     con.execute("SET VARIABLE trace_groups = ?", [json.dumps(groups)])
     database.run(con, resources.sql("sources/torch_trace/trace_group"))
     try:
-        _run_events(con, events.path)
+        _run_events(con, events.path, _USUAL_EVENT)
         return events
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error:
         mended = complete_events(events.path, scratch)
     try:
-        _run_events(con, mended.path)
+        _run_events(con, mended.path, _LONGEST_EVENT)
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:
@@ -85,8 +90,9 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
     return EventFile(mended.path, events.header, events.damage or mended.damage)
 
 
-def _run_events(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _run_events(con: duckdb.DuckDBPyConnection, path: Path, longest: int) -> None:
     con.execute("SET VARIABLE trace_events = ?", [str(path)])
+    con.execute("SET VARIABLE trace_event_bytes = ?", [longest])
     database.run(con, resources.sql("sources/torch_trace/trace_event"))
 
 

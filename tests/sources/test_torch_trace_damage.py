@@ -153,3 +153,10 @@ def test_a_broken_trace_beside_sound_ones(tmp_path: Path) -> None:
     said = [message for (message,) in rows(store, "SELECT message FROM finding WHERE severity = 'warning'")]
     assert sum("rank2.pt.trace.json" in message for message in said) == 1
     assert sum("rank3.pt.trace.json" in message for message in said) == 1
+
+
+def test_an_event_of_many_megabytes(tmp_path: Path) -> None:
+    events = [op("aten::add", 5, 1), op("aten::cat", 7, 1, **{"Call stack": "x" * (9 << 20)}), op("aten::mul", 9, 1)]
+    reading = read(write(tmp_path / "t.json", trace(*events)))
+    assert reading.rows("SELECT count(*) FROM stage_host_op") == [(3,)]
+    assert not reading.warnings
