@@ -324,8 +324,18 @@ def _phases(evidence: Evidence) -> Iterator[Cause]:
             continue
         part = max(_PARTS, key=lambda name: _grown(row, name) * (1 if delta > 0 else -1))
         mostly = f", mostly {_PARTS[part]}" if abs(_grown(row, part)) > 0.5 * abs(delta) else ""
-        text = f"Phase {short(row['name'])} {moved(delta)} per step{mostly}."
+        text = f"Phase {short(row['name'])} {moved(delta)} per step{mostly}{_batches(evidence, row, delta)}."
         yield evidence.cause("phase", delta, text, "phases", str(row["name"]))
+
+
+def _batches(evidence: Evidence, row: Row, delta: float) -> str:
+    """The passes over the batch, where an update makes more or fewer of them."""
+    batches = evidence.metrics.get("workload.micro_batches")
+    if row["name"] not in ("update_actor", "update_critic") or batches is None or not batches.delta:
+        return ""
+    if batches.delta * delta <= 0:
+        return ""
+    return f", which has {count(number(batches.new))} micro batches instead of {count(number(batches.baseline))}"
 
 
 def _categories(evidence: Evidence) -> Iterator[Cause]:

@@ -49,7 +49,6 @@ _UNITS = (
     ("timing_s/*length*", "count"),
     ("timing_s/*ratio*", "ratio"),
     ("timing_s/*", "s"),
-    ("timing_per_token_ms/*", "ms"),
     ("perf/time_per_step", "s"),
     ("perf/total_num_tokens", "count"),
     ("*_fraction*", "ratio"),

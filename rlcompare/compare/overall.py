@@ -159,7 +159,7 @@ def _add_token_rate(overall: Overall, metrics: Sequence[Mapping[str, Any]]) -> N
     for row in metrics:
         tokens = asked.get((row["side"], row["run"]), {}).get(TOTAL)
         if row["name"] == SPEED and tokens and row["value"] is not None:
-            overall.add(TOKEN_RATE, row["side"], row["run"], row["value"] * 1e3 / tokens, "ms", LOWER)
+            overall.add(TOKEN_RATE, row["side"], row["run"], row["value"] * 1e3 / tokens, "", LOWER)
 
 
 def _add_workload(overall: Overall, metrics: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]]) -> None:

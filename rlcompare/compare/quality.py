@@ -14,6 +14,10 @@ Records = Sequence[Mapping[str, Any]]
 _SEVERITY = {"info": "info", "warning": "caution"}
 _SIDE_NAMES = {"baseline": "Baseline", "new": "New side"}
 _SHOWN = 4
+
+VARIES = 0.5
+"""A step time whose standard deviation over steps is more than this part of its mean is called uneven."""
+
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
 
@@ -43,6 +47,7 @@ def quality_findings(
     made += [_skipped(row, given) for row in times if row["metric"] in _TIMES_SKIPPED and row["missing"]]
     made += [_gap(row) for row in gaps]
     made += [_invalid(row, given) for row in invalid if row["invalid"]]
+    made += [_uneven_times(row, given) for row in invalid if row["name"] == SPEED and _varies(row)]
     made += [_slow(row, given) for row in invalid if row["name"] == SPEED and row["grade"]]
     made += _memory(memory)
     made += [_idle(row, given) for row in idle]
@@ -85,6 +90,19 @@ def _invalid(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
     steps = f"{row['invalid']} {'step' if row['invalid'] == 1 else 'steps'}"
     text = f"{row['name']} was not a number in {steps}, which its mean leaves out."
     return _finding("not_a_number", row["side"], "caution", _where(row, given) + text)
+
+
+def _varies(row: Mapping[str, Any]) -> bool:
+    return bool(row["value"]) and (row["deviation"] or 0.0) > VARIES * row["value"]
+
+
+def _uneven_times(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+    part = f"{row['deviation'] / row['value']:.0%}".replace("%", " %")
+    text = (
+        f"{SPEED} varies by {part} (standard deviation over {row['steps']} steps), so that its mean says little:"
+        " was the machine busy with something else?"
+    )
+    return _finding("uneven_times", row["side"], "caution", _where(row, given) + text)
 
 
 def _slow(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:

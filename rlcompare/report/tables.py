@@ -184,11 +184,12 @@ def samples_text(delta: Delta) -> str:
 
 
 def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
+    shown = decimals if delta.unit == "ms" else None
     return (
         Cell(safe_text(delta.metric)),
-        Cell(quantity.quantity(delta.baseline, delta.unit, decimals), _sort_key(delta.baseline)),
-        Cell(quantity.quantity(delta.new, delta.unit, decimals), _sort_key(delta.new)),
-        Cell(quantity.signed_quantity(delta.delta, delta.unit, decimals), _sort_key(delta.delta)),
+        Cell(quantity.quantity(delta.baseline, delta.unit, shown), _sort_key(delta.baseline)),
+        Cell(quantity.quantity(delta.new, delta.unit, shown), _sort_key(delta.new)),
+        Cell(quantity.signed_quantity(delta.delta, delta.unit, shown), _sort_key(delta.delta)),
         Cell(quantity.change_of(delta.delta, delta.ratio), _sort_key(delta.ratio)),
         Cell("" if delta.polarity == "neutral" else delta.polarity),
     )
@@ -258,14 +259,15 @@ def _depth(row: Row) -> int:
 
 def _cell(row: Row, key: str, unit: str, decimals: int) -> Cell:
     value = row.get(key)
+    shown = decimals if unit == "ms" else None
     if key == "ratio":
         return Cell(_change(row), repr(value) if quantity.is_number(value) else "")
     if _stem(key)[0].startswith("delta") and quantity.is_number(value):
-        text = quantity.signed(value, unit, decimals)
+        text = quantity.signed(value, unit, shown)
     elif unit == "share" and quantity.is_number(value):
         text = quantity.share(value)
     else:
-        text = quantity.amount(value, unit, decimals)
+        text = quantity.amount(value, unit, shown)
     plain = unit not in ("bytes", "share")
     return Cell(text) if plain and value is not None else Cell(text, _sort_key(value))
 

@@ -106,6 +106,8 @@ _CONFIGURATION = (
     "global_profiler.tool",
 )
 _NOT_CONFIGURATION = ("*save_path", "*_dir", "*_dirs", "*_files", "*_file")
+_OF_TOOLS = ("contents", "level", "discrete")
+"""What is kept of a profiler's ``tool_config``: the rest stands in the profile, as it was applied."""
 _MOST_LEVELS = 12
 
 _SECRET_KEY = re.compile(
@@ -150,12 +152,13 @@ def environment_from_metadata(rows: Iterable[tuple[str, str]]) -> dict[str, str]
 def environment_from_configuration(config: object) -> dict[str, str]:
     """A run's configuration under the paths of its keys (``algorithm.rollout_is_threshold``), by allowlist.
 
-    Of a path on a disk only the last name is kept.
+    Of a path on a disk only the last name is kept, and of the critic nothing where the algorithm has none.
     """
     found: dict[str, str] = {}
-    for key, value in _leaves(config, "", 0):
-        wanted = any(fnmatchcase(key, pattern) for pattern in _CONFIGURATION)
-        if not wanted or any(fnmatchcase(key, pattern) for pattern in _NOT_CONFIGURATION):
+    leaves = dict(_leaves(config, "", 0))
+    has_critic = leaves.get("algorithm.adv_estimator", "gae") == "gae"
+    for key, value in leaves.items():
+        if not _is_wanted(key) or (key.startswith("critic.") and not has_critic):
             continue
         if isinstance(value, str):
             put(found, key, re.split(r"[/\\]", value.rstrip("/\\"))[-1] if _is_path(value) else value)
@@ -163,6 +166,13 @@ def environment_from_configuration(config: object) -> dict[str, str]:
             text = "null" if value is None else "[]" if value == [] else _text(value)
             found |= {} if text is None else {key: text[:VALUE_LENGTH]}
     return found
+
+
+def _is_wanted(key: str) -> bool:
+    if ".tool_config." in key and key.rpartition(".")[2] not in _OF_TOOLS:
+        return False
+    wanted = any(fnmatchcase(key, pattern) for pattern in _CONFIGURATION)
+    return wanted and not any(fnmatchcase(key, pattern) for pattern in _NOT_CONFIGURATION)
 
 
 def _leaves(value: object, key: str, depth: int) -> Iterator[tuple[str, object]]:

@@ -46,8 +46,8 @@ class TestSpeed:
     def test_the_phase_that_grew_is_named(self, rlcompare: Command, tmp_path: Path) -> None:
         # GIVEN the same runs, but that updating the actor takes twice as long; warm-up and profiled steps are slower
         changed = {**CONFIG, "actor_rollout_ref": {"actor": {"ppo_epochs": 2}}}
-        base = write_run(tmp_path / "a", description(config=CONFIG))
-        new = write_run(tmp_path / "b", description(config=changed), update_actor=0.2)
+        base = write_run(tmp_path / "a", description(config=CONFIG), **{"workload.micro_batches": 8})
+        new = write_run(tmp_path / "b", description(config=changed), **{"workload.micro_batches": 16}, update_actor=0.2)
 
         document = compared(rlcompare, new, base)
 
@@ -61,6 +61,7 @@ class TestSpeed:
         assert row(document, "phases", "(outside)")["new"] == pytest.approx(10)
         first = document["causes"][0]
         assert (first["what"], first["row"], first["share"]) == ("phase", "update_actor", pytest.approx(1))
+        assert first["text"].endswith(" per step, which has 16 micro batches instead of 8.")
         (finding,) = document["comparability"]["findings"]
         assert (finding["key"], finding["severity"]) == ("actor_rollout_ref.actor.ppo_epochs", "caution")
 
@@ -322,6 +323,14 @@ class TestSides:
         document = compared(rlcompare, new, write_run(tmp_path / "a"))
 
         assert "no_plain_step" in keys(document["quality"])
+
+    def test_uneven_times_are_said(self, rlcompare: Command, tmp_path: Path) -> None:
+        new = write_run(tmp_path / "b", gen=lambda step: 0.1 if step % 4 else 5.0)
+
+        document = compared(rlcompare, new, write_run(tmp_path / "a"))
+
+        (finding,) = [finding for finding in document["quality"] if finding["key"] == "uneven_times"]
+        assert finding["message"].startswith("New side: timing_s/step varies by 1")
 
     def test_no_metrics_at_all(self, rlcompare: Command, tmp_path: Path) -> None:
         (tmp_path / "b").mkdir()

@@ -138,10 +138,15 @@ class TestStore:
             "data": {"train_batch_size": 8, "train_files": "/home/somebody/data.parquet"},
             "actor_rollout_ref": {
                 "model": {"path": "/home/somebody/models/Qwen3-0.6B"},
-                "actor": {"strategy": "fsdp2", "loss_agg_mode": "token-mean"},
+                "actor": {
+                    "strategy": "fsdp2",
+                    "loss_agg_mode": "token-mean",
+                    "profiler": {"enable": True, "tool_config": {"npu": {"level": "level1", "l2_cache": None}}},
+                },
                 "rollout": {"dtype": "bfloat16", "stop": [], "server_token": "hf_abcdefghijkl"},
             },
-            "algorithm": {"rollout_is_threshold": None, "rollout_is": True},
+            "algorithm": {"rollout_is_threshold": None, "rollout_is": True, "adv_estimator": "grpo"},
+            "critic": {"ppo_epochs": 2},
             "trainer": {"nnodes": 1, "experiment_name": "x"},
             "global_profiler": {"steps": [3, 4], "save_path": "/home/somebody/out"},
             "secrets": {"wandb": "0123"},
@@ -164,6 +169,9 @@ class TestStore:
             "actor_rollout_ref.rollout.stop": "[]",
             "algorithm.rollout_is_threshold": "null",
             "algorithm.rollout_is": "true",
+            "algorithm.adv_estimator": "grpo",
+            "actor_rollout_ref.actor.profiler.enable": "true",
+            "actor_rollout_ref.actor.profiler.tool_config.npu.level": "level1",
             "trainer.nnodes": "1",
             "global_profiler.steps": "3,4",
         }
