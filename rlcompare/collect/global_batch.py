@@ -40,7 +40,8 @@ def global_batch(own: Batch, world: World, config: Config) -> GlobalBatch:
         weights, mismatch = _importance(whole, config)
         metrics |= mismatch
     else:
-        rewards = advantages = returns = weights = torch.zeros_like(whole.response_mask)
+        # Each is received into memory of its own.
+        rewards, advantages, returns, weights = (torch.zeros_like(whole.response_mask) for _ in range(4))
         metrics = {}
     applied = config.algorithm.rollout_is_threshold is not None and config.algorithm.rollout_is
     done = replace(
