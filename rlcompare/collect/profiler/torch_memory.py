@@ -83,7 +83,7 @@ def _of_gpu(target: Target, options: Options) -> Capture:
 
     def start() -> None:
         synchronize()
-        memory._record_memory_history(max_entries=limits.trace_alloc_max_entries, stacks="python", clear_history=True)
+        memory._record_memory_history(max_entries=limits.trace_alloc_max_entries, stacks="python")
 
     def stop(sampled: tuple[int, ...] | None) -> list[Written]:
         synchronize()
