@@ -16,18 +16,18 @@ WORKERS ?= auto
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export RLCOMPARE_SHARED ?= $(abspath $(CURDIR)/../shared)
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed-run
 	@rm -rf demo
-	@echo; echo '$$ rlcompare sample -o demo/baseline'
-	@$(BIN)/rlcompare sample -o demo/baseline
-	@echo; echo '$$ rlcompare sample -o demo/new --change slower:MatMulV2:1.3 --change late:1:4ms'
-	@$(BIN)/rlcompare sample -o demo/new --change slower:MatMulV2:1.3 --change late:1:4ms
+	@echo; echo '$$ rlcompare run -o demo/baseline'
+	@$(BIN)/rlcompare run -q -o demo/baseline
+	@echo; echo '$$ rlcompare run -o demo/new actor_rollout_ref.actor.ppo_epochs=2'
+	@$(BIN)/rlcompare run -q -o demo/new actor_rollout_ref.actor.ppo_epochs=2
 	@echo; echo '$$ rlcompare diff -d demo/new -bp demo/baseline -o demo/report'
 	@$(BIN)/rlcompare diff -d demo/new -bp demo/baseline -o demo/report
 	@echo; echo '$$ rlcompare gate demo/report/diff.json'
 	@$(BIN)/rlcompare gate demo/report/diff.json; code=$$?; \
-	  if [ $$code -ne 1 ]; then echo "the gate ended with $$code, and should have ended with 1"; exit 1; fi; \
-	  echo; echo "The gate ended with 1: a CI job would have failed here."
+	  if [ $$code -gt 1 ]; then echo "the gate ended with $$code, and should have ended with 0 or 1"; exit 1; fi; \
+	  echo; echo "The gate ended with $$code: a CI job would have $$([ $$code -eq 0 ] && echo passed || echo failed) here."
 	@echo "Open the report: $(CURDIR)/demo/report/report.html"
 
 # Lint and types see the checkout; the suite runs once, against the wheel that users get.
@@ -50,6 +50,10 @@ wheel: $(WHEEL_VENV)/.installed
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e .
+	@touch $@
+
+$(VENV)/.installed-run: $(VENV)/.installed
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[collect]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
