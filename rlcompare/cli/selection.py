@@ -10,6 +10,7 @@ from rlcompare.errors import UsageError
 from rlcompare.model.run import CaptureInput, RunInput
 from rlcompare.sources.detect import find_runs, list_numbers
 from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
+from rlcompare.sources.torch_file import steps_of_trace
 
 
 def select_runs(
@@ -25,6 +26,8 @@ def select_runs(
     if steps is None:
         return runs
     for run in runs:
+        if not run.captures:
+            raise UsageError(f"--step: {path} has no profile, and a profile's steps are what it chooses")
         known = known_steps(run)
         missing = set(steps) - known if known is not None else set()
         if known is not None and missing:
@@ -49,6 +52,10 @@ def _steps_of(capture: CaptureInput) -> frozenset[int] | None:
         steps = steps_of_database(capture.files["db"])
     elif "step_trace_time" in capture.files:
         steps = steps_of_step_trace_time(capture.files["step_trace_time"])
+    elif "trace" in capture.files:
+        steps = steps_of_trace(capture.files["trace"])
+        if capture.step_hint is not None and capture.step_hint not in (steps or ()):
+            steps = None  # what it marks are parts of the one step that its name says
     if steps is None and capture.step_hint is not None:  # verl's folder says it
         return frozenset({capture.step_hint})
     return steps

@@ -123,7 +123,7 @@ def _look_at_file(path: Path, found: _Found) -> None:
     elif kind.kind == "torch_memory":
         found.captures.append(capture_of_snapshot(path))
     elif kind.problem:
-        remedy = RECOVER if path.suffix == ".db" else "Name a file or folder that an Ascend profiler wrote"
+        remedy = RECOVER if path.suffix == ".db" else "Name a file or folder that a profiler wrote"
         found.problems.append(Problem(path, kind.problem, remedy))
     else:
         found.add(*capture_of_file(path, kind))

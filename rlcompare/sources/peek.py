@@ -192,7 +192,7 @@ def _json_object_kind(path: Path, text: bytes) -> FileKind:
         return FileKind("metrics")
     if _SNAPSHOT.match(text):
         return FileKind("torch_memory")
-    if b'"traceEvents"' in text or b'"schemaVersion"' in text or b'"deviceProperties"' in text:
+    if b'"traceEvents"' in text or b'"deviceProperties"' in text or b'"distributedInfo"' in text:
         return FileKind("torch_trace")
     by_name = TEXT_FILES.get(path.name)
     if by_name in ("communication", "communication_matrix"):

@@ -1,7 +1,7 @@
 """The capture that one torch.profiler trace is: its rank, its time, and what else is told without reading it.
 
-The rank stands in the trace (``distributedInfo``), else in the file's name: a worker's name is host and process by
-default, and people who want the rank put it there.
+Rank and world size stand in the trace (``distributedInfo``), else in the file's name: a worker's name is host and
+process by default, and people who want the rank put it there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from rlcompare.model.run import CaptureInput
 from rlcompare.sources.torch_file import first_time, read_header
 
 _RANK_IN_NAME = re.compile(r"(?:^|[^A-Za-z])rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
+_WORLD_IN_NAME = re.compile(r"(?:^|[^A-Za-z])rank[-_]?\d{1,6}-of-(\d{1,6})(?!\d)", re.IGNORECASE)
 _TIME_IN_NAME = re.compile(r"\.(\d{13}|\d{16}|\d{19})\.pt\.trace\.json(?:\.gz)?$")
 
 _YEAR_2001_NS = 10**18
@@ -25,6 +26,10 @@ def capture_of_trace(path: Path) -> CaptureInput:
         OSError: it cannot be read.
     """
     info = read_header(path)
+    world = _WORLD_IN_NAME.search(path.name)
+    distributed = info.get("distributedInfo", {})
+    if world and isinstance(distributed, dict) and "world_size" not in distributed:
+        info["distributedInfo"] = {**distributed, "world_size": int(world.group(1))}
     return CaptureInput(
         "torch_trace", path, {"trace": path}, rank=_rank(info, path), started_ns=_started_ns(info, path), info=info
     )

@@ -30,6 +30,7 @@ _KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LAST_EVENT = re.compile(rb"\}\s*(?=\])")
 _EXACT_TIME = re.compile(rb'"ts"\s*:\s*\d{15,}\.\d*[1-9]')
 _TIME = re.compile(rb'("ts"\s*:\s*)(\d+\.\d+)')
+_STEP = re.compile(rb'"ProfilerStep#(\d{1,18})"')
 _CUT = "it ends in the middle (cut off while it was written or copied)"
 _KEPT = (
     "schemaVersion", "distributedInfo", "record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules",
@@ -128,6 +129,21 @@ def first_time(path: Path) -> int | None:
     if match is None:
         return None
     return int(match.group(1)) * 1000 + int((match.group(2) or b"").ljust(3, b"0"))
+
+
+def steps_of_trace(path: Path) -> frozenset[int] | None:
+    """The numbers of the steps that a trace marks, by one pass over its bytes; None where it marks none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    steps: set[int] = set()
+    rest = b""
+    for block in _Blocks(path):
+        text = rest + block
+        steps |= {int(number) for number in _STEP.findall(text)}
+        rest = text[-64:]
+    return frozenset(steps) or None
 
 
 def event_file(path: Path, scratch: Path) -> EventFile:

@@ -56,7 +56,8 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         for name in _DERIVE:
             database.run(con, resources.sql(f"sources/torch_trace/{name}"))
         for severity, key, message in database.run(con, resources.sql("sources/torch_trace/findings")):
-            report(Finding(severity, key, f"{path.name}: {message}", capture_id))
+            said = message if key == "host_only" else f"{path.name}: {message}"  # true of all captures of a run alike
+            report(Finding(severity, key, said, capture_id))
         con.execute(resources.sql("sources/torch_trace/clear"))
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare.cli.selection import select_runs
+from rlcompare.errors import UsageError
 from rlcompare.sources.detect import find_runs
+from rlcompare.sources.torch_file import steps_of_trace
 from rlcompare.store.build import build_store
 from tests.sources.torch_traces import BACKWARD, BASE_NS, Event, kernel, launch, mark, op, read, span, trace, write
 from tests.stores import rows, store_of
@@ -173,6 +176,16 @@ class TestSteps:
         )
         store = store_of(path, tmp_path / "s.duckdb")
         assert rows(store, "SELECT step FROM kernel WHERE name = 'stray'") == [(None,)]
+
+    def test_are_known_before_the_trace_is_read(self, tmp_path: Path) -> None:
+        marks = [mark(f"ProfilerStep#{number}", 10 * number, 9) for number in (3, 4, 12)]
+        path = write(tmp_path / "t.json.gz", trace(*marks))
+        assert steps_of_trace(path) == frozenset({3, 4, 12})
+        with pytest.raises(UsageError, match=r"--step 5: .* has step 3-4,12"):
+            select_runs(path, prefer="db", layout=None, ranks=None, steps=[4, 5])
+        other = write(tmp_path / "prof_step7_rank0-of-1_pid1_20260101000000000.json.gz", trace(*marks))
+        (run,) = select_runs(other, prefer="db", layout=None, ranks=None, steps=[7])
+        assert run.steps == frozenset({7})
 
     def test_marks_of_mini_batches_in_a_capture_of_one_training_step(self, tmp_path: Path) -> None:
         path = write(tmp_path / "t.json", trace(mark("ProfilerStep#0", 0, 9), mark("ProfilerStep#1", 10, 9)))
@@ -342,6 +355,7 @@ class TestFolders:
         assert ("actor", "old_log_prob", 7, 1, 1) in places
         assert ("rollout", "generate_sequences", 3, 0, 0) in places
         assert (None, None, 7, 0, 1) in places
+        assert all(c.info["distributedInfo"] == {"world_size": 2} for c in run.captures)
         # AND a capture without marks is that step, and that phase
         (run,) = find_runs(tmp_path / "profile", ranks=frozenset({0}))
         build_store(run, tmp_path / "s.duckdb", keep_events=True, threads=1)

@@ -36,6 +36,7 @@ def refused(path: Path) -> str:
         (b'{"schemaVersion": 1, "traceEvents": [', "it holds no complete trace event"),
         (b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "na', "it holds no complete trace event"),
         (b'{"schemaVersion": 1, "traceEvents": [1, 2, null, "x"]}', "it holds no complete trace event"),
+        (b'{"schemaVersion": 2, "mediaType": "of something else"}', "it is a JSON object of an unknown kind"),
         (b'{"some": "thing", "else": 1}', "it is a JSON object of an unknown kind"),
         (b"\x1f\x8bnot at all", "it is compressed, and no trace of torch.profiler"),
         (gzip.compress(b'{"some": "thing"}'), "it is compressed, and no trace of torch.profiler"),
