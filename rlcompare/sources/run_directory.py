@@ -98,24 +98,25 @@ def group(
     directories = [entry for entry in training if entry.path.is_dir()]
     files = [entry for entry in training if not entry.path.is_dir()]
     groups: list[Group] = []
-    rest = list(captures)
     problems: list[Problem] = []
+    rest = list(captures)
     for directory in directories:
         inside = [capture for capture in rest if capture.path.is_relative_to(directory.path)]
+        rest = [capture for capture in rest if capture not in inside]
         described = [_described(capture, directory) for capture in inside]
-        if layout is None:
-            rest = [capture for capture in rest if capture not in inside]
-            (found,) = group_runs(directory.path, described, "run") if inside else [[]]
-            groups += [Group(found, directory)] if inside or directory.metrics else []
-            if not inside and not directory.metrics and not any(directory.path.glob("*.duckdb")):
-                problems.append(Problem(directory.path, EMPTY, "Run it again", "empty_run"))
-        else:
-            rest = [capture for capture in rest if capture not in inside] + described
+        if layout is not None:
+            rest += described
+        elif described:
+            groups += [Group(found, directory) for found in group_runs(directory.path, described, "run")]
+        elif directory.metrics:
+            groups.append(Group([], directory))
+        elif not any(directory.path.glob("*.duckdb")):
+            problems.append(Problem(directory.path, EMPTY, "Run it again", "empty_run"))
     others = [Group(found) for found in group_runs(path, rest, layout)] if rest else []
     if layout is not None:
-        files = [*(directory for directory in directories if directory.metrics), *files]
+        files += [directory for directory in directories if not _is_home(directory, others) and directory.metrics]
     notes: list[tuple[Path, Finding]] = []
-    if len(others) == 1 and len(files) == 1:
+    if len(others) == 1 and len(files) == 1 and others[0].training is None:
         others[0].training = files[0]
         notes.append((others[0].paths[0], _joined(files[0])))
     elif others:
@@ -125,6 +126,17 @@ def group(
     else:
         others = [Group([], entry) for entry in files]
     return groups + others, notes, problems
+
+
+def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:
+    """Gives the metrics of a run directory to the only run whose captures all lie in it, if there is one."""
+    inside = [
+        found for found in groups if all(capture.path.is_relative_to(directory.path) for capture in found.captures)
+    ]
+    if len(inside) != 1:
+        return False
+    inside[0].training = directory
+    return True
 
 
 def _joined(training: TrainingInput) -> Finding:
@@ -149,9 +161,15 @@ def _described(capture: CaptureInput, training: TrainingInput) -> CaptureInput:
         capture,
         role=_text(best.get("role")) or capture.role,
         phase=_text(best.get("phase")) or capture.phase,
-        step_hint=_first(_number(best.get("step")), capture.step_hint),
+        step_hint=_first(_only_step(best), capture.step_hint),
         rank=_first(_number(best.get("rank")), capture.rank),
     )
+
+
+def _only_step(entry: Mapping[str, object]) -> int | None:
+    """The step that a capture is of; None where it holds several, which its marks tell apart."""
+    steps = entry.get("steps")
+    return None if isinstance(steps, (list, tuple)) and len(steps) > 1 else _number(entry.get("step"))
 
 
 def _text(value: object) -> str | None:
@@ -211,9 +229,26 @@ def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Find
     if match is not None and int(match.group(1)) > 1:
         text = f"{RUN_JSON} is of the later schema {match.group(1)}: what is new in it was left out"
         yield Finding("warning", "later_run", text)
+    yield from _absent_captures(training)
     status = training.run.get("status")
     if status in ("incomplete", "failed"):
         yield Finding("warning", f"run_{status}", _unfinished(training, str(status), last_step))
+
+
+def _absent_captures(training: TrainingInput) -> Iterator[Finding]:
+    """What run.json lists and the folder does not hold."""
+    entries = training.run.get("captures")
+    listed = [entry.get("path") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    paths = [PurePosixPath(path) for path in listed if isinstance(path, str)]
+    folder = training.path if training.path.is_dir() else training.path.parent
+    elsewhere = [path for path in paths if path.is_absolute() or ".." in path.parts]
+    gone = [path for path in paths if path not in elsewhere and not folder.joinpath(*path.parts).exists()]
+    if elsewhere:
+        text = f"{len(elsewhere)} of {len(paths)} profiles lie outside of the run directory and were not looked at"
+        yield Finding("warning", "profile_elsewhere", text)
+    if gone:
+        text = f"{len(gone)} of {len(paths)} profiles that {RUN_JSON} lists are not there: {gone[0].name}"
+        yield Finding("warning", "missing_profile", f"{text}{' and more' if len(gone) > 1 else ''}")
 
 
 def _unfinished(training: TrainingInput, status: str, last_step: int | None) -> str:

@@ -332,6 +332,12 @@ class TestSides:
         (finding,) = [finding for finding in document["quality"] if finding["key"] == "uneven_times"]
         assert finding["message"].startswith("New side: timing_s/step varies by 1")
 
+    def test_steps_of_metrics_alone_cannot_be_chosen(self, rlcompare: Command, tmp_path: Path) -> None:
+        result = rlcompare("diff", "-d", write_run(tmp_path / "b"), "-bp", write_run(tmp_path / "a"), "--step", 3)
+
+        assert result.code == 2
+        assert "has no profile" in result.error
+
     def test_no_metrics_at_all(self, rlcompare: Command, tmp_path: Path) -> None:
         (tmp_path / "b").mkdir()
         (tmp_path / "b" / "run.json").write_text(json.dumps(description("failed")))

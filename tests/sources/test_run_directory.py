@@ -91,6 +91,27 @@ class TestDetection:
             ("actor", "update_actor", 3, 4),
         ]
 
+    def test_a_layout_that_was_asked_for(self, tmp_path: Path) -> None:
+        for number in (1, 2):
+            folder = write_run(tmp_path / "side" / f"run{number}")
+            make_profile(folder / "profile" / NAME.format(number), 0)
+
+        runs = find_runs(tmp_path / "side", layout="runs")
+        (one,) = find_runs(tmp_path / "side", layout="ranks")
+
+        assert [run.training and run.training.path.name for run in runs] == ["run1", "run2"]
+        assert one.training is None
+        assert "metrics_of_no_run" in {finding.key for finding in one.findings}
+
+    def test_a_capture_of_several_steps_is_of_no_single_one(self, tmp_path: Path) -> None:
+        make_profile(tmp_path / "new" / "profile" / NAME.format(1))
+        entry = {"path": f"profile/{NAME.format(1)}", "role": "", "phase": "", "step": 3, "steps": [3, 4], "rank": 0}
+        write_run(tmp_path / "new", description(captures=[entry]))
+
+        (run,) = find_runs(tmp_path / "new")
+
+        assert [(capture.step_hint, capture.rank) for capture in run.captures] == [(None, 0)]
+
     def test_metrics_beside_one_profile_are_its_own(self, tmp_path: Path) -> None:
         make_profile(tmp_path / "job" / NAME.format(1), 0)
         write_metrics(tmp_path / "job" / "exp.jsonl")
@@ -183,6 +204,13 @@ class TestStore:
         store = store_of(write_run(tmp_path / "new", description(status)), tmp_path / "s.duckdb")
 
         assert says in findings(store)[f"run_{status}"]
+
+    def test_profiles_that_are_not_there(self, tmp_path: Path) -> None:
+        captures = [{"path": "/elsewhere/a.json.gz"}, {"path": "profile/e2e/gone.json.gz"}]
+        store = store_of(write_run(tmp_path / "new", description(captures=captures)), tmp_path / "s.duckdb")
+
+        assert findings(store)["profile_elsewhere"].startswith("1 of 2 profiles")
+        assert findings(store)["missing_profile"].endswith("gone.json.gz")
 
     def test_a_cut_run_json(self, tmp_path: Path) -> None:
         write_run(tmp_path / "new")
