@@ -11,6 +11,8 @@ LARGE_RELATIVE = 0.05
 
 _SHAPES = "workload.input_elements"
 _KERNELS = "workload.kernels"
+_TOKENS = "workload.total_tokens"
+_RATE = "timing_per_token_ms/step"
 
 
 def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
@@ -21,7 +23,7 @@ def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
     known = [row for row in rows if _is_known(row)]
     changed = [row for row in known if row.get("baseline") != row.get("new")]
     if changed:
-        return ("differs", *map(_moved, changed)), True
+        return ("differs", *_rate(diff, changed), *map(_moved, changed)), True
     if not known:
         return ("each side recorded another measure of it",), False
     same = (f"{_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in known)
@@ -56,6 +58,15 @@ def _is_large(row: Row) -> bool:
     if quantity.is_number(ratio):
         return abs(ratio - 1) > LARGE_RELATIVE
     return quantity.is_number(delta) and delta != 0
+
+
+def _rate(diff: Diff, changed: list[Row]) -> tuple[str, ...]:
+    """The step's time per token, where the tokens differ: it says whether anything is slower."""
+    rate = diff.metric(_RATE)
+    if rate is None or rate.delta is None or _TOKENS not in {row.get("name") for row in changed}:
+        return ()
+    values = quantity.pair(rate.baseline, rate.new, "")
+    return (f"step per token {values} ms ({quantity.change_of(rate.delta, rate.ratio)})",)
 
 
 def _name(row: Row) -> str:

@@ -103,6 +103,7 @@ class TestSpeed:
         text = rlcompare("diff", "-d", new, "-bp", base).out
         assert "comparable settings, but the workload differs" in text
         assert "response_tokens 400 → 800 (×2.00)" in text
+        assert "differs · step per token 0.52 → 0.5333 ms (+2.6 %)" in text
 
     def test_longer_responses_do_not_hide_a_slower_phase(self, rlcompare: Command, tmp_path: Path) -> None:
         base = write_run(tmp_path / "a")
