@@ -65,8 +65,6 @@ def _launch_here(world_size: int, request: Launch) -> None:
 
     # What a process failed of is said once, by us; the launcher would print every traceback as well.
     logging.getLogger("torch").setLevel(logging.CRITICAL)
-    # Every process would otherwise take a thread per core.
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // world_size)))
     launcher = LaunchConfig(
         min_nodes=1,
         max_nodes=1,

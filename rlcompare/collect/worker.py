@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -31,6 +32,7 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
     gc.enable()
     world = distributed.join(device_type(config))
     _be_deterministic(config.data.seed, world)
+    _share_cores(config, world)
     profiler = make_profilers(config, folder, world.rank, world.size, world.device.type)
     directory = RunDirectory(folder, _facts(config, overrides, world, profiler)) if world.is_first else None
     for note in profiler.notes if world.is_first else ():
@@ -89,6 +91,18 @@ def _be_deterministic(seed: int, world: World) -> None:
         torch.use_deterministic_algorithms(True)
 
 
+def _share_cores(config: Config, world: World) -> None:
+    """Threads of this process on a CPU, unless $OMP_NUM_THREADS says: a part of the cores, and one for ``tiny``.
+
+    The operations of ``tiny`` are so small that a second thread gains nothing, and where another process takes its core
+    for a moment, all wait for it: steps then take ten times as long.
+    """
+    if world.device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+        tiny = config.actor_rollout_ref.model.path == "tiny"
+        here = min(world.size, config.trainer.n_gpus_per_node)
+        torch.set_num_threads(1 if tiny else max(1, (os.cpu_count() or 1) // here))
+
+
 def _captures(profiler: StepProfiler) -> list[dict[str, Any]]:
     return [asdict(capture) for capture in profiler.captures]
 
@@ -106,6 +120,7 @@ def _facts(config: Config, overrides: Sequence[str], world: World, profiler: Ste
         "world_size": world.size,
         "device": world.device.type,
         "device_name": _device_name(world),
+        "threads": torch.get_num_threads(),
         "steps": {
             "warmup": warmup,
             "plain": [step for step in steps if step not in profiled and step not in warmup],
