@@ -311,4 +311,4 @@ class TestText:
     def test_trace_of_gpu(self, compare: Callable[[Path], Outcome], tmp_path: Path) -> None:
         path = tmp_path / "w.pt.trace.json"
         path.write_text('{"schemaVersion": 1, "traceEvents": []}')
-        assert "torch.profiler" in compare(path).error
+        assert "holds nothing that can be compared" in compare(path).error

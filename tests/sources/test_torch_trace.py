@@ -208,34 +208,26 @@ class TestCollectives:
 
     def test_members_of_a_shortened_list(self, tmp_path: Path) -> None:
         info = {"rank": 0, "world_size": 8, "pg_config": [{"pg_name": "a", "ranks": list(range(8))}]}
+        stride = {"Group size": 4, "Global rank start": 0, "Global rank stride": 2}
+
+        def of_group(number: int, name: str, **more: object) -> Event:
+            told = {"Process Group Name": name, "Process Group Ranks": "[0, ..., 7]", **more}
+            return kernel(number, 5 * number, 1, "ncclDevKernel_X", **told)
+
         path = write(
             tmp_path / "t.json",
-            trace(
-                kernel(
-                    1, 5, 1, "ncclDevKernel_X", **{"Process Group Name": "a", "Process Group Ranks": "[0, 1, ..., 7]"}
-                ),
-                kernel(
-                    2,
-                    7,
-                    1,
-                    "ncclDevKernel_X",
-                    **{
-                        "Process Group Name": "b",
-                        "Process Group Ranks": "[0, ..., 6]",
-                        "Collective name": "allreduce",
-                        "Group size": 4,
-                        "Global rank start": 0,
-                        "Global rank stride": 2,
-                    },
-                ),
-                kernel(3, 9, 1, "ncclDevKernel_X", **{"Process Group Name": "c", "Process Group Ranks": "[0, ..., 6]"}),
-                distributedInfo=info,
-            ),
+            trace(of_group(1, "a"), of_group(2, "b", **stride), of_group(3, "c"), distributedInfo=info),
         )
-        # The first has no "Collective name": its arguments are not believed, the only group's configuration is.
         assert read(path).rows("SELECT group_name, group_ranks FROM stage_collective ORDER BY start_ns") == [
-            ("a", "0,1,2,3,4,5,6,7"), ("b", "0,2,4,6"), ("a", "0,1,2,3,4,5,6,7")
-        ]  # fmt: skip
+            ("a", "0,1,2,3,4,5,6,7"),
+            ("b", "0,2,4,6"),
+            ("c", None),
+        ]
+
+    def test_the_only_group_is_that_of_what_names_none(self, tmp_path: Path) -> None:
+        info = {"rank": 0, "world_size": 2, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}]}
+        path = write(tmp_path / "t.json", trace(kernel(1, 5, 1, "ncclKernel_X"), distributedInfo=info))
+        assert read(path).rows("SELECT group_name, group_ranks FROM stage_collective") == [("0", "0,1")]
 
     @pytest.mark.parametrize(
         ("name", "kind"),

@@ -14,7 +14,7 @@ WITH around AS (   -- what stands around the launches of communication, each wit
     WHERE t.is_comm GROUP BY t.id
 ), device AS (
     SELECT t.id, t.device_id, t.name, t.start_ns, t.end_ns, l.launch_ns, l.host_op_ns,
-           CASE WHEN (t.args ->> 'Collective name') IS NOT NULL THEN t.args ELSE o.args END AS a, o.mark, o.shapes, o.dtypes
+           CASE WHEN coalesce(t.args ->> 'Collective name', t.args ->> 'Process Group Name') IS NOT NULL THEN t.args ELSE o.args END AS a, o.mark, o.shapes, o.dtypes
     FROM trace_task AS t JOIN trace_link AS l USING (id) LEFT JOIN told AS o ON o.id = t.id
     WHERE t.is_comm
 ), host AS (
