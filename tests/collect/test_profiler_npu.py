@@ -225,6 +225,8 @@ def test_what_torch_npu_swallowed_is_told_by_the_files(npu: FakeTorchNPU, tmp_pa
     for number, (message, npu.leaves) in enumerate(cases.items()):
         with pytest.raises(InputError, match=message):
             run(profiler(tmp_path / str(number)))
+        # its logs say why, so it stays
+        assert len(list((tmp_path / str(number)).rglob("*_ascend_pt"))) == 1
     npu.makes_folders = False
     npu.leaves = lambda folder: None
     with pytest.raises(InputError, match=r"left no \*_ascend_pt folder"):

@@ -87,7 +87,7 @@ class NPUCapture:
         self._written: list[Written] = []
         self._recorded: tuple[int, ...] = ()
         self._was_called = False
-        self._aborted = False
+        self._aborted = self._has_failed = False
         target.folder.mkdir(parents=True, exist_ok=True)
         self._known = set(_folders(target.folder))
         module.npu.synchronize()
@@ -180,11 +180,15 @@ class NPUCapture:
         return [folder for folder in _folders(self._target.folder) if folder not in self._known]
 
     def _remove_rest(self) -> None:
-        """Removes what torch_npu made for a window that then was not reached, or was interrupted."""
-        for folder in self._new_folders():
+        """Removes what torch_npu made for a window that then was not reached, or was interrupted.
+
+        After a failure all of it stays, because its logs say why.
+        """
+        for folder in () if self._has_failed else self._new_folders():
             shutil.rmtree(folder, ignore_errors=True)
 
     def _failure(self, problem: str) -> InputError:
+        self._has_failed = True
         return InputError(
             self._target.folder,
             problem,
