@@ -27,7 +27,7 @@ from rlcompare.sources.folder import (
     unparsed,
 )
 from rlcompare.sources.layout import home_of, run_names
-from rlcompare.sources.peek import TEXT_FILES, file_kind
+from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
 from rlcompare.sources.torch_memory import capture_of_snapshot
@@ -226,10 +226,13 @@ def _look_at_trace(path: Path, found: _Found) -> bool:
     """
     if path.name in TEXT_FILES or not path.name.endswith((".json", ".json.gz")):
         return False
-    kind = file_kind(path)
-    if kind.kind == "torch_trace":
-        found.captures.append(capture_of_trace(path))
-        return True
+    try:
+        kind = file_kind(path)
+        if kind.kind == "torch_trace":
+            found.captures.append(capture_of_trace(path))
+            return True
+    except OSError as error:
+        kind = FileKind("unknown", error.strerror or "it cannot be opened")
     if kind.kind == "torch_memory":
         found.captures.append(capture_of_snapshot(path))
         return True

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from rlcompare.errors import InputError
+from rlcompare.model.run import CaptureInput
 from rlcompare.sources.detect import find_runs
+from rlcompare.sources.torch_capture import capture_of_trace
 from rlcompare.store.build import build_store
 from tests.sources.torch_traces import BASE_NS, kernel, launch, op, read, trace, write
 from tests.stores import rows
@@ -161,3 +163,18 @@ def test_an_event_of_many_megabytes(tmp_path: Path) -> None:
     reading = read(write(tmp_path / "t.json", trace(*events)))
     assert reading.rows("SELECT count(*) FROM stage_host_op") == [(3,)]
     assert not reading.warnings
+
+
+def test_a_trace_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rank in (0, 1):
+        write(tmp_path / f"rank{rank}.pt.trace.json", trace(op("aten::add", 5, 1)))
+
+    def refuse(path: Path) -> CaptureInput:  # root may read everything, so file modes prove nothing here
+        if path.name.startswith("rank0"):
+            raise PermissionError(13, "Permission denied")
+        return capture_of_trace(path)
+
+    monkeypatch.setattr("rlcompare.sources.detect.capture_of_trace", refuse)
+    (run,) = find_runs(tmp_path)
+    assert [capture.rank for capture in run.captures] == [1]
+    assert [finding.message for finding in run.findings] == ["rank0.pt.trace.json was left out: Permission denied"]
