@@ -2,6 +2,9 @@
 
 A process holds one profiler at a time. So a rank records end to end only where every role that is profiled on it asks
 for that; with one that is discrete, or that has a schedule, all of them get captures of their own.
+
+A schedule of training steps stands in place of ``global_profiler.steps`` for its role; in its warm-up steps nothing is
+recorded, since the steps themselves warm up.
 """
 
 from __future__ import annotations
