@@ -35,8 +35,8 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
     _share_cores(config, world)
     profiler = make_profilers(config, folder, world.rank, world.size, world.device.type)
     directory = RunDirectory(folder, _facts(config, overrides, world, profiler)) if world.is_first else None
-    for note in profiler.notes if world.is_first else ():
-        sys.stderr.write(f"rlcompare: {note}\n")
+    _say(profiler.notes, world)
+    known = len(profiler.notes)
     status, problem = "incomplete", None
     captures = _captures(profiler)
     try:
@@ -44,6 +44,7 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
         _train(config, trainer, profiler, directory, world, quiet)
         profiler.close()
         captures = world.gather_lists(_captures(profiler))
+        _say(world.gather_lists(profiler.notes[known:]), world)
         status = "complete"
     except Exception as error:
         status, problem = "failed", f"{type(error).__name__}: {error}"
@@ -65,6 +66,13 @@ def _train(
             if not quiet and "console" in config.trainer.logger:
                 sys.stdout.write(console_line(step, metrics) + "\n")
                 sys.stdout.flush()
+
+
+def _say(notes: Sequence[str], world: World) -> None:
+    """What the profilers have to tell, once each."""
+    if world.is_first:
+        for note in dict.fromkeys(notes):
+            sys.stderr.write(f"rlcompare: {note}\n")
 
 
 def console_line(step: int, metrics: Mapping[str, float]) -> str:
