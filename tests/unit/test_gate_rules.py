@@ -241,7 +241,9 @@ def test_enough_runs_decide_where_they_do_not_overlap(new: list[float], status: 
 
 def test_exact_metrics_decide_from_one_run() -> None:
     verdict = gate(
-        delta("workload.total_tokens", 10, 12, "neutral", "count"), Rule("workload.total_tokens", max_relative=0.0), evidence="runs"
+        delta("workload.total_tokens", 10, 12, "neutral", "count"),
+        Rule("workload.total_tokens", max_relative=0.0),
+        evidence="runs",
     ).verdicts[0]
     assert (verdict.status, verdict.verified) == ("regressed", True)
 
