@@ -109,7 +109,7 @@ def _per_token(evidence: Evidence, sign: int) -> str:
     other = [(rate, row) for rate, row in rates if sign * (rate - 1) > STEADY_RATE and number(row["new"]) > least]
     if not other:
         word = "slower" if sign > 0 else "faster"
-        return f", not its speed: per token nothing is {word}" if rates else ", not its speed"
+        return f", not its speed; per token nothing is {word}" if rates else ", not its speed"
     rate, row = max(other, key=lambda pair: abs(pair[0] - 1) * number(pair[1]["new"]))
     return f"; but per token {short(row['name'])} takes {times(rate)}"
 

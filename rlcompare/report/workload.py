@@ -23,7 +23,10 @@ def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
     known = [row for row in rows if _is_known(row)]
     changed = [row for row in known if row.get("baseline") != row.get("new")]
     if changed:
-        return ("differs", *_rate(diff, changed), *map(_moved, changed)), True
+        # All tokens and the time for one of them are what a reader must see where there is room for no more.
+        first = [row for row in changed if row.get("name") == _TOKENS]
+        others = [row for row in changed if row.get("name") != _TOKENS]
+        return ("differs", *map(_moved, first), *(_rate(diff) if first else ()), *map(_moved, others)), True
     if not known:
         return ("each side recorded another measure of it",), False
     same = (f"{_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in known)
@@ -60,13 +63,12 @@ def _is_large(row: Row) -> bool:
     return quantity.is_number(delta) and delta != 0
 
 
-def _rate(diff: Diff, changed: list[Row]) -> tuple[str, ...]:
-    """The step's time per token, where the tokens differ: it says whether anything is slower."""
+def _rate(diff: Diff) -> tuple[str, ...]:
+    """The step's time per token, which says whether anything is slower."""
     rate = diff.metric(_RATE)
-    if rate is None or rate.delta is None or _TOKENS not in {row.get("name") for row in changed}:
+    if rate is None or rate.delta is None:
         return ()
-    values = quantity.pair(rate.baseline, rate.new, "")
-    return (f"step per token {values} ms ({quantity.change_of(rate.delta, rate.ratio)})",)
+    return (f"per token {quantity.brief(rate.baseline)} → {quantity.brief(rate.new)} ms",)
 
 
 def _name(row: Row) -> str:
