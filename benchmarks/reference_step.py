@@ -25,6 +25,12 @@ from typing import Any
 LIMIT_RUN_SECONDS = 60.0
 RATIO_LOW, RATIO_HIGH = 1.6, 2.4
 LIMIT_SHARE_OF_TIME = 0.01
+LIMIT_SHARE_OF_MEMORY = 0.02
+MEMORY = "actor_rollout_ref.actor.profiler.tool_config.torch.contents=[cpu,memory]"
+RISE = """
+    SELECT max(m.allocated_bytes) - arg_min(m.allocated_bytes, m.ts_ns) AS rise, (SELECT max(allocated_bytes) FROM memory) AS peak
+    FROM memory AS m JOIN phase AS p ON p.name = 'adv' AND m.ts_ns BETWEEN p.start_ns AND p.end_ns
+"""
 
 
 class Limits:
@@ -47,6 +53,31 @@ def run(rlcompare: str, folder: Path, *overrides: str) -> tuple[float, list[dict
     return seconds, [line["data"] for line in lines if line["step"] in plain]
 
 
+def seconds_of_importance_sampling() -> float:
+    """Over as many tokens as a step of the defaults has, on one thread as there."""
+    import torch
+
+    from rlcompare.collect.rollout_is import compute_rollout_is
+
+    torch.set_num_threads(1)
+    old = -torch.rand(32, 32)
+    rollout = old + 0.01 * torch.randn(32, 32)
+    seconds = []
+    for _ in range(20):
+        start = time.perf_counter()
+        compute_rollout_is(old, rollout, torch.ones(32, 32), level="token", mode="truncate", threshold=2.0)
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+def share_of_memory(rlcompare: str, folder: Path) -> float:
+    """How far allocated memory rises within the phase of importance sampling and advantages, of the step's peak."""
+    run(rlcompare, folder, "trainer.total_training_steps=3", MEMORY)
+    query = [rlcompare, "sql", str(folder), RISE, "--format", "json"]
+    (row,) = json.loads(subprocess.run(query, check=True, capture_output=True, text=True).stdout)
+    return float(row["rise"] / row["peak"])
+
+
 def median(steps: list[dict[str, Any]], key: str) -> float:
     return statistics.median(step[key] for step in steps)
 
@@ -63,6 +94,7 @@ def main() -> int:
         new_seconds, new = run(options.rlcompare, work / "new", "actor_rollout_ref.actor.ppo_epochs=2")
         diff = [options.rlcompare, "diff", "-d", str(work / "new"), "-bp", str(work / "base"), "--json"]
         document = json.loads(subprocess.run(diff, check=True, capture_output=True, text=True).stdout)
+        memory_share = share_of_memory(options.rlcompare, work / "memory")
     limits.check("seconds of a whole run", base_seconds, 0, LIMIT_RUN_SECONDS)
     limits.check("seconds of a whole run, two epochs", new_seconds, 0, LIMIT_RUN_SECONDS)
     key = "timing_s/update_actor"
@@ -70,8 +102,9 @@ def main() -> int:
     phases = [row for row in document["sections"]["phases"] if row["name"] != "(outside)"]
     grown = max(phases, key=lambda row: row["delta"])["name"]
     limits.check(f"update_actor is the phase that grew ({grown})", grown == "update_actor", 1, 1)
-    share = median(base, "timing_s/adv") / median(base, "timing_s/step")
-    limits.check("importance sampling and advantages, share of a step", share, 0, LIMIT_SHARE_OF_TIME)
+    share = seconds_of_importance_sampling() / median(base, "timing_s/step")
+    limits.check("importance sampling, share of a step's time", share, 0, LIMIT_SHARE_OF_TIME)
+    limits.check("phase adv, share of a step's peak memory", memory_share, 0, LIMIT_SHARE_OF_MEMORY)
     return 1 if limits.missed else 0
 
 

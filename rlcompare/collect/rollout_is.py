@@ -282,7 +282,9 @@ def _percentiles(weights: Tensor, mask: Tensor, rows: Rows, level: str) -> dict[
     hundredths = torch.tensor(PERCENTILES, device=weights.device) * (n - 1).clamp(min=0)
     below = hundredths // 100
     ranks = torch.cat([below, (below + 1).minimum(n - 1).clamp(min=0)])
-    if level == "token":
+    if level == "token" and weights.numel() <= CHUNK_ELEMENTS:
+        values = torch.where(mask.bool(), weights, math.inf).flatten().sort().values[ranks]
+    elif level == "token":
         values = _select(weights, mask, ranks)
     else:
         ordered, order = rows["weight"].sort()
