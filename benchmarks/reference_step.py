@@ -28,7 +28,8 @@ LIMIT_SHARE_OF_TIME = 0.01
 LIMIT_SHARE_OF_MEMORY = 0.02
 MEMORY = "actor_rollout_ref.actor.profiler.tool_config.torch.contents=[cpu,memory]"
 RISE = """
-    SELECT max(m.allocated_bytes) - arg_min(m.allocated_bytes, m.ts_ns) AS rise, (SELECT max(allocated_bytes) FROM memory) AS peak
+    SELECT max(m.allocated_bytes) - arg_min(m.allocated_bytes, m.ts_ns) AS rise,
+           (SELECT max(allocated_bytes) FROM memory) AS peak
     FROM memory AS m JOIN phase AS p ON p.name = 'adv' AND m.ts_ns BETWEEN p.start_ns AND p.end_ns
 """
 
