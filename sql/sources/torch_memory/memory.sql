@@ -14,3 +14,5 @@ SELECT getvariable('capture'), getvariable('memory_device'), made.name, made.siz
 FROM (SELECT unnest(allocations) AS made FROM memory_document)
 WHERE made.size_bytes > 0;
 DROP TABLE memory_document;
+-- A snapshot without a device is one of the host's memory.
+UPDATE capture SET executor = 'host' WHERE capture = getvariable('capture') AND getvariable('memory_device') IS NULL;
