@@ -386,4 +386,5 @@ def _nothing(path: Path, found: _Found) -> InputError:
         remedy = "Run it again; what went wrong stands in its run.json"
         return InputError(path, run_directory.EMPTY, remedy)
     what = "it holds no profile and no metrics" if found.files or not path.is_dir() else "there is no file in it"
-    return InputError(path, what, f"Name an *_ascend_pt folder, its {OUTPUT}, or a folder of several")
+    remedy = f"Name an *_ascend_pt folder, its {OUTPUT}, a trace of torch.profiler, a run directory, or several in one"
+    return InputError(path, what, remedy)
