@@ -26,7 +26,7 @@ EXIT_INTERNAL = 70
 EXIT_BROKEN_PIPE = 141
 
 COMMANDS = {
-    "run": "Run a reference RL training step under a profiler.",
+    "run": "Run a real RL training step (GRPO, DAPO, PPO) under a profiler.",
     "diff": "Compare two profiles: what got slower, and where.",
     "gate": "Judge a comparison by a policy; the exit code tells a CI job.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",

@@ -46,9 +46,9 @@ def command(
     print_config: bool,
     quiet: bool,
 ) -> None:
-    """Run a real RL training step (GRPO, DAPO, PPO) under a profiler, with verl's configuration.
+    """Run a real RL training step (GRPO, DAPO, PPO) under a profiler.
 
-    Makes a few plain steps, whose times count, and profiled ones, which explain them. Leaves a run directory that
+    The configuration is verl's. Makes a few plain steps, whose times count, and profiled ones, which explain them. Leaves a run directory that
     rlcompare diff takes as a side: run.json, metrics.jsonl and profile/. Keys are verl's: see --print-config.
 
     \b
