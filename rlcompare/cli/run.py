@@ -48,7 +48,7 @@ def command(
 ) -> None:
     """Run a real RL training step (GRPO, DAPO, PPO) under a profiler.
 
-    The configuration is verl's. Makes a few plain steps, whose times count, and profiled ones, which explain them. Leaves a run directory that
+    Makes a few plain steps, whose times count, and profiled ones, which explain them. Leaves a run directory that
     rlcompare diff takes as a side: run.json, metrics.jsonl and profile/. Keys are verl's: see --print-config.
 
     \b
