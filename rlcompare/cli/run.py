@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from rlcompare.cli.interrupt import came
 from rlcompare.cli.options import common_options, path_type
 from rlcompare.errors import UsageError
 
@@ -64,19 +65,25 @@ def command(
         click.echo(to_yaml(config), nl=False)
         return
     _need_torch()
-    from rlcompare.collect.launch import Launch, is_launched, launch
-    from rlcompare.collect.run_directory import prepare
+    from rlcompare.collect.launch import Interrupted, Launch, is_launched, launch
+    from rlcompare.collect.run_directory import prepare_all
 
     if is_launched() and (output is None or repeat > 1):
         raise UsageError("under torchrun, name the run directory with -o, and run once: every process must know it")
     folder = output or Path("runs") / f"{config.trainer.experiment_name}-{datetime.now():%Y%m%d-%H%M%S}"
-    for number in range(repeat):
-        target = folder / f"run{number + 1}" if repeat > 1 else folder
-        if os.environ.get("RANK", "0") == "0":
-            prepare(target, force)
-        launch(Launch([*given, f"data.seed={config.data.seed + number}"] if repeat > 1 else given, file, target, quiet))
-    if os.environ.get("RANK", "0") == "0":
-        click.echo(f"run         {folder}", err=quiet)
+    is_first = not is_launched() or os.environ["RANK"] == "0"
+    targets = prepare_all(folder, repeat, force) if is_first else [folder]
+    for number, target in enumerate(targets):
+        seed_of = [f"data.seed={config.data.seed + number}"] if repeat > 1 else []
+        try:
+            launch(Launch([*given, *seed_of], file, target, quiet))
+        except Interrupted as stopped:
+            came(stopped.number)
+            raise
+    if is_first:
+        from rlcompare.report.text import safe_text
+
+        click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
 
 
 def _need_torch() -> None:

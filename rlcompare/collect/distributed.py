@@ -10,6 +10,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+"""What a launcher such as torchrun sets for each of its processes."""
+
 _BACKENDS = {"cpu": "gloo", "cuda": "nccl", "npu": "hccl"}
 
 
@@ -54,10 +57,6 @@ class World:
         """Sums over ranks, by name; every rank gives the same names in the same order."""
         return self._reduced(values, dist.ReduceOp.SUM)
 
-    def means(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Means over ranks, by name."""
-        return {key: value / self.size for key, value in self.sums(values).items()}
-
     def maxima(self, values: Mapping[str, float]) -> dict[str, float]:
         """Greatest values over ranks, by name."""
         return self._reduced(values, dist.ReduceOp.MAX)
@@ -86,8 +85,8 @@ class World:
 
 def join(device_type: str) -> World:
     """Joins the process group that a launcher's environment names; a world of one without it."""
-    size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
-    local = int(os.environ.get("LOCAL_RANK", "0"))
+    launched = all(name in os.environ for name in LAUNCHED)
+    rank, size, local = (int(os.environ[name]) for name in LAUNCHED) if launched else (0, 1, 0)
     device = torch.device(device_type) if device_type == "cpu" else torch.device(device_type, local)
     if device_type != "cpu":
         getattr(torch, device_type).set_device(device)

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.collect.config.load import load_config
+from rlcompare.collect.run_directory import blame
 from rlcompare.errors import UsageError
 
-_LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
-"""What torchrun sets for each of its processes."""
+
+class Interrupted(KeyboardInterrupt):
+    """A signal ended a run of several processes.
+
+    Attributes:
+        number: the signal's.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
 
 
 def is_launched() -> bool:
     """Whether this process is one of several that a launcher started."""
-    return all(name in os.environ for name in _LAUNCHED)
+    return all(name in os.environ for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,7 @@ def launch(request: Launch) -> None:
 
 
 def _launch_here(world_size: int, request: Launch) -> None:
+    from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
@@ -75,11 +87,20 @@ def _launch_here(world_size: int, request: Launch) -> None:
         max_restarts=0,
         monitor_interval=0.1,
     )
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         elastic_launch(launcher, _work_of_child)(request)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
-        raise UsageError(f"rank {rank} ended with {failure.exitcode}: {_said(failure.message)}") from error
+        said = _said(failure.message)
+        blame(request.folder, f"rank {rank}: {said}")
+        what = f"rank {rank} ended with {failure.exitcode}: {said.removeprefix('UsageError: ')}"
+        raise (UsageError if said.startswith("UsageError: ") else RuntimeError)(what) from error
+    except SignalException as error:  # the launcher has handlers of its own, which end the ranks
+        raise Interrupted(int(error.sigval)) from error
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _said(message: object) -> str:

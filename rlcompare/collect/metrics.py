@@ -21,12 +21,12 @@ def data_metrics(batch: Batch, rewards: torch.Tensor, max_response_length: int) 
         rewards: (N, R), the rewards per token after the KL penalty, if there is one.
     """
     mask = batch.response_mask.bool()
-    lengths, prompts = batch.response_lengths.double(), batch.prompt_lengths.double()
+    lengths, prompts = batch.response_lengths.float(), batch.prompt_lengths.float()
     metrics = {
         **_statistics("critic/score", batch.scores),
         **_statistics("critic/rewards", rewards.sum(-1)),
         **_statistics("response_length", lengths),
-        "response_length/clip_ratio": (lengths == max_response_length).double().mean().item(),
+        "response_length/clip_ratio": (lengths == max_response_length).float().mean().item(),
         **_statistics("prompt_length", prompts),
     }
     for name in ("advantages", "returns", "values"):
@@ -39,10 +39,12 @@ def data_metrics(batch: Batch, rewards: torch.Tensor, max_response_length: int) 
 
 
 def workload(batch: Batch, counts: Mapping[str, int]) -> dict[str, float]:
-    """How much was asked for (DESIGN §2): exact counts over all ranks.
+    """How much was asked for (DESIGN §2), in exact counts.
 
     Args:
-        counts: what was counted on the way: decode steps, mini and micro batches of one rank.
+        batch: the rows of all ranks.
+        counts: what was counted on the way: decode steps of the slowest rank, mini and micro batches of the updates of
+            one rank.
     """
     prompts, responses = int(batch.prompt_lengths.sum()), int(batch.response_lengths.sum())
     return {
@@ -86,12 +88,13 @@ def _memory(world: World) -> dict[str, float]:
 def _statistics(name: str, values: torch.Tensor) -> dict[str, float]:
     if values.numel() == 0:
         return {}
-    packed = torch.stack([values.double().mean(), values.max().double(), values.min().double()]).tolist()
+    values = values.cpu().double()  # an NPU has no float64
+    packed = torch.stack([values.mean(), values.max(), values.min()]).tolist()
     return dict(zip((f"{name}/mean", f"{name}/max", f"{name}/min"), packed, strict=True))
 
 
 def _probability_difference(old: torch.Tensor, rollout: torch.Tensor, mask: torch.Tensor) -> dict[str, float]:
-    difference = (old.exp() - rollout.exp()).abs()[mask].double()
+    difference = (old.exp() - rollout.exp()).abs()[mask].cpu().double()
     if difference.numel() < 2:
         return {}
     return {

@@ -53,6 +53,7 @@ class Policies:
         self.critic: Trained | None = None
         if config.algorithm.adv_estimator == "gae":
             body = ValueModel(policy.config, seed=config.data.seed + 1)
+            body.gradient_checkpointing = config.actor_rollout_ref.model.enable_gradient_checkpointing
             critic = shard(self._placed(body), actor.strategy, world)
             self.critic = make_trained(critic, config.critic.optim, steps)
 

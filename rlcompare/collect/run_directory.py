@@ -14,6 +14,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +29,27 @@ METRICS = "metrics.jsonl"
 PROFILE = "profile"
 
 STATUSES = ("incomplete", "complete", "failed")
+
+
+def prepare_all(folder: Path, repeat: int, force: bool) -> list[Path]:
+    """Makes the folders of a run, or of several: ``run1`` and so on, all samples of one side.
+
+    Raises:
+        UsageError: as ``prepare``; also where runs of another number, or a single one, are there already.
+    """
+    if repeat == 1:
+        prepare(folder, force)
+        return [folder]
+    targets = [folder / f"run{number + 1}" for number in range(repeat)]
+    others = [path.parent for path in (folder / RUN_JSON, *sorted(folder.glob(f"run*/{RUN_JSON}")))
+              if path.is_file() and path.parent not in targets]  # fmt: skip
+    if others:
+        raise UsageError(
+            f"{others[0]} holds a run already, which would be a sample of the same side; choose another folder with -o"
+        )
+    for target in targets:
+        prepare(target, force)
+    return targets
 
 
 def prepare(folder: Path, force: bool) -> None:
@@ -49,14 +71,14 @@ def prepare(folder: Path, force: bool) -> None:
 
 
 def _replace(folder: Path, force: bool) -> None:
-    ours = (RUN_JSON, METRICS, PROFILE, "run.duckdb")
+    ours = (PROFILE, METRICS, "run.duckdb", RUN_JSON)  # what makes it a run goes last
     if not folder.is_dir() or not (folder / RUN_JSON).is_file():
-        raise UsageError(f"{folder} holds something else than a run; choose an empty or a new folder with -o")
+        raise UsageError(f"{folder} holds something else than one run; choose an empty or a new folder with -o")
     if not force:
         raise UsageError(f"{folder} holds a run already; choose another folder with -o, or replace it with --force")
     for name in ours:
         path = folder / name
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
@@ -95,7 +117,8 @@ class RunDirectory:
     def end(self, status: str, captures: Sequence[Mapping[str, Any]] | None = None, error: str | None = None) -> None:
         """Closes the run with its status."""
         assert status in STATUSES
-        self._metrics.close()
+        with suppress(OSError):  # what a full disk did not take is lost; that the run has ended is not
+            self._metrics.close()
         self._run |= {"status": status, "ended": _now()}
         if captures is not None:
             self._run["captures"] = list(captures)
@@ -104,9 +127,20 @@ class RunDirectory:
         self._write()
 
     def _write(self) -> None:
-        partial = self._folder / f".{RUN_JSON}.{os.getpid()}"
-        partial.write_text(json.dumps(self._run, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        partial.replace(self._folder / RUN_JSON)
+        _write_whole(self._folder, self._run)
+
+
+def blame(folder: Path, error: str) -> None:
+    """Marks a run as failed for a reason that its own processes did not know: the rank that failed first."""
+    with suppress(OSError, ValueError):  # it may have failed before it began
+        run = json.loads((folder / RUN_JSON).read_text(encoding="utf-8"))
+        _write_whole(folder, {**run, "status": "failed", "error": error, "ended": run.get("ended") or _now()})
+
+
+def _write_whole(folder: Path, run: Mapping[str, Any]) -> None:
+    partial = folder / f".{RUN_JSON}.{os.getpid()}"
+    partial.write_text(json.dumps(run, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    partial.replace(folder / RUN_JSON)
 
 
 def versions() -> dict[str, str | None]:

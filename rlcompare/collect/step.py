@@ -13,6 +13,7 @@ from rlcompare.collect.batch import Batch, concatenated
 from rlcompare.collect.config.schema import Config
 from rlcompare.collect.distributed import World
 from rlcompare.collect.global_batch import GlobalBatch, global_batch
+from rlcompare.collect.loss import Totals, agg_loss
 from rlcompare.collect.metrics import data_metrics, timing_metrics, workload
 from rlcompare.collect.policies import Policies
 from rlcompare.collect.profiler import StepProfiler
@@ -32,7 +33,7 @@ class Trainer:
         self._profiler = profiler
         self._policies = Policies(config, world)
         self._task = Task(self._policies.vocab_size, config.data.max_prompt_length, config.data.seed)
-        self._sampler = torch.Generator(world.device).manual_seed(config.data.seed * 1_000_003 + world.rank)
+        self._sampler = torch.Generator(world.device).manual_seed((config.data.seed * 1_000_003 + world.rank) % 2**63)
         self._timers = Timers(world.device)
         self._counts: dict[str, int] = {}
 
@@ -40,7 +41,7 @@ class Trainer:
         """One training step over this rank's part of the batch.
 
         Returns:
-            The step's metrics over all ranks, the same on every rank but for times.
+            The step's metrics over all ranks, complete on the first.
         """
         self._timers = Timers(self._world.device)
         self._counts = {"decode_steps": 0}
@@ -54,14 +55,17 @@ class Trainer:
             metrics |= self._update(batch)
         metrics |= data_metrics(whole.batch, whole.rewards, self._config.data.max_response_length)
         metrics |= timing_metrics(self._timers.seconds, whole.batch, self._world)
+        self._counts["decode_steps"] = int(self._world.maxima({"steps": float(self._counts["decode_steps"])})["steps"])
         metrics |= workload(whole.batch, self._counts)
         return {"training/global_step": step, **metrics}
 
     @contextmanager
     def _phase(self, role: str, name: str, timer: str) -> Iterator[None]:
         # The timer is inside: to open and to write a capture of the phase's own is no part of the phase.
+        # A phase ends when all ranks have ended it, as for verl's driver: else a slow rank is booked to the next phase.
         with self._profiler.phase(role, name), self._timers.timed(timer):
             yield
+            self._world.barrier()
 
     def _rewarded(self, step: int) -> Batch:
         """Responses and their scores; with ``filter_groups``, of prompts whose responses do not all score alike."""
@@ -74,7 +78,7 @@ class Trainer:
         while not limit or len(kept) < limit:
             batch = self._generated(step, attempt=len(kept))
             kept.append(batch.rows(has_variance(batch.scores, batch.groups)))
-            self._counts["generated_batches"] = len(kept)
+            self._counts["generated_batches"] = len(kept)  # of which the workload's tokens are what was kept
             rows = sum(map(len, kept))
             if self._world.maxima({"missing": float(wanted - rows)})["missing"] <= 0:
                 return concatenated(kept).rows(slice(wanted))
@@ -124,9 +128,11 @@ class Trainer:
             old, entropy = self._policies.log_probs(
                 self._policies.actor.model, batch, rollout.log_prob_micro_batch_size_per_gpu, self._micro_batch
             )
-            sums = {"entropy": float((entropy * batch.response_mask).sum()), "tokens": float(batch.response_mask.sum())}
-            sums = self._world.sums(sums)
-            metrics["actor/entropy"] = sums["entropy"] / sums["tokens"]
+            rows = {"tokens": float(batch.response_mask.sum()), "sequences": float(len(batch))}
+            totals = Totals(**self._world.sums(rows))
+            mode = self._config.actor_rollout_ref.actor.loss_agg_mode
+            own = float(agg_loss(entropy, batch.response_mask, mode, totals))
+            metrics["actor/entropy"] = self._world.sums({"entropy": own})["entropy"]
         return replace(batch, old_log_probs=old)
 
     def _with_reference(self, batch: Batch) -> Batch:

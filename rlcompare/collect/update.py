@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ def make_trained(model: nn.Module, optim: OptimConfig, total_steps: int) -> Trai
     """AdamW; its rate is constant after a linear warm-up of ``lr_warmup_steps``, else of a share of all steps."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=optim.lr, weight_decay=optim.weight_decay)
     warmup = optim.lr_warmup_steps if optim.lr_warmup_steps >= 0 else int(optim.lr_warmup_steps_ratio * total_steps)
-    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / (warmup + 1)))
+    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, step / max(1, warmup)) if warmup else 1.0)
     return Trained(model, optimizer, rate)
 
 
@@ -95,7 +96,8 @@ class Updater:
                 metrics[name] = metrics.get(name, 0.0) + value
             self._tick("micro_batch")
         metrics["grad_norm"] = clip_gradients(self._trained.model, self._config.grad_clip)
-        self._trained.optimizer.step()
+        if math.isfinite(metrics["grad_norm"]):  # as in verl, else the weights would be lost; all ranks see one norm
+            self._trained.optimizer.step()
         return metrics
 
 

@@ -19,6 +19,7 @@ from rlcompare.collect.distributed import World
 from rlcompare.collect.profiler import StepProfiler, make_profilers
 from rlcompare.collect.run_directory import RunDirectory, git_state, versions
 from rlcompare.collect.step import Trainer
+from rlcompare.errors import UsageError
 
 
 def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bool) -> None:
@@ -46,13 +47,14 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
         captures = world.gather_lists(_captures(profiler))
         _say(world.gather_lists(profiler.notes[known:]), world)
         status = "complete"
+        # Only now: after a failure the others may wait in a collective for ever, and so would this.
+        distributed.leave(world)
     except Exception as error:
         status, problem = "failed", f"{type(error).__name__}: {error}"
         raise
     finally:
         if directory is not None:
             directory.end(status, captures or _captures(profiler), problem)
-        distributed.leave(world)
 
 
 def _train(
@@ -85,12 +87,17 @@ def _printed(value: float) -> str:
 
 
 def device_type(config: Config) -> str:
-    """What the run computes on: the configuration's choice, else the best that this machine has."""
-    if config.trainer.device is not None:
-        return config.trainer.device
-    if hasattr(torch, "npu") and torch.npu.is_available():
-        return "npu"
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    """What the run computes on: the configuration's choice, else the best that this machine has.
+
+    Raises:
+        UsageError: the machine does not have what was chosen.
+    """
+    available = [name for name in ("npu", "cuda") if hasattr(torch, name) and getattr(torch, name).is_available()]
+    chosen = config.trainer.device
+    if chosen is not None and chosen not in (*available, "cpu"):
+        has = ", ".join((*available, "cpu"))
+        raise UsageError(f"trainer.device={chosen}: PyTorch finds none here; it finds {has}")
+    return chosen or (*available, "cpu")[0]
 
 
 def _be_deterministic(seed: int, world: World) -> None:

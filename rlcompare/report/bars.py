@@ -5,6 +5,7 @@ Lengths are thousandths of the longest bar. All bars of a report have one scale.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -94,7 +95,7 @@ def _scaled(bars: list[tuple[str, str, Value, list[tuple[str, str, Value]]]]) ->
     # Parts may be longer than the whole: a device that outlives the host's step makes the tail negative.
     sizes = [max(_positive(total), sum(_positive(value) for *_, value in parts)) for _, _, total, parts in bars]
     longest = max(sizes, default=0.0)
-    if longest <= 0:
+    if longest <= 0 or not math.isfinite(longest):
         return ()
     made = []
     for name, side, total, parts in bars:

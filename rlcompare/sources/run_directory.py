@@ -230,6 +230,9 @@ def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Find
         text = f"{RUN_JSON} is of the later schema {match.group(1)}: what is new in it was left out"
         yield Finding("warning", "later_run", text)
     yield from _absent_captures(training)
+    if last_step is None and training.run.get("status") == "complete":
+        text = f"{METRICS} holds no step, though the run is complete: speed can only be judged by what was profiled"
+        yield Finding("warning", "no_metrics", text)
     status = training.run.get("status")
     if status in ("incomplete", "failed"):
         yield Finding("warning", f"run_{status}", _unfinished(training, str(status), last_step))

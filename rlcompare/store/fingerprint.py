@@ -48,6 +48,8 @@ def input_files(run: RunInput) -> tuple[InputFile, ...]:
 
 
 def _input_file(path: Path, root: Path) -> InputFile:
+    if path.exists() and not path.is_file():  # to open a pipe would wait for ever
+        raise InputError(path, "is no regular file", "Name a file or a folder of files")
     try:
         with path.open("rb") as handle:
             status = os.fstat(handle.fileno())

@@ -50,7 +50,8 @@ def compute(world: World, estimator: str) -> dict[str, object]:
 
 
 def rank_main(rank: int, size: int, port: int, folder: str) -> None:
-    os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size)}
+    os.environ |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)
     world = distributed.join("cpu")
     for estimator in ("grpo", "gae"):

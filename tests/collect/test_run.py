@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 pytest.importorskip("torch")
@@ -104,12 +105,41 @@ def test_two_ranks_share_the_work_and_speak(two_ranks: Path, work: Path) -> None
     assert "all_gather" in kinds, kinds
 
 
+def test_a_rank_that_dies_is_named(work: Path) -> None:
+    endless = ("trainer.total_training_steps=100000", "global_profiler.steps=null", "trainer.n_gpus_per_node=2")
+    command = [*RLCOMPARE, "run", "-o", "bereft", *SMALL, *endless]
+    with subprocess.Popen(command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 120
+        metrics = work / "bereft" / "metrics.jsonl"
+        while time.monotonic() < deadline and not (metrics.is_file() and metrics.read_text().count("\n") >= 2):
+            time.sleep(0.05)
+        children = psutil.Process(process.pid).children(recursive=True)
+        ranks = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        for rank in ranks[-1:]:
+            rank.kill()
+        try:
+            _, stderr = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    said = stderr.decode()
+    assert len(ranks) == 2
+    assert process.returncode == 70, said
+    assert "ended with -9" in said and "Traceback" not in said
+    run, lines = read(work / "bereft")
+    assert run["status"] == "failed" and "rank" in run["error"]
+    assert len(lines) >= 2
+    assert not any(rank.is_running() and rank.status() != psutil.STATUS_ZOMBIE for rank in ranks)
+
+
 def test_repeats_are_runs_of_one_side(work: Path) -> None:
     done = rlcompare("run", "-o", "often", "--repeat", "2", *FAST, "global_profiler.steps=null", folder=work)
     assert done.returncode == 0, done.stderr
     runs = [read(work / "often" / name) for name in ("run1", "run2")]
     assert [run["seed"] for run, _ in runs] == [1, 2]
     assert runs[0][1][0]["data"]["critic/score/mean"] != runs[1][1][0]["data"]["critic/score/mean"]
+    (work / "often" / "run2").rename(work / "often" / "run3")
+    mixed = rlcompare("run", "-o", "often", "--force", "--repeat", "2", *FAST, folder=work)
+    assert mixed.returncode == 2 and "run3 holds a run already" in mixed.stderr, "of another configuration, perhaps"
 
 
 def test_identical_seeds_give_identical_metrics_but_for_times(work: Path, one: Path) -> None:
@@ -121,10 +151,12 @@ def test_identical_seeds_give_identical_metrics_but_for_times(work: Path, one: P
     assert first == second
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_what_was_finished_stays_readable(work: Path, one: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "ranks"), [(signal.SIGKILL, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2)])
+def test_what_was_finished_stays_readable(work: Path, one: Path, number: signal.Signals, ranks: int) -> None:
     name = f"stopped_{number.name}"
-    endless = ("trainer.total_training_steps=100000", "global_profiler.steps=null")
+    endless = (
+        "trainer.total_training_steps=100000", "global_profiler.steps=null", f"trainer.n_gpus_per_node={ranks}",
+    )  # fmt: skip
     with subprocess.Popen(
         [*RLCOMPARE, "run", "-o", name, *SMALL, *endless], cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
@@ -135,7 +167,7 @@ def test_what_was_finished_stays_readable(work: Path, one: Path, number: signal.
         os.kill(process.pid, number)
         assert process.stderr is not None
         said = process.stderr.read().decode()
-    assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number), said
     assert "Traceback" not in said
     run, lines = read(work / name)
     assert run["status"] == "incomplete"
@@ -150,7 +182,7 @@ class TestRefusals:
         (work / "mine").mkdir(exist_ok=True)
         (work / "mine" / "thesis.txt").write_text("years of work")
         done = rlcompare("run", "-o", "mine", "--force", *FAST, folder=work)
-        assert done.returncode == 2 and "mine holds something else than a run" in done.stderr
+        assert done.returncode == 2 and "mine holds something else than one run" in done.stderr
         assert (work / "mine" / "thesis.txt").read_text() == "years of work"
 
     def test_a_run_that_is_there_already(self, work: Path, one: Path) -> None:

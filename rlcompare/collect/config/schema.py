@@ -46,7 +46,7 @@ class DataConfig:
     train_batch_size: Count
     max_prompt_length: Annotated[int, Within(3)]
     max_response_length: Count
-    seed: Ordinal
+    seed: Annotated[int, Within(0, 2**53)]
     shuffle: bool
 
 
