@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -65,7 +66,8 @@ def command(
         click.echo(to_yaml(config), nl=False)
         return
     _need_torch()
-    from rlcompare.collect.launch import Interrupted, Launch, is_launched, launch
+    from rlcompare.collect.launch import Interrupted, Launch, launch
+    from rlcompare.collect.launched import is_launched
     from rlcompare.collect.run_directory import prepare_all
 
     if is_launched() and (output is None or repeat > 1):
@@ -74,9 +76,10 @@ def command(
     is_first = not is_launched() or os.environ["RANK"] == "0"
     targets = prepare_all(folder, repeat, force) if is_first else [folder]
     for number, target in enumerate(targets):
-        seed_of = [f"data.seed={config.data.seed + number}"] if repeat > 1 else []
+        seed_of = config.data.seed + number
+        seeded = replace(config, data=replace(config.data, seed=seed_of))
         try:
-            launch(Launch([*given, *seed_of], file, target, quiet))
+            launch(Launch(seeded, [*given, f"data.seed={seed_of}"] if repeat > 1 else given, target, quiet))
         except Interrupted as stopped:
             came(stopped.number)
             raise

@@ -10,8 +10,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
-"""What a launcher such as torchrun sets for each of its processes."""
+from rlcompare.collect.launched import LAUNCHED, is_launched
 
 _BACKENDS = {"cpu": "gloo", "cuda": "nccl", "npu": "hccl"}
 
@@ -85,8 +84,7 @@ class World:
 
 def join(device_type: str) -> World:
     """Joins the process group that a launcher's environment names; a world of one without it."""
-    launched = all(name in os.environ for name in LAUNCHED)
-    rank, size, local = (int(os.environ[name]) for name in LAUNCHED) if launched else (0, 1, 0)
+    rank, size, local = (int(os.environ[name]) for name in LAUNCHED) if is_launched() else (0, 1, 0)
     device = torch.device(device_type) if device_type == "cpu" else torch.device(device_type, local)
     if device_type != "cpu":
         getattr(torch, device_type).set_device(device)

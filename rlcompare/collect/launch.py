@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlcompare.collect.config.load import load_config
+from rlcompare.collect.config.schema import Config
+from rlcompare.collect.launched import is_launched
 from rlcompare.collect.run_directory import blame
 from rlcompare.errors import UsageError
 
@@ -26,23 +27,18 @@ class Interrupted(KeyboardInterrupt):
         self.number = number
 
 
-def is_launched() -> bool:
-    """Whether this process is one of several that a launcher started."""
-    return all(name in os.environ for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
-
-
 @dataclass(frozen=True)
 class Launch:
-    """What every process of a run is told. The configuration is read again by each, because it travels as text.
+    """What every process of a run is told.
 
     Attributes:
-        overrides, file: of the configuration.
+        overrides: what the user changed of the configuration, for run.json.
         folder: of the run; exists.
         quiet: no line per step.
     """
 
+    config: Config
     overrides: Sequence[str]
-    file: Path | None
     folder: Path
     quiet: bool
 
@@ -53,7 +49,7 @@ def launch(request: Launch) -> None:
     Raises:
         UsageError: the processes cannot be started, or one of them failed; the message says which and why.
     """
-    trainer = load_config(request.overrides, request.file).trainer
+    trainer = request.config.trainer
     if is_launched():
         given = int(os.environ["WORLD_SIZE"])
         if given != trainer.world_size:
@@ -119,4 +115,4 @@ def _work_of_child(request: Launch) -> None:
 def _work(request: Launch) -> None:
     from rlcompare.collect.worker import run_worker
 
-    run_worker(load_config(request.overrides, request.file), request.overrides, request.folder, request.quiet)
+    run_worker(request.config, request.overrides, request.folder, request.quiet)

@@ -20,7 +20,7 @@ from rlcompare.collect.model import (
     response_log_probs,
     response_values,
 )
-from rlcompare.collect.rollout import sync_weights
+from rlcompare.collect.rollout import rollout_copy, sync_weights
 from rlcompare.collect.sharding import shard, whole_weights
 from rlcompare.collect.update import Trained, make_trained
 
@@ -44,8 +44,7 @@ class Policies:
         steps = config.trainer.total_training_steps
         policy = self._decoder()
         self.decoder_config: DecoderConfig = policy.config
-        self._rollout = Decoder(policy.config, seed=None).requires_grad_(False).eval()
-        self._rollout.to(world.device, getattr(torch, config.actor_rollout_ref.rollout.dtype))
+        self._rollout = rollout_copy(policy, getattr(torch, config.actor_rollout_ref.rollout.dtype))
         self.reference: nn.Module | None = None
         if actor.use_kl_loss or config.algorithm.use_kl_in_reward:
             self.reference = shard(self._decoder().requires_grad_(False).eval(), actor.strategy, world)

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from rlcompare.collect.layers import KVCache
 from rlcompare.collect.model import Decoder, positions, token_log_probs
-from rlcompare.collect.sharding import NamedWeights
 from rlcompare.collect.task import EOS, PAD, Prompts
 from rlcompare.errors import UsageError
 
@@ -65,7 +64,7 @@ def rollout_copy(model: Decoder, dtype: torch.dtype) -> Decoder:
 
 
 @torch.no_grad()
-def sync_weights(source: nn.Module | NamedWeights, target: Decoder) -> None:
+def sync_weights(source: nn.Module, target: Decoder) -> None:
     """Copy all weights of ``source`` into ``target``, cast to its dtype.
 
     Gathers one parameter at a time where ``source`` is sharded by FSDP2: a collective, which all ranks must enter.

@@ -145,12 +145,8 @@ def _write_whole(folder: Path, run: Mapping[str, Any]) -> None:
 
 def versions() -> dict[str, str | None]:
     """Versions of what a run depends on; None for what is not installed."""
-    names = {"rlcompare": None, "torch": "torch", "torch_npu": "torch-npu", "omegaconf": "omegaconf"}
-    found: dict[str, str | None] = {"python": platform.python_version()}
-    for key, package in names.items():
-        if package is None:
-            found[key] = rlcompare.__version__
-            continue
+    found: dict[str, str | None] = {"python": platform.python_version(), "rlcompare": rlcompare.__version__}
+    for key, package in (("torch", "torch"), ("torch_npu", "torch-npu"), ("omegaconf", "omegaconf")):
         try:
             found[key] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -49,25 +49,14 @@ def _blocks(model: nn.Module) -> list[nn.Module]:
     return list(layers)
 
 
-class NamedWeights:
-    """Parameters by the names that they have in a model that is not wrapped."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self._model = model
-
-    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
-        for name, parameter in self._model.named_parameters():
-            yield name.replace("_fsdp_wrapped_module.", ""), parameter
-
-
 @contextmanager
-def whole_weights(model: nn.Module) -> Iterator[nn.Module | NamedWeights]:
+def whole_weights(model: nn.Module) -> Iterator[nn.Module]:
     """The model with parameters that can be read whole: FSDP2's are gathered one by one where they are read."""
     from torch.distributed.fsdp import FullyShardedDataParallel
 
     if isinstance(model, FullyShardedDataParallel):
         with FullyShardedDataParallel.summon_full_params(model, writeback=False):
-            yield NamedWeights(model)
+            yield model
     else:
         yield model
 
