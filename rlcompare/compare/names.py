@@ -8,6 +8,7 @@ LOWER, HIGHER, NEUTRAL = "lower", "higher", "neutral"
 
 TIMES = {
     "step": LOWER,
+    "step_free": LOWER,
     "device_span": LOWER,
     "compute": LOWER,
     "comm": LOWER,

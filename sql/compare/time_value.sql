@@ -1,9 +1,12 @@
 -- Every time of c_time per member: its mean over steps, in ns. A step or a member without a measurement is skipped, never 0.
+-- step_free: the part of the host's step in which the device neither computes nor communicates (preparing + free + tail).
 -- Depends on c_time, c_capture.
 CREATE TABLE c_time_value AS
-WITH measured AS (
-    UNPIVOT c_time ON compute_ns, comm_ns, exposed_comm_ns, overlapped_comm_ns, device_span_ns, free_ns, exposed_copy_ns, idle_ns,
-                      bubble_ns, stage_ns, p2p_ns, step_ns, preparing_ns, tail_ns
+WITH times AS (
+    SELECT *, step_ns - compute_ns - exposed_comm_ns AS step_free_ns FROM c_time
+), measured AS (
+    UNPIVOT times ON compute_ns, comm_ns, exposed_comm_ns, overlapped_comm_ns, device_span_ns, free_ns, exposed_copy_ns, idle_ns,
+                     bubble_ns, stage_ns, p2p_ns, step_ns, step_free_ns, preparing_ns, tail_ns
     INTO NAME metric VALUE ns
 ), stepped AS (   -- captures of one member and step are summed
     SELECT c.side, c.run, c.role, c.folder, c.member, replace(m.metric, '_ns', '') AS metric, m.step, sum(m.ns) AS ns

@@ -133,6 +133,7 @@ def test_more_workers_of_a_data_loader_leave_the_device_less_free(profiles: Path
     # Of the whole capture half is gone; of a step it is the wait before its first kernel.
     (free,) = [row for row in diff.sections["msprof"].rows if row["name"] == "Free Time"]
     assert float(free["new"] or 0) < 0.6 * float(free["baseline"] or 0)
+    assert _change(diff, "time.step_free") < -15
     assert _change(diff, "time.preparing") < -30
     assert _change(diff, "time.step") < -15
 

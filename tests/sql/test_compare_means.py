@@ -188,7 +188,8 @@ def test_a_selection_of_what_is_not_there_is_refused(tmp_path: Path, options: di
 
 def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
     """Two marked steps of 20 ms, tasks in one of them only: half the computation per step, and 20 ms of wall time.
-    Preparing is 4 in one and all of the other, so 12; span 10 and 0, so 5; tail 6 and 0, so 3: together the 20."""
+    Preparing is 4 in one and all of the other, so 12; span 10 and 0, so 5; tail 6 and 0, so 3: together the 20,
+    of which it computed 5."""
     made = store(tmp_path, "idle").capture().step(1, wall=20 * MS).step(2, wall=20 * MS)
     path = (
         made.time(1, 10 * MS, step_ns=20 * MS, preparing_ns=4 * MS, tail_ns=6 * MS)
@@ -200,6 +201,7 @@ def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
     assert values(diff, "time.step") == (20.0, 20.0)
     parts = [values(diff, f"time.{part}")[0] for part in ("preparing", "device_span", "tail")]
     assert parts == [12.0, 5.0, 3.0]
+    assert values(diff, "time.step_free") == (15.0, 15.0)
     (finding, _) = diff.quality
     assert (finding.key, finding.severity) == ("idle_step", "caution")
     assert "nothing ran on the device in step 2 of rank 0" in finding.message
