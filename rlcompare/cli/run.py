@@ -79,7 +79,8 @@ def command(
         seed_of = config.data.seed + number
         seeded = replace(config, data=replace(config.data, seed=seed_of))
         try:
-            launch(Launch(seeded, [*given, f"data.seed={seed_of}"] if repeat > 1 else given, target, quiet))
+            overrides_of = [*given, f"data.seed={seed_of}"] if repeat > 1 else given
+            launch(Launch(seeded, overrides_of, target, quiet, fresh=repeat > 1))
         except Interrupted as stopped:
             came(stopped.number)
             raise

@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 from rlcompare.collect.config.schema import Config
@@ -35,12 +38,15 @@ class Launch:
         overrides: what the user changed of the configuration, for run.json.
         folder: of the run; exists.
         quiet: no line per step.
+        fresh: in a process of its own, also where it needs only one: one of several runs, which must not share caches
+            or the peak of their memory.
     """
 
     config: Config
     overrides: Sequence[str]
     folder: Path
     quiet: bool
+    fresh: bool = False
 
 
 def launch(request: Launch) -> None:
@@ -58,7 +64,7 @@ def launch(request: Launch) -> None:
                 f"{trainer.world_size}: make them equal"
             )
         _work(request)
-    elif trainer.world_size == 1:
+    elif trainer.world_size == 1 and not request.fresh:
         _work(request)
     elif trainer.nnodes > 1:
         raise UsageError("trainer.nnodes > 1: start rlcompare run on every node under torchrun")
@@ -67,36 +73,68 @@ def launch(request: Launch) -> None:
 
 
 def _launch_here(world_size: int, request: Launch) -> None:
+    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    # What a process failed of is said once, by us; the launcher would print every traceback as well.
-    logging.getLogger("torch").setLevel(logging.CRITICAL)
-    launcher = LaunchConfig(
-        min_nodes=1,
-        max_nodes=1,
-        nproc_per_node=world_size,
-        run_id=f"rlcompare-{os.getpid()}",
-        rdzv_backend="c10d",
-        rdzv_endpoint="localhost:0",
-        max_restarts=0,
-        monitor_interval=0.1,
-    )
+    with tempfile.TemporaryDirectory(prefix="rlcompare-") as logs, _own_signals(), _silence():
+        launcher = LaunchConfig(
+            min_nodes=1,
+            max_nodes=1,
+            nproc_per_node=world_size,
+            run_id=f"rlcompare-{os.getpid()}",
+            rdzv_backend="c10d",
+            rdzv_endpoint="localhost:0",
+            max_restarts=0,
+            monitor_interval=0.1,
+            logs_specs=DefaultLogsSpecs(log_dir=logs),
+        )
+        try:
+            elastic_launch(launcher, _work_of_child)(request)
+        except ChildFailedError as error:
+            rank, failure = error.get_first_failure()
+            said = _said(failure.message)
+            blame(request.folder, f"rank {rank}: {said}")
+            raise _failure(f"rank {rank} ended with {failure.exitcode}: ", said) from error
+        except SignalException as error:  # the launcher has handlers of its own, which end the ranks
+            raise Interrupted(int(error.sigval)) from error
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """The launcher's handlers are taken back afterwards, and the ranks begin with Ctrl-C blocked.
+
+    A terminal sends SIGINT to the ranks as well, and one that is still importing would print a traceback. The main
+    thread's mask becomes theirs; in this process, another thread (``cli.interrupt``) takes the signal.
+    """
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    resource_tracker.ensure_running()  # which unblocks the signal when it starts
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        elastic_launch(launcher, _work_of_child)(request)
-    except ChildFailedError as error:
-        rank, failure = error.get_first_failure()
-        said = _said(failure.message)
-        blame(request.folder, f"rank {rank}: {said}")
-        what = f"rank {rank} ended with {failure.exitcode}: {said.removeprefix('UsageError: ')}"
-        raise (UsageError if said.startswith("UsageError: ") else RuntimeError)(what) from error
-    except SignalException as error:  # the launcher has handlers of its own, which end the ranks
-        raise Interrupted(int(error.sigval)) from error
+        yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """What a rank failed of is said once, by us; the launcher would log every traceback and signal as well."""
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _failure(where: str, said: str) -> Exception:
+    """The error that a rank ended with, as its kind of error here."""
+    kind, colon, message = said.partition(": ")
+    if kind == "BrokenPipeError":
+        return BrokenPipeError(said)
+    return UsageError(where + message) if kind == "UsageError" and colon else RuntimeError(where + said)
 
 
 def _said(message: object) -> str:
@@ -109,6 +147,7 @@ def _said(message: object) -> str:
 def _work_of_child(request: Launch) -> None:
     from torch.distributed.elastic.multiprocessing.errors import record
 
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see _own_signals
     record(_work)(request)
 
 

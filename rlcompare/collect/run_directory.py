@@ -13,8 +13,8 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
@@ -93,6 +93,9 @@ class RunDirectory:
         Args:
             folder: of the run; exists.
             facts: entries of run.json that are known before the first step: configuration, versions, seed, ….
+
+        Raises:
+            UsageError: the disk takes no more; so do ``step`` and ``end``.
         """
         self._folder = folder
         self._run: dict[str, Any] = {
@@ -103,13 +106,15 @@ class RunDirectory:
             **facts,
         }
         self._write()
-        self._metrics = (folder / METRICS).open("w", encoding="utf-8")
+        with _written(folder / METRICS):
+            self._metrics = (folder / METRICS).open("w", encoding="utf-8")
 
     def step(self, step: int, data: Mapping[str, float], captures: Sequence[Mapping[str, Any]]) -> None:
         """Adds the metrics of a step that has ended, and the captures that there are by now."""
         line = {"step": step, "data": {key: _number(value) for key, value in data.items()}}
-        self._metrics.write(json.dumps(line, allow_nan=False) + "\n")
-        self._metrics.flush()
+        with _written(self._folder / METRICS):
+            self._metrics.write(json.dumps(line, allow_nan=False) + "\n")
+            self._metrics.flush()
         if len(captures) != len(self._run.get("captures", ())):
             self._run["captures"] = list(captures)
             self._write()
@@ -132,15 +137,31 @@ class RunDirectory:
 
 def blame(folder: Path, error: str) -> None:
     """Marks a run as failed for a reason that its own processes did not know: the rank that failed first."""
-    with suppress(OSError, ValueError):  # it may have failed before it began
+    with suppress(OSError, ValueError, UsageError):  # it may have failed before it began
         run = json.loads((folder / RUN_JSON).read_text(encoding="utf-8"))
         _write_whole(folder, {**run, "status": "failed", "error": error, "ended": run.get("ended") or _now()})
 
 
 def _write_whole(folder: Path, run: Mapping[str, Any]) -> None:
     partial = folder / f".{RUN_JSON}.{os.getpid()}"
-    partial.write_text(json.dumps(run, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    partial.replace(folder / RUN_JSON)
+    try:
+        with _written(folder / RUN_JSON):
+            partial.write_text(json.dumps(run, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            partial.replace(folder / RUN_JSON)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """Says which file could not be written; a full disk names none."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise UsageError(
+            f"{path} cannot be written ({reason}); make room, or choose another folder with -o. What was finished is kept"
+        ) from error
 
 
 def versions() -> dict[str, str | None]:

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,9 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
         raise
     finally:
         if directory is not None:
-            directory.end(status, captures or _captures(profiler), problem)
+            # After an error, that one is what the user must hear of.
+            with nullcontext() if status == "complete" else suppress(UsageError):
+                directory.end(status, captures or _captures(profiler), problem)
 
 
 def _train(

@@ -120,7 +120,8 @@ def whole_trace(ready: profile, path: Path) -> Iterator[Path]:
     except (OSError, RuntimeError) as error:
         raise InputError(path, f"it could not be written ({error})", "make room or choose another save_path") from error
     finally:
-        raw.unlink(missing_ok=True)
+        for unfinished in (raw, raw.with_name(f"{raw.name}.tmp")):  # torch writes into the second and renames it
+            unfinished.unlink(missing_ok=True)
 
 
 def _is_whole(path: Path) -> bool:
