@@ -10,6 +10,7 @@ They are caught once, in ``cli/main.py``, which prints one line and exits with t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 
@@ -38,7 +39,16 @@ class RlcompareError(Exception):
 
 
 class UsageError(RlcompareError):
-    """The request itself cannot be met; the message names the option and what would be valid."""
+    """The request itself cannot be met; the message names the option and what would be valid.
+
+    Args:
+        reasons: where there are several, what is wrong, each to be shown on a line of its own.
+    """
+
+    def __init__(self, message: str, reasons: Sequence[str] = ()) -> None:
+        self.message = message
+        self.reasons = tuple(reasons)
+        super().__init__(f"{message}: {'; '.join(reasons)}" if reasons else message)
 
 
 class InputError(RlcompareError):

@@ -20,7 +20,7 @@ import click
 
 from rlcompare import __version__
 from rlcompare.cli import interrupt
-from rlcompare.errors import ExitCode, RlcompareError
+from rlcompare.errors import ExitCode, RlcompareError, UsageError
 
 EXIT_INTERNAL = 70
 EXIT_BROKEN_PIPE = 141
@@ -127,6 +127,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _failed(error: Exception, debug: bool) -> int:
+    if isinstance(error, UsageError) and error.reasons:
+        return _fail(f"{error.message}:", error.exit_code, debug, error.reasons)
     if isinstance(error, RlcompareError):
         return _fail(str(error), error.exit_code, debug)
     if isinstance(error, click.ClickException):
@@ -162,14 +164,15 @@ def _wrong_usage(error: click.ClickException) -> int:
     return _fail(error.format_message().rstrip(".") + hint, ExitCode.USAGE, debug=False)
 
 
-def _fail(message: str, code: int, debug: bool) -> int:
+def _fail(message: str, code: int, debug: bool, reasons: Sequence[str] = ()) -> int:
     from rlcompare.report.text import for_encoding, safe_text
 
-    line = for_encoding(safe_text(message, limit=4000), sys.stderr.encoding)
+    lines = [message, *(f"  - {reason}" for reason in reasons)]
+    text = "\n".join(for_encoding(safe_text(line, limit=4000), sys.stderr.encoding) for line in lines)
     with suppress(OSError):  # where standard error cannot be written, the exit code has to do
         if debug:
             import traceback
 
             traceback.print_exc()
-        click.echo(f"rlcompare: error: {line}", err=True)
+        click.echo(f"rlcompare: error: {text}", err=True)
     return code

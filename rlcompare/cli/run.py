@@ -66,13 +66,14 @@ def command(
         click.echo(to_yaml(config), nl=False)
         return
     _need_torch()
-    from rlcompare.collect.launch import Interrupted, Launch, launch
+    from rlcompare.collect.launch import Interrupted, Launch, check, launch
     from rlcompare.collect.launched import is_launched
     from rlcompare.collect.run_directory import prepare_all
 
     if is_launched() and (output is None or repeat > 1):
         raise UsageError("under torchrun, name the run directory with -o, and run once: every process must know it")
     folder = output or Path("runs") / f"{config.trainer.experiment_name}-{datetime.now():%Y%m%d-%H%M%S}"
+    check(config, folder)
     is_first = not is_launched() or os.environ["RANK"] == "0"
     targets = prepare_all(folder, repeat, force) if is_first else [folder]
     for number, target in enumerate(targets):

@@ -49,6 +49,21 @@ class Launch:
     fresh: bool = False
 
 
+def check(config: Config, folder: Path) -> None:
+    """Refuses what a run would fail of after it has begun, before anything of an earlier run is replaced.
+
+    Raises:
+        UsageError: there is no such model, device or schedule, or profiles cannot be written where they are to go.
+    """
+    from rlcompare.collect.model import PRESETS, model_folder
+    from rlcompare.collect.profiler.plan import make_plan
+    from rlcompare.collect.worker import device_type
+
+    if config.actor_rollout_ref.model.path not in PRESETS:
+        model_folder(config.actor_rollout_ref.model.path)
+    make_plan(config, folder, 0, config.trainer.world_size, device_type(config))
+
+
 def launch(request: Launch) -> None:
     """Runs the training of one run to its end.
 
@@ -78,7 +93,7 @@ def _launch_here(world_size: int, request: Launch) -> None:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as logs, _own_signals(), _silence():
+    with _scratch() as scratch, _own_signals(), _silence():
         launcher = LaunchConfig(
             min_nodes=1,
             max_nodes=1,
@@ -88,7 +103,7 @@ def _launch_here(world_size: int, request: Launch) -> None:
             rdzv_endpoint="localhost:0",
             max_restarts=0,
             monitor_interval=0.1,
-            logs_specs=DefaultLogsSpecs(log_dir=logs),
+            logs_specs=DefaultLogsSpecs(log_dir=scratch),
         )
         try:
             elastic_launch(launcher, _work_of_child)(request)
@@ -99,6 +114,18 @@ def _launch_here(world_size: int, request: Launch) -> None:
             raise _failure(f"rank {rank} ended with {failure.exitcode}: ", said) from error
         except SignalException as error:  # the launcher has handlers of its own, which end the ranks
             raise Interrupted(int(error.sigval)) from error
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for what torch's launcher writes and leaves: logs, and what a rank failed of."""
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
+        tempfile.tempdir = folder
+        try:
+            yield folder
+        finally:
+            tempfile.tempdir = before
 
 
 @contextmanager

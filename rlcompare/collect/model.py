@@ -111,6 +111,23 @@ class ValueModel(_Body):
         return self._head(input_ids, attention_mask, position_ids, None, values_to_keep)[..., 0].clone()
 
 
+def model_folder(path: str) -> Path:
+    """The folder of a model that is no preset.
+
+    Raises:
+        UsageError: there is none.
+    """
+    folder = Path(path)
+    try:
+        is_folder = folder.is_dir()
+    except (OSError, ValueError):  # no name that a file could have
+        is_folder = False
+    if not is_folder:
+        presets = ", ".join(PRESETS)
+        raise UsageError(f"actor_rollout_ref.model.path={path}: neither a preset ({presets}) nor a folder")
+    return folder
+
+
 def load_hf(path: str) -> Decoder:
     """The policy with the weights of a local Hugging Face folder of a Qwen2 or Llama, in float32 on the CPU.
 
@@ -118,10 +135,7 @@ def load_hf(path: str) -> Decoder:
         UsageError: no such folder, a model that is neither, or the extra ``hf`` is not installed.
         InputError: the folder's files are damaged or incomplete.
     """
-    folder = Path(path)
-    if not folder.is_dir():
-        presets = ", ".join(PRESETS)
-        raise UsageError(f"actor_rollout_ref.model.path={path}: neither a preset ({presets}) nor a folder")
+    folder = model_folder(path)
     model = Decoder(read_config(folder), seed=None)
     read_weights(folder, dict(model.named_parameters()))
     return model

@@ -71,10 +71,15 @@ class Policies:
         dtype = getattr(torch, self._config.actor_rollout_ref.actor.fsdp_config.model_dtype)
         return model.to(self._world.device, dtype)
 
-    def rollout_model(self) -> Decoder:
-        """The copy that generates, with the actor's weights of now."""
-        with whole_weights(self.actor.model) as source:
-            sync_weights(source, self._rollout)
+    def rollout_model(self, refresh: bool) -> Decoder:
+        """The copy that generates.
+
+        Args:
+            refresh: give it the actor's weights of now; else it keeps those of the last time.
+        """
+        if refresh:
+            with whole_weights(self.actor.model) as source:
+                sync_weights(source, self._rollout)
         return self._rollout
 
     def log_probs(self, model: nn.Module, batch: Batch, rows: int, tick: Tick) -> tuple[torch.Tensor, torch.Tensor]:

@@ -159,9 +159,8 @@ def _written(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UsageError(
-            f"{path} cannot be written ({reason}); make room, or choose another folder with -o. What was finished is kept"
-        ) from error
+        remedy = "make room, or choose another folder with -o; what was finished is kept"
+        raise UsageError(f"{path} cannot be written ({reason}); {remedy}") from error
 
 
 def versions() -> dict[str, str | None]:

@@ -68,20 +68,25 @@ class Trainer:
             self._world.barrier()
 
     def _rewarded(self, step: int) -> Batch:
-        """Responses and their scores; with ``filter_groups``, of prompts whose responses do not all score alike."""
+        """Responses and their scores; with ``filter_groups``, of prompts whose responses do not all score alike.
+
+        As in verl, the batch of all ranks is filtered, and filled up from further batches; what is too much is dropped.
+        """
         algorithm, rollout = self._config.algorithm, self._config.actor_rollout_ref.rollout
         if not algorithm.filter_groups.enable:
             return self._generated(step, 0)
-        wanted = self._config.data.train_batch_size // self._world.size * rollout.n
+        wanted = self._config.data.train_batch_size * rollout.n
         limit = algorithm.filter_groups.max_num_gen_batches
         kept: list[Batch] = []
+        self._counts["generated_response_tokens"] = 0
         while not limit or len(kept) < limit:
-            batch = self._generated(step, attempt=len(kept))
-            kept.append(batch.rows(has_variance(batch.scores, batch.groups)))
-            self._counts["generated_batches"] = len(kept)  # of which the workload's tokens are what was kept
-            rows = sum(map(len, kept))
-            if self._world.maxima({"missing": float(wanted - rows)})["missing"] <= 0:
-                return concatenated(kept).rows(slice(wanted))
+            whole = self._generated(step, attempt=len(kept)).gathered(self._world)
+            kept.append(whole.rows(has_variance(whole.scores, whole.groups)))
+            # The workload's tokens are those of what was kept.
+            self._counts["generated_batches"] = len(kept)
+            self._counts["generated_response_tokens"] += int(whole.response_lengths.sum())
+            if sum(map(len, kept)) >= wanted:
+                return concatenated(kept).rows(slice(wanted)).own(self._world)
         raise UsageError(
             f"step {step}: {limit} batches held too few prompts whose responses do not all score alike; raise "
             "algorithm.filter_groups.max_num_gen_batches (0: no limit), or turn algorithm.filter_groups.enable off"
@@ -91,7 +96,7 @@ class Trainer:
         rollout = self._config.actor_rollout_ref.rollout
         share = self._config.data.train_batch_size // self._world.size
         with self._phase("rollout", "generate_sequences", "gen"):
-            model = self._policies.rollout_model()
+            model = self._policies.rollout_model(refresh=attempt == 0)
             prompts = self._task.prompts(step, self._config.data.train_batch_size, attempt=attempt)
             own = prompts.map(lambda rows: self._world.own_rows(rows).to(self._world.device))
             made = generate(

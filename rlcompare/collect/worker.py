@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -21,6 +22,8 @@ from rlcompare.collect.profiler import StepProfiler, make_profilers
 from rlcompare.collect.run_directory import RunDirectory, git_state, versions
 from rlcompare.collect.step import Trainer
 from rlcompare.errors import UsageError
+
+_SHORTAGE = re.compile("can't allocate memory|size calculation overflow|size.*too large")
 
 
 def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bool) -> None:
@@ -51,13 +54,32 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
         # Only now: after a failure the others may wait in a collective for ever, and so would this.
         distributed.leave(world)
     except Exception as error:
+        shortage = _memory_shortage(error)
         status, problem = "failed", f"{type(error).__name__}: {error}"
-        raise
+        if shortage is None:
+            raise
+        raise UsageError(shortage) from error
     finally:
         if directory is not None:
             # After an error, that one is what the user must hear of.
             with nullcontext() if status == "complete" else suppress(UsageError):
                 directory.end(status, captures or _captures(profiler), problem)
+
+
+def _memory_shortage(error: Exception) -> str | None:
+    """What to say where memory was lacking; None where the error is another."""
+    text = re.sub(r"^\[enforce fail[^]]*\] *(err == 0\. *)?", "", str(error))
+    # A CPU's allocator has no type of error.
+    lacking = isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
+        isinstance(error, RuntimeError) and _SHORTAGE.search(text)
+    )
+    if not lacking:
+        return None
+    what = text.splitlines()[0] if text else type(error).__name__
+    return (
+        f"the memory does not suffice ({what}); lower data.train_batch_size, actor_rollout_ref.rollout.n, "
+        "data.max_response_length or the micro batch sizes, or take a smaller actor_rollout_ref.model.path"
+    )
 
 
 def _train(

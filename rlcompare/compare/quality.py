@@ -93,7 +93,7 @@ def _invalid(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
 
 
 def _varies(row: Mapping[str, Any]) -> bool:
-    return bool(row["value"]) and (row["deviation"] or 0.0) > VARIES * row["value"]
+    return (row["value"] or 0.0) > 0 and (row["deviation"] or 0.0) > VARIES * row["value"]
 
 
 def _uneven_times(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:

@@ -30,6 +30,7 @@ SCHEMA = re.compile(r"rlcompare\.run/(\d+)")
 EMPTY = "the run left neither metrics nor a profile"
 
 _COMMIT_LENGTH = 12
+_PATH_LENGTH = 200
 
 
 @dataclass
@@ -209,7 +210,7 @@ def steps_of(training: TrainingInput, kind: str) -> list[int] | None:
     listed = steps.get(kind) if isinstance(steps, dict) else None
     if not isinstance(listed, list):
         return None
-    return [step for step in listed if isinstance(step, int) and not isinstance(step, bool)]
+    return [step for step in listed if _number(step) is not None]
 
 
 def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Finding]:
@@ -245,13 +246,26 @@ def _absent_captures(training: TrainingInput) -> Iterator[Finding]:
     paths = [PurePosixPath(path) for path in listed if isinstance(path, str)]
     folder = training.path if training.path.is_dir() else training.path.parent
     elsewhere = [path for path in paths if path.is_absolute() or ".." in path.parts]
-    gone = [path for path in paths if path not in elsewhere and not folder.joinpath(*path.parts).exists()]
+    gone = [path for path in paths if path not in elsewhere and not _is_there(folder.joinpath(*path.parts))]
     if elsewhere:
-        text = f"{len(elsewhere)} of {len(paths)} profiles lie outside of the run directory and were not looked at"
+        where = str(elsewhere[0].parent)[:_PATH_LENGTH]
+        text = (
+            f"{len(elsewhere)} of {len(paths)} profiles lie outside of the run directory, in {where}, and were not "
+            "looked at; name that folder as the side to read them"
+        )
         yield Finding("warning", "profile_elsewhere", text)
     if gone:
-        text = f"{len(gone)} of {len(paths)} profiles that {RUN_JSON} lists are not there: {gone[0].name}"
+        text = (
+            f"{len(gone)} of {len(paths)} profiles that {RUN_JSON} lists are not there: {gone[0].name[:_PATH_LENGTH]}"
+        )
         yield Finding("warning", "missing_profile", f"{text}{' and more' if len(gone) > 1 else ''}")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long for any file
+        return False
 
 
 def _unfinished(training: TrainingInput, status: str, last_step: int | None) -> str:

@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
 
+from rlcompare.errors import ExitCode
 from tests.collect.stepping import SMALL, is_time
 
 RLCOMPARE = (sys.executable, "-c", "from rlcompare.cli.main import main; main()")
@@ -177,6 +178,49 @@ def test_what_was_finished_stays_readable(work: Path, one: Path, number: signal.
     assert "the run did not finish" in done.stdout
 
 
+def test_ctrl_c_while_the_ranks_are_starting_is_quiet(work: Path) -> None:
+    command = [*RLCOMPARE, "run", "-o", "early", *SMALL, "trainer.n_gpus_per_node=2"]
+    with subprocess.Popen(
+        command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            children = psutil.Process(process.pid).children(recursive=True)
+            if sum("spawn_main" in " ".join(child.cmdline()) for child in children) == 2:
+                break
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.decode().strip()) == (130, "")
+
+
+def test_a_reader_that_goes_away_ends_ranks_and_leaves_nothing(work: Path, tmp_path: Path) -> None:
+    command = [*RLCOMPARE, "run", "-o", "unread", *FAST, "trainer.n_gpus_per_node=2"]
+    with subprocess.Popen(
+        command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)}
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read().decode()
+    assert process.returncode == 141, said
+    left = [path.name for path in tmp_path.iterdir() if not path.name.startswith("torchinductor_")]  # torch's own cache
+    assert left == []
+
+
+@pytest.mark.parametrize(("kilobytes", "file"), [(4, "run.json"), (12, "metrics.jsonl"), (100, ".json.gz")])
+def test_a_disk_that_takes_no_more_is_blamed_on_the_file(work: Path, kilobytes: int, file: str) -> None:
+    # GIVEN a limit on the size of files, in place of a full disk
+    command = [*RLCOMPARE, "run", "-q", "-o", f"full{kilobytes}", *FAST, "trainer.total_training_steps=8"]
+    limited = ["bash", "-c", f'ulimit -f {kilobytes}; exec "$@"', "-", *command]
+    done = subprocess.run(limited, cwd=work, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in (ExitCode.USAGE, ExitCode.INPUT), done.stderr
+    (line,) = done.stderr.splitlines()
+    assert file in line and "standard output" not in line
+    # THEN nothing half-written is left
+    left = [path.name for path in (work / f"full{kilobytes}").rglob("*") if path.is_file()]
+    assert not [name for name in left if name.startswith(".") or name.endswith((".tmp", ".gz"))], left
+
+
 class TestRefusals:
     def test_a_folder_that_holds_something_else(self, work: Path) -> None:
         (work / "mine").mkdir(exist_ok=True)
@@ -198,13 +242,29 @@ class TestRefusals:
             "failed",
             *FAST,
             "trainer.n_gpus_per_node=2",
-            "actor_rollout_ref.model.path=/nowhere",
+            "data.max_response_length=1000000000000000",
             folder=work,
         )
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         (line,) = [line for line in done.stderr.splitlines() if "error:" in line]
-        assert "rank" in line and "/nowhere" in line
+        assert "rank" in line and "the memory does not suffice" in line and "data.train_batch_size" in line
+
+    @pytest.mark.parametrize(
+        ("override", "says"),
+        [
+            ("actor_rollout_ref.model.path=/nowhere", "/nowhere: neither a preset"),
+            ("actor_rollout_ref.rollout.profiler.schedule.granularity=micro_batch", "is not one of this role's"),
+            ("global_profiler.save_path=/dev/null/profile", "save_path"),
+        ],
+    )
+    def test_what_cannot_be_is_refused_before_an_earlier_run_is_replaced(
+        self, work: Path, one: Path, override: str, says: str
+    ) -> None:
+        before = (one / "run.json").read_bytes()
+        done = rlcompare("run", "-o", one, "--force", *FAST, override, folder=work)
+        assert done.returncode == 2 and says in done.stderr, done.stderr
+        assert (one / "run.json").read_bytes() == before
 
     def test_an_unknown_key(self, work: Path) -> None:
         done = rlcompare("run", "-o", "unknown", "data.train_batchsize=4", folder=work)

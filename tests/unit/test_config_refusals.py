@@ -241,6 +241,11 @@ def test_a_wrong_value_is_refused_by_key_with_what_was_expected(override: str, s
         ([f"{ROLLOUT}.n=1", "algorithm.filter_groups.enable=true"], "every prompt would be dropped"),
         ([f"{ROLLOUT}.do_sample=false", "algorithm.adv_estimator=dapo"], "every prompt would be dropped"),
         ([f"{NPU}.mstx_domain_include=[a]", f"{NPU}.mstx_domain_exclude=[b]"], "not both"),
+        (
+            [f"{ROLLOUT}.profiler.schedule.granularity=decode_step", "global_profiler.steps=null"],
+            f"{ROLLOUT}.profiler.schedule.granularity: decode_step never begins",
+        ),
+        (["data.max_response_length=1" + "0" * 400], "data.max_response_length: it is more than any run can take"),
         ([f"{ROLLOUT}.profiler.schedule.active=3"], f"without {ROLLOUT}.profiler.schedule.granularity"),
     ],
 )
@@ -263,10 +268,10 @@ def test_what_looks_like_one_of_them_and_is_possible_is_accepted(overrides: list
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
-    message = refusal("data.sead=1", f"{ACTOR}.use_dynamic_bsz=true", "global_profiler.steps=[40]")
-    assert "for 3 reasons:\n" in message
-    assert message.count("\n  - ") == 3
-    assert "there is no step 40" in message
+    with pytest.raises(UsageError, match="for 3 reasons") as refused:
+        load_config(["data.sead=1", f"{ACTOR}.use_dynamic_bsz=true", "global_profiler.steps=[40]"])
+    assert len(refused.value.reasons) == 3
+    assert "there is no step 40" in refused.value.reasons[2]
 
 
 @pytest.mark.parametrize(

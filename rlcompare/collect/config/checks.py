@@ -104,6 +104,12 @@ def _profiler(config: Config, key: str, profiler: ProfilerConfig) -> Iterator[st
         yield f"{key}.tool_config.npu.export_type: name db, text or both"
     if npu.mstx_domain_include and npu.mstx_domain_exclude:
         yield f"{key}.tool_config.npu.mstx_domain_include: give it or mstx_domain_exclude, not both"
+    granularity, steps = profiler.schedule.granularity, config.global_profiler.steps
+    if profiler.enable and granularity is not None and (steps is None or (not steps and granularity != "step")):
+        yield (
+            f"{key}.schedule.granularity: {granularity} never begins where global_profiler.steps names no step; set "
+            f"global_profiler.steps=[{config.trainer.total_training_steps}], or {key}.schedule.granularity=null"
+        )
     yield from _schedule(f"{key}.schedule", profiler.schedule)
 
 

@@ -34,7 +34,7 @@ def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Conf
 
     Raises:
         UsageError: a key is unknown or not offered, a value has the wrong type, or values contradict each other. The
-            message names every such key, one a line.
+            reasons name every such key.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -49,14 +49,14 @@ def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Conf
         tree = _plain_tree(OmegaConf.merge(_defaults(), middle, user) if middle else merged)
     except OmegaConfBaseException as error:
         key = f"{error.full_key}: " if error.full_key else ""
-        raise UsageError(_listed([f"{key}the value cannot be resolved: {str(error).splitlines()[0]}"], file)) from error
+        raise _wrong([f"{key}the value cannot be resolved: {str(error).splitlines()[0]}"], file) from error
     unknown = drop_others(tree)
     settle(tree)
     wrong: list[str] = []
     config = build(tree, wrong)
     problems = unknown + (wrong or list(impossible(config)))
     if problems:
-        raise UsageError(_listed(problems, file))
+        raise _wrong(problems, file)
     return config
 
 
@@ -87,11 +87,11 @@ def _escaped(value: Any) -> Any:
     return re.sub(r"(\\*)\$\{", r"\1\1\\${", value) if isinstance(value, str) else value
 
 
-def _listed(problems: list[str], file: Path | None) -> str:
+def _wrong(problems: list[str], file: Path | None) -> UsageError:
     where = "the configuration" + (f" ({file} and the command line)" if file else "")
     if len(problems) == 1:
-        return f"{where} cannot be used: {problems[0]}"
-    return f"{where} cannot be used, for {len(problems)} reasons:\n" + "\n".join(f"  - {line}" for line in problems)
+        return UsageError(f"{where} cannot be used: {problems[0]}")
+    return UsageError(f"{where} cannot be used, for {len(problems)} reasons", problems)
 
 
 @cache

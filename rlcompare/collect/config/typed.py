@@ -13,6 +13,9 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 from rlcompare.collect.config.not_offered import NOT_OFFERED_VALUES
 from rlcompare.collect.config.schema import Config, Within
 
+_GREATEST = 2**53
+"""Of integers; sizes beyond what the memory takes are met when it is asked for."""
+
 
 class WrongValueError(ValueError):
     """A value that its key cannot take; the message says what was expected."""
@@ -100,6 +103,8 @@ def _convert_one(hint: Any, value: object, wanted: str) -> object:
         raise WrongValueError(f"expected {wanted}, not {shown(value)}" + (f"; nearest: {near[0]}" if near else ""))
     if not _is_plain(hint, value):
         raise WrongValueError(f"expected {wanted}, not {shown(value)}")
+    if isinstance(value, int) and abs(value) > _GREATEST:
+        raise WrongValueError("it is more than any run can take")
     return hint(value)
 
 

@@ -116,7 +116,12 @@ def schedule_of(role: str, profiler: ProfilerConfig, tool: str) -> Schedule | No
     key = f"{ROLE_KEYS[role]}.profiler"
     given = profiler.schedule
     start, end = profiler.tool_config.torch.step_start, profiler.tool_config.torch.step_end
-    if tool == "torch" and (start or end is not None):
+    if tool != "torch" and (start or end is not None):
+        raise UsageError(
+            f"{key}.tool_config.torch.step_start, step_end choose mini batches for the tool torch, and this role has "
+            f"{tool}: set {key}.schedule.granularity=mini_batch with skip_first and active instead"
+        )
+    if start or end is not None:
         if given.granularity is not None:
             raise UsageError(
                 f"{key}.schedule and {key}.tool_config.torch.step_start, step_end both choose what is recorded: "
