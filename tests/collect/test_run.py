@@ -106,6 +106,18 @@ def test_two_ranks_share_the_work_and_speak(two_ranks: Path, work: Path) -> None
     assert "all_gather" in kinds, kinds
 
 
+def test_the_batch_of_all_ranks_is_filtered(work: Path) -> None:
+    run, metrics = read(
+        ran(work, "dapo", "algorithm.adv_estimator=dapo", "trainer.n_gpus_per_node=2", "global_profiler.steps=null",
+            "algorithm.filter_groups.max_num_gen_batches=0", "trainer.total_training_steps=2")
+    )  # fmt: skip
+    assert run["status"] == "complete"
+    for line in metrics:
+        data = line["data"]
+        assert data["workload.sequences"] == 16
+        assert data["workload.generated_response_tokens"] >= data["workload.response_tokens"]
+
+
 def test_a_rank_that_dies_is_named(work: Path) -> None:
     endless = ("trainer.total_training_steps=100000", "global_profiler.steps=null", "trainer.n_gpus_per_node=2")
     command = [*RLCOMPARE, "run", "-o", "bereft", *SMALL, *endless]

@@ -43,6 +43,7 @@ def test_dapo_trains_only_on_prompts_whose_responses_differ(tmp_path: Path) -> N
     assert_sound(metrics)
     assert metrics["workload.sequences"] == 16
     assert metrics["workload.generated_batches"] >= 1
+    assert metrics["workload.generated_response_tokens"] >= metrics["workload.response_tokens"]
     assert metrics["workload.decode_steps"] > 0
 
 
