@@ -54,8 +54,8 @@ def _steps_of(capture: CaptureInput) -> frozenset[int] | None:
         steps = steps_of_step_trace_time(capture.files["step_trace_time"])
     elif "trace" in capture.files:
         steps = steps_of_trace(capture.files["trace"])
-        if capture.step_hint is not None and capture.step_hint not in (steps or ()):
-            steps = None  # what it marks are parts of the one step that its name says
-    if steps is None and capture.step_hint is not None:  # verl's folder says it
-        return frozenset({capture.step_hint})
+        if capture.step is not None and capture.step_hint not in (steps or ()):
+            steps = None  # what it marks are parts of the one step that its name or its place says
+    if steps is None and capture.step is not None:  # verl's folder says it, or the order in time
+        return frozenset({capture.step})
     return steps

@@ -23,11 +23,11 @@ from rlcompare.cli.options import (
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-PREPARE = ("shown_device", "shown_step")
+PREPARE = ("shown_device", "shown_step", "shown_divisor")
 SECTIONS = {
     "overview": "Run",
     "env": "Made with",
-    "steps": "Steps, mean over ranks, ms",
+    "steps": "Steps, mean over ranks of a role, ms",
     "ranks": "Ranks, mean over steps, ms",
     "phases": "Phases, per rank and step, ms",
     "kernels": "Kernels, per rank and step",

@@ -191,12 +191,14 @@ def _extent(sides: Mapping[str, Side]) -> list[Finding]:
     findings = []
     names = [sorted({str(capture["member"]) for capture in sides[side].captures}) for side in SIDES]
     ranks = [max((run.ranks for run in sides[side].runs), default=0) for side in SIDES]
-    if ranks[0] != ranks[1]:
-        message = f"{_count(ranks[0], 'rank')} against {ranks[1]}: means over other ranks are compared."
-        findings.append(Finding("ranks", str(ranks[0]), str(ranks[1]), "caution", message))
-    elif names[0] != names[1]:
+    replicas = [max((run.replicas for run in sides[side].runs), default=0) for side in SIDES]
+    for noun, (baseline, new) in (("rank", ranks), ("replica", replicas)):
+        if baseline != new:
+            message = f"{_count(baseline, noun)} against {new}: means over other {noun}s are compared."
+            findings.append(Finding(f"{noun}s", str(baseline), str(new), "caution", message))
+    if not findings and names[0] != names[1]:
         message = "The sides hold different ranks" + (
-            ", and were paired because each has only one." if ranks[0] == 1 else "."
+            ", and were paired because each has only one." if ranks[0] + replicas[0] == 1 else "."
         )
         findings.append(Finding("ranks", _some(names[0]), _some(names[1]), "info", message))
     steps = [len(sides[side].steps) for side in SIDES]

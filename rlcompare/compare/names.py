@@ -79,3 +79,8 @@ def polarity_of(metric: str) -> str:
 def unit_of(metric: str) -> str:
     """The unit of a training or workload metric; empty where it has none or none is known."""
     return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")
+
+
+def is_replica(member: object) -> bool:
+    """Whether a member is a rollout replica's process, which is never averaged with the trainer's ranks."""
+    return str(member).startswith("replica ")

@@ -1,8 +1,9 @@
 """The metrics of the whole step (``Diff.overall``): one value per run, their mean per side, and the difference.
 
 Times are means over ranks of means over steps, per run; what a rank did not measure is skipped. ``@max`` is the slowest
-rank, ``@spread`` the slowest less the fastest (summed over the roles of discrete mode). Memory peaks are the highest of
-all ranks, because the fullest rank runs out first. Several runs of a side are averaged.
+rank, ``@spread`` the slowest less the fastest (summed over the roles of discrete mode). Where captures are of several
+roles, a time is the sum over roles of the mean over their own processes, and ``role.<role>.…`` has the parts. Memory
+peaks are the highest of all ranks, because the fullest rank runs out first. Several runs of a side are averaged.
 """
 
 from __future__ import annotations
@@ -90,6 +91,9 @@ def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[M
     _add_metrics(overall, [row for row in metrics if row["name"] == SPEED])
     _add_token_rate(overall, metrics)
     _add_times(overall, times)
+    for row in rollups.rows("role_sample"):
+        name = f"role.{row['role']}.{row['metric']}"
+        overall.add(name, row["side"], row["run"], row["ns"], "ms", TIMES[row["metric"]], NS_PER_MS)
     for row in rollups.rows("unprofiled"):
         overall.add("time.unprofiled", row["side"], row["run"], row["mean_ns"], "ms", NEUTRAL, NS_PER_MS)
     phases = rollups.rows("phase_sample")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlcompare.compare.inputs import SIDES
-from rlcompare.compare.names import polarity_of, unit_of
+from rlcompare.compare.names import is_replica, polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import (
@@ -124,8 +124,15 @@ def _straggler(members: Records, measure: str) -> Mapping[str, Any] | None:
 
     Enough: all its delays in a step together, against the step. The one with the most delay if equal.
     """
-    step = mean(record[measure] for record in members) or 0.0
-    late = [record for record in members if record["times_last"] and record["late_per_step_ns"] >= LATE_ENOUGH * step]
+    steps = {
+        kind: mean(record[measure] for record in members if is_replica(record["member"]) == kind) or 0.0
+        for kind in (False, True)
+    }
+    late = [
+        record
+        for record in members
+        if record["times_last"] and record["late_per_step_ns"] >= LATE_ENOUGH * steps[is_replica(record["member"])]
+    ]
     return max(late, key=lambda record: (record["times_last"], record["late_ns"]), default=None)
 
 

@@ -77,8 +77,9 @@ def _side(
             name=run.name,
             path=run.path,
             captures=parts[number]["captures"] if number in parts else 0,
-            ranks=parts[number]["members"] if number in parts else 0,
+            ranks=parts[number]["ranks"] if number in parts else 0,
             steps=parts[number]["steps"] if number in parts else logged.get(number, 0),
+            replicas=parts[number]["replicas"] if number in parts else 0,
         )
         for number, run in enumerate(given.stores)
     )

@@ -16,13 +16,14 @@ Row = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class RunInfo:
-    """One run of a side."""
+    """One run of a side; ``replicas``: of rollout, which are no ranks."""
 
     name: str
     path: str
     captures: int
     ranks: int
     steps: int
+    replicas: int = 0
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,11 @@ class CaptureInput:
         files: which file plays which part, for example ``{"db": …, "analysis_db": …}`` or ``{"kernel_details": …}``.
         role, phase: from a discrete folder's name (``actor_update`` is role ``actor``, phase ``update_actor``).
         replica: number of a rollout replica; never a rank.
-        rank: global rank; None where nothing tells it.
-        step_hint: step number from verl's folder, else None.
+        rank: global rank, within a replica that of its process; None where nothing tells it.
+        step_hint: training step that verl's folder or file names, else None.
+        step_place: where no name tells the step, the one that the order of captures in time gives: the number of a step
+            that others of the run name, else a position, from 0. None where ``step_hint`` is known, and outside of
+            verl's trees.
         started_ns: host time by which captures are put in order; None where nothing tells it.
         info: profiler_info.json, parsed; empty where absent.
         metadata: profiler_metadata.json, parsed; empty where absent. Holds an environment dump: see sources/env.py.
@@ -33,9 +36,15 @@ class CaptureInput:
     rank: int | None = None
     ordinal: int = 0
     step_hint: int | None = None
+    step_place: int | None = None
     started_ns: int | None = None
     info: Mapping[str, object] = field(default_factory=dict)
     metadata: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def step(self) -> int | None:
+        """The step that the whole capture is of, as far as names and order tell it."""
+        return self.step_place if self.step_hint is None else self.step_hint
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,14 @@ def _side(side: Side) -> Document:
     return {
         "label": side.label,
         "runs": [
-            {"name": run.name, "path": run.path, "captures": run.captures, "ranks": run.ranks, "steps": run.steps}
+            {
+                "name": run.name,
+                "path": run.path,
+                "captures": run.captures,
+                "ranks": run.ranks,
+                "replicas": run.replicas,
+                "steps": run.steps,
+            }
             for run in side.runs
         ],
         "captures": [_row(capture) for capture in side.captures],
@@ -175,6 +182,10 @@ class _Reader:
         if key not in self.value:
             raise DocumentError(f"its member {self._at(key)} is missing")
         return _Reader(self.value[key], self._at(key))
+
+    def get(self, key: str, default: object) -> _Reader:
+        """A member that may be absent."""
+        return self[key] if isinstance(self.value, Mapping) and key in self.value else _Reader(default, self._at(key))
 
     def _at(self, key: str) -> str:
         return f"{self.where}.{key[:80]}" if self.where else key[:80]
@@ -239,6 +250,7 @@ def _read_side(place: _Reader) -> Side:
                 captures=run["captures"].integer(),
                 ranks=run["ranks"].integer(),
                 steps=run["steps"].integer(),
+                replicas=run.get("replicas", 0).integer(),
             )
         ),
         captures=place["captures"].each(_Reader.row),

@@ -97,12 +97,17 @@ def runs_text(side: Side) -> str:
     """How much a side holds: ``2 runs × 8 ranks, 4 steps``."""
     if not side.runs:
         return "nothing was read"
-    ranks = sorted({run.ranks for run in side.runs})
     steps = len(side.steps) or max(run.steps for run in side.runs)
-    if ranks == [0]:
+    counted = _spread([run.ranks for run in side.runs], "rank"), _spread([run.replicas for run in side.runs], "replica")
+    if not any(counted):
         return f"{count(len(side.runs), 'run')} without a profile, {count(steps, 'step')}"
-    counted = count(ranks[0], "rank") if len(ranks) == 1 else f"{ranks[0]} to {ranks[-1]} ranks"
-    return f"{count(len(side.runs), 'run')} × {counted}, {count(steps, 'step')}"
+    return f"{count(len(side.runs), 'run')} × {' + '.join(filter(None, counted))}, {count(steps, 'step')}"
+
+
+def _spread(numbers: Sequence[int], noun: str) -> str:
+    """``8 ranks``, or ``6 to 8 ranks`` where runs differ; nothing where there are none."""
+    least, most = min(numbers), max(numbers)
+    return "" if not most else count(least, noun) if least == most else f"{least} to {most} {noun}s"
 
 
 def next_command(diff: Diff, document: str) -> str:
@@ -282,11 +287,13 @@ def _sampling(diff: Diff) -> SummaryItem:
 
 def _ranks(diff: Diff) -> SummaryItem:
     rows = [row for row in _rows(diff, "ranks") if row.get("name") is not None]
-    counts = [max((run.ranks for run in side.runs), default=0) for side in (diff.baseline, diff.new)]
-    number = count(counts[0], "rank") if counts[0] == counts[1] else f"{counts[0]} → {count(counts[1], 'rank')}"
-    if not max(counts):
+    sides = (diff.baseline, diff.new)
+    ranks = [max((run.ranks for run in side.runs), default=0) for side in sides]
+    replicas = [max((run.replicas for run in side.runs), default=0) for side in sides]
+    number = " + ".join(filter(None, (_change(ranks, "rank"), _change(replicas, "replica"))))
+    if not number:
         return SummaryItem("ranks", "ranks", ("unknown: there is no profile",))
-    if max(counts) < 2:
+    if max(*ranks, *replicas) < 2:
         return SummaryItem("ranks", "ranks", (number, "no straggler to find among one"))
     found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
     if not any(found.values()):
@@ -298,6 +305,13 @@ def _ranks(diff: Diff) -> SummaryItem:
     else:
         parts = [_straggler(side, row) for side, rows in found.items() for row in rows]
     return SummaryItem("ranks", "ranks", (number, f"straggler {parts[0]}", *parts[1:]), "caution")
+
+
+def _change(counts: Sequence[int], noun: str) -> str:
+    """``8 ranks``, ``4 → 8 ranks``, or nothing."""
+    if not max(counts):
+        return ""
+    return count(counts[0], noun) if counts[0] == counts[1] else f"{counts[0]} → {count(counts[1], noun)}"
 
 
 def _straggler(side: str, row: Row) -> str:

@@ -31,6 +31,8 @@ from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
 from rlcompare.sources.torch_memory import capture_of_snapshot
+from rlcompare.sources.verl_names import FRONT_END, replica_of
+from rlcompare.sources.verl_run import findings_of
 
 _MAX_DEPTH = 12
 _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "logs", "__pycache__", ".git"})
@@ -226,6 +228,10 @@ def _look_at_trace(path: Path, found: _Found) -> bool:
     """
     if path.name in TEXT_FILES or not path.name.endswith((".json", ".json.gz")):
         return False
+    if FRONT_END.fullmatch(path.name):
+        message = "the traces of vLLM's front end (*.async_llm.*), which drives no device, were left out"
+        found.notes.append((path, Finding("info", "front_end", message)))
+        return False
     try:
         kind = file_kind(path)
         if kind.kind == "torch_trace":
@@ -292,6 +298,7 @@ def _look_into_msprof_folder(folder: Path, files: Sequence[str], found: _Found) 
 def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset[int] | None) -> list[CaptureInput]:
     if ranks is None:
         return list(captures)
+    captures = [capture for capture in captures if replica_of(capture.path) is None]  # a replica's are no global ranks
     present = {capture.rank for capture in captures if capture.rank is not None}
     missing = sorted(ranks - present)
     if missing:
@@ -324,6 +331,8 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
     captures = [run.captures for run in runs if run.captures]
     if sum(map(len, captures)) > 1:
         findings[0].append(Finding("info", "layout", _layout_sentence(captures, layout)))
+    for run, said in zip(runs, findings, strict=True):
+        said += findings_of(run.captures)
     names = run_names(path, [_home(run) for run in runs])
     return [
         RunInput(name, path, tuple(run.captures), tuple(said), training=run.training)
@@ -356,17 +365,21 @@ def _relative(path: Path, root: Path) -> str:
 
 
 def _layout_sentence(runs: Sequence[Sequence[CaptureInput]], layout: str | None) -> str:
-    processes = [len({(c.replica, c.rank) for c in run}) for run in runs]
-    least, most, captures = min(processes), max(processes), sum(map(len, runs))
-    ranks = f"{least}" if least == most else f"{least} to {most}"
-    text = f"read as {ranks} {_plural('rank', most)} × {len(runs)} {_plural('run', len(runs))}"
-    if captures != sum(processes):
+    processes = sum(len({(c.replica, c.rank) for c in run}) for run in runs)
+    ranks = _counted("rank", [len({c.rank for c in run if c.replica is None}) for run in runs])
+    replicas = _counted("rollout replica", [len({c.replica for c in run if c.replica is not None}) for run in runs])
+    captures = sum(map(len, runs))
+    text = f"read as {' and '.join(filter(None, (ranks, replicas)))} × {_counted('run', [len(runs)])}"
+    if captures != processes:
         text += f", {captures} captures"
     return text + ("" if layout else " (--layout overrides)")
 
 
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else word + "s"
+def _counted(noun: str, counts: Sequence[int]) -> str:
+    """``2 ranks``, or ``2 to 4 ranks`` where runs differ; nothing where there is none."""
+    least, most = min(counts), max(counts)
+    number = f"{least}" if least == most else f"{least} to {most}"
+    return f"{number} {noun}{'' if most == 1 else 's'}" if most else ""
 
 
 def _store_run(path: Path, store: Path) -> RunInput:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.layout import PROFILE_SUFFIXES
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, file_problem, json_object, rank_of_database
+from rlcompare.sources.verl_names import PROFILE_SUFFIXES
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 RECOVER = "Copy it again from where it was made, or parse the profile again"

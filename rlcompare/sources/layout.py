@@ -1,6 +1,6 @@
 """Which captures belong to one run: verl's folders, ranks, and repeated captures (DESIGN §5).
 
-* Captures in verl's tree below one ``save_path`` are one run; the folder's name gives step, role and phase.
+* Captures in verl's tree below one ``save_path``, or below one per role, are one run (``sources.verl_run``).
 * Otherwise captures of different ranks are one run, and captures of the same rank, or of none, are separate runs.
 
 Only names of folders and ranks are looked at here; ``detect`` finds the captures.
@@ -9,104 +9,17 @@ Only names of folders and ranks are looked at here; ``detect`` finds the capture
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput
+from rlcompare.sources.verl_marks import named_by_marks
+from rlcompare.sources.verl_names import Place, absolute, process_of, rank_in_replica, verl_place
+from rlcompare.sources.verl_run import arranged, executions, joined_by_role, numbered_in_replicas, run_order
 
-PROFILE_SUFFIXES = ("_ascend_pt", "_ascend_ms")
-"""How folders that torch_npu and MindSpore write end."""
-
-_ROLES: Mapping[str, tuple[str, str]] = {
-    "rollout_generate": ("rollout", "generate_sequences"),
-    "actor_compute_log_prob": ("actor", "old_log_prob"),
-    "ref_compute_log_prob": ("ref", "ref_log_prob"),
-    "actor_update": ("actor", "update_actor"),
-    "compute_values": ("critic", "values"),
-    "critic_compute_values": ("critic", "values"),
-    "critic_update": ("critic", "update_critic"),
-    # Folder names of verl's tutorial on profiling one micro-batch, whose code users paste.
-    "fsdp_actor_update_profile": ("actor", "update_actor"),
-    "megatron_actor_update_profile": ("actor", "update_actor"),
-}
 _INNER_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "profile")
-_WHOLE_STEP = ("e2e", "train")
-_REPLICA = re.compile(r"agent_loop_rollout_replica_(\d{1,9})")
-_REPLICA_DEPTH = 3
-_TORCH_FILE = re.compile(r"prof_step(\d{1,9})_rank\d{1,9}.*\.json(?:\.gz)?")
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where in verl's tree a capture lies.
-
-    Attributes:
-        save_path: the folder that verl was told to save to.
-        certain: a folder's name is verl's own; False where only a number stands between ``save_path`` and the capture.
-    """
-
-    save_path: Path
-    certain: bool
-    role: str | None = None
-    phase: str | None = None
-    replica: int | None = None
-    step: int | None = None
-
-
-def verl_place(anchor: Path) -> Place | None:
-    """Reads step, role and phase from the folders above a capture, or None where they are not verl's.
-
-    Args:
-        anchor: the ``*_ascend_pt`` folder, or something directly or one level below it.
-    """
-    absolute = _profile_folder(anchor)
-    if absolute is None:
-        return _torch_place(_absolute(anchor))
-    for folder in list(absolute.parents)[:_REPLICA_DEPTH]:
-        match = _REPLICA.fullmatch(folder.name)
-        if match:
-            return Place(folder.parent, True, "rollout", "generate_sequences", int(match.group(1)))
-    folder = absolute.parent
-    name = folder.name.casefold()
-    if name in _WHOLE_STEP or name in _ROLES:
-        role, phase = _ROLES.get(name, (None, None))
-        step = _number(folder.parent.name)
-        save_path = folder.parent if step is None else folder.parent.parent
-        return Place(save_path, True, role, phase, None, step)
-    step = _number(folder.name)
-    return None if step is None else Place(folder.parent, False, step=step)
-
-
-def _torch_place(path: Path) -> Place | None:
-    """A trace that names its step (prof_step3_rank0-of-8_…): the folder it lies in is a role's or the whole step's."""
-    match = _TORCH_FILE.fullmatch(path.name)
-    if match is None:
-        return None
-    step, folder = int(match.group(1)), path.parent
-    name = folder.name.casefold()
-    if name in _WHOLE_STEP or name in _ROLES:
-        role, phase = _ROLES.get(name, (None, None))
-        return Place(folder.parent, True, role, phase, None, step)
-    return Place(folder, True, step=step)
-
-
-def _profile_folder(anchor: Path) -> Path | None:
-    """The ``*_ascend_pt`` folder that a capture's path is, or lies in with at most its output folder between."""
-    absolute = _absolute(anchor)
-    candidates = [absolute, *list(absolute.parents)[:2]]
-    return next((folder for folder in candidates if folder.name.endswith(PROFILE_SUFFIXES)), None)
-
-
-def _absolute(path: Path) -> Path:
-    """The path as the user sees it: absolute and without ``..``, symbolic links left as they are."""
-    return Path(os.path.normpath(path.absolute()))
-
-
-def _number(name: str) -> int | None:
-    return int(name) if name.isascii() and name.isdecimal() and len(name) <= 9 else None
 
 
 def group_runs(root: Path, captures: Sequence[CaptureInput], layout: str | None) -> list[list[CaptureInput]]:
@@ -122,11 +35,12 @@ def group_runs(root: Path, captures: Sequence[CaptureInput], layout: str | None)
         Runs in the order of their paths; captures ordered by role, replica, rank and time.
     """
     if layout == "ranks":
-        runs = [_with_ranks([_placed(capture)[0] for capture in captures])]
+        runs = [_with_ranks(_arranged([_placed(capture)[0] for capture in captures]))]
     elif layout == "run":
-        runs = [[_placed(capture)[0] for capture in captures]]
+        runs = [_arranged([_placed(capture)[0] for capture in captures])]
     elif layout == "runs":
-        runs = list(_by_child(root, [_placed(capture)[0] for capture in captures]).values())
+        placed = [_placed(capture)[0] for capture in captures]
+        runs = [_arranged(run) for run in _by_child(root, placed).values()]
     else:
         runs = _inferred(root, captures)
     return sorted((_ordered(run) for run in runs), key=lambda run: [str(capture.path) for capture in run])
@@ -143,10 +57,21 @@ def _placed(capture: CaptureInput, *, believe_number: bool = False) -> tuple[Cap
             role=capture.role or place.role,  # what a run.json said counts
             phase=capture.phase or place.phase,
             replica=place.replica,
+            rank=rank_in_replica(capture.path) if _is_unranked(capture, place) else capture.rank,
             step_hint=place.step if capture.step_hint is None else capture.step_hint,
         ),
         place.save_path,
     )
+
+
+def _is_unranked(capture: CaptureInput, place: Place) -> bool:
+    return place.replica is not None and capture.rank is None
+
+
+def _arranged(captures: list[CaptureInput]) -> list[CaptureInput]:
+    """Captures that the user called one run, with the steps that their order gives if they lie in verl's tree."""
+    places = [verl_place(capture.path) for capture in captures]
+    return arranged(captures) if any(place is not None and place.certain for place in places) else captures
 
 
 def _inferred(root: Path, captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
@@ -158,18 +83,40 @@ def _inferred(root: Path, captures: Sequence[CaptureInput]) -> list[list[Capture
             rest.append(capture)
         else:
             by_save_path[save_path].append(placed)
+    for parent in _called_often(rest):
+        by_save_path.setdefault(parent, [])
     loose: list[CaptureInput] = []
     for capture in rest:
         # Beside folders that are certainly verl's, SP/{step}/A and SP/A are its too.
         placed, save_path = _placed(capture, believe_number=True)
-        parent = _absolute(capture.path).parent
+        parent = absolute(capture.path).parent
         if save_path in by_save_path:
             by_save_path[save_path].append(placed)
         elif parent in by_save_path:
             by_save_path[parent].append(capture)
+        elif parent.parent in by_save_path and any(c.phase is not None for c in by_save_path[parent.parent]):
+            by_save_path[parent.parent].append(
+                replace(capture, phase=parent.name)
+            )  # a role that this version knows not
         else:
             loose.append(capture)
-    return [*by_save_path.values(), *_by_rank(root, loose)]
+    named = (named_by_marks(numbered_in_replicas(found)) for found in joined_by_role(by_save_path))
+    runs = [part for found in named for part in executions(found)]
+    return [*(arranged(run) for run in runs), *_by_rank(root, loose)]
+
+
+def _called_often(captures: Sequence[CaptureInput]) -> set[Path]:
+    """Folders in which one process of verl's left several captures: calls without a role, in the save path itself."""
+    seen: set[tuple[Path, int | None, str]] = set()
+    folders: set[Path] = set()
+    for capture in captures:
+        process, folder = process_of(capture.path), absolute(capture.path).parent
+        if process is None or not _looks_like_verl(capture):
+            continue
+        if (folder, capture.rank, process) in seen:
+            folders.add(folder)
+        seen.add((folder, capture.rank, process))
+    return folders
 
 
 def _looks_like_verl(capture: CaptureInput) -> bool:
@@ -227,7 +174,7 @@ def _rounds(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
     seen: dict[int, int] = defaultdict(int)
     runs: dict[int, list[CaptureInput]] = defaultdict(list)
     unranked: list[list[CaptureInput]] = []
-    for capture in sorted(captures, key=_time):
+    for capture in sorted(captures, key=run_order):
         if capture.rank is None:
             unranked.append([capture])
         else:
@@ -248,26 +195,21 @@ def _ordered(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
     """Sorts a run and counts the captures of the same role, phase, replica and rank in time."""
     seen: dict[tuple[object, ...], int] = defaultdict(int)
     result = []
-    for capture in sorted(captures, key=_time):
+    for capture in sorted(captures, key=run_order):
         key = (capture.role, capture.phase, capture.replica, capture.rank)
         result.append(replace(capture, ordinal=seen[key]))
         seen[key] += 1
-    return sorted(result, key=lambda c: (c.role or "", _first(c.replica), _first(c.rank), _time(c)))
+    return sorted(result, key=lambda c: (c.role or "", _first(c.replica), _first(c.rank), run_order(c)))
 
 
 def _first(number: int | None) -> int:
     return -1 if number is None else number
 
 
-def _time(capture: CaptureInput) -> tuple[int, bool, int, str]:
-    step = -1 if capture.step_hint is None else capture.step_hint
-    return (step, capture.started_ns is None, capture.started_ns or 0, str(capture.path))
-
-
 def run_names(root: Path, homes: Sequence[Path]) -> list[str]:
     """For each run, by its home, the shortest path that tells it apart; a lone one is called after ``root``."""
     if len(homes) == 1:
-        named = _absolute(root)
+        named = absolute(root)
         return [(named.parent if named.name in _INNER_FOLDERS else named).name or "input"]
     common = Path(os.path.commonpath(homes))
     paths = [home.relative_to(common).parts or (home.name,) for home in homes]
@@ -285,7 +227,7 @@ def _shortest(index: int, paths: Sequence[tuple[str, ...]]) -> str:
 
 def home_of(paths: Sequence[Path]) -> Path:
     """The folder that holds a run which is made of these."""
-    home = Path(os.path.commonpath([_absolute(path) for path in paths]))
+    home = Path(os.path.commonpath([absolute(path) for path in paths]))
     while home.name in _INNER_FOLDERS:
         home = home.parent
     return home

@@ -229,6 +229,12 @@ def steps_of_database(path: Path) -> frozenset[int] | None:
     return steps or None
 
 
+def marks_of_database(path: Path) -> frozenset[str]:
+    """The messages of the mstx ranges and marks; none where the profile has none or they cannot be read."""
+    query = "SELECT DISTINCT s.value FROM MSTX_EVENTS AS m JOIN STRING_IDS AS s ON s.id = m.message"
+    return frozenset(value for (value,) in _quietly(path, query) if isinstance(value, str))
+
+
 def steps_of_step_trace_time(path: Path) -> frozenset[int] | None:
     """The step numbers of step_trace_time.csv; None where a row has none or the file cannot be read."""
     try:

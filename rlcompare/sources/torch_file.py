@@ -11,7 +11,7 @@ import codecs
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -144,6 +144,22 @@ def steps_of_trace(path: Path) -> frozenset[int] | None:
         steps |= {int(number) for number in _STEP.findall(text)}
         rest = text[-64:]
     return frozenset(steps) or None
+
+
+def names_in_trace(path: Path, names: Iterable[str]) -> frozenset[str]:
+    """Which of some names events of a trace have, by one pass over its bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    pattern = re.compile(rb'"name"\s*:\s*"(' + b"|".join(re.escape(name).encode() for name in names) + rb')"')
+    found: set[bytes] = set()
+    rest = b""
+    for block in _Blocks(path):
+        text = rest + block
+        found |= set(pattern.findall(text))
+        rest = text[-128:]
+    return frozenset(name.decode() for name in found)
 
 
 def event_file(path: Path, scratch: Path) -> EventFile:

@@ -23,7 +23,7 @@ from rlcompare.sources.run_directory import fill_training
 from rlcompare.store import database
 from rlcompare.store.fingerprint import InputFile, input_files
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised whenever a table or the meaning of a column changes; part of every cache key."""
 
 LEAST_MEMORY_BYTES = 128 * 2**20
@@ -155,10 +155,11 @@ def _insert_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, 
     world_size = env.get("world_size", "")
     con.execute(
         "INSERT INTO capture BY NAME SELECT ? AS capture, ? AS role, ? AS phase, ? AS replica, ? AS rank, ? AS ordinal,"
-        " ? AS step_hint, ? AS world_size, ? AS tool, ? AS level, ? AS source, ? AS path, ? AS host_start_ns,"
-        " 'device' AS executor",
+        " ? AS step_hint, ? AS step_place, ? AS world_size, ? AS tool, ? AS level, ? AS source, ? AS path,"
+        " ? AS host_start_ns, 'device' AS executor",
         [
             number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
+            capture.step_place,
             int(world_size) if world_size.isdecimal() else None,
             _TOOLS.get(capture.source, "npu"), env.get("profiler.level"), capture.source,
             os.path.relpath(capture.path, run.root), capture.started_ns,

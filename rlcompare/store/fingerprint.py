@@ -89,6 +89,7 @@ def _capture_parts(capture: CaptureInput, root: Path) -> list[object]:
         capture.rank,
         capture.ordinal,
         capture.step_hint,
+        capture.step_place,
         capture.started_ns,
         capture.info,
         capture.metadata,

@@ -57,7 +57,12 @@ def _check_target(out: Path) -> None:
 def _write_capture(run: SampleRun, capture: Capture, root: Path) -> Path:
     """One ``*_ascend_pt`` folder; returns its path below the root."""
     place = _place(run, capture) / folder_name(capture)
-    folder = root / place
+    write_capture(run, capture, root / place)
+    return place
+
+
+def write_capture(run: SampleRun, capture: Capture, folder: Path) -> None:
+    """Writes one capture as what torch_npu leaves in ``folder``."""
     output = folder / "ASCEND_PROFILER_OUTPUT"
     output.mkdir(parents=True)
     _write_json(folder / f"profiler_info_{capture.rank}.json", profiler_info(run, capture))
@@ -68,7 +73,6 @@ def _write_capture(run: SampleRun, capture: Capture, root: Path) -> Path:
             write_analysis_db(run, capture, output / "analysis.db")
     if run.export in ("text", "both"):
         write_text(run, capture, output)
-    return place
 
 
 def _place(run: SampleRun, capture: Capture) -> Path:

@@ -50,7 +50,7 @@ class _Simulation:
         self.late_phase = "update_actor" if "update_actor" in run.phases else run.phases[-1]
         self.done: list[Capture] = []
         self.settled: dict[str, list[CollectiveTask]] = {}
-        start = EPOCH_NS + self.noise.integer("epoch", 0, 86_400) * _SECOND_NS
+        start = run.start_ns or EPOCH_NS + self.noise.integer("epoch", 0, 86_400) * _SECOND_NS
         self.processes = [self._process(rank, start) for rank in self.ranks]
 
     def _process(self, rank: int, start: int) -> Process:

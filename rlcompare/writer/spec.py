@@ -160,6 +160,7 @@ class SampleRun:
         comm_marks: record ``comm:…`` ranges of domain ``communication``; None: at level_none only.
         layers, decode_steps, batch, prompt_length, response_length: size of the model and of the work.
         changes: what differs from the baseline.
+        start_ns: when the first window begins, since the epoch; None: by the seed.
         jitter: relative size of further noise that two runs of one seed do not share unless all else is equal.
         seed: of all noise, identifiers and times.
     """
@@ -183,6 +184,7 @@ class SampleRun:
     prompt_length: int = 128
     response_length: int = 384
     changes: tuple[Change, ...] = ()
+    start_ns: int | None = None
     jitter: float = 0.0
     seed: int = 0
 

@@ -1,10 +1,12 @@
 -- Time between the captures of one member and step (discrete mode), per run, in ns: mean over members of the mean over steps. Gaps between
--- the windows on the host's clock; windows that overlap leave none. Depends on c_capture, c_step.
+-- the windows on the host's clock; windows that overlap leave none. Ranks of the trainer, where there are any: a rollout replica is another
+-- process. Depends on c_capture, c_step.
 WITH window_of AS (
     SELECT c.side, c.run, c.member, s.step, c.host_start_ns, c.host_end_ns
     FROM c_capture AS c JOIN c_step AS s USING (side, run, capture)
     WHERE s.selected AND s.inferred AND c.host_start_ns IS NOT NULL AND c.host_end_ns IS NOT NULL
       AND (c.rank IS NOT NULL OR c.replica IS NOT NULL)
+    QUALIFY c.replica IS NULL OR bool_and(c.replica IS NOT NULL) OVER (PARTITION BY c.side, c.run)
 ), gap AS (
     SELECT side, run, member, step, host_start_ns - max(host_end_ns) OVER (
                PARTITION BY side, run, member, step ORDER BY host_start_ns, host_end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING

@@ -1,4 +1,5 @@
--- A capture without step marks is one step: the step folder's number, else the capture's place in order (DESIGN §4).
+-- A capture without step marks is one step: the step folder's number, else the one that order in time gives, else the capture's place among
+-- those of its process (DESIGN §4).
 INSERT INTO step
-SELECT capture, coalesce(step_hint, ordinal), NULL, NULL, TRUE FROM capture
+SELECT capture, coalesce(step_hint, step_place, ordinal), NULL, NULL, TRUE FROM capture
 WHERE capture = getvariable('capture') AND capture NOT IN (SELECT capture FROM step);

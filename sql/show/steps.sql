@@ -1,6 +1,20 @@
--- Milliseconds of each step, the mean over ranks. Depends on shown_step.
-SELECT step, count(DISTINCT member) AS ranks, avg(step_ns) / 1e6 AS step_ms, avg(preparing_ns) / 1e6 AS preparing_ms,
-       avg(device_span_ns) / 1e6 AS device_span_ms, avg(compute_ns) / 1e6 AS compute_ms,
-       avg(exposed_comm_ns) / 1e6 AS exposed_comm_ms, avg(overlapped_comm_ns) / 1e6 AS overlapped_comm_ms,
-       avg(free_ns) / 1e6 AS free_ms, avg(exposed_copy_ns) / 1e6 AS exposed_copy_ms
-FROM shown_step GROUP BY step ORDER BY step;
+-- Milliseconds of each step: the sum over roles of the mean over their own members. Depends on shown_device.
+WITH stepped AS (
+    SELECT role, folder, member, step, max(replica) AS replica, max(step_ns) AS step_ns, sum(preparing_ns) AS preparing_ns,
+           sum(device_span_ns) AS device_span_ns, sum(compute_ns) AS compute_ns, sum(exposed_comm_ns) AS exposed_comm_ns,
+           sum(overlapped_comm_ns) AS overlapped_comm_ns, sum(free_ns) AS free_ns, sum(exposed_copy_ns) AS exposed_copy_ns
+    FROM shown_device GROUP BY ALL
+), grouped AS (
+    SELECT role, folder, step, avg(step_ns) AS step_ns, avg(preparing_ns) AS preparing_ns, avg(device_span_ns) AS device_span_ns,
+           avg(compute_ns) AS compute_ns, avg(exposed_comm_ns) AS exposed_comm_ns, avg(overlapped_comm_ns) AS overlapped_comm_ns,
+           avg(free_ns) AS free_ns, avg(exposed_copy_ns) AS exposed_copy_ns
+    FROM stepped GROUP BY ALL
+), members AS (
+    SELECT step, count(DISTINCT member) FILTER (WHERE replica < 0) AS ranks, nullif(count(DISTINCT replica) FILTER (WHERE replica >= 0), 0) AS replicas
+    FROM stepped GROUP BY step
+)
+SELECT step, any_value(ranks) AS ranks, any_value(replicas) AS replicas, sum(step_ns) / 1e6 AS step_ms, sum(preparing_ns) / 1e6 AS preparing_ms,
+       sum(device_span_ns) / 1e6 AS device_span_ms, sum(compute_ns) / 1e6 AS compute_ms,
+       sum(exposed_comm_ns) / 1e6 AS exposed_comm_ms, sum(overlapped_comm_ns) / 1e6 AS overlapped_comm_ms,
+       sum(free_ns) / 1e6 AS free_ms, sum(exposed_copy_ns) / 1e6 AS exposed_copy_ms
+FROM grouped JOIN members USING (step) GROUP BY step ORDER BY step;

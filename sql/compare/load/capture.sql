@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS c_capture (
     role VARCHAR NOT NULL,    -- '' where no folder says it
     folder VARCHAR NOT NULL,  -- the phase that the whole capture is (discrete mode); '' in end-to-end mode
     member VARCHAR NOT NULL,  -- "rank 3", "replica 1", "replica 1 rank 3", else "capture 0"
-    rank INTEGER,
+    rank INTEGER,             -- global; within a replica its own
     replica INTEGER,
     ordinal INTEGER NOT NULL, -- position in time among the captures of the same member and group
     host VARCHAR,
@@ -26,4 +26,4 @@ SELECT getvariable('side'), getvariable('run'), capture, coalesce(role, ''), coa
             ELSE concat_ws(' ', 'replica ' || replica, 'rank ' || rank) END,
        rank, replica, ordinal, host, world_size, tool, level, source, path, host_start_ns, host_end_ns, executor
 FROM store.capture
-WHERE len(getvariable('ranks')) = 0 OR list_contains(getvariable('ranks'), rank);
+WHERE len(getvariable('ranks')) = 0 OR (replica IS NULL AND list_contains(getvariable('ranks'), rank));

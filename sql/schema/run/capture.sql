@@ -4,9 +4,10 @@ CREATE TABLE capture (
     role VARCHAR,             -- rollout | actor | ref | critic | reward, where the folder says it (discrete mode); else NULL
     phase VARCHAR,            -- the phase that the whole capture is (discrete mode); else NULL
     replica INTEGER,          -- rollout replica; never a rank
-    rank INTEGER,             -- global rank of the process; NULL where unknown
+    rank INTEGER,             -- global rank of the process, within a replica its rank there; NULL where unknown
     ordinal INTEGER NOT NULL, -- position in time among the captures of the same (role, phase, replica, rank), from 0
     step_hint BIGINT,         -- step number from the folder's name (verl's SP/{step}/…); else NULL
+    step_place BIGINT,        -- without it, in verl's trees: the step that the order of captures in time gives; else NULL
     host VARCHAR,
     world_size INTEGER,
     tool VARCHAR NOT NULL,    -- npu | torch | nsys

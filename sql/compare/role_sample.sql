@@ -1,0 +1,10 @@
+-- The times of one role per run, in ns: summed over its folders, of the mean over its own members. Processes of different roles are never
+-- averaged together; without a role stand the ranks of the trainer. Only where a side has several roles. Depends on c_time_value, c_capture.
+WITH grouped AS (
+    SELECT side, run, role, folder, metric, sum(ns ORDER BY member) / count(*) AS ns FROM c_time_value
+    WHERE metric IN ('device_span', 'compute', 'exposed_comm', 'free') GROUP BY ALL
+)
+SELECT side, run, CASE role WHEN '' THEN 'trainer' ELSE role END AS role, metric, sum(ns ORDER BY folder) AS ns
+FROM grouped WHERE (SELECT count(DISTINCT role) FROM c_capture) > 1
+GROUP BY side, run, role, metric
+ORDER BY role, list_position(['device_span', 'compute', 'exposed_comm', 'free'], metric), side, run;
