@@ -96,7 +96,8 @@ def _tables(view: ReportView, width: int) -> Iterator[Line]:
 def _is_metric(row: TableRow) -> bool:
     """Whether a metric belongs on the terminal: a mean of time or memory."""
     name = row.cells[0].text
-    return name.startswith(_METRICS) and "@" not in name
+    of_role = name.startswith("role.") and name.endswith(".device_span")
+    return of_role or (name.startswith(_METRICS) and "@" not in name)
 
 
 def _is_worth_a_row(row: TableRow) -> bool:

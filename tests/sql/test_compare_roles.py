@@ -1,0 +1,201 @@
+"""Processes of different roles: values are those of each role's own processes, and are never averaged together."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from click.testing import CliRunner
+
+from rlcompare.cli.show import command as show
+from rlcompare.model.diff import Diff
+from rlcompare.report.document import from_document, to_document
+from rlcompare.report.summary import runs_text
+from rlcompare.writer import Change
+from rlcompare.writer.model import Capture
+from rlcompare.writer.verl import VerlJob, Written, write_verl
+from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
+from tests.stores import store_of
+
+
+def two_ranks_and_four_replicas(path: Path) -> Path:
+    """Ranks compute 10 and 20 ms, replicas 100 to 400 ms, in one step."""
+    made = RollupStore(path)
+    for rank, compute in enumerate((10, 20)):
+        made.capture(rank, rank).step(1, rank).time(1, compute * MS, rank).kernel(1, "MatMul", 2, compute * MS, rank)
+        made.phase(1, "update_actor", compute * MS, rank, role="actor")
+    for replica, compute in enumerate((100, 200, 300, 400)):
+        number = 2 + replica
+        made.capture(number, 0, role="rollout", phase="generate_sequences", replica=replica)
+        made.step(1, number).time(1, compute * MS, number).kernel(1, "MatMul", 4, compute * MS, number)
+        made.phase(1, "generate_sequences", compute * MS, number, role="rollout")
+    return made.done()
+
+
+class TestOnPaper:
+    def test_a_step_is_the_sum_of_roles_and_not_the_mean_of_six_processes(self, tmp_path: Path) -> None:
+        path = two_ranks_and_four_replicas(tmp_path / "run.duckdb")
+        diff = compared(path, path)
+        assert values(diff, "time.compute") == (265.0, 265.0)  # 15 + 250
+        assert values(diff, "role.trainer.compute") == (15.0, 15.0)
+        assert values(diff, "role.rollout.compute") == (250.0, 250.0)
+        assert values(diff, "phase.update_actor.compute") == (15.0, 15.0)
+        assert values(diff, "phase.generate_sequences.compute") == (250.0, 250.0)
+        assert values(diff, "workload.kernels") == (6, 6)
+        row = found(diff, "kernels", "MatMul")
+        assert (row["baseline"], row["baseline_calls"]) == (265.0, 6)
+        assert values(diff, "time.device_span@max") == (420.0, 420.0)  # 20 + 400
+
+    def test_replicas_are_counted_beside_ranks(self, tmp_path: Path) -> None:
+        path = two_ranks_and_four_replicas(tmp_path / "run.duckdb")
+        diff = compared(path, path)
+        (run,) = diff.baseline.runs
+        assert (run.ranks, run.replicas) == (2, 4)
+        assert runs_text(diff.baseline) == "1 run × 2 ranks + 4 replicas, 1 step"
+        assert from_document(to_document(diff)).baseline.runs == diff.baseline.runs
+        assert to_document(diff)["baseline"]["runs"][0]["replicas"] == 4
+
+    def test_a_chosen_rank_is_no_replicas(self, tmp_path: Path) -> None:
+        path = two_ranks_and_four_replicas(tmp_path / "run.duckdb")
+        diff = compared(path, path, ranks=(0,))
+        assert [row["name"] for row in diff.sections["ranks"].rows] == ["rank 0"]
+        assert values(diff, "time.compute") == (10.0, 10.0)
+
+    def test_another_number_of_replicas_is_a_caution(self, tmp_path: Path) -> None:
+        four = two_ranks_and_four_replicas(tmp_path / "four.duckdb")
+        made = RollupStore(tmp_path / "two.duckdb")
+        for rank in (0, 1):
+            made.capture(rank, rank).step(1, rank).time(1, 15 * MS, rank)
+        for number in (2, 3):
+            made.capture(number, 0, role="rollout", phase="generate_sequences", replica=number - 2)
+            made.step(1, number).time(1, 250 * MS, number)
+        diff = compared(four, made.done())
+        (finding,) = [finding for finding in diff.comparability.findings if finding.key == "replicas"]
+        assert (finding.baseline, finding.new, finding.severity) == ("4", "2", "caution")
+        assert "ranks" not in {finding.key for finding in diff.comparability.findings}
+        assert values(diff, "role.rollout.compute") == (250.0, 250.0)
+
+    def test_one_role_alone_has_no_roles(self, tmp_path: Path) -> None:
+        path = RollupStore(tmp_path / "run.duckdb").capture().step(1).time(1, 10 * MS).done()
+        assert not [delta.metric for delta in compared(path, path).overall if delta.metric.startswith("role.")]
+
+    def test_replicas_do_not_wait_for_each_other(self, tmp_path: Path) -> None:
+        """Each replica has a group of its own, though both call its members 0 and 1; the second starts 90 ms later."""
+        made = RollupStore(tmp_path / "run.duckdb")
+        for number, (replica, rank, start) in enumerate(((0, 0, 0), (0, 1, 1), (1, 0, 90), (1, 1, 97))):
+            made.capture(number, rank, role="rollout", phase="generate_sequences", replica=replica).step(1, number)
+            made.time(1, 10 * MS, number, comm=10 * MS, exposed=10 * MS)
+            made.collective(1, "all_reduce", 0, start * MS, (100) * MS, number)
+        path = made.done()
+        late = {row["name"]: row["baseline_late_ms"] for row in compared(path, path).sections["ranks"].rows}
+        assert late == {
+            "replica 0 rank 0": 0.0,
+            "replica 0 rank 1": 1.0,
+            "replica 1 rank 0": 0.0,
+            "replica 1 rank 1": 7.0,
+        }
+
+    def test_the_time_between_captures_is_the_trainers(self, tmp_path: Path) -> None:
+        """Rank 0 rests 5 ms between its two calls; a replica that was called twice rests 500 ms."""
+        made = RollupStore(tmp_path / "run.duckdb")
+        for number, (start, end) in enumerate(((0, 10), (15, 20))):
+            made.capture(number, 0, role="actor", phase=f"p{number}", host_start_ns=start * MS, host_end_ns=end * MS)
+        for number, (start, end) in ((2, (0, 10)), (3, (510, 520))):
+            made.capture(
+                number, 0, role="rollout", phase="generate_sequences", replica=0, ordinal=number - 2,
+                host_start_ns=start * MS, host_end_ns=end * MS,
+            )  # fmt: skip
+        for number in range(4):
+            made.step(1, number).time(1, 5 * MS, number)
+        path = made.done()
+        assert values(compared(path, path), "time.unprofiled") == (5.0, 5.0)
+
+
+def compute_ms(capture: Capture) -> float:
+    """Length of the union of a capture's kernels."""
+    total, last = 0, 0
+    for kernel in sorted(capture.kernels, key=lambda kernel: kernel.start_ns):
+        total += max(kernel.end_ns - max(kernel.start_ns, last), 0)
+        last = max(last, kernel.end_ns)
+    return total / MS
+
+
+def role_means(written: Iterable[Written]) -> dict[str, float]:
+    """Per worker group and phase the mean over its processes of the mean over steps, from what was simulated."""
+    sums: dict[tuple[str, str | None], dict[tuple[int | None, int], dict[int | None, float]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(float))
+    )
+    for one in written:
+        capture = one.capture
+        sums[one.group, capture.phase][one.replica, capture.rank][capture.step] += compute_ms(capture)
+    means: dict[str, float] = defaultdict(float)
+    for (group, _), members in sums.items():
+        means[group] += mean(mean(steps.values()) for steps in members.values())
+    return dict(means)
+
+
+def check_roles(diff: Diff, baseline: Iterable[Written], new: Iterable[Written], roles: Iterable[str]) -> None:
+    """Each role has the mean of its own processes, and the step their sum.
+
+    Args:
+        roles: of the trainer.
+    """
+    expected = [role_means(baseline), role_means(new)]
+    trainer = [sum(values(diff, f"role.{role}.compute")[side] or 0.0 for role in roles) for side in (0, 1)]
+    assert trainer == pytest.approx([means["trainer"] for means in expected], abs=1e-5)
+    assert values(diff, "role.rollout.compute") == pytest.approx([means["rollout"] for means in expected], abs=1e-5)
+    assert values(diff, "time.compute") == pytest.approx([sum(means.values()) for means in expected], abs=1e-5)
+    assert values(diff, "phase.generate_sequences.compute") == pytest.approx(values(diff, "role.rollout.compute"))
+
+
+def test_two_trees_are_compared_role_by_role(tmp_path: Path) -> None:
+    # GIVEN what a job left at full clock, and at half
+    job = VerlJob("0.7.1", steps=(2,), replicas=3)
+    slow = replace(job, sample=replace(job.sample, changes=(Change.frequency(0.5),)))
+    written = [write_verl(made, tmp_path / name) for name, made in (("baseline", job), ("new", slow))]
+
+    # WHEN they are compared
+    stores = [store_of(tmp_path / name, tmp_path / f"{name}.duckdb", keep_events=False) for name in ("baseline", "new")]
+    diff = compared(*stores)
+
+    # THEN each role moved as its own processes did
+    check_roles(diff, *written, roles=["trainer"])
+    before, after = values(diff, "role.rollout.compute")
+    assert before and after and after > 1.9 * before
+    assert (diff.new.runs[0].ranks, diff.new.runs[0].replicas) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("job", "roles"),
+    [
+        (VerlJob("0.9.1", tool="torch", ranks=(0,), replicas=2, relocate=True), ["trainer"]),
+        (VerlJob("0.9.0", mode="discrete", steps=(2,), ranks=(0,), replicas=2, generations=2), ["actor", "ref"]),
+    ],
+    ids=["torch", "discrete"],
+)
+def test_calls_of_one_process_and_step_are_summed(tmp_path: Path, job: VerlJob, roles: list[str]) -> None:
+    written = write_verl(job, tmp_path / "SP")
+    store = store_of(tmp_path / "SP", tmp_path / "run.duckdb", keep_events=False)
+    diff = compared(store, store)
+    check_roles(diff, written, written, roles)
+    (run,) = diff.new.runs
+    assert (run.ranks, run.replicas, run.steps) == (1, 2, len(job.steps))
+
+
+def test_show_gives_the_sum_of_roles(tmp_path: Path) -> None:
+    written = write_verl(VerlJob("0.9.1", tool="torch", steps=(2,), replicas=3), tmp_path / "SP")
+    means = role_means(written)
+
+    result = CliRunner().invoke(show, [str(tmp_path / "SP"), "--json", "--no-cache"])
+
+    sections = json.loads(result.stdout)
+    assert [(row["ranks"], row["replicas"]) for row in sections["overview"]] == [(2, 3)]
+    assert [row["compute_ms"] for row in sections["steps"]] == pytest.approx([sum(means.values())])
+    assert sum(row["total_ms"] for row in sections["kernels"]) == pytest.approx(sum(means.values()), rel=0.02)
+    phases = {row["phase"]: row["compute_ms"] for row in sections["phases"]}
+    assert phases["generate_sequences"] == pytest.approx(means["rollout"])
