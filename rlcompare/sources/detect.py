@@ -26,11 +26,11 @@ from rlcompare.sources.folder import (
     is_profile_folder,
     unparsed,
 )
-from rlcompare.sources.layout import home_of, run_names
+from rlcompare.sources.layout import home_of, layout_sentence, run_names
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
-from rlcompare.sources.torch_memory import capture_of_snapshot
+from rlcompare.sources.torch_memory import capture_of_snapshot, pickle_problem
 from rlcompare.sources.verl_names import FRONT_END, replica_of
 from rlcompare.sources.verl_run import findings_of
 
@@ -53,6 +53,7 @@ class _Found:
     notes: list[tuple[Path, Finding]] = field(default_factory=list)
     seen: set[tuple[int, int]] = field(default_factory=set)
     files: int = 0
+    pickles: list[Path] = field(default_factory=list)
 
     def add(
         self, captures: Iterable[CaptureInput], notes: Iterable[tuple[Path, Finding]], problems: Iterable[Problem]
@@ -87,6 +88,8 @@ def find_runs(
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check the path and its permissions") from error
     _leave_out_undecodable(found)
+    if found.pickles:
+        found.problems.append(pickle_problem(found.pickles, path))
     if not found.captures and not found.stores and not any(entry.metrics for entry in found.training):
         raise _nothing(path, found)
     chosen = _choose_ranks(path, found.captures, ranks) if found.captures or not found.stores else []
@@ -115,6 +118,9 @@ def _look(path: Path, prefer: str) -> _Found:
 
 
 def _look_at_file(path: Path, found: _Found) -> None:
+    if path.suffix == ".pickle":
+        found.pickles.append(path)
+        return
     kind = file_kind(path)
     if kind.kind == "store":
         found.stores.append(path)
@@ -150,6 +156,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         return  # a symbolic link to a folder that was already looked at
     found.seen.add((status.st_dev, status.st_ino))
     found.files += len(files)
+    found.pickles += [folder / name for name in files if name.endswith(".pickle")]
     try:
         if is_profile_folder(folder, folders):
             found.add(*captures_of_folder(folder, prefer))
@@ -330,7 +337,7 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
         findings[_nearest(problem.path, runs)].append(Finding("warning", problem.key, _storable(message)))
     captures = [run.captures for run in runs if run.captures]
     if sum(map(len, captures)) > 1:
-        findings[0].append(Finding("info", "layout", _layout_sentence(captures, layout)))
+        findings[0].append(Finding("info", "layout", layout_sentence(captures, layout)))
     for run, said in zip(runs, findings, strict=True):
         said += findings_of(run.captures)
     names = run_names(path, [_home(run) for run in runs])
@@ -362,24 +369,6 @@ def _shared_parts(a: Path, b: Path) -> int:
 
 def _relative(path: Path, root: Path) -> str:
     return str(path.relative_to(root)) if path != root and path.is_relative_to(root) else path.name
-
-
-def _layout_sentence(runs: Sequence[Sequence[CaptureInput]], layout: str | None) -> str:
-    processes = sum(len({(c.replica, c.rank) for c in run}) for run in runs)
-    ranks = _counted("rank", [len({c.rank for c in run if c.replica is None}) for run in runs])
-    replicas = _counted("rollout replica", [len({c.replica for c in run if c.replica is not None}) for run in runs])
-    captures = sum(map(len, runs))
-    text = f"read as {' and '.join(filter(None, (ranks, replicas)))} × {_counted('run', [len(runs)])}"
-    if captures != processes:
-        text += f", {captures} captures"
-    return text + ("" if layout else " (--layout overrides)")
-
-
-def _counted(noun: str, counts: Sequence[int]) -> str:
-    """``2 ranks``, or ``2 to 4 ranks`` where runs differ; nothing where there is none."""
-    least, most = min(counts), max(counts)
-    number = f"{least}" if least == most else f"{least} to {most}"
-    return f"{number} {noun}{'' if most == 1 else 's'}" if most else ""
 
 
 def _store_run(path: Path, store: Path) -> RunInput:

@@ -231,3 +231,22 @@ def home_of(paths: Sequence[Path]) -> Path:
     while home.name in _INNER_FOLDERS:
         home = home.parent
     return home
+
+
+def layout_sentence(runs: Sequence[Sequence[CaptureInput]], layout: str | None) -> str:
+    """How many ranks, replicas and captures were read as how many runs."""
+    processes = sum(len({(c.replica, c.rank) for c in run}) for run in runs)
+    ranks = _counted("rank", [len({c.rank for c in run if c.replica is None}) for run in runs])
+    replicas = _counted("rollout replica", [len({c.replica for c in run if c.replica is not None}) for run in runs])
+    captures = sum(map(len, runs))
+    text = f"read as {' and '.join(filter(None, (ranks, replicas)))} × {_counted('run', [len(runs)])}"
+    if captures != processes:
+        text += f", {captures} captures"
+    return text + ("" if layout else " (--layout overrides)")
+
+
+def _counted(noun: str, counts: Sequence[int]) -> str:
+    """``2 ranks``, or ``2 to 4 ranks`` where runs differ; nothing where there is none."""
+    least, most = min(counts), max(counts)
+    number = f"{least}" if least == most else f"{least} to {most}"
+    return f"{number} {noun}{'' if most == 1 else 's'}" if most else ""

@@ -59,7 +59,7 @@ _CSV_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
 
 _METRICS = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
 
-_SNAPSHOT = re.compile(rb'\{\s*"schema"\s*:\s*"rlcompare\.memory/')
+_SNAPSHOT = re.compile(rb'\{\s*(?:"schema"\s*:\s*"rlcompare\.memory/|"(?:segments|device_traces)"\s*:\s*\[)')
 
 TEXT_FILES: Mapping[str, str] = {
     "trace_view.json": "trace_view",

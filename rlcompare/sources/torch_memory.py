@@ -1,14 +1,15 @@
-"""Reads a memory snapshot that ``rlcompare run`` wrote with the tool torch_memory into ``memory`` and ``allocation``.
+"""Reads a memory snapshot into ``memory`` and ``allocation``: one that ``rlcompare run`` wrote, or torch's own as JSON.
 
-The form of the file is told in ``collect/profiler/torch_memory.py``. What it is of stands at its beginning, before the
-long lists, so that detection need not read it whole.
+The form of our file is told in ``collect/profiler/torch_memory.py``. What it is of stands at its beginning, before the
+long lists, so that detection need not read it whole. torch (and verl's tool torch_memory) writes snapshots as pickles:
+whoever opens one runs what it says, so they are named and left out, with the command that turns one into JSON.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -16,13 +17,22 @@ import duckdb
 from rlcompare import resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.folder import Problem
 from rlcompare.sources.torch_file import head_of
 from rlcompare.store import database
 
 _HEAD_BYTES = 16 * 1024
 _LISTS = re.compile(rb',\s*"timeline"\s*:')
 _SCHEMA = "rlcompare.memory/1"
+_TORCH_SCHEMA = "torch.cuda.memory"
 _REMEDY = "Copy it again, or run it again"
+TO_JSON = (
+    'python3 -c "import gzip,json,pickle,sys;p=sys.argv[1];'
+    "json.dump(pickle.load(open(p,'rb')),gzip.open(p+'.json.gz','wt'))\" FILE.pickle"
+)
+"""What turns torch's snapshot into what can be read here; only for whoever trusts the file."""
+_TORCHS_OWN = re.compile(rb'\{\s*"(?:segments|device_traces)"\s*:\s*\[')
+_RANK_IN_NAME = re.compile(r"(?:^|_)rank(\d{1,9})(?=[_.])")
 _DEVICE = re.compile(r"cuda:(\d{1,4})")
 
 
@@ -33,6 +43,9 @@ def capture_of_snapshot(path: Path) -> CaptureInput:
         OSError: it cannot be read.
     """
     head = _head(path)
+    if not head and _TORCHS_OWN.match(head_of(path, _HEAD_BYTES).lstrip()):
+        rank = _RANK_IN_NAME.search(path.name)
+        head = {"schema": _TORCH_SCHEMA, "rank": int(rank.group(1)) if rank else None}
     return CaptureInput(
         "torch_memory",
         path,
@@ -62,13 +75,14 @@ def fill(
     """
     path = capture.files["memory"]
     schema = capture.info.get("schema")
-    if schema != _SCHEMA:
+    if schema not in (_SCHEMA, _TORCH_SCHEMA):
         raise InputError(path, f"its schema is {schema}, and this version reads {_SCHEMA}", "Use a later rlcompare")
     device = _DEVICE.fullmatch(str(capture.info.get("device")))
     con.execute("SET VARIABLE memory_file = ?", [str(path)])
     con.execute("SET VARIABLE memory_device = CAST(? AS INTEGER)", [int(device.group(1)) if device else None])
     try:
-        database.run(con, resources.sql("sources/torch_memory/memory"))
+        form = "memory" if schema == _SCHEMA else "snapshot"
+        database.run(con, resources.sql(f"sources/torch_memory/{form}"))
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:
@@ -80,6 +94,14 @@ def fill(
             "to keep them"
         )
         report(Finding("warning", "memory_cut", message, capture_id))
+
+
+def pickle_problem(pickles: Sequence[Path], root: Path) -> Problem:
+    """What to say about memory snapshots that are pickles, at least one."""
+    first = pickles[0].relative_to(root) if pickles[0].is_relative_to(root) else pickles[0].name
+    more = f" (and {len(pickles) - 1} more)" if len(pickles) > 1 else ""
+    problem = f"a memory snapshot as a pickle runs code when it is opened{more}; if you trust {first}: {TO_JSON}"
+    return Problem(pickles[0], problem, "Turn it into JSON as shown, or name what else was collected", "pickle")
 
 
 def _head(path: Path) -> dict[str, object]:

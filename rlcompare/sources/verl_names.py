@@ -12,6 +12,7 @@
   0.7.0, ``SP[/{role}]/prof_rank-{r}_{pid}_{time}.json.gz`` in 0.7.1 and 0.8,
   ``SP[/{role}]/{group}_{role}_rank{r}-of-{W}[_tp0-…]_pid{p}_{time}.json.gz`` in 0.9.0; the same with ``_step{n}`` and
   without a folder in 0.9.1.
+* Memory snapshots: ``SP/step{n}/torch_memory_rank{r}_pid{p}.pickle`` (``steps{a}-{b}`` and ``oom_…`` in 0.9.1).
 * Reports of Nsight Systems that 0.9.1 relocates: ``SP/{group}_{host}_worker_process_{pid}[.{window}].nsys-rep``.
 
 Only names are looked at here.
@@ -78,6 +79,7 @@ _LATE_TRACE = re.compile(
     r"(?:(?P<head>[0-9A-Za-z.=+_-]+)_)?rank\d+(?:-of-\d+)?(?:_(?:tp|pp|dp|cp)\d+(?:-(?:tp|pp|dp|cp)\d+)*)?"
     rf"_pid(?P<pid>\d+)_{_TIME}(?:_(?:cycle|part)\d+|_mb\d+(?:-\d+)?)?\.json(?:\.gz)?"
 )
+_MEMORY = re.compile(r"torch_memory(?:_oom)?_rank\d+_pid(?P<pid>\d+)(?:\.pickle)?\.json(?:\.gz)?")
 _NSIGHT = re.compile(r"(?P<head>.*?)_?worker_process_(?P<pid>\d+)(?:\.\d+)?\.(?:nsys-rep|sqlite)")
 _PROCESSES = (
     re.compile(rf"(.+)_{_TIME}_ascend_(?:pt|ms)"),
@@ -137,7 +139,8 @@ def process_of(path: Path) -> str | None:
         match = pattern.fullmatch(name)
         if match:
             return match.group(1)
-    trace = _LATE_TRACE.fullmatch(name) or _EARLY_TRACE.fullmatch(name) or _NSIGHT.fullmatch(name)
+    patterns = (_LATE_TRACE, _EARLY_TRACE, _MEMORY, _NSIGHT)
+    trace = next(filter(None, (pattern.fullmatch(name) for pattern in patterns)), None)
     return trace.group("pid") if trace else None
 
 
@@ -186,6 +189,9 @@ def _trace_place(path: Path) -> Place | None:
     match = _LATE_TRACE.fullmatch(path.name) or _EARLY_TRACE.fullmatch(path.name)
     if match:
         return _named_trace(path, (match.group("head") or "").split("_"))
+    if _MEMORY.fullmatch(path.name):
+        step = _number(path.parent.name.removeprefix("step"))
+        return Place(path.parent.parent, True, step=step)
     match = _NSIGHT.fullmatch(path.name)
     if match is None:
         return None

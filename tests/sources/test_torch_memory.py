@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ import pytest
 
 from rlcompare.errors import InputError
 from rlcompare.sources.detect import find_runs
+from rlcompare.sources.torch_memory import TO_JSON
 from tests.stores import rows, store_of
 
 
@@ -100,3 +105,96 @@ def test_a_later_schema_and_a_cut_file_are_told(tmp_path: Path) -> None:
     cut.write_bytes(cut.read_bytes()[:-40])
     with pytest.raises(InputError, match=r"cut\.json\.gz"):
         store_of(cut, tmp_path / "cut.duckdb")
+
+
+def torchs_own() -> dict[str, Any]:
+    """What torch.cuda.memory._snapshot() gives: device 1 reserves 4096 bytes, gives 2 kB away and takes them back."""
+
+    def event(action: str, addr: int, size: int, time_us: int, *frames: str) -> dict[str, Any]:
+        places = [{"name": name, "filename": "/home/me/model.py", "line": 3} for name in frames]
+        return {"action": action, "addr": addr, "size": size, "stream": 0, "time_us": time_us, "frames": places}
+
+    events = [
+        event("segment_alloc", 0x7F00_0000_0000, 4096, 1_795_274_604_000_000),
+        event("alloc", 0x7F00_0000_0000, 1024, 1_795_274_604_000_001, "forward", "step"),
+        event("alloc", 0x7F00_0000_0400, 2048, 1_795_274_604_000_002, "matmul"),
+        event("free_requested", 0x7F00_0000_0400, 2048, 1_795_274_604_000_005),
+        event("free_completed", 0x7F00_0000_0400, 2048, 1_795_274_604_000_006),
+        event("alloc", 0x7F00_0000_0400, 512, 1_795_274_604_000_009),
+    ]
+    blocks = [{"address": 0x7F00_0000_0000, "size": 1024, "state": "active_allocated", "frames": []}]
+    # Before the history began, 256 bytes were allocated in a segment of 1024.
+    segments = [
+        {"device": 1, "address": 1, "total_size": 1024, "stream": 0, "allocated_size": 256, "blocks": []},
+        {"device": 1, "address": 2, "total_size": 4096, "stream": 0, "allocated_size": 1536, "blocks": blocks},
+    ]
+    return {"segments": segments, "device_traces": [[], events], "allocator_settings": {"expandable_segments": False}}
+
+
+def test_torchs_own_snapshot_as_json(tmp_path: Path) -> None:
+    path = write(tmp_path / "SP" / "step3" / "torch_memory_rank5_pid77.pickle.json.gz", torchs_own())
+    store = store_of(tmp_path / "SP", tmp_path / "run.duckdb")
+    base = 1_795_274_604_000_000_000
+    assert rows(
+        store, "SELECT device_id, component, ts_ns, allocated_bytes, reserved_bytes FROM memory ORDER BY ts_ns"
+    ) == [
+        (1, "PTA", base, 256, 5120),
+        (1, "PTA", base + 1000, 1280, 5120),
+        (1, "PTA", base + 2000, 3328, 5120),
+        (1, "PTA", base + 5000, 1280, 5120),
+        (1, "PTA", base + 9000, 1792, 5120),
+    ]
+    columns = "name, size_bytes, alloc_ns, release_ns, duration_ns"
+    assert rows(store, f"SELECT {columns} FROM allocation ORDER BY alloc_ns") == [
+        ("forward", 1024, base + 1000, None, None),
+        ("matmul", 2048, base + 2000, base + 5000, 3000),
+        (None, 512, base + 9000, None, None),
+    ]
+    assert rows(store, "SELECT rank, step_hint, role, phase, path FROM capture") == [
+        (5, 3, None, None, str(path.relative_to(tmp_path / "SP")))
+    ]
+
+
+def test_pickles_are_named_and_never_opened(tmp_path: Path) -> None:
+    # GIVEN a snapshot that would leave a trace of its opening, and traces beside it
+    class Trap:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (Path.touch, (tmp_path / "opened",))
+
+    for rank in (0, 1):
+        path = tmp_path / "SP" / "step2" / f"torch_memory_rank{rank}_pid7.pickle"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(Trap()))
+
+    # WHEN nothing else is there
+    with pytest.raises(InputError) as alone:
+        find_runs(tmp_path / "SP")
+    with pytest.raises(InputError, match="runs code when it is opened"):
+        find_runs(tmp_path / "SP" / "step2" / "torch_memory_rank0_pid7.pickle")
+
+    # THEN it is an error that shows the way out
+    assert alone.value.path.name == "torch_memory_rank0_pid7.pickle"
+    assert "(and 1 more)" in str(alone.value)
+    assert "json.dump(pickle.load(" in str(alone.value)
+
+    # WHEN something else is there
+    write(tmp_path / "SP" / "step3" / "torch_memory_rank0_pid7.pickle.json.gz", torchs_own())
+    (run,) = find_runs(tmp_path / "SP")
+
+    # THEN it is read, and the pickles are a finding
+    assert [(capture.rank, capture.step_hint) for capture in run.captures] == [(0, 3)]
+    (said,) = [finding.message for finding in run.findings if finding.key == "pickle"]
+    assert said.startswith("step2/torch_memory_rank0_pid7.pickle was left out: ")
+    assert not (tmp_path / "opened").exists()
+
+
+def test_the_command_that_is_shown_makes_what_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "SP" / "step2" / "torch_memory_rank1_pid7.pickle"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(pickle.dumps(torchs_own()))
+    command = TO_JSON.replace("FILE.pickle", shlex.quote(str(path))).replace("python3", shlex.quote(sys.executable))
+
+    subprocess.run(["/bin/sh", "-c", command], check=True)
+
+    (run,) = find_runs(tmp_path / "SP")
+    assert [(capture.source, capture.rank, capture.step_hint) for capture in run.captures] == [("torch_memory", 1, 2)]
