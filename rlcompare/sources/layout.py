@@ -17,7 +17,14 @@ from pathlib import Path
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.verl_marks import named_by_marks
 from rlcompare.sources.verl_names import Place, absolute, process_of, rank_in_replica, verl_place
-from rlcompare.sources.verl_run import arranged, executions, joined_by_role, numbered_in_replicas, run_order
+from rlcompare.sources.verl_run import (
+    arranged,
+    executions,
+    joined_by_node,
+    joined_by_role,
+    numbered_in_replicas,
+    run_order,
+)
 
 _INNER_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "profile")
 
@@ -100,7 +107,8 @@ def _inferred(root: Path, captures: Sequence[CaptureInput]) -> list[list[Capture
             )  # a role that this version knows not
         else:
             loose.append(capture)
-    named = (named_by_marks(numbered_in_replicas(found)) for found in joined_by_role(by_save_path))
+    joined = joined_by_node(joined_by_role(by_save_path))
+    named = (named_by_marks(numbered_in_replicas(found)) for found in joined)
     runs = [part for found in named for part in executions(found)]
     return [*(arranged(run) for run in runs), *_by_rank(root, loose)]
 

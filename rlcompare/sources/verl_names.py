@@ -80,6 +80,7 @@ _LATE_TRACE = re.compile(
     rf"_pid(?P<pid>\d+)_{_TIME}(?:_(?:cycle|part)\d+|_mb\d+(?:-\d+)?)?\.json(?:\.gz)?"
 )
 _MEMORY = re.compile(r"torch_memory(?:_oom)?_rank\d+_pid(?P<pid>\d+)(?:\.pickle)?\.json(?:\.gz)?")
+_PART_OF_WINDOW = re.compile(r"_(?:cycle|part)\d+(?=\.json)|_mb\d+(?:-\d+)?(?=\.json)|-(?:EXTEND|DECODE)(?=\.trace\.)")
 _NSIGHT = re.compile(r"(?P<head>.*?)_?worker_process_(?P<pid>\d+)(?:\.\d+)?\.(?:nsys-rep|sqlite)")
 _PROCESSES = (
     re.compile(rf"(.+)_{_TIME}_ascend_(?:pt|ms)"),
@@ -142,6 +143,11 @@ def process_of(path: Path) -> str | None:
     patterns = (_LATE_TRACE, _EARLY_TRACE, _MEMORY, _NSIGHT)
     trace = next(filter(None, (pattern.fullmatch(name) for pattern in patterns)), None)
     return trace.group("pid") if trace else None
+
+
+def window_of(path: Path) -> str:
+    """The name of a capture without what tells several files of one profiler window apart: cycles, parts, stages."""
+    return _PART_OF_WINDOW.sub("", path.name)
 
 
 def rank_in_replica(path: Path) -> int | None:

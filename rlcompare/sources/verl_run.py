@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.verl_names import process_of
+from rlcompare.sources.verl_names import process_of, window_of
 
 PHASE_ORDER = (
     "generate_sequences",
@@ -33,6 +33,9 @@ _ONCE = ("old_log_prob", "ref_log_prob", "values", "update_actor")
 """Phases that the trainer calls once in a step; generation may be repeated, and a critic has a call per mini-batch."""
 
 _ROLE_WORDS = frozenset({"actor", "rollout", "ref", "critic", "reward", "trainer", "model"})
+_SAME_TIME_NS = 600_000_000_000
+"""Captures of one job on several nodes begin within ten minutes of each other."""
+
 _SKEW = 0.05
 """Clocks of hosts may differ by this part of a step."""
 
@@ -61,6 +64,26 @@ def joined_by_role(by_save_path: Mapping[Path, list[CaptureInput]]) -> list[list
         else:
             joined.append([_of_folder(capture, path) for path in members for capture in by_save_path[path]])
     return joined
+
+
+def joined_by_node(groups: Sequence[list[CaptureInput]]) -> list[list[CaptureInput]]:
+    """Puts together what several nodes left in save paths of their own: at one time, of other ranks and replicas."""
+    joined: list[list[CaptureInput]] = []
+    for group in sorted(groups, key=lambda group: min(map(_started, group), default=0)):
+        before = next((other for other in joined if _are_of_one_job(other, group)), None)
+        if before is None:
+            joined.append(list(group))
+        else:
+            before += group
+    return joined
+
+
+def _are_of_one_job(a: Sequence[CaptureInput], b: Sequence[CaptureInput]) -> bool:
+    members = [{(capture.replica, capture.rank) for capture in group} for group in (a, b)]
+    if members[0] & members[1] or any(capture.started_ns is None for capture in (*a, *b)):
+        return False
+    starts = [[_started(capture) for capture in group] for group in (a, b)]
+    return max(map(min, starts)) - min(map(max, starts)) < _SAME_TIME_NS
 
 
 def _of_folder(capture: CaptureInput, save_path: Path) -> CaptureInput:
@@ -190,7 +213,8 @@ def _track(captures: list[CaptureInput]) -> _Track:
         (phase,) = kinds
         is_engine = captures[0].replica is not None
         trust = 2 if phase is None else 1 if phase in _ONCE and not is_engine else 0
-        return _Track(captures, list(range(len(captures))), trust)
+        windows = list(dict.fromkeys(window_of(capture.path) for capture in captures))
+        return _Track(captures, [windows.index(window_of(capture.path)) for capture in captures], trust)
     steps = [0]
     for before, phase in pairwise(phases):
         steps.append(steps[-1] + (_place_of(phase) < _place_of(before)))

@@ -312,6 +312,27 @@ class TestSeveralSavePaths:
 
         assert groups_of(run) == whole(COUNTED) | {("critic", None): (RANKS, COUNTED, 1)}
 
+    def test_one_per_node_is_one_run(self, tmp_path: Path) -> None:
+        # GIVEN what two nodes of a job left on their own disks, each with two ranks and a replica
+        for one in write_verl(job("0.9.1", ranks=(0, 1, 2, 3), replicas=2), tmp_path / "SP"):
+            node = one.replica if one.replica is not None else one.capture.rank // 2
+            target = tmp_path / "gathered" / f"node{node}" / one.path.relative_to(tmp_path / "SP")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(one.path, target)
+
+        (run,) = find_runs(tmp_path / "gathered")
+
+        assert groups_of(run) == {(None, None): ("rank 0, rank 1, rank 2, rank 3", COUNTED, 1)} | rollout(
+            ENGINES, COUNTED
+        )
+
+    def test_other_ranks_of_another_day_are_another_run(self, tmp_path: Path) -> None:
+        for number, rank in enumerate((0, 1)):
+            made = job("0.9.1", ranks=(rank,), steps=(2,), start_ns=VerlJob("0.9.1").start_ns + number * 24 * HOUR_NS)
+            write_verl(made, tmp_path / f"day{number}")
+
+        assert [run.name for run in find_runs(tmp_path)] == ["day0", "day1"]
+
     def test_folders_of_several_runs_are_runs(self, tmp_path: Path) -> None:
         for number, name in enumerate(("exp1_actor", "exp2_actor", "seed-1", "seed-2")):
             write_verl(job("0.9.1", steps=(2,), start_ns=VerlJob("0.9.1").start_ns + number * HOUR_NS), tmp_path / name)
@@ -361,6 +382,15 @@ class TestRestarts:
         assert groups_of(early) == calls(COUNTED, "rank 0") | rollout(ENGINES, COUNTED)
         assert groups_of(late) == calls(COUNTED) | rollout(ENGINES, COUNTED)
         assert {capture.path for capture in late.captures} == again
+
+    def test_the_user_may_call_them_one_run(self, tmp_path: Path) -> None:
+        first = job("0.9.1", replicas=2)
+        write_verl(first, tmp_path / "SP")
+        write_verl(restarted(first), tmp_path / "SP")
+
+        (run,) = find_runs(tmp_path / "SP", layout="ranks")
+
+        assert groups_of(run) == whole((0, 1, 2, 3)) | rollout(ENGINES, (0, 1, 2, 3))
 
     def test_other_steps_are_the_same_run_that_went_on(self, tmp_path: Path) -> None:
         first = job("0.7.0", steps=(2,))
@@ -436,6 +466,17 @@ def test_the_front_end_of_vllm_is_left_out_and_said(tmp_path: Path) -> None:
 
     assert not [capture for capture in run.captures if "async_llm" in capture.path.name]
     assert "front_end" in {finding.key for finding in run.findings}
+
+
+def test_several_files_of_one_window_are_of_one_step(tmp_path: Path) -> None:
+    """A schedule of mini-batches leaves a file per cycle (0.9.0); their marks count mini-batches, and not steps."""
+    for one in write_verl(job("0.9.0", tool="torch"), tmp_path / "SP"):
+        second = one.path.with_name(one.path.name.replace(".json", "_cycle1.json"))
+        shutil.copy(one.path, second)
+
+    (run,) = find_runs(tmp_path / "SP")
+
+    assert groups_of(run) == {(None, None): (RANKS, COUNTED, 2)}
 
 
 def test_calls_of_one_phase_alone_are_said_to_be_taken_as_steps(tmp_path: Path) -> None:
