@@ -6,7 +6,7 @@ A ``SampleRun`` alone decides every byte that is written: equal values give equa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from rlcompare.errors import UsageError
@@ -160,7 +160,7 @@ class SampleRun:
         comm_marks: record ``comm:…`` ranges of domain ``communication``; None: at level_none only.
         layers, decode_steps, batch, prompt_length, response_length: size of the model and of the work.
         changes: what differs from the baseline.
-        start_ns: when the first window begins, since the epoch; None: by the seed.
+        start_ns: when the first window begins, since the epoch; None: by the seed, as for every sample of the command.
         jitter: relative size of further noise that two runs of one seed do not share unless all else is equal.
         seed: of all noise, identifiers and times.
     """
@@ -184,7 +184,7 @@ class SampleRun:
     prompt_length: int = 128
     response_length: int = 384
     changes: tuple[Change, ...] = ()
-    start_ns: int | None = None
+    start_ns: int | None = field(default=None, repr=False)
     jitter: float = 0.0
     seed: int = 0
 
