@@ -2,7 +2,8 @@
 
 ``find_runs`` accepts whatever a user has at hand: an ``*_ascend_pt`` folder or its output folder, a tree of many ranks
 or runs, verl's ``save_path``, one database, one text file, a run directory, metrics alone, a store. It reads the first
-bytes of files and the schema of databases, and never writes. What cannot be used is said: as a finding where something
+bytes of files and the schema of databases, metrics where several files may be of one run, and never writes. What cannot
+be used is said: as a finding where something
 else can be used, else as an ``InputError`` with a way out. Links to folders outside of the named one are not followed.
 """
 
@@ -27,6 +28,7 @@ from rlcompare.sources.folder import (
     unparsed,
 )
 from rlcompare.sources.layout import home_of, run_names
+from rlcompare.sources.metrics import form
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
@@ -97,7 +99,7 @@ def find_runs(
 
 def _look(path: Path, prefer: str) -> _Found:
     if not path.exists():
-        raise InputError(path, "there is no such file or folder", "Check the path")
+        return _Found(path, training=[_run_in_a_file(path)])
     found = _Found(Path(os.path.realpath(path)))
     if path.is_file():
         _look_at_file(path, found)
@@ -112,12 +114,24 @@ def _look(path: Path, prefer: str) -> _Found:
     return found
 
 
+def _run_in_a_file(path: Path) -> TrainingInput:
+    """What a path means that goes on below a file: one of the runs that the file holds, as in ``mlflow.db/grpo``.
+
+    Raises:
+        InputError: there is no such file, or no such run in it.
+    """
+    for parent in path.parents:
+        if parent.is_file() and (kind := file_kind(parent).kind) in form.FORMS:
+            return run_directory.training_of_file(parent, kind, path.relative_to(parent).as_posix())
+    raise InputError(path, "there is no such file or folder", "Check the path")
+
+
 def _look_at_file(path: Path, found: _Found) -> None:
     kind = file_kind(path)
     if kind.kind == "store":
         found.stores.append(path)
-    elif kind.kind == "metrics":
-        found.training.append(run_directory.training_of_file(path))
+    elif kind.kind in form.FORMS:
+        found.training.append(run_directory.training_of_file(path, kind.kind))
     elif kind.kind == "torch_trace":
         found.captures.append(capture_of_trace(path))
     elif kind.kind == "torch_memory":
@@ -159,7 +173,12 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         if training is not None:
             found.training.append(training)
             files = [name for name in files if name not in (run_directory.RUN_JSON, run_directory.METRICS)]
-        found.training += run_directory.loose_metrics(folder, files)
+        if (logged := run_directory.mlflow_run(folder, files, folders)) is not None:
+            found.training.append(logged)
+            return
+        loose, problems = run_directory.loose_metrics(folder, files)
+        found.training += loose
+        found.problems += problems
         _look_at_loose_files(folder, folders, files, prefer, found, depth)
     except OSError as error:
         where = Path(error.filename) if isinstance(error.filename, str) else folder
