@@ -48,7 +48,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 sections["kernels"].matched_share,
                 measured,
                 training,
-                rollups.rows("metric_drift"),
+                rollups.rows("metric_apart"),
                 options.varied,
             ),
             headline=headline,

@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rlcompare.compare.comparability import changed_meaning
 from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, TOKEN_RATE, polarity_of, unit_of
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import NS_PER_MS, difference, ratio
 from rlcompare.compare.training import TOTAL, have_phases, workload_of
-from rlcompare.model.diff import Delta
+from rlcompare.model.diff import NOT_COMPARED, Delta
 
 Samples = dict[str, dict[int, float | None]]
 """Values by side and run."""
@@ -35,9 +36,10 @@ device data (level_none) the phases on the host."""
 class Overall:
     """Collects samples by metric, in order, and makes the deltas."""
 
-    def __init__(self, runs: Mapping[str, int]) -> None:
-        """``runs``: the number of runs of each side."""
+    def __init__(self, runs: Mapping[str, int], apart: Mapping[str, str]) -> None:
+        """``runs``: the number of runs of each side; ``apart``: why a metric's values are not compared."""
         self._runs = runs
+        self._apart = apart
         self._samples: dict[str, Samples] = {}
         self._form: dict[str, tuple[str, str, float]] = {}
 
@@ -59,7 +61,8 @@ class Overall:
             side: tuple(self._samples[metric][side].get(run) for run in range(self._runs[side])) for side in SIDES
         }
         baseline, new = (mean(values[side]) for side in SIDES)
-        change = difference(baseline, new)
+        reason = self._apart.get(metric)
+        change = difference(baseline, new) if reason is None else None
         return Delta(
             metric=metric,
             unit=unit,
@@ -67,8 +70,9 @@ class Overall:
             baseline=None if baseline is None else baseline / scale,
             new=None if new is None else new / scale,
             delta=None if change is None else change / scale,
-            ratio=ratio(baseline, new),
+            ratio=ratio(baseline, new) if reason is None else None,
             samples={side: tuple(None if value is None else value / scale for value in values[side]) for side in SIDES},
+            evidence={} if reason is None else {NOT_COMPARED: reason},
         )
 
 
@@ -85,7 +89,7 @@ def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[M
         runs: the number of runs of each side.
         times: the rows of ``time_sample``.
     """
-    overall = Overall(runs)
+    overall = Overall(runs, {row["name"]: changed_meaning(row) for row in rollups.rows("metric_apart")})
     metrics = rollups.rows("metric_sample")
     _add_metrics(overall, [row for row in metrics if row["name"] == SPEED])
     _add_token_rate(overall, metrics)

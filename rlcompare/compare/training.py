@@ -23,6 +23,11 @@ GENERATION = ("generate_sequences", "generate_baseline")
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
 
 _PREFIXES = ("mismatch/", "rollout_corr/")
+# Where verl's configuration holds the bounds of the weights: up to 0.6.0, and since.
+_THRESHOLDS = (
+    ("algorithm.rollout_is_threshold", "algorithm.rollout_correction.rollout_is_threshold"),
+    ("algorithm.rollout_is_threshold_lower",),
+)
 _PROFILE_COLUMNS = ("compute_ns", "exposed_comm_ns", "free_ns")
 
 
@@ -123,11 +128,10 @@ def health_columns(
 
 def _range(name: str, env: Mapping[str, str]) -> HealthRange | None:
     stem = next((name.removeprefix(prefix) for prefix in _PREFIXES if name.startswith(prefix)), name)
-    ranges = health_ranges(
-        _number(env.get("algorithm.rollout_is_threshold")),
-        _number(env.get("algorithm.rollout_is_threshold_lower")),
-        env.get("algorithm.rollout_is_mode", "truncate"),
+    threshold, lower = (
+        next((found for key in keys if (found := _number(env.get(key))) is not None), None) for keys in _THRESHOLDS
     )
+    ranges = health_ranges(threshold, lower, env.get("algorithm.rollout_is_mode", "truncate"))
     return next((entry for entry in ranges if entry.metric == f"mismatch/{stem}"), None)
 
 

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.model.diff import Delta, Diff, Row, Side, Value
+from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_texts
 from rlcompare.report.text import ELLIPSIS, safe_text
@@ -262,11 +262,7 @@ def _sampling(diff: Diff) -> SummaryItem:
         if stem.startswith("rollout_is_") or prefix in _HEALTH_PREFIXES:
             values.setdefault(stem, row)
     found = [(label, [values[stem] for stem in stems if stem in values][:1]) for stems, label in _HEALTH]
-    parts = [
-        f"{label} {quantity.brief(row.get('baseline'))} → {quantity.brief(row.get('new'))}"
-        for label, rows in found
-        for row in rows
-    ]
+    parts = [f"{label} {_before_and_after(row)}" for label, rows in found for row in rows]
     if not parts:
         parts = ["not measured: no importance-sampling metric was recorded"]
     outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == "outside"]
@@ -278,6 +274,12 @@ def _sampling(diff: Diff) -> SummaryItem:
     texts = (*parts, *left, *((advice,) if advice else ()))
     shorter = ((*parts, *left, *filter(None, (advice.partition(";")[0],))), (*parts, *left), tuple(left))
     return SummaryItem("sampling", "rollout IS", texts, "caution", lines=4, shorter=shorter)
+
+
+def _before_and_after(row: Row) -> str:
+    """Both values; without an arrow where they do not mean the same."""
+    baseline, new = quantity.brief(row.get("baseline")), quantity.brief(row.get("new"))
+    return f"{baseline} and {new} (not compared)" if row.get(NOT_COMPARED) else f"{baseline} → {new}"
 
 
 def _ranks(diff: Diff) -> SummaryItem:
