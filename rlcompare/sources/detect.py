@@ -35,7 +35,7 @@ from rlcompare.sources.torch_capture import capture_of_trace
 from rlcompare.sources.torch_memory import capture_of_snapshot
 
 _MAX_DEPTH = 12
-_SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "logs", "__pycache__", ".git"})
+_SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 
 
 @dataclass
@@ -83,7 +83,8 @@ def find_runs(
     if run_directory.describes_a_run(path):
         path = path.parent
     try:
-        found = _look(path, prefer)
+        path, wanted = _file_and_run(path)
+        found = _look(path, prefer, wanted)
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check the path and its permissions") from error
     _leave_out_undecodable(found)
@@ -97,12 +98,21 @@ def find_runs(
     return _with_findings(path, runs, found, layout) + [_store_run(path, store) for store in found.stores]
 
 
-def _look(path: Path, prefer: str) -> _Found:
+def _file_and_run(path: Path) -> tuple[Path, str]:
+    """What a path means that goes on below a file of metrics, as in ``mlflow.db/grpo``: the file, and the run in it."""
     if not path.exists():
-        return _Found(path, training=[_run_in_a_file(path)])
+        for parent in path.parents:
+            if parent.is_file() and file_kind(parent).kind in form.FORMS:
+                return parent, path.relative_to(parent).as_posix()
+    return path, ""
+
+
+def _look(path: Path, prefer: str, wanted: str) -> _Found:
+    if not path.exists():
+        raise InputError(path, "there is no such file or folder", "Check the path")
     found = _Found(Path(os.path.realpath(path)))
     if path.is_file():
-        _look_at_file(path, found)
+        _look_at_file(path, found, wanted)
     elif path.is_dir():
         if path.name.endswith("_op_args"):
             raise InputError(
@@ -114,24 +124,12 @@ def _look(path: Path, prefer: str) -> _Found:
     return found
 
 
-def _run_in_a_file(path: Path) -> TrainingInput:
-    """What a path means that goes on below a file: one of the runs that the file holds, as in ``mlflow.db/grpo``.
-
-    Raises:
-        InputError: there is no such file, or no such run in it.
-    """
-    for parent in path.parents:
-        if parent.is_file() and (kind := file_kind(parent).kind) in form.FORMS:
-            return run_directory.training_of_file(parent, kind, path.relative_to(parent).as_posix())
-    raise InputError(path, "there is no such file or folder", "Check the path")
-
-
-def _look_at_file(path: Path, found: _Found) -> None:
+def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
     kind = file_kind(path)
     if kind.kind == "store":
         found.stores.append(path)
     elif kind.kind in form.FORMS:
-        found.training.append(run_directory.training_of_file(path, kind.kind))
+        found.training.append(run_directory.training_of_file(path, kind.kind, wanted))
     elif kind.kind == "torch_trace":
         found.captures.append(capture_of_trace(path))
     elif kind.kind == "torch_memory":
@@ -344,6 +342,8 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
     if sum(map(len, captures)) > 1:
         findings[0].append(Finding("info", "layout", _layout_sentence(captures, layout)))
     names = run_names(path, [_home(run) for run in runs])
+    if len(runs) == 1 and (training := runs[0].training) is not None and training.path.parent == path:
+        names = [training.path.name]  # one of the runs in a file
     return [
         RunInput(name, path, tuple(run.captures), tuple(said), training=run.training)
         for name, run, said in zip(names, runs, findings, strict=True)

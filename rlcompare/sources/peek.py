@@ -133,11 +133,11 @@ def file_kind(path: Path) -> FileKind:
     if text[:1] == b"[":
         if b'"ph"' in text or path.name == "trace_view.json":
             return FileKind("trace_view")
-        return FileKind("unknown", "it is a JSON list without trace events")
-    if text[:1] == b"{":
-        return _json_object_kind(path, text)
-    kind = _csv_kind(path, text)
-    metrics = form.form_of_text(path, head) if kind.problem else None
+        kind = FileKind("unknown", "it is a JSON list without trace events")
+    else:
+        kind = _json_object_kind(path, text) if text[:1] == b"{" else _csv_kind(path, text)
+    # A log may begin with anything, a brace or a bracket too.
+    metrics = form.form_of_text(path, head) if kind.kind == "unknown" else None
     return kind if metrics is None else FileKind(metrics)
 
 

@@ -74,7 +74,7 @@ def _matches(text: mmap.mmap, limit: int) -> Iterator[re.Match[bytes]]:
     """The lines of metrics, from ``step:`` on."""
     for match in _STEP.finditer(text, 0, min(limit, len(text))):
         before = ANSI.sub("", text[max(0, match.start() - _BEFORE_BYTES) : match.start()].decode("latin-1"))
-        inside_a_word = re.search(r"[\w./-]$", before) is not None  # global_step:3
+        inside_a_word = re.search(r"[\w./-]\Z", before) is not None  # global_step:3
         if not inside_a_word and _METRIC.match(match.group(2)):
             yield match
 
