@@ -16,7 +16,7 @@ from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, TOKEN_RATE, polarity_of, unit_of
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import NS_PER_MS, difference, ratio
-from rlcompare.compare.training import TOTAL, have_phases, workload_of
+from rlcompare.compare.training import TOTAL, have_phases, profiled_steps, workload_of
 from rlcompare.model.diff import NOT_COMPARED, Delta
 
 Samples = dict[str, dict[int, float | None]]
@@ -27,6 +27,9 @@ OUTSIDE = "(outside)"
 
 SPEED = "timing_s/step"
 """The step's wall time as training measured it: the best headline, where unprofiled steps tell it (DESIGN §4)."""
+
+PROFILED_STEP, OUTSIDE_PROFILE = "time.profiled_step", "time.outside_profile"
+"""Training's own time of the steps that ran under the profiler, and what the device's span leaves of it."""
 
 HEADLINES = ("time.step", "time.device_span", "time.comm", "time.phases")
 """What speaks for the step, the first that both sides have; without kernels only communication is known, without any
@@ -96,6 +99,9 @@ def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[M
     _add_times(overall, times)
     for row in rollups.rows("unprofiled"):
         overall.add("time.unprofiled", row["side"], row["run"], row["mean_ns"], "ms", NEUTRAL, NS_PER_MS)
+    for side, run, step_ns, outside_ns in profiled_steps(rollups.rows("profiled_timer"), times):
+        overall.add(PROFILED_STEP, side, run, step_ns, "ms", NEUTRAL, NS_PER_MS)
+        overall.add(OUTSIDE_PROFILE, side, run, outside_ns, "ms", NEUTRAL, NS_PER_MS)
     phases = rollups.rows("phase_sample")
     if not any(_is_on_both(times, metric.removeprefix("time.")) for metric in HEADLINES):
         _add_sum_of_phases(overall, phases)

@@ -27,7 +27,7 @@ LOAD = (
 
 PREPARE = (
     "macro", "divisor", "position", "time_value", "late", "kernel_sum", "kernel_match", "kernel_keyed",
-    "collective_sum", "judged", "apart",
+    "collective_sum", "judged", "apart", "timer",
 )  # fmt: skip
 """Files of sql/compare that make what several queries share."""
 

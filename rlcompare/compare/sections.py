@@ -138,7 +138,9 @@ def _natural(name: str) -> tuple[tuple[str, int], ...]:
 def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
     records, training = rollups.rows("phase"), rollups.rows("training_phase")
     if have_phases(training):
-        return _training_phases(training, records, tokens_of(rollups.rows("metric_sample")))
+        return _training_phases(
+            training, records, rollups.rows("profiled_timer"), tokens_of(rollups.rows("metric_sample"))
+        )
     named = [record for record in records if record["name"] != OUTSIDE]
     if not named:
         return empty("phases")
@@ -153,13 +155,18 @@ def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
     )
 
 
-def _training_phases(rows: Records, profiled: Records, tokens: Mapping[str, Mapping[str, float]]) -> Section:
+def _training_phases(
+    rows: Records, profiled: Records, timed: Records, tokens: Mapping[str, Mapping[str, float]]
+) -> Section:
     # Both sides timed their phases: one that a side does not know took no time there.
     maker = SectionMaker([(side, "timers") for side in SIDES])
-    records = [{**record, "kind": "wall"} for record in phase_records(rows, profiled, tokens)]
+    records = [{**record, "kind": "wall"} for record in phase_records(rows, profiled, timed, tokens)]
     note = "Wall time by training's own timers, in steps without a profiler where there are any."
     if profiled:
-        note += " Computation, communication and free time: from the profile, whose steps are slower."
+        note += (
+            " Computation, communication and free time: from the profile, whose steps are slower. Outside profile: what"
+            " they leave of the timer in profiled steps."
+        )
     return maker.timed("phases", records, "timers", measure="wall_ns", note=note)
 
 

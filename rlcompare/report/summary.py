@@ -324,7 +324,17 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     rest = change - sum(map(_number, deltas))
     where = "in no phase" if label == "phases" else "in none of the parts above"
     moved, left = (quantity.signed_quantity(value, "ms", _parts_decimals(headline)) for value in (change, rest))
-    return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}",))
+    outside = _outside_profile(diff)
+    return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}", *outside), lines=1 + len(outside))
+
+
+def _outside_profile(diff: Diff) -> tuple[str, ...]:
+    """What of a profiled step its profile does not hold, where training timed it."""
+    outside, step = diff.metric("time.outside_profile"), diff.metric("time.profiled_step")
+    if outside is None or step is None:
+        return ()
+    parts = [quantity.pair(delta.baseline, delta.new, "ms") for delta in (outside, step)]
+    return (f"outside of the profile {parts[0]} of {parts[1]}",)
 
 
 def _number(value: Value) -> float:

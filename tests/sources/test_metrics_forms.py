@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import struct
 from pathlib import Path
 from typing import ClassVar
@@ -434,9 +435,7 @@ class TestOneRunInSeveralFiles:
         assert rows(store, "SELECT DISTINCT source FROM metric WHERE step > 0") == [("exp.jsonl",)]
         assert rows(store, "SELECT source FROM metric WHERE step = 0") == [("train.log",)]
         assert rows(store, "SELECT DISTINCT step FROM metric WHERE profiled") == [(2,)]
-        assert findings(store)["metrics_merged"].startswith(
-            "exp.jsonl, train.log and events.out.tfevents.1 tell of one"
-        )
+        assert findings(store)["metrics_merged"].startswith("exp.jsonl, train.log and exp tell of one run")
 
     def test_other_runs_are_other_runs(self, tmp_path: Path) -> None:
         _write(tmp_path / "a.log", console_log(self.STEPS))
@@ -487,6 +486,15 @@ class TestOneRunInSeveralFiles:
         (run,) = find_runs(tmp_path)
 
         assert [capture.step_hint for capture in run.captures] == [2]
+
+    def test_where_nothing_says_it_the_reader_is_told(self, tmp_path: Path, ascend_910b: Path) -> None:
+        profile = next(path for path in sorted(ascend_910b.rglob("*_ascend_pt")) if path.is_dir())
+        shutil.copytree(profile, tmp_path / "job" / "train" / profile.name)
+        write_metrics(tmp_path / "job" / "exp.jsonl", steps=4)
+
+        store = store_of(tmp_path / "job", tmp_path / "s.duckdb", keep_events=False)
+
+        assert "console log" in findings(store)["profiled_unknown"]
 
 
 def _read(run: RunInput) -> Metrics:

@@ -89,8 +89,7 @@ def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> T
 def tensorboard_run(folder: Path, names: Sequence[str]) -> TrainingInput:
     """TensorBoard's files in one folder: one run, however often it was started."""
     files = tuple(folder / name for name in names)
-    path = files[0] if len(files) == 1 else folder
-    return TrainingInput(path, (MetricsInput(form.TENSORBOARD, files, path.name),))
+    return TrainingInput(folder, (MetricsInput(form.TENSORBOARD, files, folder.name),))
 
 
 def mlflow_folder_run(folder: Path) -> TrainingInput:
