@@ -28,7 +28,7 @@ from rlcompare.sources.folder import (
     unparsed,
 )
 from rlcompare.sources.layout import home_of, run_names
-from rlcompare.sources.metrics import form
+from rlcompare.sources.metrics import form, jobs
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
@@ -285,6 +285,9 @@ def _leave_out_undecodable(found: _Found) -> None:
         else:
             found.problems.append(Problem(capture.path, problem, remedy))
     found.captures = usable
+    logged = [entry for entry in found.training if all(map(_is_text, jobs.files_of(entry)))]
+    found.problems += [Problem(entry.path, problem, remedy) for entry in found.training if entry not in logged]
+    found.training = logged
     found.problems += [Problem(store, problem, remedy) for store in found.stores if not _is_text(store)]
     found.stores = [store for store in found.stores if _is_text(store)]
 

@@ -60,6 +60,8 @@ _CSV_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
 
 _METRICS = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
 
+_WANDB = b":W&B"
+
 _SNAPSHOT = re.compile(rb'\{\s*"schema"\s*:\s*"rlcompare\.memory/')
 
 TEXT_FILES: Mapping[str, str] = {
@@ -125,6 +127,8 @@ def file_kind(path: Path) -> FileKind:
         return _database_kind(path, head)
     if head[8:12] == b"DUCK":
         return FileKind("store")
+    if head.startswith(_WANDB):
+        return FileKind("unknown", "it is wandb's own record of a run: export its history as CSV or as JSON lines")
     if path.suffix == ".db":
         return FileKind("unknown", "it is no SQLite database, though it is named like one")
     if head.startswith(GZIP):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import struct
 from pathlib import Path
@@ -506,3 +507,37 @@ def _write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
+
+
+class TestHostile:
+    def test_names_of_runs_lead_nowhere(self, tmp_path: Path) -> None:
+        rows_of = [(1, "timing_s/step", 1.5, False)]
+        path = mlflow_database(tmp_path / "mlflow.db", {"/etc/passwd": rows_of, "../../x": rows_of, "\x1b[2J": rows_of})
+
+        with pytest.raises(InputError, match="it holds 3 runs"):
+            find_runs(path)
+        (run,) = find_runs(path / f"{1:032x}")
+        assert run.training is not None
+        assert run.training.path.parent == path and run.name == "_.._x"
+
+    def test_wandbs_own_record(self, tmp_path: Path) -> None:
+        path = tmp_path / "run-abc.wandb"
+        path.write_bytes(b":W&B\xe1\xbe\x00\x00\x00")
+
+        with pytest.raises(InputError, match="export its history as CSV"):
+            find_runs(path)
+
+    def test_a_name_that_is_no_text(self, tmp_path: Path) -> None:
+        bad = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.log"))
+        bad.write_text("step:1 - timing_s/step:1.5\n")
+        _write(tmp_path / "good.log", "step:1 - timing_s/step:2.5\n")
+
+        (run,) = find_runs(tmp_path)
+
+        assert run.training is not None and run.training.path.name == "good.log"
+        assert [finding.key for finding in run.findings] == ["unreadable"]
+
+    def test_a_configuration_that_python_cannot_hash(self, tmp_path: Path) -> None:
+        metrics = logged(tmp_path, "{'actor_rollout_ref': {'a': {[1], 2}}}\nstep:1 - a/x:0.5\n")
+
+        assert metrics.config == {}

@@ -7,6 +7,7 @@ same of the same steps are one run; so is one that goes on where another in its 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ _ROUNDING = 5.1e-4  # the console of old releases has three decimals
 _PRECISION = 1e-5  # TensorBoard's has 24 bits
 _ENOUGH = 0.9
 _SHOWN = 8
+_NAME_SHOWN = 60
 _MOST_STEPS_WITHOUT_TIMES = 3
 
 # What needs no look, because it is known by another source, or holds no text. All else is told by its content.
@@ -59,9 +61,14 @@ def in_file(path: Path, kind: str) -> list[TrainingInput]:
     if len(parts) == 1:
         return [TrainingInput(path, (MetricsInput(kind, (path,), path.name, parts[0][0]),))]
     return [
-        TrainingInput(path / label, (MetricsInput(kind, (path,), f"{path.name}/{label}", part),))
+        TrainingInput(path / _file_name(label), (MetricsInput(kind, (path,), f"{path.name}/{label}", part),))
         for part, label in parts
     ]
+
+
+def _file_name(label: str) -> str:
+    """A run's name as the last part of a path: what others called it leads nowhere."""
+    return re.sub(r"[/\\\0]", "_", label).strip(".") or "run"
 
 
 def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> TrainingInput:
@@ -73,7 +80,7 @@ def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> T
     Raises:
         InputError: the file holds several, or none of that name.
     """
-    known = {entry.path.relative_to(path).as_posix() if entry.path != path else "": entry for entry in entries}
+    known = {entry.metrics[0].name.removeprefix(f"{path.name}/"): entry for entry in entries}
     by_id = {entry.metrics[0].part: entry for entry in entries}
     if wanted and (wanted in known or wanted in by_id):
         return known.get(wanted) or by_id[wanted]
@@ -81,9 +88,10 @@ def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> T
         return entries[0]
     if not entries:
         raise InputError(path, "it holds no run with metrics", "Name another file")
-    names = ", ".join(list(known)[:_SHOWN]) + (f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else "")
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    names = ", ".join(name[:_NAME_SHOWN] for name in list(known)[:_SHOWN]) + more
     what = f"it holds no run {wanted}: it has {names}" if wanted else f"it holds {len(entries)} runs: {names}"
-    raise InputError(path, what, f"Name one of them: {path}/{next(iter(known)) or 'RUN'}")
+    raise InputError(path, what, f"Name one of them: {path}/{next(iter(known))}")
 
 
 def tensorboard_run(folder: Path, names: Sequence[str]) -> TrainingInput:

@@ -7,13 +7,12 @@ per leaf: ``actor_rollout_ref/actor/strategy``.
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,8 @@ _PARAMS = "params"
 _RUN = re.compile(rb"^run_(?:id|uuid):", re.MULTILINE)
 _AT = re.compile(r"(?<=\w)_at_(?=\d)")
 _VALIDATION = "val"  # how the names begin in which verl has an @
+_WORDS: Mapping[str, object] = {"None": None, "True": True, "False": False}
+_WHOLE = re.compile(r"-?\d{1,18}")
 _META_BYTES = 64 * 1024
 _MOST_LEVELS = 12
 
@@ -188,10 +189,9 @@ def configuration(params: Iterable[tuple[str, str]]) -> dict[str, object]:
 
 def _value(text: str) -> object:
     try:
-        value = ast.literal_eval(text) if len(text) < 40 else text
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return _WORDS[text] if text in _WORDS else int(text) if _WHOLE.fullmatch(text) else float(text)
+    except ValueError:
         return text
-    return value if value is None or isinstance(value, (bool, int, float)) else text
 
 
 def _with_lists(value: object) -> object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import mmap
 import re
+import warnings
 from collections.abc import Mapping
 
 _START = b"{'actor_rollout_ref': {"
@@ -27,8 +28,10 @@ def read_config(text: mmap.mmap) -> Mapping[str, object]:
     printed = text[begin : begin + _MOST_BYTES].decode("utf-8", "replace")
     literal = _literal(_ANSI.sub("", printed).splitlines())
     try:
-        value = ast.literal_eval(literal) if literal else {}
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # a stray backslash is the log's, not the user's
+            value = ast.literal_eval(literal) if literal else {}
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -84,6 +84,8 @@ def _written_number(given: str) -> tuple[str, float | None]:
     text = (match.group(1) if match else given).strip().lower()
     value = _WORDS.get(text)
     if value is None:
+        if "_" in text:  # which Python would take for digits in groups
+            return "text", None
         try:
             value = float({"true": "1", "false": "0"}.get(text, text))
         except ValueError:
