@@ -15,6 +15,9 @@ from rlcompare.model.diff import Comparability, Finding, Side
 
 Records = Sequence[Mapping[str, Any]]
 
+UNBOUNDED = 999
+"""In ``c_release``: no release of verl is known to be too late."""
+
 MATCHED_ENOUGH = 0.8
 """Where less of the kernels' time than this has a partner on the other side, the work itself differs."""
 
@@ -92,7 +95,7 @@ def assess(
     kernel_matched: float | None,
     measured: Sequence[tuple[str, str]],
     training: Records,
-    drift: Records,
+    apart: Records,
     varied: Sequence[str],
 ) -> Comparability:
     """What differs between the sides, and whether they may be compared.
@@ -103,10 +106,10 @@ def assess(
         kernel_matched: share of the kernels' time that was matched at all.
         measured: pairs (side, domain).
         training: rows of ``training``.
-        drift: rows of ``metric_drift``.
+        apart: rows of ``metric_apart``.
         varied: declared differences.
     """
-    findings = [*_environment(sides), *_training(training), *map(_drift, drift)]
+    findings = [*_environment(sides), *_training(training), *_other_meanings(apart)]
     profiled = [bool(sides[side].captures) for side in SIDES]
     if profiled[0] != profiled[1]:
         where = "baseline" if profiled[0] else "new side"
@@ -229,18 +232,36 @@ def _training(training: Records) -> list[Finding]:
     return [Finding("training_steps", str(steps[0]), str(steps[1]), "info", message)]
 
 
-_DRIFTS = {
-    "applied": "from 0.8 on of the weights as they were applied, before that of the weights before they were bounded",
-    "geometric": "at rollout_is_level=geometric counted over sequences now, and over tokens before",
-}
+def _other_meanings(apart: Records) -> list[Finding]:
+    """Metrics that are not compared because verl changed what they mean, those of one change together."""
+    changes: dict[str, list[Mapping[str, Any]]] = {}
+    for row in apart:
+        changes.setdefault(changed_meaning(row), []).append(row)
+    findings = []
+    for change, rows in changes.items():
+        names = _some([row["name"].rpartition("/")[2] for row in rows])
+        message = f"Not compared, because verl changed what they mean ({change}): {names}."
+        baseline, new = (_releases(rows[0][f"{side}_low"], rows[0][f"{side}_high"]) for side in SIDES)
+        findings.append(Finding("metrics.meaning", baseline, new, "caution", message))
+    return findings
 
 
-def _drift(row: Mapping[str, Any]) -> Finding:
-    earlier, later = "mismatch/…", "rollout_corr/…"
-    names = _some([name.rpartition("/")[2] for name in row["names"]])
-    message = f"Not compared, because verl changed what they mean ({_DRIFTS[row['drift']]}): {names}."
-    sides = (earlier, later) if row["earlier"] == "baseline" else (later, earlier)
-    return Finding("metrics.meaning", *sides, "caution", message)
+def changed_meaning(row: Mapping[str, Any]) -> str:
+    """What a metric means on each side, in a clause.
+
+    Args:
+        row: of ``metric_apart``.
+    """
+    baseline, new = (" or ".join(row[side]) for side in SIDES)
+    return f"baseline: {baseline}; new side: {new}"
+
+
+def _releases(low: int, high: int) -> str:
+    """The releases of verl between two numbers of ``c_release``."""
+    first, last = (f"{number // 1000}.{number // 10 % 100}.{number % 10}" for number in (low, high))
+    if high == UNBOUNDED:
+        return f"verl {first} or later"
+    return f"verl {first}" if low == high else f"verl {first} to {last}" if low else f"verl up to {last}"
 
 
 def _count(number: int, noun: str) -> str:

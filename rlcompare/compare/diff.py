@@ -10,6 +10,7 @@ from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sides import differing_levels, environments, make_sides
+from rlcompare.compare.training import profiled_steps
 from rlcompare.model.diff import Diff
 
 
@@ -48,7 +49,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 sections["kernels"].matched_share,
                 measured,
                 training,
-                rollups.rows("metric_drift"),
+                rollups.rows("metric_apart"),
                 options.varied,
             ),
             headline=headline,
@@ -72,6 +73,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows("memory_peak"),
                 rollups.rows("idle_step"),
                 rollups.rows("uneven_steps"),
+                profiled_steps(rollups.rows("profiled_timer"), times),
             ),
             sections=sections,
         )

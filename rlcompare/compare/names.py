@@ -26,9 +26,17 @@ TIMES = {
 }
 """Times of a step, in the order of the report, with their polarity."""
 
+_NO_TIMES = {
+    "timing_s/*length*": "count",
+    "timing_s/*num_preempted*": "count",
+    "timing_s/*_samples*": "count",
+    "timing_s/*ratio*": "ratio",
+    "timing_s/*utilization*": "ratio",
+}
+"""Those of verl's ``timing_s/*`` that are no seconds, with what they are."""
+
 _POLARITIES = (
-    ("timing_s/*length*", NEUTRAL),  # some of verl's timing_s are counts or ratios
-    ("timing_s/*ratio*", NEUTRAL),
+    *((pattern, NEUTRAL) for pattern in _NO_TIMES),
     ("timing_s/*", LOWER),
     ("timing_per_token_ms/*", LOWER),
     ("perf/mfu/*", HIGHER),
@@ -47,8 +55,7 @@ _POLARITIES = (
     ("rollout_corr/log_ppl_abs_diff", LOWER),
 )
 _UNITS = (
-    ("timing_s/*length*", "count"),
-    ("timing_s/*ratio*", "ratio"),
+    *_NO_TIMES.items(),
     ("timing_s/*", "s"),
     ("perf/time_per_step", "s"),
     ("perf/total_num_tokens", "count"),

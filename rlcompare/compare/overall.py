@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rlcompare.compare.comparability import changed_meaning
 from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, TOKEN_RATE, polarity_of, unit_of
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import NS_PER_MS, difference, ratio
-from rlcompare.compare.training import TOTAL, have_phases, workload_of
-from rlcompare.model.diff import Delta
+from rlcompare.compare.training import TOTAL, have_phases, profiled_steps, workload_of
+from rlcompare.model.diff import NOT_COMPARED, Delta
 
 Samples = dict[str, dict[int, float | None]]
 """Values by side and run."""
@@ -28,6 +29,9 @@ OUTSIDE = "(outside)"
 SPEED = "timing_s/step"
 """The step's wall time as training measured it: the best headline, where unprofiled steps tell it (DESIGN §4)."""
 
+PROFILED_STEP, OUTSIDE_PROFILE = "time.profiled_step", "time.outside_profile"
+"""Training's own time of the steps that ran under the profiler, and what the device's span leaves of it."""
+
 HEADLINES = ("time.step", "time.device_span", "time.comm", "time.phases")
 """What speaks for the step, the first that both sides have; without kernels only communication is known, without any
 device data (level_none) the phases on the host."""
@@ -36,9 +40,10 @@ device data (level_none) the phases on the host."""
 class Overall:
     """Collects samples by metric, in order, and makes the deltas."""
 
-    def __init__(self, runs: Mapping[str, int]) -> None:
-        """``runs``: the number of runs of each side."""
+    def __init__(self, runs: Mapping[str, int], apart: Mapping[str, str]) -> None:
+        """``runs``: the number of runs of each side; ``apart``: why a metric's values are not compared."""
         self._runs = runs
+        self._apart = apart
         self._samples: dict[str, Samples] = {}
         self._form: dict[str, tuple[str, str, float]] = {}
 
@@ -60,7 +65,8 @@ class Overall:
             side: tuple(self._samples[metric][side].get(run) for run in range(self._runs[side])) for side in SIDES
         }
         baseline, new = (mean(values[side]) for side in SIDES)
-        change = difference(baseline, new)
+        reason = self._apart.get(metric)
+        change = difference(baseline, new) if reason is None else None
         return Delta(
             metric=metric,
             unit=unit,
@@ -68,8 +74,9 @@ class Overall:
             baseline=None if baseline is None else baseline / scale,
             new=None if new is None else new / scale,
             delta=None if change is None else change / scale,
-            ratio=ratio(baseline, new),
+            ratio=ratio(baseline, new) if reason is None else None,
             samples={side: tuple(None if value is None else value / scale for value in values[side]) for side in SIDES},
+            evidence={} if reason is None else {NOT_COMPARED: reason},
         )
 
 
@@ -86,7 +93,7 @@ def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[M
         runs: the number of runs of each side.
         times: the rows of ``time_sample``.
     """
-    overall = Overall(runs)
+    overall = Overall(runs, {row["name"]: changed_meaning(row) for row in rollups.rows("metric_apart")})
     metrics = rollups.rows("metric_sample")
     _add_metrics(overall, [row for row in metrics if row["name"] == SPEED])
     _add_token_rate(overall, metrics)
@@ -96,6 +103,9 @@ def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[M
         overall.add(name, row["side"], row["run"], row["ns"], "ms", TIMES[row["metric"]], NS_PER_MS)
     for row in rollups.rows("unprofiled"):
         overall.add("time.unprofiled", row["side"], row["run"], row["mean_ns"], "ms", NEUTRAL, NS_PER_MS)
+    for side, run, step_ns, outside_ns in profiled_steps(rollups.rows("profiled_timer"), times):
+        overall.add(PROFILED_STEP, side, run, step_ns, "ms", NEUTRAL, NS_PER_MS)
+        overall.add(OUTSIDE_PROFILE, side, run, outside_ns, "ms", NEUTRAL, NS_PER_MS)
     phases = rollups.rows("phase_sample")
     if not any(_is_on_both(times, metric.removeprefix("time.")) for metric in HEADLINES):
         _add_sum_of_phases(overall, phases)

@@ -30,6 +30,7 @@ def quality_findings(
     memory: Records,
     idle: Records,
     uneven: Records,
+    profiled: Sequence[tuple[str, int, float, float | None]],
 ) -> tuple[Finding, ...]:
     """All findings; cautions first, then by side.
 
@@ -42,6 +43,7 @@ def quality_findings(
         memory: rows of ``memory_peak``.
         idle: rows of ``idle_step``.
         uneven: rows of ``uneven_steps``.
+        profiled: what ``training.profiled_steps`` gives.
     """
     made = [_of_source(row, given) for row in findings]
     made += [_skipped(row, given) for row in times if row["metric"] in _TIMES_SKIPPED and row["missing"]]
@@ -52,6 +54,7 @@ def quality_findings(
     made += _memory(memory)
     made += [_idle(row, given) for row in idle]
     made += [_uneven(row, given) for row in uneven]
+    made += [_longer(side, outside) for side, _, _, outside in profiled if outside is not None and outside < 0]
     return tuple(sorted(dict.fromkeys(made), key=lambda finding: finding.severity != "caution"))
 
 
@@ -134,6 +137,14 @@ def _uneven(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
     most, fewest = (f"{row[which]} holds {_numbers(row[f'{which}_steps'])}" for which in ("most", "fewest"))
     text = f"the ranks hold different steps ({most}, {fewest}); each is averaged over its own."
     return _finding("uneven_steps", row["side"], "caution", _where(row, given) + text)
+
+
+def _longer(side: str, outside_ns: float) -> Finding:
+    text = (
+        f"the profile is {-outside_ns / 1e6:,.1f} ms longer than timing_s/step of the steps that it is of: it also"
+        " holds what comes after a step, such as testing or a checkpoint."
+    )
+    return _finding("profile_longer", side, "caution", text)
 
 
 def _numbers(steps: Sequence[int]) -> str:

@@ -20,13 +20,14 @@ Record = Mapping[str, Any]
 
 LOAD = (
     "capture", "step", "time", "phase", "kernel", "collective", "task", "copy", "operator", "module", "api", "link",
-    "memory", "allocation", "counter", "msprof", "metric_alias", "metric", "env", "finding", "reported",
+    "memory", "allocation", "counter", "msprof", "metric_alias", "metric_meaning", "metric", "env", "release",
+    "finding", "reported",
 )  # fmt: skip
 """Files of sql/compare/load, in the order of their dependencies."""
 
 PREPARE = (
     "macro", "divisor", "position", "time_value", "late", "kernel_sum", "kernel_match", "kernel_keyed",
-    "collective_sum", "judged",
+    "collective_sum", "judged", "apart", "timer",
 )  # fmt: skip
 """Files of sql/compare that make what several queries share."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rlcompare.compare.comparability import changed_meaning
 from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import is_replica, polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
@@ -21,7 +22,7 @@ from rlcompare.compare.rows import (
 )
 from rlcompare.compare.sides import differing_levels
 from rlcompare.compare.training import have_phases, health_columns, phase_records, tokens_of
-from rlcompare.model.diff import Delta, Row, Section, Value
+from rlcompare.model.diff import NOT_COMPARED, Delta, Row, Section, Value
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -144,7 +145,9 @@ def _natural(name: str) -> tuple[tuple[str, int], ...]:
 def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
     records, training = rollups.rows("phase"), rollups.rows("training_phase")
     if have_phases(training):
-        return _training_phases(training, records, tokens_of(rollups.rows("metric_sample")))
+        return _training_phases(
+            training, records, rollups.rows("profiled_timer"), tokens_of(rollups.rows("metric_sample"))
+        )
     named = [record for record in records if record["name"] != OUTSIDE]
     if not named:
         return empty("phases")
@@ -159,13 +162,18 @@ def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
     )
 
 
-def _training_phases(rows: Records, profiled: Records, tokens: Mapping[str, Mapping[str, float]]) -> Section:
+def _training_phases(
+    rows: Records, profiled: Records, timed: Records, tokens: Mapping[str, Mapping[str, float]]
+) -> Section:
     # Both sides timed their phases: one that a side does not know took no time there.
     maker = SectionMaker([(side, "timers") for side in SIDES])
-    records = [{**record, "kind": "wall"} for record in phase_records(rows, profiled, tokens)]
+    records = [{**record, "kind": "wall"} for record in phase_records(rows, profiled, timed, tokens)]
     note = "Wall time by training's own timers, in steps without a profiler where there are any."
     if profiled:
-        note += " Computation, communication and free time: from the profile, whose steps are slower."
+        note += (
+            " Computation, communication and free time: from the profile, whose steps are slower. Outside profile: what"
+            " they leave of the timer in profiled steps."
+        )
     return maker.timed("phases", records, "timers", measure="wall_ns", note=note)
 
 
@@ -244,7 +252,8 @@ def _plain(
 
 
 def _metrics(rollups: Rollups, env: Mapping[str, Mapping[str, str]]) -> Section:
-    apart = {row["name"]: row for row in rollups.rows("divergence")}
+    diverged = {row["name"]: row["first_divergence"] for row in rollups.rows("divergence")}
+    apart = {row["name"]: changed_meaning(row) for row in rollups.rows("metric_apart")}
     rows: list[Row] = []
     for name, pair in _paired_runs(rollups.rows("metric_sample"), "name").items():
         values = {side: mean(row["value"] for row in pair.get(side, ())) for side in SIDES}
@@ -255,7 +264,9 @@ def _metrics(rollups: Rollups, env: Mapping[str, Mapping[str, str]]) -> Section:
             row[f"{side}_steps"] = sum(run["steps"] or 0 for run in pair.get(side, ())) or None
             logged_as = {run["given"] for run in pair.get(side, ())} - {name}
             row[f"{side}_logged_as"] = ", ".join(sorted(logged_as)) or None
-        row["first_divergence"] = apart.get(name, {}).get("first_divergence")
+        row["first_divergence"] = diverged.get(name)
+        if name in apart:
+            row |= {"delta": None, "ratio": None, "first_divergence": None, NOT_COMPARED: apart[name]}
         rows.append(row | health_columns(name, values, env))
     rows.sort(key=lambda row: (row.get("new_health") != "outside", -_relative(row), str(row["name"])))
     note = (

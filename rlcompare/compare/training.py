@@ -23,6 +23,11 @@ GENERATION = ("generate_sequences", "generate_baseline")
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
 
 _PREFIXES = ("mismatch/", "rollout_corr/")
+# Where verl's configuration holds the bounds of the weights: up to 0.6.0, and since.
+_THRESHOLDS = (
+    ("algorithm.rollout_is_threshold", "algorithm.rollout_correction.rollout_is_threshold"),
+    ("algorithm.rollout_is_threshold_lower",),
+)
 _PROFILE_COLUMNS = ("compute_ns", "exposed_comm_ns", "free_ns")
 
 
@@ -35,14 +40,18 @@ def have_phases(rows: Records) -> bool:
     return {row["side"] for row in rows} == set(SIDES)
 
 
-def phase_records(rows: Records, profiled: Records, tokens: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+def phase_records(
+    rows: Records, profiled: Records, timed: Records, tokens: Mapping[str, Mapping[str, float]]
+) -> list[dict[str, Any]]:
     """Records of the section ``phases``: wall times of training's timers, and inside them what the profile saw.
 
-    A side's value is the mean over its runs, and a run without such a phase counts 0.
+    A side's value is the mean over its runs, and a run without such a phase counts 0. What of a phase lies outside of
+    the profile is told by the timers of the steps that were profiled.
 
     Args:
         rows: of ``training_phase``.
         profiled: rows of ``phase``.
+        timed: rows of ``profiled_timer``.
         tokens: by side, the tokens of a step (``TOTAL``, ``RESPONSE``), as far as they are known.
     """
     runs = {side: len({row["run"] for row in rows if row["side"] == side}) for side in SIDES}
@@ -59,8 +68,40 @@ def phase_records(rows: Records, profiled: Records, tokens: Mapping[str, Mapping
         seen = inside.get(name, {})
         for column in _PROFILE_COLUMNS:
             record |= {f"{side}_{column}": seen.get(f"{side}_{column}") for side in SIDES}
+        for side in SIDES:
+            whole = _mean_of_runs(timed, side, name)
+            if not any(row[f"in_{side}"] for row in profiled):
+                whole = None
+            inside_ns = seen.get(f"{side}_device_ns") or 0.0
+            record[f"{side}_outside_profile_ns"] = None if whole is None else whole - inside_ns
         records.append(record)
     return records
+
+
+def _mean_of_runs(timed: Records, side: str, phase: str) -> float | None:
+    """A phase's time in profiled steps; None where there are none."""
+    runs = {row["run"] for row in timed if row["side"] == side}
+    found = [row["ns"] for row in timed if row["side"] == side and row["phase"] == phase]
+    return sum(found) / len(runs) if found else None
+
+
+def profiled_steps(timed: Records, times: Records) -> list[tuple[str, int, float, float | None]]:
+    """By side and run, training's time of a profiled step and what of it lies outside of the profile, in ns.
+
+    That is what the device's span leaves: what the host did before and after, ranks and phases that were not profiled,
+    and time between captures. It is negative where a profile holds more than the step.
+
+    Args:
+        timed: rows of ``profiled_timer``.
+        times: rows of ``time_sample``.
+    """
+    spans = {(row["side"], row["run"]): row["mean_ns"] for row in times if row["metric"] == "device_span"}
+    found = []
+    for row in timed:
+        if row["phase"] is None:
+            span = spans.get((row["side"], row["run"]))
+            found.append((row["side"], row["run"], row["ns"], None if span is None else row["ns"] - span))
+    return found
 
 
 def workload_of(rows: Records) -> dict[tuple[str, int], dict[str, float]]:
@@ -123,11 +164,10 @@ def health_columns(
 
 def _range(name: str, env: Mapping[str, str]) -> HealthRange | None:
     stem = next((name.removeprefix(prefix) for prefix in _PREFIXES if name.startswith(prefix)), name)
-    ranges = health_ranges(
-        _number(env.get("algorithm.rollout_is_threshold")),
-        _number(env.get("algorithm.rollout_is_threshold_lower")),
-        env.get("algorithm.rollout_is_mode", "truncate"),
+    threshold, lower = (
+        next((found for key in keys if (found := _number(env.get(key))) is not None), None) for keys in _THRESHOLDS
     )
+    ranges = health_ranges(threshold, lower, env.get("algorithm.rollout_is_mode", "truncate"))
     return next((entry for entry in ranges if entry.metric == f"mismatch/{stem}"), None)
 
 

@@ -17,11 +17,14 @@ from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.errors import ExitCode
 from rlcompare.gate.evidence import RUNS_NEEDED, are_separate, enough_runs, is_exact, known
 from rlcompare.gate.policy import BUILT_IN, HEADLINE
-from rlcompare.model.diff import Delta, Diff, Finding
+from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 
 FAILED = ("regressed", "missing")
 """Statuses that fail a rule."""
+
+OPEN = ("inconclusive", "not_comparable")
+"""Statuses that decide nothing; ``on_inconclusive`` says what becomes of them."""
 
 _ROUNDING = 1e-9
 """A change that exceeds its limit by less than this part of it is at the limit: binary fractions are not exact."""
@@ -50,7 +53,7 @@ def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Fin
         return ExitCode.NOT_COMPARABLE
     if any(verdict.status in FAILED for verdict in errors):
         return ExitCode.REGRESSION
-    if policy.on_inconclusive == "fail" and any(verdict.status == "inconclusive" for verdict in errors):
+    if policy.on_inconclusive == "fail" and any(verdict.status in OPEN for verdict in errors):
         return ExitCode.INCONCLUSIVE
     return ExitCode.OK
 
@@ -129,6 +132,9 @@ def _status(rule: Rule, delta: Delta, policy: Policy, *, comparable: bool) -> tu
         return "pass", f"{expected}, found {_number(delta.new)}{values}", is_exact(delta.metric)
     if delta.baseline is None or not math.isfinite(delta.baseline):
         return "missing", f"{expected}, found no value on the baseline{values}", True
+    if NOT_COMPARED in delta.evidence:
+        reason = f"verl changed what it means ({delta.evidence[NOT_COMPARED]})"
+        return "not_comparable", f"{expected}, found nothing to compare{values}: {reason}", False
     found = f"{expected}, found {_change(delta)}{values}"
     if not comparable:
         return "not_comparable", f"{found}; the sides must not be compared", False
@@ -246,7 +252,7 @@ def _summary(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Findi
         return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
     failed = [verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == "error"]
     warned = [verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity != "error"]
-    open_ones = [verdict for verdict in verdicts if verdict.status == "inconclusive"]
+    open_ones = [verdict for verdict in verdicts if verdict.status in OPEN]
     parts = []
     if failed:
         parts.append(f"{len(failed)} of {_count(verdicts, 'rule')} failed: {_names(failed)}.")
@@ -257,7 +263,8 @@ def _summary(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Findi
     else:
         parts.append(f"Nothing failed ({_count(verdicts, 'rule')}).")
     if open_ones:
-        parts.append(f"{len(open_ones)} inconclusive: {_names(open_ones)}.")
+        words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
+        parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
     if warned:
         parts.append(f"{_count(warned, 'warning')}: {_names(warned)}.")
     return " ".join(parts)

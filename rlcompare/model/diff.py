@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 SCHEMA = "rlcompare.diff/1"
 
+NOT_COMPARED = "not_compared"
+"""In a metric's evidence and in a row: why both values stand there without a difference."""
+
 Value = float | int | str | bool | None
 Row = Mapping[str, Value]
 
@@ -73,7 +76,8 @@ class Delta:
         baseline, new: None where a side has no such measurement.
         ratio: new / baseline; None where the baseline is None or 0.
         samples: one value per run of each side.
-        evidence: statistics over runs, when there are several; else empty.
+        evidence: statistics over runs, when there are several; else empty. Under ``NOT_COMPARED`` why there is no
+            difference although both values are known: they do not mean the same.
     """
 
     metric: str

@@ -58,18 +58,36 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class TrainingInput:
-    """What training itself wrote about a run: a run directory's files (DESIGN §8), or a metrics file alone.
+class MetricsInput:
+    """Metrics of one run in one form.
 
     Attributes:
-        path: the run directory, else the metrics file.
-        metrics: one line per step in the form of verl's file logger; None where there is none.
+        form: one of ``rlcompare.sources.metrics.form``.
+        files: one, except TensorBoard's files of a run that was started again, and a run in MLflow's file store.
+        name: what it is called in messages.
+        part: which of several runs in the file; empty where there is one.
+    """
+
+    form: str
+    files: tuple[Path, ...]
+    name: str
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class TrainingInput:
+    """What training itself wrote about a run: a run directory's files (DESIGN §8), or metrics alone.
+
+    Attributes:
+        path: the run directory, else the file or folder of the metrics; of one run among several in a file, the run's
+            name below the file.
+        metrics: where its metrics stand; of several that have a value, the first counts. Empty where there are none.
         description: run.json; None where there is none.
         run: run.json, parsed; empty where it is absent or damaged.
     """
 
     path: Path
-    metrics: Path | None
+    metrics: tuple[MetricsInput, ...] = ()
     description: Path | None = None
     run: Mapping[str, object] = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.model.diff import Delta, Diff, Row, Side, Value
+from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_texts
 from rlcompare.report.text import ELLIPSIS, safe_text
@@ -267,11 +267,7 @@ def _sampling(diff: Diff) -> SummaryItem:
         if stem.startswith("rollout_is_") or prefix in _HEALTH_PREFIXES:
             values.setdefault(stem, row)
     found = [(label, [values[stem] for stem in stems if stem in values][:1]) for stems, label in _HEALTH]
-    parts = [
-        f"{label} {quantity.brief(row.get('baseline'))} → {quantity.brief(row.get('new'))}"
-        for label, rows in found
-        for row in rows
-    ]
+    parts = [f"{label} {_before_and_after(row)}" for label, rows in found for row in rows]
     if not parts:
         parts = ["not measured: no importance-sampling metric was recorded"]
     outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == "outside"]
@@ -283,6 +279,12 @@ def _sampling(diff: Diff) -> SummaryItem:
     texts = (*parts, *left, *((advice,) if advice else ()))
     shorter = ((*parts, *left, *filter(None, (advice.partition(";")[0],))), (*parts, *left), tuple(left))
     return SummaryItem("sampling", "rollout IS", texts, "caution", lines=4, shorter=shorter)
+
+
+def _before_and_after(row: Row) -> str:
+    """Both values; without an arrow where they do not mean the same."""
+    baseline, new = quantity.brief(row.get("baseline")), quantity.brief(row.get("new"))
+    return f"{baseline} and {new} (not compared)" if row.get(NOT_COMPARED) else f"{baseline} → {new}"
 
 
 def _ranks(diff: Diff) -> SummaryItem:
@@ -336,7 +338,17 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     rest = change - sum(map(_number, deltas))
     where = "in no phase" if label == "phases" else "in none of the parts above"
     moved, left = (quantity.signed_quantity(value, "ms", _parts_decimals(headline)) for value in (change, rest))
-    return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}",))
+    outside = _outside_profile(diff)
+    return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}", *outside), lines=1 + len(outside))
+
+
+def _outside_profile(diff: Diff) -> tuple[str, ...]:
+    """What of a profiled step its profile does not hold, where training timed it."""
+    outside, step = diff.metric("time.outside_profile"), diff.metric("time.profiled_step")
+    if outside is None or step is None:
+        return ()
+    parts = [quantity.pair(delta.baseline, delta.new, "ms") for delta in (outside, step)]
+    return (f"outside of the profile {parts[0]} of {parts[1]}",)
 
 
 def _number(value: Value) -> float:

@@ -2,7 +2,8 @@
 
 ``find_runs`` accepts whatever a user has at hand: an ``*_ascend_pt`` folder or its output folder, a tree of many ranks
 or runs, verl's ``save_path``, one database, one text file, a run directory, metrics alone, a store. It reads the first
-bytes of files and the schema of databases, and never writes. What cannot be used is said: as a finding where something
+bytes of files and the schema of databases, metrics where several files may be of one run, and never writes. What cannot
+be used is said: as a finding where something
 else can be used, else as an ``InputError`` with a way out. Links to folders outside of the named one are not followed.
 """
 
@@ -27,6 +28,7 @@ from rlcompare.sources.folder import (
     unparsed,
 )
 from rlcompare.sources.layout import home_of, layout_sentence, run_names
+from rlcompare.sources.metrics import form, jobs
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
@@ -35,7 +37,7 @@ from rlcompare.sources.verl_names import FRONT_END, replica_of
 from rlcompare.sources.verl_run import findings_of
 
 _MAX_DEPTH = 12
-_SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "logs", "__pycache__", ".git"})
+_SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 
 
 @dataclass
@@ -84,7 +86,8 @@ def find_runs(
     if run_directory.describes_a_run(path):
         path = path.parent
     try:
-        found = _look(path, prefer)
+        path, wanted = _file_and_run(path)
+        found = _look(path, prefer, wanted)
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check the path and its permissions") from error
     _leave_out_undecodable(found)
@@ -100,12 +103,21 @@ def find_runs(
     return _with_findings(path, runs, found, layout) + [_store_run(path, store) for store in found.stores]
 
 
-def _look(path: Path, prefer: str) -> _Found:
+def _file_and_run(path: Path) -> tuple[Path, str]:
+    """What a path means that goes on below a file of metrics, as in ``mlflow.db/grpo``: the file, and the run in it."""
+    if not path.exists():
+        for parent in path.parents:
+            if parent.is_file() and file_kind(parent).kind in form.FORMS:
+                return parent, path.relative_to(parent).as_posix()
+    return path, ""
+
+
+def _look(path: Path, prefer: str, wanted: str) -> _Found:
     if not path.exists():
         raise InputError(path, "there is no such file or folder", "Check the path")
     found = _Found(Path(os.path.realpath(path)))
     if path.is_file():
-        _look_at_file(path, found)
+        _look_at_file(path, found, wanted)
     elif path.is_dir():
         if path.name.endswith("_op_args"):
             raise InputError(
@@ -117,15 +129,15 @@ def _look(path: Path, prefer: str) -> _Found:
     return found
 
 
-def _look_at_file(path: Path, found: _Found) -> None:
+def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
     if path.suffix == ".pickle":
         found.pickles.append(path)
         return
     kind = file_kind(path)
     if kind.kind == "store":
         found.stores.append(path)
-    elif kind.kind == "metrics":
-        found.training.append(run_directory.training_of_file(path))
+    elif kind.kind in form.FORMS:
+        found.training.append(run_directory.training_of_file(path, kind.kind, wanted))
     elif kind.kind == "torch_trace":
         found.captures.append(capture_of_trace(path))
     elif kind.kind == "torch_memory":
@@ -168,7 +180,12 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         if training is not None:
             found.training.append(training)
             files = [name for name in files if name not in (run_directory.RUN_JSON, run_directory.METRICS)]
-        found.training += run_directory.loose_metrics(folder, files)
+        if (logged := run_directory.mlflow_run(folder, files, folders)) is not None:
+            found.training.append(logged)
+            return
+        loose, problems = run_directory.loose_metrics(folder, files)
+        found.training += loose
+        found.problems += problems
         _look_at_loose_files(folder, folders, files, prefer, found, depth)
     except OSError as error:
         where = Path(error.filename) if isinstance(error.filename, str) else folder
@@ -281,6 +298,9 @@ def _leave_out_undecodable(found: _Found) -> None:
         else:
             found.problems.append(Problem(capture.path, problem, remedy))
     found.captures = usable
+    logged = [entry for entry in found.training if all(map(_is_text, jobs.files_of(entry)))]
+    found.problems += [Problem(entry.path, problem, remedy) for entry in found.training if entry not in logged]
+    found.training = logged
     found.problems += [Problem(store, problem, remedy) for store in found.stores if not _is_text(store)]
     found.stores = [store for store in found.stores if _is_text(store)]
 
@@ -341,6 +361,8 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
     for run, said in zip(runs, findings, strict=True):
         said += findings_of(run.captures)
     names = run_names(path, [_home(run) for run in runs])
+    if len(runs) == 1 and (training := runs[0].training) is not None and training.path.parent == path:
+        names = [training.path.name]  # one of the runs in a file
     return [
         RunInput(name, path, tuple(run.captures), tuple(said), training=run.training)
         for name, run, said in zip(names, runs, findings, strict=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
+from rlcompare.sources.metrics import form, mlflow
 from rlcompare.sources.torch_file import GZIP, head_of
 
 HEAD_BYTES = 64 * 1024
@@ -61,6 +62,8 @@ _METRICS = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{
 
 _SNAPSHOT = re.compile(rb'\{\s*(?:"schema"\s*:\s*"rlcompare\.memory/|"(?:segments|device_traces)"\s*:\s*\[)')
 
+_WANDB = b":W&B"
+
 TEXT_FILES: Mapping[str, str] = {
     "trace_view.json": "trace_view",
     "kernel_details.csv": "kernel_details",
@@ -85,8 +88,8 @@ class FileKind:
 
     Attributes:
         kind: ``profile_db``, ``analysis_db``, ``store``, a value of ``TEXT_FILES``, ``torch_trace``, ``torch_memory``
-            (a memory snapshot), ``metrics`` (lines of verl's file logger), ``other_db`` (a sound database of something
-            else), or ``unknown``.
+            (a memory snapshot), one of ``metrics.form.FORMS``, ``other_db`` (a sound database of something else), or
+            ``unknown``.
         problem: why it cannot be used, as a clause without a full stop; None where it can.
     """
 
@@ -124,6 +127,8 @@ def file_kind(path: Path) -> FileKind:
         return _database_kind(path, head)
     if head[8:12] == b"DUCK":
         return FileKind("store")
+    if head.startswith(_WANDB):
+        return FileKind("unknown", "it is wandb's own record of a run: export its history as CSV or as JSON lines")
     if path.suffix == ".db":
         return FileKind("unknown", "it is no SQLite database, though it is named like one")
     if head.startswith(GZIP):
@@ -132,10 +137,12 @@ def file_kind(path: Path) -> FileKind:
     if text[:1] == b"[":
         if b'"ph"' in text or path.name == "trace_view.json":
             return FileKind("trace_view")
-        return FileKind("unknown", "it is a JSON list without trace events")
-    if text[:1] == b"{":
-        return _json_object_kind(path, text)
-    return _csv_kind(path, text)
+        kind = FileKind("unknown", "it is a JSON list without trace events")
+    else:
+        kind = _json_object_kind(path, text) if text[:1] == b"{" else _csv_kind(path, text)
+    # A log may begin with anything, a brace or a bracket too.
+    metrics = form.form_of_text(path, head) if kind.kind == "unknown" else None
+    return kind if metrics is None else FileKind(metrics)
 
 
 def _compressed_kind(path: Path) -> FileKind:
@@ -161,6 +168,8 @@ def _database_kind(path: Path, head: bytes) -> FileKind:
     if not tables and _wal(path).is_file():
         # The schema may still lie in the write-ahead log, which is not looked at here; the source reads a copy of it.
         return FileKind("profile_db")
+    if tables >= mlflow.TABLES:
+        return FileKind(form.MLFLOW)
     what = "none of the tables of an Ascend profile" if tables else "no tables"
     return FileKind("other_db", f"the database has {what}")
 
@@ -189,7 +198,9 @@ def _rows(path: Path, query: str) -> list[tuple[object, ...]]:
 
 def _json_object_kind(path: Path, text: bytes) -> FileKind:
     if _METRICS.search(text):
-        return FileKind("metrics")
+        return FileKind(form.FILE_LOGGER)
+    if (lines := form.form_of_json_lines(text)) is not None:
+        return FileKind(lines)
     if _SNAPSHOT.match(text):
         return FileKind("torch_memory")
     if b'"traceEvents"' in text or b'"deviceProperties"' in text or b'"distributedInfo"' in text:

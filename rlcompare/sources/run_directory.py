@@ -1,8 +1,8 @@
 """A run directory (DESIGN §8): what run.json says about a run, and how its files become one run.
 
 ``run.json`` is a folder's claim that everything below is one execution; ``metrics.jsonl`` beside it has a line per
-training step (``sources.metrics_file``). A metrics file alone, as verl's file logger writes it, is a run without a
-profile.
+training step. Metrics in any of the forms that verl's loggers write (``sources.metrics``) belong to the profile that
+lies nearest to them; alone they are a run without a profile.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rlcompare.model.run import CaptureInput, Finding, TrainingInput
-from rlcompare.sources import metrics_file
+from rlcompare.errors import InputError
+from rlcompare.model.run import CaptureInput, Finding, MetricsInput, RunInput, TrainingInput
 from rlcompare.sources.env import environment_from_configuration, looks_secret, put
 from rlcompare.sources.folder import Problem
 from rlcompare.sources.layout import group_runs
+from rlcompare.sources.metrics import form, jobs, mlflow
+from rlcompare.sources.metrics.load import Loaded, load_metrics
 from rlcompare.sources.peek import file_kind, file_problem, json_object
 
 if TYPE_CHECKING:
@@ -57,10 +59,14 @@ def training_in(folder: Path, files: Sequence[str]) -> TrainingInput | None:
     if RUN_JSON not in files:
         return None
     run, problem = json_object(folder / RUN_JSON)
-    metrics = folder / METRICS if METRICS in files and file_problem(folder / METRICS) is None else None
-    if problem is not None and metrics is None:
+    metrics = (_own_metrics(folder / METRICS),) if METRICS in files and file_problem(folder / METRICS) is None else ()
+    if problem is not None and not metrics:
         return None
     return TrainingInput(folder, metrics, folder / RUN_JSON, run)
+
+
+def _own_metrics(path: Path) -> MetricsInput:
+    return MetricsInput(form.FILE_LOGGER, (path,), path.name)
 
 
 def describes_a_run(path: Path) -> bool:
@@ -71,18 +77,52 @@ def describes_a_run(path: Path) -> bool:
     return isinstance(schema, str) and SCHEMA.fullmatch(schema) is not None
 
 
-def training_of_file(path: Path) -> TrainingInput:
-    """What one metrics file says, with the run.json beside it if it is a run directory's."""
+def training_of_file(path: Path, kind: str, wanted: str = "") -> TrainingInput:
+    """What one file of metrics says, with the run.json beside it if it is a run directory's.
+
+    Args:
+        kind: the form of its metrics.
+        wanted: which of several runs in it; empty where the user did not say.
+
+    Raises:
+        InputError: it holds several runs and none was asked for, or another.
+    """
     description = path.parent / RUN_JSON
-    run, problem = json_object(description) if description.is_file() and path.name == METRICS else ({}, "absent")
-    return TrainingInput(path, path, None if problem else description, run)
+    if path.name == METRICS and kind == form.FILE_LOGGER and description.is_file():
+        run, problem = json_object(description)
+        if problem is None:
+            return TrainingInput(path, (_own_metrics(path),), description, run)
+    return jobs.the_only_one(path, jobs.in_file(path, kind), wanted)
 
 
-def loose_metrics(folder: Path, files: Sequence[str]) -> Iterator[TrainingInput]:
-    """The metrics files in a folder that is no run directory."""
-    for name in files:
-        if name.endswith(".jsonl") and file_kind(folder / name).kind == "metrics":
-            yield TrainingInput(folder / name, folder / name)
+def loose_metrics(folder: Path, files: Sequence[str]) -> tuple[list[TrainingInput], list[Problem]]:
+    """The metrics in the files of a folder, and the files that hold several runs.
+
+    Args:
+        files: names of the files in the folder that are not a run directory's own.
+    """
+    entries: list[TrainingInput] = []
+    problems: list[Problem] = []
+    event_files: list[str] = []
+    for name in filter(jobs.looks_promising, files):
+        try:
+            kind = file_kind(folder / name).kind
+            if kind == form.TENSORBOARD:
+                event_files.append(name)
+            elif kind in form.FORMS:
+                entries.append(training_of_file(folder / name, kind))
+        except InputError as error:
+            problems.append(Problem(error.path, error.problem, error.remedy, "metrics_of_no_run"))
+        except OSError:
+            continue  # what is no metrics for sure is left to the other sources, which say why it cannot be read
+    if event_files:
+        entries.append(jobs.tensorboard_run(folder, event_files))
+    return entries, problems
+
+
+def mlflow_run(folder: Path, files: Sequence[str], folders: Sequence[str]) -> TrainingInput | None:
+    """The run in MLflow's file store that a folder is; None where it is none."""
+    return jobs.mlflow_folder_run(folder) if mlflow.is_run_folder(folder, files, folders) else None
 
 
 def group(
@@ -90,14 +130,16 @@ def group(
 ) -> tuple[list[Group], list[tuple[Path, Finding]], list[Problem]]:
     """Divides captures and metrics into runs.
 
-    Captures below a run directory are its run. The others are grouped by layout and rank; a metrics file outside of a
-    run directory belongs to them if they are one run, and is a run of its own if there are none.
+    Captures and metrics below a run directory are its run. The other captures are grouped by layout and rank; metrics
+    belong to the run that alone lies in the nearest folder around them that holds a profile, and are a run of their
+    own if there is no profile.
 
     Returns:
         The runs, what to say about them, and what is left out.
     """
-    directories = [entry for entry in training if entry.path.is_dir()]
-    files = [entry for entry in training if not entry.path.is_dir()]
+    directories = [entry for entry in training if entry.description is not None and entry.path.is_dir()]
+    files = [entry for entry in training if entry not in directories]
+    directories, files = _with_loose_metrics(directories, files)
     groups: list[Group] = []
     problems: list[Problem] = []
     rest = list(captures)
@@ -114,19 +156,70 @@ def group(
         elif not any(directory.path.glob("*.duckdb")):
             problems.append(Problem(directory.path, EMPTY, "Run it again", "empty_run"))
     others = [Group(found) for found in group_runs(path, rest, layout)] if rest else []
+    left = []
     if layout is not None:
-        files += [directory for directory in directories if not _is_home(directory, others) and directory.metrics]
-    notes: list[tuple[Path, Finding]] = []
-    if len(others) == 1 and len(files) == 1 and others[0].training is None:
-        others[0].training = files[0]
-        notes.append((others[0].paths[0], _joined(files[0])))
-    elif others:
-        remedy = "Name the run that it belongs to alone, or make it a run directory with a run.json"
-        problem = "nothing tells which of the runs its metrics belong to"
-        problems += [Problem(entry.path, problem, remedy, "metrics_of_no_run") for entry in files]
-    else:
-        others = [Group([], entry) for entry in files]
-    return groups + others, notes, problems
+        left = [directory for directory in directories if not _is_home(directory, others) and directory.metrics]
+    runs, notes = jobs.by_run(files)
+    if others:
+        joined, lost = _joined(path, others, runs)
+        return groups + others, notes + joined, problems + [_of_no_run(entry) for entry in (*lost, *left)]
+    return groups + [Group([], entry) for entry in (*runs, *left)], notes, problems
+
+
+def _with_loose_metrics(
+    directories: Sequence[TrainingInput], files: Sequence[TrainingInput]
+) -> tuple[list[TrainingInput], list[TrainingInput]]:
+    """Run directories with the other metrics that lie in them, and the metrics that lie in none."""
+    made = []
+    for directory in directories:
+        inside = [entry for entry in files if entry.path.is_relative_to(directory.path)]
+        files = [entry for entry in files if entry not in inside]
+        ordered = sorted(inside, key=lambda entry: form.FORMS.index(entry.metrics[0].form))
+        further = tuple(source for entry in ordered for source in entry.metrics)
+        made.append(replace(directory, metrics=directory.metrics + further))
+    return made, list(files)
+
+
+def _joined(
+    root: Path, groups: Sequence[Group], runs: Sequence[TrainingInput]
+) -> tuple[list[tuple[Path, Finding]], list[TrainingInput]]:
+    """Gives metrics to the runs that they lie beside; returns what to say, and the metrics of no run."""
+    wanted: dict[int, list[TrainingInput]] = {}
+    lost: list[TrainingInput] = []
+    for entry in runs:
+        number = _beside(root, groups, entry.path)
+        if number is None or groups[number].training is not None:
+            lost.append(entry)
+        else:
+            wanted.setdefault(number, []).append(entry)
+    notes = []
+    for number, entries in wanted.items():
+        if len(entries) > 1:
+            lost += entries
+            continue
+        groups[number].training = entries[0]
+        names = " and ".join(dict.fromkeys(source.name for source in entries[0].metrics))
+        verb = "was" if len(entries[0].metrics) == 1 else "were"
+        finding = Finding("info", "metrics_joined", f"{names} {verb} taken for the metrics of this profile's run")
+        notes.append((groups[number].paths[0], finding))
+    return notes, lost
+
+
+def _beside(root: Path, groups: Sequence[Group], path: Path) -> int | None:
+    """The number of the only run in the nearest folder around a path that holds a profile; None: it holds several."""
+    for folder in path.parents:
+        inside = [
+            number for number, group in enumerate(groups)
+            if any(capture.path.is_relative_to(folder) for capture in group.captures)
+        ]  # fmt: skip
+        if inside or folder == root:
+            return inside[0] if len(inside) == 1 else None
+    return None
+
+
+def _of_no_run(entry: TrainingInput) -> Problem:
+    remedy = "Name the run that it belongs to alone, or make it a run directory with a run.json"
+    return Problem(entry.path, "nothing tells which of the runs its metrics belong to", remedy, "metrics_of_no_run")
 
 
 def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:
@@ -138,10 +231,6 @@ def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:
         return False
     inside[0].training = directory
     return True
-
-
-def _joined(training: TrainingInput) -> Finding:
-    return Finding("info", "metrics_joined", f"{training.path.name} was taken for the metrics of this profile's run")
 
 
 def _described(capture: CaptureInput, training: TrainingInput) -> CaptureInput:
@@ -278,22 +367,30 @@ def _unfinished(training: TrainingInput, status: str, last_step: int | None) -> 
     return f"the run {word} {done}{of}{reason}; means are over what it had finished"
 
 
-def fill_training(con: duckdb.DuckDBPyConnection, training: TrainingInput, report: Callable[[Finding], None]) -> None:
+def fill_training(
+    con: duckdb.DuckDBPyConnection, run: RunInput, training: TrainingInput, report: Callable[[Finding], None]
+) -> None:
     """Fills the tables ``env`` and ``metric`` from what training wrote.
 
     Raises:
         InputError: its metrics cannot be read.
     """
-    for key, value in environment_of(training).items():
-        con.execute("INSERT INTO env VALUES (NULL, ?, ?)", [key, value])
-    steps: list[int] = []
+    loaded = Loaded()
     try:
-        if training.metrics is not None:
+        if training.metrics:
+            captured = sorted({capture.step_hint for capture in run.captures if capture.step_hint is not None})
             profiled, warmup = steps_of(training, "profiled"), steps_of(training, "warmup")
-            metrics = metrics_file.load_metrics(con, training.metrics, profiled, warmup)
-            steps = metrics.steps
-            for finding in metrics_file.findings_of(metrics, training.metrics.name):
-                report(finding)
+            loaded = load_metrics(con, training.metrics, profiled, captured, warmup, report)
+            if run.captures and loaded.profiled is None:
+                report(Finding("warning", "profiled_unknown", _PROFILED_UNKNOWN))
     finally:
-        for finding in findings_of(training, max(steps, default=None)):
+        for key, value in (environment_from_configuration(loaded.config) | environment_of(training)).items():
+            con.execute("INSERT INTO env VALUES (NULL, ?, ?)", [key, value])
+        for finding in findings_of(training, loaded.last_step):
             report(finding)
+
+
+_PROFILED_UNKNOWN = (
+    "nothing tells which training steps ran under the profiler, so their times count like those of the others: put the"
+    " job's console log beside the profile, in which verl prints global_profiler.steps"
+)

@@ -110,7 +110,7 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
     failures: list[InputError] = []
     if run.training is not None:
         try:
-            fill_training(con, run.training, lambda finding: _report(con, finding))
+            fill_training(con, run, run.training, lambda finding: _report(con, finding))
         except InputError as error:
             failures.append(error)
             _report(con, Finding("warning", "unreadable_metrics", str(error)))
@@ -124,7 +124,7 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
             con.execute("DELETE FROM capture WHERE capture = ?", [number])
             con.execute(resources.sql("normalize/clear"))
             _report(con, Finding("warning", "unreadable_capture", str(error)))
-    parts = len(run.captures) + (run.training is not None and run.training.metrics is not None)
+    parts = len(run.captures) + (run.training is not None and bool(run.training.metrics))
     if failures and len(failures) == parts:
         raise failures[0]
     _run_all(con, (f"rollup/{name}" for name in ROLLUPS))

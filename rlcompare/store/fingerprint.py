@@ -41,7 +41,8 @@ def input_files(run: RunInput) -> tuple[InputFile, ...]:
     """
     files = {path for capture in run.captures for path in capture.files.values()}
     if run.training is not None:
-        files |= {path for path in (run.training.metrics, run.training.description) if path is not None}
+        files |= {path for source in run.training.metrics for path in source.files}
+        files |= {run.training.description} if run.training.description is not None else set()
     logs = {path.with_name(path.name + "-wal") for path in files if path.suffix == ".db"}
     present = files | {log for log in logs if log.is_file()}
     return tuple(sorted((_input_file(path, run.root) for path in present), key=lambda file: file.path))
@@ -73,6 +74,7 @@ def run_key(run: RunInput, schema_version: int) -> str:
         "steps": None if run.steps is None else sorted(run.steps),
         "findings": [[finding.severity, finding.key, finding.message] for finding in run.findings],
         "captures": [_capture_parts(capture, run.root) for capture in run.captures],
+        "metrics": [[source.form, source.name, source.part] for source in run.training.metrics] if run.training else [],
         "files": [[file.path, file.size_bytes, file.mtime_ns, file.digest] for file in input_files(run)],
     }
     return blake2b(json.dumps(parts, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()

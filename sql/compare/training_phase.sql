@@ -1,19 +1,12 @@
 -- Training's own timers as phases: per run the mean over the steps that speak for speed, in ns; a phase absent in a step counts 0. With
--- '(outside)' they sum to timing_s/step. What verl times after the step (testing, checkpoints) is no part of it, nor are timers within
--- timers. Depends on c_metric, c_judged.
-WITH timer(name, role, phase) AS (
-    VALUES ('timing_s/gen', 'rollout', 'generate_sequences'), ('timing_s/gen_max', 'rollout', 'generate_baseline'),
-           ('timing_s/reward', 'reward', 'reward'), ('timing_s/old_log_prob', 'actor', 'old_log_prob'),
-           ('timing_s/ref', 'ref', 'ref_log_prob'), ('timing_s/values', 'critic', 'values'), ('timing_s/adv', NULL, 'adv'),
-           ('timing_s/update_critic', 'critic', 'update_critic'), ('timing_s/update_actor', 'actor', 'update_actor'),
-           ('timing_s/update_weights', 'rollout', 'update_weights')
-), step_of AS (
+-- '(outside)' they sum to timing_s/step. Depends on c_metric, c_judged, c_timer.
+WITH step_of AS (
     SELECT side, run, step, value FROM c_judged WHERE name = 'timing_s/step'
 ), whole AS (
     SELECT side, run, sum(value ORDER BY step) AS seconds, count(*) AS steps FROM step_of GROUP BY ALL
 ), part AS (
     SELECT m.side, m.run, t.role, t.phase, sum(m.value ORDER BY m.step) AS seconds
-    FROM c_metric AS m JOIN timer AS t USING (name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step IS NOT DISTINCT FROM m.step
+    FROM c_metric AS m JOIN c_timer AS t USING (name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step IS NOT DISTINCT FROM m.step
     WHERE m.value IS NOT NULL GROUP BY ALL
 ), rest AS (
     SELECT w.side, w.run, NULL AS role, '(outside)' AS phase, w.seconds - sum(p.seconds ORDER BY p.phase) AS seconds

@@ -1,9 +1,15 @@
--- Metrics of training: means over steps without a profiler where there are any, times without warm-up; with the last value. Depends on metric.
-WITH graded AS (
-    SELECT *, CASE WHEN warmup AND regexp_matches(name, '^(timing_s|timing_per_token_ms|perf)/') THEN 2 WHEN profiled THEN 1 ELSE 0 END AS grade
-    FROM metric WHERE isfinite(value)
-), kept AS (
+-- Metrics of training: means over steps without a profiler where there are any, times without warm-up (the first step where the run does not
+-- name it), validation before training left out; with the last value. Depends on metric.
+WITH known AS (
+    SELECT *, regexp_matches(name, '^(timing_s|timing_per_token_ms|perf)/') AS speed FROM metric WHERE isfinite(value)
+    QUALIFY step IS DISTINCT FROM 0 OR max(step) OVER (PARTITION BY name) = 0
+), graded AS (
+    SELECT *, CASE WHEN speed AND warmup THEN 2 WHEN profiled THEN 1 ELSE 0 END AS grade FROM known
+), best AS (
     SELECT * FROM graded QUALIFY grade = min(grade) OVER (PARTITION BY name)
+), kept AS (
+    SELECT * FROM best
+    QUALIFY NOT (speed AND warmup IS NULL AND row_number() OVER (PARTITION BY name ORDER BY step) = 1 AND count(*) OVER (PARTITION BY name) > 3)
 )
 SELECT name, avg(value ORDER BY step) AS mean, stddev_samp(value ORDER BY step) AS spread, min(value) AS least, max(value) AS most,
        arg_max(value, step) AS last, count(*) AS steps

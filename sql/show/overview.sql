@@ -1,6 +1,8 @@
--- What the run is made of. Depends on meta, capture, step.
+-- What the run is made of; without a profile the steps of training, and the files that they stand in. Depends on meta, capture, step, metric.
 SELECT (SELECT value FROM meta WHERE key = 'name') AS run, count(DISTINCT coalesce(c.rank, -1)) FILTER (WHERE c.replica IS NULL) AS ranks,
        nullif(count(DISTINCT c.replica), 0) AS replicas, count(*) AS captures,
-       (SELECT count(DISTINCT step) FROM step) AS steps, string_agg(DISTINCT c.source, ', ' ORDER BY c.source) AS source,
+       CASE WHEN count(*) > 0 THEN (SELECT count(DISTINCT step) FROM step)
+            ELSE (SELECT count(DISTINCT step) FROM metric WHERE step <> 0 OR NOT starts_with(name, 'val')) END AS steps,
+       coalesce(string_agg(DISTINCT c.source, ', ' ORDER BY c.source), (SELECT string_agg(DISTINCT m.source, ', ' ORDER BY m.source) FROM metric AS m)) AS source,
        string_agg(DISTINCT c.level, ', ' ORDER BY c.level) AS level
 FROM capture AS c;

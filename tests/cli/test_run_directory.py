@@ -205,13 +205,15 @@ class TestNames:
 
         document = compared(rlcompare, new, base)
 
-        assert row(document, "metrics", ESS)["presence"] == "baseline_only"
-        assert row(document, "metrics", "rollout_corr/rollout_is_eff_sample_size")["presence"] == "new_only"
+        ess = row(document, "metrics", ESS)
+        assert (ess["baseline"], ess["new"]) == (pytest.approx(0.95), pytest.approx(0.99))
+        assert (ess["delta"], ess["ratio"]) == (None, None)
+        assert "as they are applied" in ess["not_compared"]
         (finding,) = [
             finding for finding in document["comparability"]["findings"] if finding["key"] == "metrics.meaning"
         ]
         assert "rollout_is_eff_sample_size" in finding["message"]
-        assert (finding["baseline"], finding["new"]) == ("mismatch/…", "rollout_corr/…")
+        assert (finding["baseline"], finding["new"]) == ("verl 0.6.0", "verl 0.7.1 or later")
 
     def test_a_veto_fraction_tells_that_the_meaning_is_the_earlier_one(
         self, rlcompare: Command, tmp_path: Path

@@ -10,7 +10,7 @@ import pytest
 
 from rlcompare.errors import InputError, UsageError
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.metrics_file import read_metrics
+from rlcompare.sources.metrics.file_logger import read as read_metrics
 from tests.run_directories import description, lines, write_metrics, write_run
 from tests.sources.profile_folders import make_profile
 from tests.stores import rows, store_of
@@ -28,7 +28,7 @@ class TestDetection:
 
         assert (run.name, run.captures) == ("new", ())
         assert run.training is not None
-        assert run.training.metrics == tmp_path / "new" / "metrics.jsonl"
+        assert run.training.metrics[0].files == (tmp_path / "new" / "metrics.jsonl",)
 
     def test_run_json_stands_for_its_folder(self, tmp_path: Path) -> None:
         (run,) = find_runs(write_run(tmp_path / "new") / "run.json")
@@ -239,7 +239,7 @@ class TestDamage:
         metrics = read_metrics(path)
 
         assert sorted(set(metrics.steps)) == [1, 2, 5]
-        assert (metrics.unreadable, metrics.cut) == ([2, 4, 6], True)
+        assert (metrics.unreadable, metrics.cut) == ([2, 4], 6)
         store = store_of(path, tmp_path / "s.duckdb")
         assert set(findings(store)) == {"cut_metrics", "unreadable_metrics"}
         assert "2 lines" in findings(store)["unreadable_metrics"]
@@ -250,7 +250,7 @@ class TestDamage:
 
         metrics = read_metrics(path)
 
-        assert (set(metrics.steps), metrics.unreadable, metrics.cut) == ({1}, [], False)
+        assert (set(metrics.steps), metrics.unreadable, metrics.cut) == ({1}, [], None)
 
     def test_values_that_are_no_finite_numbers(self, tmp_path: Path) -> None:
         path = tmp_path / "m.jsonl"

@@ -1,6 +1,6 @@
 -- Training, importance-sampling and workload metrics of one run. Not narrowed by the selection of steps: the profile's steps and the
--- training's need not be the same numbers. A metric whose meaning changed keeps its later name, unless the run still logs what releases
--- with the earlier meaning alone log (the veto fraction). Variables: side, run. Depends on c_metric_alias.
+-- training's need not be the same numbers. Where verl counts preemptions or times of ranks that nobody told it, it writes -1, which is no
+-- value. Variables: side, run. Depends on c_metric_alias.
 CREATE TABLE IF NOT EXISTS c_metric (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,
@@ -12,16 +12,8 @@ CREATE TABLE IF NOT EXISTS c_metric (
     warmup BOOLEAN            -- NULL: unknown
 );
 INSERT INTO c_metric
-WITH later AS (
-    SELECT count(*) FILTER (starts_with(name, 'rollout_corr/rollout_is_')) > 0
-           AND count(*) FILTER (name = 'rollout_corr/rollout_is_veto_fraction') = 0 AS applied,
-           EXISTS (FROM store.env WHERE key = 'algorithm.rollout_is_level' AND value = 'geometric') AS geometric
-    FROM store.metric
-), named AS (
-    SELECT m.*, CASE WHEN starts_with(m.name, 'rollout_corr/') AND (a.drift = 'applied' AND l.applied OR a.drift = 'geometric' AND l.geometric)
-                     THEN m.name ELSE coalesce(a.canonical, m.name) END AS canonical
-    FROM store.metric AS m CROSS JOIN later AS l LEFT JOIN c_metric_alias AS a ON a.name = m.name
-)
-SELECT getvariable('side'), getvariable('run'), step, canonical, name, CASE WHEN isfinite(value) THEN value END, profiled, warmup
-FROM named
-QUALIFY row_number() OVER (PARTITION BY step, canonical ORDER BY name <> canonical, name) = 1;
+SELECT getvariable('side'), getvariable('run'), m.step, coalesce(a.canonical, m.name), m.name, CASE WHEN isfinite(m.value) THEN m.value END,
+       m.profiled, m.warmup
+FROM store.metric AS m LEFT JOIN c_metric_alias AS a ON a.name = m.name
+WHERE NOT (m.value = -1 AND regexp_matches(m.name, '^timing_s/(agent_loop/(slowest/num_preempted$|num_preempted/)|generation_timing/)')) IS TRUE
+QUALIFY row_number() OVER (PARTITION BY m.step, coalesce(a.canonical, m.name) ORDER BY m.name <> coalesce(a.canonical, m.name), m.name) = 1;

@@ -1,8 +1,19 @@
--- One file of metrics, as table stage_metric(step, name, value) holds it. Of a step that was logged twice, as after a restart, the last
--- values count. Variables: metrics_source, profiled_steps, warmup_steps (NULL: unknown).
+-- The metrics of one run, as table stage_metric(source, line, step, name, value) holds them: of a step and metric that several sources have,
+-- the first counts, and of one that a source has twice, as after a restart, the last. The first step after a restart is warm-up: where the
+-- number of the step went back to one that was there, and where a source begins later than another. Leaves metric_start(source, step) too.
+-- Variables: metrics_sources (names by number, from 0), profiled_steps, warmup_steps (NULL: unknown).
+CREATE OR REPLACE TEMP TABLE metric_start AS
+WITH timed AS (
+    SELECT source, step, lag(step) OVER (PARTITION BY source ORDER BY line) AS before, count(*) OVER (PARTITION BY source, step) AS times
+    FROM stage_metric WHERE name = 'timing_s/step'
+), begun AS (
+    SELECT source, min(step) AS step FROM timed GROUP BY source
+)
+SELECT source, step FROM timed WHERE times > 1 AND before >= step
+UNION SELECT source, step FROM begun WHERE step > (SELECT min(step) FROM begun);
 INSERT INTO metric
-SELECT step, name, value, getvariable('metrics_source'), coalesce(list_contains(getvariable('profiled_steps'), step), FALSE),
-       list_contains(getvariable('warmup_steps'), step)
+SELECT step, name, value, getvariable('metrics_sources')[source + 1], coalesce(list_contains(getvariable('profiled_steps'), step), FALSE),
+       CASE WHEN step IN (SELECT step FROM metric_start) THEN TRUE ELSE list_contains(getvariable('warmup_steps'), step) END
 FROM stage_metric
-QUALIFY row_number() OVER (PARTITION BY step, name ORDER BY line DESC) = 1
-ORDER BY line, name;
+QUALIFY row_number() OVER (PARTITION BY step, name ORDER BY source, line DESC) = 1
+ORDER BY source, line, name;

@@ -1,0 +1,123 @@
+"""Reads the metrics in what a verl job printed: ``step:{N} - key:value - key:value …`` among all other lines.
+
+Such a line may follow Ray's prefix (``(TaskRunner pid=4035) ``, coloured or not), a timestamp, or a progress bar that
+a carriage return would overwrite. Values are as pprint prints them: ``0.38``, ``1e-06``, ``np.float64(0.23)``, ``nan``.
+Keys hold ``@ / -``. The configuration that verl prints when it starts is read too.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.sources.metrics.printed_config import read_config
+from rlcompare.sources.metrics.values import Metrics
+
+ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+"""What colours a terminal's text and moves its cursor."""
+
+SCAN_BYTES = 256 * 2**20
+"""A text without metrics in so many bytes is no log of a job."""
+
+_STEP = re.compile(rb"step:(\d{1,18}) - ([^\r\n]*)")
+_METRIC = re.compile(rb"[\w@.-]+/[\w@./-]+(?::|$)")  # what a line of metrics goes on with, be it cut
+_BEFORE_BYTES = 24
+_REPEATED = re.compile(r"\s*\[repeated \d+x across .*$")  # Ray's, on lines that several processes printed
+_FLOAT = r"[-+]?(?:nan|inf(?:inity)?|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+_VALUE = rf"(?:np|numpy)\.\w+\([^()]*\)|{_FLOAT}|True|False"
+_ITEM = re.compile(rf"(.*):({_VALUE})", re.DOTALL)
+_ITEM_AND_MORE = re.compile(rf"(.*?):({_VALUE})(?![\w.+-])(.*)", re.DOTALL)
+_THREE_DECIMALS = re.compile(r"-?\d+\.\d{3}|-?nan|-?inf")
+_LEAST_ROUNDED = 5
+
+
+def has_metrics(path: Path) -> bool:
+    """Whether a text holds a line of metrics in its first ``SCAN_BYTES``.
+
+    Raises:
+        OSError: it cannot be opened or read.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return next(_matches(text, SCAN_BYTES), None) is not None
+
+
+def read(path: Path) -> Metrics:
+    """Reads the log of a job.
+
+    Raises:
+        InputError: it cannot be opened, or holds no line of metrics that can be read.
+    """
+    metrics = Metrics()
+    written: list[str] = []
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            line, place = 1, 0
+            for match in _matches(text, len(text)):
+                line += text[place : match.start()].count(b"\n")
+                place = match.start()
+                _add(metrics, line, match, match.end() == len(text), written)
+            metrics.config = read_config(text)
+    except (OSError, ValueError) as error:  # ValueError: an empty file has nothing to map
+        problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InputError(path, problem, "Check that it is still there and may be read") from error
+    if not metrics.steps:
+        remedy = "Name the log of a job whose trainer.logger has console"
+        raise InputError(path, "it holds no metrics: no line such as step:1 - timing_s/step:1.5 can be read", remedy)
+    metrics.rounded = len(written) >= _LEAST_ROUNDED and all(map(_THREE_DECIMALS.fullmatch, written))
+    return metrics
+
+
+def _matches(text: mmap.mmap, limit: int) -> Iterator[re.Match[bytes]]:
+    """The lines of metrics, from ``step:`` on."""
+    for match in _STEP.finditer(text, 0, min(limit, len(text))):
+        before = ANSI.sub("", text[max(0, match.start() - _BEFORE_BYTES) : match.start()].decode("latin-1"))
+        inside_a_word = re.search(r"[\w./-]\Z", before) is not None  # global_step:3
+        if not inside_a_word and _METRIC.match(match.group(2)):
+            yield match
+
+
+def _add(metrics: Metrics, line: int, match: re.Match[bytes], at_end: bool, written: list[str]) -> None:
+    step = int(match.group(1))
+    text = _REPEATED.sub("", ANSI.sub("", match.group(2).decode("utf-8", "replace")))
+    items, left = _items(text)
+    if at_end and (left or _lacks_names(metrics, {name for name, _ in items})):
+        items = items if left else items[:-1]  # the last value may lack digits
+        metrics.cut, metrics.cut_in_part = line, bool(items)
+    elif left and not items:
+        metrics.unreadable.append(line)
+    elif left:
+        metrics.odd["text"] += left
+        metrics.first_text = line if metrics.first_text is None else metrics.first_text
+    for name, value in items:
+        written.append(value)
+        metrics.add(line, step, name, value)
+
+
+def _lacks_names(metrics: Metrics, names: set[str]) -> bool:
+    """Whether a line has fewer metrics than the one before it, all of them such that that one has too."""
+    if not metrics.lines:
+        return False
+    last = metrics.lines[-1]
+    before = {name for name, line in zip(metrics.names, metrics.lines, strict=True) if line == last}
+    return names < before
+
+
+def _items(text: str) -> tuple[list[tuple[str, str]], int]:
+    """The names and values of a line, as they were written, and how many parts have no value that is a number."""
+    items: list[tuple[str, str]] = []
+    left = 0
+    name = ""
+    for part in text.split(" - "):
+        match = _ITEM.fullmatch(part) or _ITEM_AND_MORE.fullmatch(part)
+        if match:
+            items.append((name + match.group(1), match.group(2)))
+            name = ""
+        elif ":" in part:
+            left += 1
+            name = ""
+        else:  # the name itself holds " - "
+            name += f"{part} - "
+    return items, left + bool(name)

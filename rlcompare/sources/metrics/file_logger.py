@@ -1,0 +1,92 @@
+"""Reads what verl's ``file`` logger writes: a line per step, ``{"step": 1, "data": {…}}``.
+
+Older releases write bare NaN and Infinity, later ones null; a job that was killed leaves a cut line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.sources.metrics.values import NUMPY, Metrics, whole_step
+
+
+def read(path: Path) -> Metrics:
+    """Reads a file of metrics.
+
+    Raises:
+        InputError: it cannot be opened, or holds no line that can be read.
+    """
+    metrics = Metrics()
+    for line, text, whole in lines_of(path):
+        step, data = _parsed(text, metrics)
+        if step is None or data is None:
+            note_unreadable(metrics, line, whole)
+            continue
+        for name, given in data.items():
+            metrics.add(line, step, name, given)
+    if not metrics.steps:
+        what = "its only line is cut" if metrics.cut == 1 else "no line of it can be read"
+        remedy = 'Name a file with lines such as {"step": 1, "data": {"timing_s/step": 1.5}}'
+        raise InputError(path, f"it holds no metrics: {what}", remedy)
+    return metrics
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
+    """The lines of a text that hold something, numbered from 1, and whether each is ended.
+
+    Raises:
+        InputError: it cannot be opened or read.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+            for line, text in enumerate(file, 1):
+                if text.strip():
+                    yield line, text, text.endswith("\n")
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "Check that it is still there and may be read") from error
+
+
+def note_unreadable(metrics: Metrics, line: int, whole: bool) -> None:
+    """Counts a line that cannot be read: as cut where it is the last one and not ended."""
+    if whole:
+        metrics.unreadable.append(line)
+    else:
+        metrics.cut = line
+
+
+def _parsed(line: str, metrics: Metrics) -> tuple[int | None, dict[str, object] | None]:
+    """The step and the values of a line; None where it is no such line."""
+    value = json_value(line)
+    if value is None and NUMPY.search(line):
+        value = json_value(NUMPY.sub(_unpacked, line))
+        metrics.odd["numpy"] += len(NUMPY.findall(line)) if value is not None else 0
+    if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
+        return None, None
+    return whole_step(value.get("step")), value["data"]
+
+
+def json_value(text: str) -> object:
+    """What a line of JSON holds; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unpacked(match: re.Match[str]) -> str:
+    """The number in ``np.float64(…)``, as JSON writes it."""
+    text = match.group(1).strip()
+    special = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity", "True": "true", "False": "false"}
+    return special.get(text, text if re.fullmatch(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", text) else _with_digits(text))
+
+
+def _with_digits(text: str) -> str:
+    """Numbers that Python writes and JSON does not know, such as ``1.`` and ``.5``."""
+    try:
+        return repr(float(text))
+    except ValueError:
+        return json.dumps(text)

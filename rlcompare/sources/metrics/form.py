@@ -1,0 +1,47 @@
+"""Tells by content in which form a file holds metrics; nothing is said by its name."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from rlcompare.sources.metrics import console, history, tensorboard
+from rlcompare.sources.metrics.table import columns_of
+
+FILE_LOGGER, CONSOLE, TABLE, HISTORY = "file_logger", "console_log", "metrics_table", "wandb_history"
+MLFLOW, MLFLOW_FOLDER, TENSORBOARD = "mlflow", "mlflow_folder", "tensorboard"
+
+FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOARD)
+"""The forms, the exactest first: where several files tell the same of one run, the first counts. The console of old
+releases rounds, and TensorBoard keeps single precision."""
+
+
+def form_of_text(path: Path, head: bytes) -> str | None:
+    """The form of a text that is neither JSON nor anything else that is known; None: it holds no metrics.
+
+    Args:
+        head: its first bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if tensorboard.is_event_file(head):
+        return TENSORBOARD
+    if b"\0" in head:
+        return None
+    if _is_table(head):
+        return TABLE
+    return CONSOLE if console.has_metrics(path) else None
+
+
+def form_of_json_lines(head: bytes) -> str | None:
+    """The form of a text that begins with a JSON object, where it is not that of verl's file logger."""
+    return HISTORY if history.is_history(head) else None
+
+
+def _is_table(head: bytes) -> bool:
+    line = head.split(b"\n", 1)[0].decode("utf-8-sig", "replace")
+    try:
+        return "," in line and columns_of(next(csv.reader([line]), [])) is not None
+    except csv.Error:
+        return False

@@ -1,0 +1,51 @@
+"""Reads a run's history as wandb keeps and exports it: a line per step, ``{"_step": 1, "timing_s/step": 1.5, …}``.
+
+Tables and pictures that were logged beside the numbers are left out and counted. Other tools write the same with
+``step`` in place of ``_step``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.sources.metrics.file_logger import json_value, lines_of, note_unreadable
+from rlcompare.sources.metrics.values import Metrics, whole_step
+
+STEPS = ("_step", "step", "global_step", "training/global_step")
+"""What the step's number is called; the first that is there counts."""
+
+OWN = ("_step", "_runtime", "_timestamp", "_wandb", "step", "global_step", "epoch", "timestamp", "time", "Step")
+"""Keys of the tool itself, which are no metrics."""
+
+_LINE = re.compile(rb'^[ \t]*\{[^\n]*"(?:_step|step|global_step|training/global_step)"\s*:\s*\d', re.MULTILINE)
+_METRIC = re.compile(rb'"[\w@.-]+/[^"\n]+"\s*:\s*(?:-?[\d.]|NaN|null|"NaN|-?Infinity)')
+
+
+def is_history(head: bytes) -> bool:
+    """Whether a text begins with such lines."""
+    return _LINE.search(head) is not None and _METRIC.search(head) is not None
+
+
+def read(path: Path) -> Metrics:
+    """Reads a run's history.
+
+    Raises:
+        InputError: it cannot be opened, or holds no line that can be read.
+    """
+    metrics = Metrics()
+    for line, text, whole in lines_of(path):
+        value = json_value(text)
+        data = value if isinstance(value, dict) else {}
+        step = next((found for key in STEPS if (found := whole_step(data.get(key))) is not None), None)
+        if step is None:
+            note_unreadable(metrics, line, whole)
+            continue
+        for name, given in data.items():
+            if name not in OWN:
+                metrics.add(line, step, name, given)
+    if not metrics.steps:
+        remedy = 'Export it again: a line per step, such as {"_step": 1, "timing_s/step": 1.5}'
+        raise InputError(path, "it holds no metrics: no line of it can be read", remedy)
+    return metrics

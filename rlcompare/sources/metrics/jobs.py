@@ -1,0 +1,222 @@
+"""Which files hold metrics, and which of them are of one run.
+
+A job may log to several places at once, and leave a further file each time it is started again. Files that tell the
+same of the same steps are one run; so is one that goes on where another in its folder ends.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.model.run import Finding, MetricsInput, TrainingInput
+from rlcompare.sources.metrics import form, mlflow, table
+from rlcompare.sources.metrics.read import read_metrics
+
+_TELLING = ("timing_s/step", "timing_s/gen", "timing_s/update_actor", "perf/throughput")
+_ROUNDING = 5.1e-4  # the console of old releases has three decimals
+_PRECISION = 1e-5  # TensorBoard's has 24 bits
+_ENOUGH = 0.9
+_SHOWN = 8
+_NAME_SHOWN = 60
+_MOST_STEPS_WITHOUT_TIMES = 3
+
+# What needs no look, because it is known by another source, or holds no text. All else is told by its content.
+_NOT_LOOKED_AT = (
+    ".json", ".gz", ".duckdb", ".zip", ".tar", ".tgz", ".xz", ".zst", ".whl", ".pt", ".pth", ".bin", ".safetensors",
+    ".parquet", ".arrow", ".npy", ".npz", ".pickle", ".pkl", ".so", ".o", ".py", ".pyc", ".yaml", ".yml", ".toml",
+    ".sh", ".md", ".html", ".xlsx", ".png", ".jpg", ".svg", ".pdf", ".nsys-rep", ".qdrep", ".model", ".wandb", ".lock",
+    "-wal", "-shm",
+)  # fmt: skip
+
+
+def looks_promising(name: str) -> bool:
+    """Whether a file in a folder is worth a look at its content."""
+    return not name.endswith(_NOT_LOOKED_AT)
+
+
+def in_file(path: Path, kind: str) -> list[TrainingInput]:
+    """The runs in a file of metrics.
+
+    Args:
+        kind: its form.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if kind == form.MLFLOW:
+        runs = mlflow.runs_in(path)
+        names = [run.name for run in runs]
+        labels = [run.name if names.count(run.name) == 1 else f"{run.experiment}/{run.name}" for run in runs]
+        labels = [run.identifier if labels.count(label) > 1 else label for run, label in zip(runs, labels, strict=True)]
+        parts = [(run.identifier, label) for run, label in zip(runs, labels, strict=True)]
+    elif kind == form.TABLE:
+        parts = [(run, run) for run in table.runs_in(path)]
+    else:
+        parts = [("", "")]
+    if len(parts) == 1:
+        return [TrainingInput(path, (MetricsInput(kind, (path,), path.name, parts[0][0]),))]
+    return [
+        TrainingInput(path / _file_name(label), (MetricsInput(kind, (path,), f"{path.name}/{label}", part),))
+        for part, label in parts
+    ]
+
+
+def _file_name(label: str) -> str:
+    """A run's name as the last part of a path: what others called it leads nowhere."""
+    return re.sub(r"[/\\\0]", "_", label).strip(".") or "run"
+
+
+def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> TrainingInput:
+    """The run that the user means by a file of metrics.
+
+    Args:
+        wanted: what stands after the file's own path; empty where nothing does.
+
+    Raises:
+        InputError: the file holds several, or none of that name.
+    """
+    known = {entry.metrics[0].name.removeprefix(f"{path.name}/"): entry for entry in entries}
+    by_id = {entry.metrics[0].part: entry for entry in entries}
+    if wanted and (wanted in known or wanted in by_id):
+        return known.get(wanted) or by_id[wanted]
+    if not wanted and len(entries) == 1:
+        return entries[0]
+    if not entries:
+        raise InputError(path, "it holds no run with metrics", "Name another file")
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    names = ", ".join(name[:_NAME_SHOWN] for name in list(known)[:_SHOWN]) + more
+    what = f"it holds no run {wanted}: it has {names}" if wanted else f"it holds {len(entries)} runs: {names}"
+    raise InputError(path, what, f"Name one of them: {path}/{next(iter(known))}")
+
+
+def tensorboard_run(folder: Path, names: Sequence[str]) -> TrainingInput:
+    """TensorBoard's files in one folder: one run, however often it was started."""
+    files = tuple(folder / name for name in names)
+    return TrainingInput(folder, (MetricsInput(form.TENSORBOARD, files, folder.name),))
+
+
+def mlflow_folder_run(folder: Path) -> TrainingInput:
+    """A run in MLflow's file store."""
+    name = mlflow.name_of_folder(folder)
+    return TrainingInput(folder, (MetricsInput(form.MLFLOW_FOLDER, mlflow.metric_files(folder), name),))
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a source tells of its run: values of some metrics by step and name, and its steps of training."""
+
+    entry: TrainingInput
+    values: Mapping[tuple[int, str], float]
+    first: int
+    last: int
+
+
+def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[tuple[Path, Finding]]]:
+    """Puts sources of one run together; the first of its metrics is the exactest.
+
+    Returns:
+        A run each, in the order of the sources, and what to say about those that were put together.
+    """
+    notes: list[tuple[Path, Finding]] = []
+    if len(entries) < 2:
+        return list(entries), notes
+    runs: list[list[_Told]] = []
+    alone: list[TrainingInput] = []
+    for entry in entries:
+        told = _told(entry)
+        if told is None:  # whoever fills the store says why it cannot be read
+            alone.append(entry)
+            continue
+        same = next((run for run in runs if any(_tell_the_same(told, other) for other in run)), None)
+        if same is None:
+            runs.append([told])
+        else:
+            same.append(told)
+    merged = [_merged(run, notes) for run in runs]
+    return [run.entry for run in _continued(merged, notes)] + alone, notes
+
+
+def _told(entry: TrainingInput) -> _Told | None:
+    try:
+        metrics = read_metrics(entry.metrics[0])
+    except InputError:
+        return None
+    rows = list(zip(metrics.steps, metrics.names, metrics.values, strict=True))
+    steps = sorted({step for step, name, _ in rows if not name.startswith("val")} or {step for step, _, _ in rows})
+    timed = any(name in _TELLING for _, name, _ in rows)
+    some = set(steps[:_MOST_STEPS_WITHOUT_TIMES])
+    values = {
+        (step, name): value
+        for step, name, value in rows
+        if value is not None and math.isfinite(value) and (name in _TELLING if timed else step in some)
+    }
+    return _Told(entry, values, steps[0], steps[-1])
+
+
+def _tell_the_same(a: _Told, b: _Told) -> bool:
+    """Whether two sources have steps in common and agree on them. Two files of one form are two runs, but for logs:
+    what a job printed may have been kept twice."""
+    kinds = a.entry.metrics[0].form, b.entry.metrics[0].form
+    if kinds[0] == kinds[1] != form.CONSOLE:
+        return False
+    common = a.values.keys() & b.values.keys()
+    alike = sum(_agree(a.values[key], b.values[key]) for key in common)
+    return bool(common) and alike >= _ENOUGH * len(common)
+
+
+def _agree(a: float, b: float) -> bool:
+    return abs(a - b) <= max(_ROUNDING, _PRECISION * max(abs(a), abs(b)))
+
+
+def _merged(run: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> _Told:
+    if len(run) == 1:
+        return run[0]
+    ordered = sorted(run, key=lambda told: form.FORMS.index(told.entry.metrics[0].form))
+    first = ordered[0].entry
+    sources = tuple(source for told in ordered for source in told.entry.metrics)
+    text = (
+        f"{_listed([source.name for source in sources])} tell of one run: where several have a value, the first counts"
+    )
+    notes.append((first.path, Finding("info", "metrics_merged", text)))
+    entry = replace(first, metrics=sources)
+    return _Told(entry, ordered[0].values, min(told.first for told in run), max(told.last for told in run))
+
+
+def _continued(runs: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> list[_Told]:
+    """Joins a run that begins later than the first step to the one in its folder that ends there, if only one does."""
+    left = sorted(runs, key=lambda told: told.first)
+    for told in [told for told in left if told.first > 1]:
+        before = [
+            other for other in left
+            if other is not told and other.first < told.first <= other.last + 1 and _folder(other) == _folder(told)
+        ]  # fmt: skip
+        if len(before) != 1:
+            continue
+        (other,) = before
+        names = [source.name for run in (other, told) for source in run.entry.metrics[:1]]
+        text = f"{names[1]} goes on at step {told.first} where {names[0]} ends: read as one run that was started again"
+        notes.append((other.entry.path, Finding("warning", "resumed", text)))
+        entry = replace(other.entry, metrics=told.entry.metrics + other.entry.metrics)
+        joined = _Told(entry, other.values, other.first, max(other.last, told.last))
+        left = [joined if run is other else run for run in left if run is not told]
+    order = [told.entry.path for told in runs]
+    return sorted(left, key=lambda told: order.index(told.entry.path))
+
+
+def _folder(told: _Told) -> Path:
+    return told.entry.path.parent
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}"
+
+
+def files_of(training: TrainingInput) -> Iterator[Path]:
+    """All files of metrics of a run."""
+    for source in training.metrics:
+        yield from source.files

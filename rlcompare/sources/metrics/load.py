@@ -1,0 +1,157 @@
+"""Fills the table ``metric`` from the metrics of one run, and says what a reader must know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.errors import InputError
+from rlcompare.model.run import Finding, MetricsInput
+from rlcompare.sources.metrics import form
+from rlcompare.sources.metrics.printed_config import profiled_steps
+from rlcompare.sources.metrics.read import read_metrics
+from rlcompare.sources.metrics.values import Metrics
+from rlcompare.store import database
+
+_SHOWN = 5
+_NOT_FINITE = {"NaN": "NaN", "infinite": "infinite", "null": "null"}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What became of the metrics of a run.
+
+    Attributes:
+        last_step: the last step that was logged; None where there is none.
+        config: the job's configuration, where it stands beside the metrics.
+        profiled: the steps that are known to have run under a profiler; None: nothing tells.
+    """
+
+    last_step: int | None = None
+    config: Mapping[str, object] = field(default_factory=dict)
+    profiled: Sequence[int] | None = None
+
+
+def load_metrics(
+    con: duckdb.DuckDBPyConnection,
+    sources: Sequence[MetricsInput],
+    profiled: Sequence[int] | None,
+    captured: Sequence[int],
+    warmup: Sequence[int] | None,
+    report: Callable[[Finding], None],
+) -> Loaded:
+    """Fills the table ``metric``. Of a step and metric that several sources have, the first counts.
+
+    Args:
+        profiled: the steps that ran under a profiler, where run.json says so; None: unknown.
+        captured: the steps that the profile's own folders name.
+        warmup: the steps that are no measure of speed because the run had just begun; None: unknown.
+
+    Raises:
+        InputError: none of the sources can be read.
+    """
+    read: list[tuple[MetricsInput, Metrics]] = []
+    failures: list[InputError] = []
+    for source in sources:
+        try:
+            read.append((source, read_metrics(source)))
+        except InputError as error:
+            failures.append(error)
+    if not read:
+        raise failures[0]
+    for failure in failures:
+        report(Finding("warning", "unreadable_metrics", str(failure)))
+    config = next((metrics.config for _, metrics in read if metrics.config), {})
+    if profiled is None:
+        configured = profiled_steps(config)
+        profiled = None if configured is None and not captured else sorted({*(configured or ()), *captured})
+    _fill(con, read, profiled, warmup)
+    for number, (source, metrics) in enumerate(read):
+        for finding in (*_restarts(con, number, source.name), *findings_of(metrics, source)):
+            report(finding)
+    con.execute("DROP TABLE stage_metric")
+    last = max(step for _, metrics in read for step in metrics.steps)
+    return Loaded(last, config, profiled)
+
+
+def _fill(
+    con: duckdb.DuckDBPyConnection,
+    read: Sequence[tuple[MetricsInput, Metrics]],
+    profiled: Sequence[int] | None,
+    warmup: Sequence[int] | None,
+) -> None:
+    import pyarrow
+
+    parts = [
+        pyarrow.table(
+            {
+                "source": pyarrow.array([number] * len(metrics.steps), pyarrow.int32()),
+                "line": pyarrow.array(metrics.lines, pyarrow.int64()),
+                "step": pyarrow.array(metrics.steps, pyarrow.int64()),
+                "name": pyarrow.array(metrics.names, pyarrow.string()),
+                "value": pyarrow.array(metrics.values, pyarrow.float64()),
+            }
+        )
+        for number, (_, metrics) in enumerate(read)
+    ]
+    con.execute("SET VARIABLE metrics_sources = CAST(? AS VARCHAR[])", [[source.name for source, _ in read]])
+    con.execute("SET VARIABLE profiled_steps = CAST(? AS BIGINT[])", [None if profiled is None else list(profiled)])
+    con.execute("SET VARIABLE warmup_steps = CAST(? AS BIGINT[])", [None if warmup is None else list(warmup)])
+    con.register("given_metric", pyarrow.concat_tables(parts))
+    try:
+        con.execute("CREATE TEMP TABLE stage_metric AS FROM given_metric")
+    finally:
+        con.unregister("given_metric")
+    database.run(con, resources.sql("sources/run_directory/metric"))
+
+
+def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterator[Finding]:
+    con.execute("SET VARIABLE metrics_source = ?", [number])
+    ((repeated, starts),) = database.run(con, resources.sql("sources/run_directory/restarts"))
+    if repeated:
+        text = f"{name} has values of {_counted(len(repeated), 'step')} ({_listed(repeated)}) more than once"
+        yield Finding("warning", "repeated_steps", f"{text}, as after a restart: the last of each counts")
+    if starts:
+        text = f"the job was started again before {_counted(len(starts), 'step')} ({_listed(starts)} in {name})"
+        yield Finding("info", "restarted", f"{text}: times of such a step are warm-up")
+
+
+def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
+    """What a reader must know about the metrics of one source."""
+    name = source.name
+    if metrics.cut is not None:
+        kept = "what stands before the cut counts" if metrics.cut_in_part else f"the {metrics.unit}s before it count"
+        text = f"{name} ends in a cut {metrics.unit} ({metrics.cut}), as when a run is killed; {kept}"
+        yield Finding("warning", "cut_metrics", text)
+    if metrics.unreadable:
+        text = f"{_counted(len(metrics.unreadable), metrics.unit)} of {name} cannot be read and were left out"
+        yield Finding("warning", "unreadable_metrics", f"{text}: {_listed(metrics.unreadable)}")
+    kinds = [f"{metrics.odd[kind]} {words}" for kind, words in _NOT_FINITE.items() if metrics.odd[kind]]
+    if kinds:
+        text = f"values in {name} that are no finite numbers: {', '.join(kinds)}; means leave them out"
+        yield Finding("info", "not_finite", text)
+    if metrics.odd["numpy"]:
+        text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or the like"
+        yield Finding("info", "numpy_numbers", f"{text}: the number in it counts")
+    if metrics.odd["quoted"] and source.form != form.CONSOLE:  # all that is printed is text
+        text = f"{_counted(metrics.odd['quoted'], 'value')} in {name} written as text: the number in it counts"
+        yield Finding("info", "quoted_numbers", text)
+    if metrics.odd["text"]:
+        where = "" if metrics.first_text is None else f" (the first in {metrics.unit} {metrics.first_text})"
+        text = f"{_counted(metrics.odd['text'], 'value')} in {name} that are no numbers at all were left out{where}"
+        yield Finding("info", "no_numbers", text)
+    if metrics.rounded:
+        text = f"{name} has three decimals of each value, as verl printed before 0.5: small ones read 0"
+        yield Finding("warning", "rounded_metrics", text)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:_SHOWN]))
+    return f"{shown} and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else shown
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,203 @@
+"""Reads metrics from MLflow: its SQLite database (``mlflow.db``; verl's default is ``/tmp/mlruns.db``) or its folders.
+
+MLflow allows no ``@`` in names, so verl writes ``_at_`` in its place; it is turned back. A NaN is stored as 0 with a
+mark beside it, an infinity as the largest number there is. What verl logs as parameters is its configuration, one row
+per leaf: ``actor_rollout_ref/actor/strategy``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.sources.ascend_db import readable_copy
+from rlcompare.sources.metrics.values import Metrics, whole_step
+
+TABLES = frozenset({"metrics", "runs", "params", "experiments"})
+"""The tables that tell MLflow's database."""
+
+META = "meta.yaml"
+METRICS = "metrics"
+_PARAMS = "params"
+_RUN = re.compile(rb"^run_(?:id|uuid):", re.MULTILINE)
+_AT = re.compile(r"(?<=\w)_at_(?=\d)")
+_VALIDATION = "val"  # how the names begin in which verl has an @
+_WORDS: Mapping[str, object] = {"None": None, "True": True, "False": False}
+_WHOLE = re.compile(r"-?\d{1,18}")
+_META_BYTES = 64 * 1024
+_MOST_LEVELS = 12
+
+_QUERY_RUNS = """
+    SELECT r.run_uuid, r.name, e.name
+    FROM runs AS r LEFT JOIN experiments AS e ON e.experiment_id = r.experiment_id
+    WHERE EXISTS (SELECT 1 FROM metrics AS m WHERE m.run_uuid = r.run_uuid)
+      AND coalesce(r.lifecycle_stage, 'active') <> 'deleted'
+    ORDER BY r.start_time, r.run_uuid
+"""
+_QUERY_METRICS = """
+    SELECT key, value, step, is_nan FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step, key
+"""
+
+
+@dataclass(frozen=True)
+class MlflowRun:
+    """A run of a database: its id, its name, and that of its experiment (verl's project)."""
+
+    identifier: str
+    name: str
+    experiment: str
+
+
+def runs_in(path: Path) -> list[MlflowRun]:
+    """The runs of a database that hold metrics, in the order in which they were begun.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    with _open(path) as con:
+        found = con.execute(_QUERY_RUNS).fetchall()
+    return [MlflowRun(str(run), str(name or run), str(project or "")) for run, name, project in found]
+
+
+def read(path: Path, run: str) -> Metrics:
+    """Reads the metrics of one run of a database.
+
+    Args:
+        run: its id.
+
+    Raises:
+        InputError: it cannot be read, or holds no metrics of that run.
+    """
+    metrics = Metrics(unit="record")
+    with _open(path) as con:
+        for line, (name, value, step, is_nan) in enumerate(con.execute(_QUERY_METRICS, [run]), 1):
+            _add(metrics, line, step, str(name), math.nan if is_nan else value)
+        params = con.execute("SELECT key, value FROM params WHERE run_uuid = ?", [run])
+        metrics.config = configuration((str(key), str(value)) for key, value in params)
+    if not metrics.steps:
+        raise InputError(path, f"it holds no metrics of run {run}", "Name another run of it")
+    return metrics
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
+    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+        copy = readable_copy(path, Path(scratch))
+        try:
+            with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
+                con.text_factory = lambda data: data.decode("utf-8", "replace")
+                yield con
+        except sqlite3.Error as error:
+            raise InputError(path, f"MLflow's database cannot be read ({error})", "Copy it again") from error
+
+
+def is_run_folder(folder: Path, files: Sequence[str], folders: Sequence[str]) -> bool:
+    """Whether a folder is a run in MLflow's file store: ``meta.yaml`` beside ``metrics/``."""
+    if META not in files or METRICS not in folders:
+        return False
+    with (folder / META).open("rb") as file:
+        return _RUN.search(file.read(_META_BYTES)) is not None
+
+
+def metric_files(folder: Path) -> tuple[Path, ...]:
+    """The files of metrics and parameters of a run in the file store."""
+    found = [path for part in (METRICS, _PARAMS) for path in (folder / part).rglob("*") if path.is_file()]
+    return tuple(sorted(path for path in found if not path.is_symlink()))
+
+
+def name_of_folder(folder: Path) -> str:
+    """What a run in the file store is called."""
+    text = (folder / META).read_text(encoding="utf-8", errors="replace")
+    match = re.search(r"^run_name:[ \t]*['\"]?([^'\"\n]+)", text, re.MULTILINE)
+    return match.group(1).strip() if match else folder.name
+
+
+def read_folder(files: Sequence[Path]) -> Metrics:
+    """Reads a run in the file store: a file per metric, a line per value (time, value, step).
+
+    Args:
+        files: as ``metric_files`` lists them.
+
+    Raises:
+        InputError: one cannot be opened, or none holds a value.
+    """
+    metrics = Metrics(unit="record")
+    params: list[tuple[str, str]] = []
+    line = 0
+    for path in files:
+        kind, name = _part_and_name(path)
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise InputError(path, error.strerror or str(error), "Check that it is still there") from error
+        if kind == _PARAMS:
+            params.append((name, text))
+            continue
+        for row in sorted(filter(None, map(str.split, text.splitlines())), key=lambda row: row[0].zfill(20)):
+            line += 1
+            step = whole_step(row[2]) if len(row) == 3 else None
+            if step is None:
+                metrics.unreadable.append(line)
+            else:
+                _add(metrics, line, step, name, row[1])
+    metrics.odd.pop("quoted", None)
+    metrics.config = configuration(params)
+    if not metrics.steps:
+        raise InputError(files[0] if files else Path(), "it holds no value of a metric", "Name another run")
+    return metrics
+
+
+def _part_and_name(path: Path) -> tuple[str, str]:
+    """Which part of a run a file is of, and the name that its path below that spells."""
+    parts = [part for part in path.parents if part.name in (METRICS, _PARAMS) and (part.parent / META).is_file()]
+    return parts[0].name, path.relative_to(parts[0]).as_posix()
+
+
+def _add(metrics: Metrics, line: int, step: object, name: str, value: object) -> None:
+    whole = whole_step(step)
+    if whole is None:
+        metrics.unreadable.append(line)
+        return
+    if isinstance(value, float) and abs(value) == sys.float_info.max:
+        value = math.copysign(math.inf, value)
+    metrics.add(line, whole, _AT.sub("@", name) if name.startswith(_VALIDATION) else name, value)
+
+
+def configuration(params: Iterable[tuple[str, str]]) -> dict[str, object]:
+    """The tree that verl's parameters were made from; a list was written as its length and its items."""
+    tree: dict[str, object] = {}
+    for key, text in params:
+        *path, leaf = key.split("/")
+        node: dict[str, object] = tree
+        for part in path[:_MOST_LEVELS]:
+            inner = node.setdefault(part, {})
+            if not isinstance(inner, dict):
+                break
+            node = inner
+        else:
+            node[leaf] = _value(text.strip())
+    return {key: _with_lists(value) for key, value in tree.items()}
+
+
+def _value(text: str) -> object:
+    try:
+        return _WORDS[text] if text in _WORDS else int(text) if _WHOLE.fullmatch(text) else float(text)
+    except ValueError:
+        return text
+
+
+def _with_lists(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    length = value.get("list_len")
+    if isinstance(length, int) and 0 <= length < len(value):
+        return [_with_lists(value.get(str(place))) for place in range(length)]
+    return {key: _with_lists(inner) for key, inner in value.items()}

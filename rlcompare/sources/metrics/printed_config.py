@@ -1,0 +1,89 @@
+"""The configuration that verl prints when a job starts: a dictionary as pprint writes it, over hundreds of lines.
+
+It tells what the job was made with, and which steps it profiles. It is read as a Python literal, never evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import mmap
+import re
+import warnings
+from collections.abc import Mapping
+
+_START = b"{'actor_rollout_ref': {"
+_MOST_BYTES = 2 * 2**20
+_MOST_DEPTH = 40
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_PREFIX = re.compile(r"^\s*(\([\w.:-]+ pid=\d+[^)]*\))\s?")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+
+
+def read_config(text: mmap.mmap) -> Mapping[str, object]:
+    """The last configuration in the log of a job; empty where there is none that can be read."""
+    start = text.rfind(_START)
+    if start < 0:
+        return {}
+    begin = text.rfind(b"\n", 0, start) + 1
+    printed = text[begin : begin + _MOST_BYTES].decode("utf-8", "replace")
+    literal = _literal(_ANSI.sub("", printed).splitlines())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # a stray backslash is the log's, not the user's
+            value = ast.literal_eval(literal) if literal else {}
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _literal(lines: list[str]) -> str:
+    """The text of the dictionary that the first line begins, without prefixes and other processes' lines."""
+    owner = _prefix(lines[0])
+    found: list[str] = []
+    depth = 0
+    for line in lines:
+        if _prefix(line) != owner:
+            continue
+        part = _PREFIX.sub("", line)
+        part = part if found else part[part.index("{") :]
+        found.append(part)
+        bare = _QUOTED.sub("", part)
+        depth += sum(map(bare.count, "([{")) - sum(map(bare.count, ")]}"))
+        if depth <= 0:
+            return "\n".join(found)
+        if depth > _MOST_DEPTH:
+            break
+    return ""
+
+
+def _prefix(line: str) -> str:
+    match = _PREFIX.match(line)
+    return match.group(1) if match else ""
+
+
+def profiled_steps(config: Mapping[str, object]) -> list[int] | None:
+    """The steps that a configuration profiles; None where it does not say.
+
+    Args:
+        config: verl's, as a tree: ``global_profiler.steps`` from 0.6 on, ``trainer.profile_steps`` before.
+    """
+    profiler, trainer = config.get("global_profiler"), config.get("trainer")
+    if isinstance(profiler, dict) and "steps" in profiler:
+        steps = profiler["steps"] if profiler.get("tool", "") is not None else None
+    elif isinstance(trainer, dict) and "profile_steps" in trainer:
+        steps = trainer["profile_steps"]
+    else:
+        return None
+    if not isinstance(steps, (list, tuple)) or not _any_role_enabled(config):
+        return []
+    return [step for step in steps if isinstance(step, int) and not isinstance(step, bool)]
+
+
+def _any_role_enabled(config: Mapping[str, object]) -> bool:
+    """Whether a role has its profiler enabled, or none can say so (0.5)."""
+    roles = [config.get("critic"), config.get("reward_model"), config.get("reward"), config.get("actor_rollout_ref")]
+    shared = roles[-1]
+    roles += [shared.get(name) for name in ("actor", "rollout", "ref")] if isinstance(shared, dict) else []
+    profilers = [role.get("profiler") for role in roles if isinstance(role, dict)]
+    enabled = [found.get("enable") for found in profilers if isinstance(found, dict) and "enable" in found]
+    return not enabled or any(value is True for value in enabled)

@@ -1,0 +1,28 @@
+"""Reads metrics, whatever their form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rlcompare.model.run import MetricsInput
+from rlcompare.sources.metrics import console, file_logger, form, history, mlflow, table, tensorboard
+from rlcompare.sources.metrics.values import Metrics
+
+_READERS: Mapping[str, Callable[[MetricsInput], Metrics]] = {
+    form.FILE_LOGGER: lambda given: file_logger.read(given.files[0]),
+    form.CONSOLE: lambda given: console.read(given.files[0]),
+    form.MLFLOW: lambda given: mlflow.read(given.files[0], given.part),
+    form.MLFLOW_FOLDER: lambda given: mlflow.read_folder(given.files),
+    form.HISTORY: lambda given: history.read(given.files[0]),
+    form.TABLE: lambda given: table.read(given.files[0], given.part),
+    form.TENSORBOARD: lambda given: tensorboard.read(given.files),
+}
+
+
+def read_metrics(given: MetricsInput) -> Metrics:
+    """The values of one source.
+
+    Raises:
+        InputError: it cannot be read, or holds no metrics.
+    """
+    return _READERS[given.form](given)

@@ -1,0 +1,135 @@
+"""Reads metrics from CSV: a row per step with a column per metric, or a row per value.
+
+* ``_step,timing_s/step,…``: a run's history as wandb exports it, or any table with a column for the step.
+* ``Step,RUN - timing_s/step,RUN - timing_s/step__MIN,…``: one chart of wandb, with the values of several runs.
+* ``step,name,value``: a row per value; the columns may have other names (``metric``, ``key``, ``tag``).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.sources.metrics.history import OWN
+from rlcompare.sources.metrics.values import Metrics, whole_step
+
+_STEPS = ("_step", "step", "global_step", "training/global_step", "trainer/global_step")
+_NAMES = ("name", "metric", "key", "tag")
+_RUNS = ("run", "run_name", "run_id", "run_uuid")
+_BOUNDS = ("__MIN", "__MAX")
+_FIELD_CHARACTERS = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are, by place; ``metrics`` are (place, run, name), empty where rows name them."""
+
+    step: int
+    metrics: tuple[tuple[int, str, str], ...] = ()
+    name: int | None = None
+    value: int | None = None
+    run: int | None = None
+
+
+def columns_of(header: Sequence[str]) -> Columns | None:
+    """What the columns of a table of metrics are; None where it is none."""
+    names = [name.strip().lstrip("\ufeff") for name in header]
+    lower = [name.lower() for name in names]
+    step = next((lower.index(name) for name in _STEPS if name in lower), None)
+    if step is None:
+        return None
+    name = next((lower.index(name) for name in _NAMES if name in lower), None)
+    if name is not None and "value" in lower:
+        run = next((lower.index(name) for name in _RUNS if name in lower), None)
+        return Columns(step, name=name, value=lower.index("value"), run=run)
+    metrics = tuple(_metric_columns(names, step))
+    return Columns(step, metrics) if any("/" in metric for _, _, metric in metrics) else None
+
+
+def _metric_columns(names: Sequence[str], step: int) -> Iterator[tuple[int, str, str]]:
+    # A chart has both bounds beside each of its columns, "RUN - METRIC"; a metric's own name may hold " - " too.
+    chart = any(f"{name}{_BOUNDS[0]}" in names for name in names)
+    for place, name in enumerate(names):
+        if place == step or not name or name in OWN or (chart and name.endswith(_BOUNDS)):
+            continue
+        run, separator, metric = name.rpartition(" - ")
+        yield (place, run, metric) if chart and separator else (place, "", name)
+
+
+def runs_in(path: Path) -> list[str]:
+    """The runs that a table names; one empty name where it names none.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    rows = _rows(path)
+    columns = _columns(path, rows)
+    if columns.run is None:
+        return list(dict.fromkeys(run for _, run, _ in columns.metrics)) or [""]
+    place = columns.run
+    return list(dict.fromkeys(row[place].strip() for _, row in rows if len(row) > place)) or [""]
+
+
+def read(path: Path, run: str) -> Metrics:
+    """Reads the metrics of one run of a table.
+
+    Raises:
+        InputError: it cannot be read, or holds no value.
+    """
+    metrics = Metrics()
+    rows = _rows(path)
+    columns = _columns(path, rows)
+    width = 0
+    for line, row in rows:
+        step = whole_step(row[columns.step]) if len(row) > columns.step else None
+        width = max(width, len(row))
+        if step is None:
+            metrics.unreadable.append(line)
+            continue
+        for name, text in _values(columns, row, run):
+            if text.strip():  # an empty cell: this step did not log it
+                metrics.add(line, step, name, text)
+    metrics.odd.pop("quoted", None)  # everything in a CSV is text
+    if not metrics.steps:
+        raise InputError(path, "it holds no metrics: no row of it has a step and a number", "Export it again")
+    return metrics
+
+
+def _values(columns: Columns, row: Sequence[str], run: str) -> Iterator[tuple[str, str]]:
+    if columns.name is not None and columns.value is not None:
+        of_run = columns.run is None or (len(row) > columns.run and row[columns.run].strip() == run)
+        if of_run and len(row) > max(columns.name, columns.value):
+            yield row[columns.name].strip(), row[columns.value]
+        return
+    for place, of, name in columns.metrics:
+        if of == run and place < len(row):
+            yield name, row[place]
+
+
+def _columns(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Columns:
+    header = next(rows, None)
+    columns = None if header is None else columns_of(header[1])
+    if columns is None:
+        problem = "its first line names no step and no metrics"
+        raise InputError(path, problem, "Export it again, with a column for the step")
+    return columns
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows with the line that each ends in."""
+    csv.field_size_limit(_FIELD_CHARACTERS)
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace").replace("\0", "\ufffd")
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "Check that it is still there and may be read") from error
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(path, f"it is no valid CSV ({error})", "Export it again") from error

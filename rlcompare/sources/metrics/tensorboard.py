@@ -1,0 +1,184 @@
+"""Reads TensorBoard's event files without TensorFlow: scalars only, which is what verl logs there.
+
+A file is a list of records: length (uint64), its masked CRC-32C, an ``Event`` as protobuf, and its masked CRC-32C. Of
+an ``Event`` this takes the wall time (field 1), the step (2) and the summary (5), whose values (1) have a tag (1) and
+either ``simple_value`` (2) or a tensor (8) of one float or double. A job that was started again leaves a further file
+in the same folder.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.sources.metrics.values import Metrics
+
+_HEADER_BYTES = 12
+_MOST_BYTES = 256 * 2**20
+_VERSION = b"brain.Event:"
+# How a number is packed and in which field it may stand, by tensorflow.DataType: float and double.
+_FORMS: Mapping[object, tuple[str, int]] = {1: ("<f", 5), 2: ("<d", 6)}
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # protobuf's wire types
+
+
+def _crc_table() -> tuple[int, ...]:
+    table = []
+    for number in range(256):
+        crc = number
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        table.append(crc)
+    return tuple(table)
+
+
+_TABLE = _crc_table()
+
+
+def masked_crc(data: bytes) -> int:
+    """The CRC-32C (Castagnoli) of some bytes, masked as in a TFRecord: rotated by 15 bits, plus a constant."""
+    crc, table = 0xFFFFFFFF, _TABLE
+    for byte in data:
+        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def is_event_file(head: bytes) -> bool:
+    """Whether a file begins with the record that TensorBoard's files begin with."""
+    if len(head) < _HEADER_BYTES or struct.unpack_from("<I", head, 8)[0] != masked_crc(head[:8]):
+        return False
+    return _VERSION in head[_HEADER_BYTES : _HEADER_BYTES + 64]
+
+
+def read(paths: Sequence[Path]) -> Metrics:
+    """Reads the event files of one run, in the order in which they were begun; records are counted over all of them.
+
+    Raises:
+        InputError: one cannot be opened, or none holds a scalar.
+    """
+    metrics = Metrics(unit="record")
+    contents = [(path.name, _content(path)) for path in paths]
+    number = 0
+    for _, data in sorted(contents, key=lambda content: (_began(content[1]), content[0])):
+        for record in _records(data, metrics, number):
+            number += 1
+            if record is not None:
+                _add(metrics, number, record)
+    if not metrics.steps:
+        raise InputError(paths[0], "it holds no scalar that can be read", "Name the folder that TENSORBOARD_DIR named")
+    return metrics
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "Check that it is still there") from error
+
+
+def _began(data: bytes) -> float:
+    """The wall time of a file's first record."""
+    for record in _records(data, Metrics(), 0):
+        fields = dict(_fields(record or b""))
+        return _double(fields.get(1))
+    return 0.0
+
+
+def _records(data: bytes, metrics: Metrics, before: int) -> Iterator[bytes | None]:
+    """The records of a file; None for one that is damaged. Where a length is, nothing after it can be found."""
+    place, number = 0, before
+    while place < len(data):
+        number += 1
+        header = data[place : place + _HEADER_BYTES]
+        end = len(data)
+        if len(header) == _HEADER_BYTES:
+            length, crc = struct.unpack("<QI", header)
+            if crc != masked_crc(header[:8]) or length > _MOST_BYTES:
+                metrics.unreadable.append(number)
+                return
+            end = place + _HEADER_BYTES + length + 4
+        if len(header) < _HEADER_BYTES or end > len(data):
+            metrics.cut = number
+            return
+        record = data[place + _HEADER_BYTES : end - 4]
+        sound = struct.unpack_from("<I", data, end - 4)[0] == masked_crc(record)
+        if not sound:
+            metrics.unreadable.append(number)
+        yield record if sound else None
+        place = end
+
+
+def _add(metrics: Metrics, record: int, event: bytes) -> None:
+    fields = list(_fields(event))
+    step = next((value for number, value in fields if number == 2 and isinstance(value, int)), 0)
+    step -= 2**64 if step >= 2**63 else 0
+    for number, summary in fields:
+        if number == 5 and isinstance(summary, bytes):
+            for inner, value in _fields(summary):
+                if inner == 1 and isinstance(value, bytes):
+                    _add_value(metrics, record, step, value)
+
+
+def _add_value(metrics: Metrics, record: int, step: int, value: bytes) -> None:
+    parts = dict(_fields(value))
+    tag, simple, tensor = parts.get(1), parts.get(2), parts.get(8)
+    name = tag.decode("utf-8", "replace") if isinstance(tag, bytes) else ""
+    if isinstance(simple, bytes):
+        metrics.add(record, step, name, struct.unpack("<f", simple)[0])
+    elif isinstance(tensor, bytes):
+        scalar = _scalar(tensor)
+        if scalar is not None:
+            metrics.add(record, step, name, scalar)
+
+
+def _scalar(tensor: bytes) -> float | None:
+    """The number of a ``TensorProto`` that holds one; None for texts, pictures and histograms."""
+    parts = dict(_fields(tensor))
+    kind = _FORMS.get(parts.get(1))
+    if kind is None:
+        return None
+    form, field = kind
+    for data in (parts.get(4), parts.get(field)):  # tensor_content, or float_val and double_val
+        if isinstance(data, bytes) and len(data) == struct.calcsize(form):
+            return float(struct.unpack(form, data)[0])
+    return None
+
+
+def _double(value: object) -> float:
+    return float(struct.unpack("<d", value)[0]) if isinstance(value, bytes) and len(value) == 8 else 0.0
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Numbers and values of a protobuf message's fields: integers as such, all else as bytes; stops at damage."""
+    place = 0
+    while place < len(data):
+        key, place = _varint(data, place)
+        number, wire = key >> 3, key & 7
+        if wire == _VARINT:
+            value, place = _varint(data, place)
+            yield number, value
+            continue
+        if wire == _BYTES:
+            size, place = _varint(data, place)
+        elif wire in (_FIXED32, _FIXED64):
+            size = 4 if wire == _FIXED32 else 8
+        else:
+            return
+        if place + size > len(data):
+            return
+        yield number, data[place : place + size]
+        place += size
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while place < len(data) and shift < 64:
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, place
+        shift += 7
+    return value, len(data) + (shift >= 64)

@@ -1,0 +1,543 @@
+"""Every form in which verl's loggers leave metrics: all numbers exactly; what cannot be read is counted and said."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import struct
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from rlcompare.errors import InputError
+from rlcompare.model.run import RunInput
+from rlcompare.sources.detect import find_runs
+from rlcompare.sources.metrics import console, form, tensorboard
+from rlcompare.sources.metrics.read import read_metrics
+from rlcompare.sources.metrics.values import Metrics
+from rlcompare.sources.peek import file_kind
+from tests.run_directories import write_metrics
+from tests.sources.profile_folders import make_profile
+from tests.stores import rows, store_of
+from tests.verl_logs import (
+    BAR,
+    COLOURED,
+    RAY,
+    console_log,
+    event_file,
+    mlflow_database,
+    step_line,
+    training_step,
+)
+
+NAME = "host_{}_20250318093015001_ascend_pt"
+KEYS = {"val-core/openai/gsm8k - hard/acc/mean@16": 0.5, "val-aux/hf:data/x-y/best@3/std": 0.25}
+
+
+def logged(tmp_path: Path, text: str | bytes) -> Metrics:
+    """What the console reader makes of a log."""
+    path = tmp_path / "job"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    assert file_kind(path).kind == form.CONSOLE
+    return console.read(path)
+
+
+def values(metrics: Metrics) -> dict[tuple[int, str], float | None]:
+    return dict(zip(zip(metrics.steps, metrics.names, strict=True), metrics.values, strict=True))
+
+
+def findings(store: Path) -> dict[str, str]:
+    return dict(rows(store, "SELECT key, message FROM finding"))
+
+
+class TestConsole:
+    @pytest.mark.parametrize(
+        "before",
+        [
+            "", RAY, COLOURED, "(main_task pid=5487) ", "(TaskRunnerV1 pid=1, ip=10.0.0.7) ", "\x1b[32m",
+            "\x1b[1;36m(TaskRunner pid=1)\x1b[0m ", "2025-08-02T00:35:34.123Z ", "[default0]:", "0: ",
+            BAR.format(step=3), BAR.format(step=3) + "\r", f"{BAR.format(step=2)}\r{BAR.format(step=3)}\r{COLOURED}",
+            "\x1b[A\x1b[2K", "\ufeff",
+        ],
+    )  # fmt: skip
+    @pytest.mark.parametrize("after", ["\n", "\r\n", "\x1b[0m\n", " \n", f"\r{BAR.format(step=4)}\n"])
+    def test_whatever_stands_around_it(self, tmp_path: Path, before: str, after: str) -> None:
+        metrics = logged(tmp_path, f"Loading\n{before}step:3 - actor/lr:1e-06 - timing_s/step:48.7025266494602{after}")
+
+        assert values(metrics) == {(3, "actor/lr"): 1e-06, (3, "timing_s/step"): 48.7025266494602}
+        assert (metrics.unreadable, metrics.cut, metrics.odd["text"]) == ([], None, 0)
+
+    @pytest.mark.parametrize(
+        ("written", "number"),
+        [
+            ("0.38", 0.38), ("1e-06", 1e-06), ("-0.0036091046008680547", -0.0036091046008680547), ("159906", 159906.0),
+            ("np.float64(0.23)", 0.23), ("np.float32(0.2351)", 0.2351), ("np.int64(-3)", -3.0),
+            ("np.float64(1e-06)", 1e-06), ("1.5E+3", 1500.0), ("True", 1.0), ("False", 0.0), ("1.", 1.0),
+            ("inf", math.inf), ("-inf", -math.inf), ("np.float64(inf)", math.inf), ("-0.0", 0.0),
+            ("4.9406564584124654e-324", 5e-324), ("1.7976931348623157e+308", 1.7976931348623157e308),
+        ],
+    )  # fmt: skip
+    def test_numbers_are_exact(self, tmp_path: Path, written: str, number: float) -> None:
+        metrics = logged(tmp_path, f"step:1 - a/x:{written} - a/y:2.5\nstep:2 - a/y:1.0 - a/x:{written}\n")
+
+        found = values(metrics)
+        assert (found[1, "a/x"], found[2, "a/x"], found[1, "a/y"]) == (number, number, 2.5)
+
+    @pytest.mark.parametrize("written", ["nan", "np.float64(nan)", "-nan"])
+    def test_nan(self, tmp_path: Path, written: str) -> None:
+        metrics = logged(tmp_path, f"step:1 - a/x:{written} - a/y:2.5\n")
+
+        assert math.isnan(values(metrics)[1, "a/x"] or 0)
+        assert metrics.odd["NaN"] == 1
+
+    def test_names_with_all_their_characters(self, tmp_path: Path) -> None:
+        metrics = logged(tmp_path, f"{RAY}{step_line(20, {'actor/lr': 1e-6, **KEYS, 'val/a b/x': 3})}\n")
+
+        expected = {"actor/lr": 1e-6, **KEYS, "val/a b/x": 3.0}
+        assert values(metrics) == {(20, name): value for name, value in expected.items()}
+
+    def test_a_whole_log(self, tmp_path: Path) -> None:
+        # GIVEN a job of three steps, with its configuration, bars and other processes' lines between
+        steps = {step: training_step(step) for step in (1, 2, 3)}
+
+        metrics = logged(tmp_path, console_log(steps, {"actor_rollout_ref": {"actor": {"strategy": "fsdp"}}, "x": 1}))
+
+        # THEN the very numbers that were logged, and nothing else
+        expected = {(step, name): float(value) for step, data in steps.items() for name, value in data.items()}
+        assert values(metrics) == {(0, "val-core/openai/gsm8k/acc/mean@1"): 0.508, **expected}
+        assert (metrics.unreadable, metrics.cut, metrics.odd["text"]) == ([], None, 0)
+
+    def test_several_lines_of_a_step(self, tmp_path: Path) -> None:
+        text = "step:5 - timing_s/step:1.5\nstep:5 - val-core/x/acc/mean@1:0.5\nstep:6 - timing_s/step:1.75\n"
+
+        store = store_of(_write(tmp_path / "job.log", text), tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT step, name, value FROM metric ORDER BY step, name") == [
+            (5, "timing_s/step", 1.5), (5, "val-core/x/acc/mean@1", 0.5), (6, "timing_s/step", 1.75),
+        ]  # fmt: skip
+        assert findings(store) == {}
+
+    def test_what_ray_says_about_repeated_lines(self, tmp_path: Path) -> None:
+        note = "\x1b[32m [repeated 2x across cluster] (Ray deduplicates logs by default. Set RAY_DEDUP_LOGS=0)\x1b[0m"
+
+        assert values(logged(tmp_path, f"{COLOURED}step:1 - a/x:0.5 - a/y:2.25{note}\n")) == {
+            (1, "a/x"): 0.5,
+            (1, "a/y"): 2.25,
+        }
+
+    def test_lines_that_are_no_metrics(self, tmp_path: Path) -> None:
+        text = (
+            "Let us go on. step:1 - add 3 and 4: 7\nglobal_step:4 - a/x:1.0\nstep:2 - done\n"
+            "(TaskRunner pid=1) \"step:9 - a\"\nstep:3 - a/x:0.5\n"
+        )  # fmt: skip
+        metrics = logged(tmp_path, text)
+
+        assert values(metrics) == {(3, "a/x"): 0.5}
+        assert metrics.unreadable == []
+
+    def test_damage_is_counted_with_its_first_line(self, tmp_path: Path) -> None:
+        # GIVEN another process that wrote into a line, a value that is none, a line without any, and a cut end
+        text = (
+            "step:1 - a/x:0.5(WorkerDict pid=7) hello: world - a/y:0.25\n"
+            "step:2 - a/x:oops - a/y:0.75\n"
+            "nothing\n"
+            "step:3 - a/x:oops\n"
+            "step:4 - a/x:1.5 - a/y:1.75\n"
+            "step:5 - a/x:2.5 - a/y:2.7"
+        )
+        path = _write(tmp_path / "job.log", text)
+        store = store_of(path, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT step, name, value FROM metric ORDER BY step, name") == [
+            (1, "a/x", 0.5), (1, "a/y", 0.25), (2, "a/y", 0.75), (4, "a/x", 1.5), (4, "a/y", 1.75),
+            (5, "a/x", 2.5), (5, "a/y", 2.7),
+        ]  # fmt: skip
+        said = findings(store)
+        assert said["unreadable_metrics"] == "1 line of job.log cannot be read and were left out: 4"
+        assert "1 value in job.log" in said["no_numbers"] and "line 2" in said["no_numbers"]
+
+    @pytest.mark.parametrize("end", ["step:2 - a/x:2.5 - a/", "step:2 - a/x:2.5 - a/y", "step:2 - a/x:2.5 - a/y:"])
+    def test_a_cut_line_gives_what_stands_before_the_cut(self, tmp_path: Path, end: str) -> None:
+        store = store_of(_write(tmp_path / "job.log", f"step:1 - a/x:1.5 - a/y:1.0\n{end}"), tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT name, value FROM metric WHERE step = 2") == [("a/x", 2.5)]
+        assert findings(store)["cut_metrics"].startswith("job.log ends in a cut line (2)")
+
+    def test_a_cut_number_is_not_taken(self, tmp_path: Path) -> None:
+        metrics = logged(tmp_path, "step:1 - a/x:1.5 - a/y:1.25 - a/z:3.5\nstep:2 - a/x:2.5 - a/y:1.2")
+
+        assert {name: value for (step, name), value in values(metrics).items() if step == 2} == {"a/x": 2.5}
+        assert metrics.cut == 2
+
+    def test_three_decimals_are_said(self, tmp_path: Path) -> None:
+        line = step_line(1, dict.fromkeys(("a/v", "a/w", "a/x", "a/y", "actor/lr"), "0.001"))
+
+        store = store_of(_write(tmp_path / "old.log", f"{line}\n"), tmp_path / "s.duckdb")
+
+        assert "three decimals" in findings(store)["rounded_metrics"]
+
+    def test_a_log_larger_than_any_head(self, tmp_path: Path) -> None:
+        noise = "(WorkerDict pid=1) INFO 08-02 00:36:03 loading weights\n" * 40_000
+
+        metrics = logged(tmp_path, noise + "step:1 - a/x:0.5\n" + noise + "step:2 - a/x:0.75\n")
+
+        assert list(zip(metrics.lines, metrics.values, strict=True)) == [(40_001, 0.5), (80_002, 0.75)]
+
+    def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
+        metrics = logged(tmp_path, b"\xff\xfe garbage\nstep:1 - a/x:0.5 - a/\xe4:1.5\n")
+
+        assert values(metrics) == {(1, "a/x"): 0.5, (1, "a/\ufffd"): 1.5}
+
+    def test_other_texts_are_no_logs(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no file of a profile"):
+            find_runs(_write(tmp_path / "notes.txt", "step:1 - think\nglobal_step:3 - a/x:1.0\n"))
+
+
+class TestConfiguration:
+    CONFIG: ClassVar = {
+        "actor_rollout_ref": {
+            "actor": {"strategy": "fsdp", "ppo_epochs": 2, "profiler": {"enable": True}},
+            "model": {"path": "/home/somebody/models/Qwen3-8B-with-a-name-so-long-that-pprint-has-to-break-it-in-two"},
+            "rollout": {"profiler": {"enable": False}, "stop": "it's [a] \"text\" {"},
+        },
+        "algorithm": {"adv_estimator": "grpo", "rollout_correction": {"rollout_is_threshold": 2.0}},
+        "data": {"train_batch_size": 1024, "train_files": "/home/somebody/train.parquet"},
+        "global_profiler": {"steps": [2], "tool": "npu", "save_path": "outputs/profile"},
+        "trainer": {"logger": ["console"], "wandb_token": "hf_abcdefghijkl"},
+    }  # fmt: skip
+
+    @pytest.mark.parametrize("prefix", ["", RAY, COLOURED])
+    def test_is_read_as_the_file_knows_it(self, tmp_path: Path, prefix: str) -> None:
+        steps = {step: training_step(step) for step in range(1, 4)}
+        log = _write(tmp_path / "job.log", console_log(steps, self.CONFIG, prefix=prefix))
+
+        store = store_of(log, tmp_path / "s.duckdb")
+
+        env = dict(rows(store, "SELECT key, value FROM env"))
+        assert env["actor_rollout_ref.actor.ppo_epochs"] == "2"
+        assert env["algorithm.rollout_correction.rollout_is_threshold"] == "2.0"
+        assert env["actor_rollout_ref.model.path"].startswith("Qwen3-8B-with")
+        assert not any("somebody" in value or "hf_" in value for value in env.values())
+        assert rows(store, "SELECT DISTINCT step FROM metric WHERE profiled") == [(2,)]
+
+    @pytest.mark.parametrize(
+        ("change", "profiled"),
+        [
+            ({"global_profiler": {"steps": None, "tool": "npu"}}, []),
+            ({"global_profiler": {"steps": [2], "tool": None}}, []),
+            ({"global_profiler": {}, "trainer": {"profile_steps": [1, 3]}}, [1, 3]),
+            ({"actor_rollout_ref": {"actor": {"profiler": {"enable": False}}}}, []),
+        ],
+    )
+    def test_the_steps_that_were_profiled(self, tmp_path: Path, change: dict[str, object], profiled: list[int]) -> None:
+        config = {**self.CONFIG, **change}
+        log = _write(tmp_path / "j.log", console_log({step: training_step(step) for step in range(1, 4)}, config))
+
+        store = store_of(log, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT DISTINCT step FROM metric WHERE profiled ORDER BY step") == [
+            (step,) for step in profiled
+        ]
+
+    @pytest.mark.parametrize(
+        "printed",
+        [
+            "{'actor_rollout_ref': {'actor': __import__('os').system('touch pwned')}}",
+            "{'actor_rollout_ref': {'actor': " + "[" * 500 + "]" * 500 + "}}",
+            "{'actor_rollout_ref': {'actor': 1}",
+            "{'actor_rollout_ref': {'actor': <object at 0x7f>}}",
+        ],
+    )
+    def test_one_that_is_no_plain_data_is_left_alone(self, tmp_path: Path, printed: str) -> None:
+        log = _write(tmp_path / "job.log", f"{printed}\nstep:1 - a/x:0.5\n")
+
+        store = store_of(log, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT count(*) FROM env") == [(0,)]
+        assert not Path("pwned").exists()
+
+
+class TestTensorBoard:
+    def test_scalars(self, tmp_path: Path) -> None:
+        folder = tmp_path / "tensorboard_log" / "project" / "exp"
+        event_file(folder / "events.out.tfevents.1.host.7.0", [(1, "timing_s/step", 1.5), (2, "a/lr", 1e-06)])
+
+        (run,) = find_runs(tmp_path)
+
+        metrics = _read(run)
+        assert values(metrics) == {
+            (1, "timing_s/step"): 1.5,
+            (2, "a/lr"): struct.unpack("f", struct.pack("f", 1e-6))[0],
+        }
+
+    def test_files_of_restarts_are_one_run_and_the_last_wins(self, tmp_path: Path) -> None:
+        # GIVEN a job that was killed after step 3 and went on from its checkpoint of step 2; names do not tell order
+        event_file(tmp_path / "events.9", [(step, "timing_s/step", float(step)) for step in (1, 2, 3)], began=100.0)
+        event_file(tmp_path / "events.1", [(step, "timing_s/step", step + 0.5) for step in (3, 4, 5)], began=200.0)
+
+        store = store_of(tmp_path, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT step, value, warmup FROM metric ORDER BY step") == [
+            (1, 1.0, None), (2, 2.0, None), (3, 3.5, True), (4, 4.5, None), (5, 5.5, None),
+        ]  # fmt: skip
+        assert {"repeated_steps", "restarted"} <= set(findings(store))
+
+    def test_a_cut_record_and_a_damaged_one(self, tmp_path: Path) -> None:
+        path = event_file(tmp_path / "events", [(step, "a/x", float(step)) for step in (1, 2, 3, 4)])
+        data = bytearray(path.read_bytes())
+        size = (len(data) - 40) // 4
+        data[40 + size + size // 2] ^= 0xFF  # within the record of step 2
+        path.write_bytes(bytes(data[:-6]))
+
+        metrics = tensorboard.read([path])
+
+        assert values(metrics) == {(1, "a/x"): 1.0, (3, "a/x"): 3.0}
+        assert (metrics.unreadable, metrics.cut) == ([3], 5)
+
+    @pytest.mark.parametrize(
+        ("data", "crc"),
+        [(b"123456789", 0xE3069283), (b"\0" * 32, 0x8A9136AA), (bytes(range(32)), 0x46DD794E)],
+    )
+    def test_checksum(self, data: bytes, crc: int) -> None:
+        """Test vectors of RFC 3720, B.4, and the check value of CRC-32C."""
+        assert tensorboard.masked_crc(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+class TestMlflow:
+    ROWS = ((1, "timing_s/step", 1.5, False), (1, "val-core/x/acc/mean_at_16", 0.25, False),
+            (2, "timing_s/step", 1.75, False), (2, "a/pass_at_1", 3.0, False), (2, "a/nan", 0.0, True),
+            (2, "a/inf", 1.7976931348623157e308, False))  # fmt: skip
+
+    def test_database(self, tmp_path: Path) -> None:
+        path = mlflow_database(tmp_path / "mlflow.db", {"grpo": self.ROWS})
+        before = sorted(tmp_path.iterdir())
+
+        store = store_of(path, tmp_path / "s.duckdb")
+
+        found = rows(store, "SELECT step, name, value, profiled FROM metric WHERE isfinite(value) ORDER BY step, name")
+        assert found == [
+            (1, "timing_s/step", 1.5, False), (1, "val-core/x/acc/mean@16", 0.25, False),
+            (2, "a/pass_at_1", 3.0, True), (2, "timing_s/step", 1.75, True),
+        ]  # fmt: skip
+        assert rows(store, "SELECT name FROM metric WHERE NOT isfinite(value) ORDER BY name") == [
+            ("a/inf",),
+            ("a/nan",),
+        ]
+        assert ("algorithm.adv_estimator", "grpo") in rows(store, "SELECT key, value FROM env")
+        assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "s.duckdb"])
+
+    def test_one_of_several_runs(self, tmp_path: Path) -> None:
+        path = mlflow_database(
+            tmp_path / "mlruns.db", {"base": self.ROWS[:1], "new": [(1, "timing_s/step", 2.5, False)]}
+        )
+
+        (run,) = find_runs(path / "new")
+
+        assert run.name == "new"
+        assert values(_read(run)) == {(1, "timing_s/step"): 2.5}
+        assert [found.name for found in find_runs(path / f"{0:032x}")] == ["base"]
+        with pytest.raises(InputError, match="it holds 2 runs: base, new") as raised:
+            find_runs(path)
+        assert f"{path}/base" in raised.value.remedy
+        with pytest.raises(InputError, match="it holds no run other"):
+            find_runs(path / "other")
+
+    def test_file_store(self, tmp_path: Path) -> None:
+        folder = tmp_path / "mlruns" / "12" / "abcdef"
+        for name, lines in {"metrics/timing_s/step": "1000 1.5 1\n2000 1.75 2\n", "metrics/a/nan": "1000 nan 1\n",
+                            "metrics/val-core/x/mean_at_8": "1000 0.5 1\n", "params/data/seed": "7",
+                            "metrics/a/bad": "1000 x\n"}.items():  # fmt: skip
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            _write(folder / name, lines)
+        _write(folder / "meta.yaml", "artifact_uri: x\nrun_id: abcdef\nrun_name: 'dapo'\n")
+        (tmp_path / "mlruns" / "0").mkdir()
+
+        (run,) = find_runs(tmp_path)
+
+        metrics = _read(run)
+        assert run.training is not None and run.training.metrics[0].name == "dapo"
+        found = {key: value for key, value in values(metrics).items() if not math.isnan(value or 0)}
+        assert found == {(1, "timing_s/step"): 1.5, (2, "timing_s/step"): 1.75, (1, "val-core/x/mean@8"): 0.5}
+        assert len(metrics.unreadable) == 1
+
+
+class TestWandb:
+    def test_history_lines(self, tmp_path: Path) -> None:
+        entries = [
+            {"timing_s/step": 1.5, "a/x": "NaN", "_timestamp": 1.7e9, "_runtime": 60, "_step": 1},
+            {"_step": 2, "timing_s/step": 1.75, "val/generations": {"_type": "table-file", "nrows": 2}},
+        ]
+        path = _write(
+            tmp_path / "wandb-history.jsonl", "".join(f"{json.dumps(entry)}\n" for entry in entries) + '{"_st'
+        )
+
+        (run,) = find_runs(path)
+
+        metrics = _read(run)
+        found = values(metrics)
+        assert (found[1, "timing_s/step"], found[2, "timing_s/step"]) == (1.5, 1.75)
+        assert math.isnan(found[1, "a/x"] or 0) and len(found) == 3
+        assert (metrics.cut, metrics.odd["text"]) == (3, 1)
+
+    def test_history_as_csv(self, tmp_path: Path) -> None:
+        header = ',_step,_runtime,timing_s/step,"val/a,b",actor/lr\n'
+        text = f"{header}0,1,60,1.5,,1e-06\n1,2,61.5,NaN,0.25,2e-06\n2,x,1,1,1,1\n"
+
+        (run,) = find_runs(_write(tmp_path / "export.csv", text))
+
+        metrics = _read(run)
+        found = values(metrics)
+        assert math.isnan(found.pop((2, "timing_s/step")) or 0)
+        assert found == {(1, "timing_s/step"): 1.5, (1, "actor/lr"): 1e-6, (2, "val/a,b"): 0.25, (2, "actor/lr"): 2e-6}
+        assert metrics.unreadable == [4]
+
+    def test_a_chart_of_two_runs(self, tmp_path: Path) -> None:
+        text = (
+            '"Step","base - timing_s/step","base - timing_s/step__MIN","base - timing_s/step__MAX",'
+            '"new - x - timing_s/step","new - x - timing_s/step__MIN","new - x - timing_s/step__MAX"\n'
+            '"1","1.5","1.5","1.5","2.5","2.5","2.5"\n"2","1.75","1.75","1.75","","",""\n'
+        )
+        path = _write(tmp_path / "chart.csv", text)
+
+        assert values(_read(find_runs(path / "base")[0])) == {(1, "timing_s/step"): 1.5, (2, "timing_s/step"): 1.75}
+        assert values(_read(find_runs(path / "new - x")[0])) == {(1, "timing_s/step"): 2.5}
+        with pytest.raises(InputError, match="2 runs: base, new - x"):
+            find_runs(path)
+
+    def test_a_row_per_value(self, tmp_path: Path) -> None:
+        text = "step,name,value\n1,timing_s/step,1.5\n2,timing_s/step,np.float64(1.75)\n"
+
+        assert values(_read(find_runs(_write(tmp_path / "m.csv", text))[0])) == {
+            (1, "timing_s/step"): 1.5,
+            (2, "timing_s/step"): 1.75,
+        }
+
+
+class TestOneRunInSeveralFiles:
+    STEPS: ClassVar = {step: training_step(step) for step in range(1, 6)}
+
+    def test_loggers_of_one_job_are_one_run(self, tmp_path: Path) -> None:
+        # GIVEN a job with trainer.logger=['console','file','tensorboard']
+        _write(tmp_path / "train.log", console_log(self.STEPS, TestConfiguration.CONFIG))
+        lines = [json.dumps({"step": step, "data": data}) for step, data in self.STEPS.items()]
+        _write(tmp_path / "project" / "exp.jsonl", "\n".join(lines) + "\n")
+        scalars = [(step, name, float(value)) for step, data in self.STEPS.items() for name, value in data.items()]
+        event_file(tmp_path / "tensorboard_log" / "project" / "exp" / "events.out.tfevents.1", scalars)
+
+        (run,) = find_runs(tmp_path)
+
+        # THEN the exactest counts, and the log tells what the others do not
+        assert run.training is not None
+        assert [source.form for source in run.training.metrics] == [form.FILE_LOGGER, form.CONSOLE, form.TENSORBOARD]
+        store = store_of(tmp_path, tmp_path / "s.duckdb")
+        assert rows(store, "SELECT DISTINCT source FROM metric WHERE step > 0") == [("exp.jsonl",)]
+        assert rows(store, "SELECT source FROM metric WHERE step = 0") == [("train.log",)]
+        assert rows(store, "SELECT DISTINCT step FROM metric WHERE profiled") == [(2,)]
+        assert findings(store)["metrics_merged"].startswith("exp.jsonl, train.log and exp tell of one run")
+
+    def test_other_runs_are_other_runs(self, tmp_path: Path) -> None:
+        _write(tmp_path / "a.log", console_log(self.STEPS))
+        _write(tmp_path / "b.log", console_log({step: training_step(step, slower=1.01) for step in range(1, 6)}))
+
+        assert [run.name for run in find_runs(tmp_path)] == ["a.log", "b.log"]
+
+    def test_a_log_that_goes_on_is_the_same_run(self, tmp_path: Path) -> None:
+        later = {step: training_step(step, slower=2.0) for step in range(5, 9)}
+        _write(tmp_path / "1.log", console_log(self.STEPS))
+        _write(tmp_path / "2.log", console_log(later, validation=False))
+
+        store = store_of(tmp_path, tmp_path / "s.duckdb")
+
+        seen = rows(store, "SELECT step, source, warmup FROM metric WHERE name = 'timing_s/step' ORDER BY step")
+        assert seen == [
+            *((step, "1.log", None) for step in range(1, 5)), (5, "2.log", True),
+            *((step, "2.log", None) for step in range(6, 9)),
+        ]  # fmt: skip
+        assert findings(store)["resumed"].startswith("2.log goes on at step 5 where 1.log ends")
+
+    def test_a_job_that_was_started_again(self, tmp_path: Path) -> None:
+        later = {step: training_step(step, slower=2.0) for step in range(4, 8)}
+        text = console_log(self.STEPS) + console_log(later, validation=False)
+
+        store = store_of(_write(tmp_path / "job.log", text), tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT step FROM metric WHERE name = 'timing_s/step' AND warmup") == [(4,)]
+        assert "2 steps (4, 5)" in findings(store)["repeated_steps"]
+        assert "(4 in job.log)" in findings(store)["restarted"]
+
+    def test_a_log_beside_verls_profiles(self, tmp_path: Path) -> None:
+        # GIVEN two jobs as verl leaves them, and the folder of both
+        for name, slower in (("one", 1.0), ("two", 1.1)):
+            steps = {step: training_step(step, slower=slower) for step in range(1, 6)}
+            make_profile(tmp_path / name / "outputs" / "profile" / "2" / "e2e" / NAME.format(1), 0)
+            _write(tmp_path / name / "logs" / "train.log", console_log(steps))
+
+        runs = find_runs(tmp_path)
+
+        assert [run.training.path.parent.parent.name for run in runs if run.training] == ["one", "two"]
+        assert {finding.key for run in runs for finding in run.findings} >= {"metrics_joined"}
+
+    def test_the_folder_of_the_step_says_what_was_profiled(self, tmp_path: Path) -> None:
+        make_profile(tmp_path / "profile" / "2" / "e2e" / NAME.format(1), 0)
+        write_metrics(tmp_path / "exp.jsonl", steps=4)
+
+        (run,) = find_runs(tmp_path)
+
+        assert [capture.step_hint for capture in run.captures] == [2]
+
+    def test_where_nothing_says_it_the_reader_is_told(self, tmp_path: Path, ascend_910b: Path) -> None:
+        profile = next(path for path in sorted(ascend_910b.rglob("*_ascend_pt")) if path.is_dir())
+        shutil.copytree(profile, tmp_path / "job" / "train" / profile.name)
+        write_metrics(tmp_path / "job" / "exp.jsonl", steps=4)
+
+        store = store_of(tmp_path / "job", tmp_path / "s.duckdb", keep_events=False)
+
+        assert "console log" in findings(store)["profiled_unknown"]
+
+
+def _read(run: RunInput) -> Metrics:
+    assert run.training is not None
+    return read_metrics(run.training.metrics[0])
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+class TestHostile:
+    def test_names_of_runs_lead_nowhere(self, tmp_path: Path) -> None:
+        rows_of = [(1, "timing_s/step", 1.5, False)]
+        path = mlflow_database(tmp_path / "mlflow.db", {"/etc/passwd": rows_of, "../../x": rows_of, "\x1b[2J": rows_of})
+
+        with pytest.raises(InputError, match="it holds 3 runs"):
+            find_runs(path)
+        (run,) = find_runs(path / f"{1:032x}")
+        assert run.training is not None
+        assert run.training.path.parent == path and run.name == "_.._x"
+
+    def test_wandbs_own_record(self, tmp_path: Path) -> None:
+        path = tmp_path / "run-abc.wandb"
+        path.write_bytes(b":W&B\xe1\xbe\x00\x00\x00")
+
+        with pytest.raises(InputError, match="export its history as CSV"):
+            find_runs(path)
+
+    def test_a_name_that_is_no_text(self, tmp_path: Path) -> None:
+        bad = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.log"))
+        bad.write_text("step:1 - timing_s/step:1.5\n")
+        _write(tmp_path / "good.log", "step:1 - timing_s/step:2.5\n")
+
+        (run,) = find_runs(tmp_path)
+
+        assert run.training is not None and run.training.path.name == "good.log"
+        assert [finding.key for finding in run.findings] == ["unreadable"]
+
+    def test_a_configuration_that_python_cannot_hash(self, tmp_path: Path) -> None:
+        metrics = logged(tmp_path, "{'actor_rollout_ref': {'a': {[1], 2}}}\nstep:1 - a/x:0.5\n")
+
+        assert metrics.config == {}
