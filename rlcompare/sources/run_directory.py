@@ -14,8 +14,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rlcompare.model.run import CaptureInput, Finding, TrainingInput
+from rlcompare.secret import looks_secret
 from rlcompare.sources import metrics_file
-from rlcompare.sources.env import environment_from_configuration, looks_secret, put
+from rlcompare.sources.env import environment_from_configuration, put
 from rlcompare.sources.folder import Problem
 from rlcompare.sources.layout import group_runs
 from rlcompare.sources.peek import file_kind, file_problem, json_object
