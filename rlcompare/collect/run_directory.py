@@ -27,6 +27,8 @@ SCHEMA = "rlcompare.run/1"
 RUN_JSON = "run.json"
 METRICS = "metrics.jsonl"
 PROFILE = "profile"
+LOG = "job.log"
+"""What a job that was launched printed."""
 
 STATUSES = ("incomplete", "complete", "failed")
 
@@ -71,7 +73,7 @@ def prepare(folder: Path, force: bool) -> None:
 
 
 def _replace(folder: Path, force: bool) -> None:
-    ours = (PROFILE, METRICS, "run.duckdb", RUN_JSON)  # what makes it a run goes last
+    ours = (PROFILE, METRICS, LOG, "run.duckdb", RUN_JSON)  # what makes it a run goes last
     if not folder.is_dir() or not (folder / RUN_JSON).is_file():
         raise UsageError(f"{folder} holds something else than one run; choose an empty or a new folder with -o")
     if not force:
