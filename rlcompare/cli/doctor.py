@@ -26,7 +26,7 @@ _LONGEST = 1000
 @click.option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
 @common_options
 def command(as_json: bool, quiet: bool) -> None:
-    """Tell what this machine can collect and read, why not, and what to install.
+    """Tell what this machine can collect, why not, and what to install.
 
     Looks at the interpreter that rlcompare runs under, at devices, toolkits, tools and room. Nothing is changed, and
     nothing of the environment is printed.
