@@ -45,6 +45,13 @@ from rlcompare.errors import UsageError
     type=click.Choice(["npu", "torch", "nsys", "torch_memory"]),
     help="Which of verl's profilers; by default npu where torch_npu is installed, else torch.",
 )
+@click.option(
+    "--probe",
+    "probes",
+    multiple=True,
+    metavar="'PRESET [KEY=VALUE]…'",
+    help="Record a few decode steps, mini or micro batches in place of a step: 'vllm-decode skip_first=30 active=3'.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the command that would be run, and do nothing else.")
 @common_options
 def command(
@@ -57,6 +64,7 @@ def command(
     print_config: bool,
     launcher: str | None,
     tool: str | None,
+    probes: tuple[str, ...],
     dry_run: bool,
     quiet: bool,
 ) -> int | None:
@@ -80,10 +88,16 @@ def command(
 
     check_options(
         launcher,
-        {"--tool": tool is not None, "--dry-run": dry_run, "-c": file is not None, "--print-config": print_config},
+        {
+            "--tool": tool is not None,
+            "--probe": bool(probes),
+            "--dry-run": dry_run,
+            "-c": file is not None,
+            "--print-config": print_config,
+        },
     )
     if launcher is not None:
-        return run_verl(VerlRequest(overrides, output, tool, seed, repeat, force, dry_run, quiet))
+        return run_verl(VerlRequest(overrides, output, tool, probes, seed, repeat, force, dry_run, quiet))
     from rlcompare.collect.config.load import load_config, to_yaml
 
     given = [*overrides, *([] if seed is None else [f"data.seed={seed}"])]

@@ -20,11 +20,13 @@ class VerlRequest:
         tokens: the job's command.
         output: the run directory; None: a new one.
         tool: a profiler of verl's; None: by the machine.
+        probes: what is sampled in place of profiled steps.
     """
 
     tokens: tuple[str, ...]
     output: Path | None
     tool: str | None
+    probes: tuple[str, ...]
     seed: int | None
     repeat: int
     force: bool
@@ -43,7 +45,7 @@ def run_verl(request: VerlRequest) -> int:
     targets = [folder / f"run{number + 1}" for number in range(request.repeat)] if repeated else [folder]
     environment = dict(os.environ)
     jobs = [
-        make_job([*request.tokens, *_seed(request, number)], target, request.tool, environment)
+        make_job([*request.tokens, *_seed(request, number)], target, request.tool, environment, request.probes)
         for number, target in enumerate(targets)
     ]
     if not request.quiet or request.dry_run:
@@ -60,7 +62,7 @@ def run_verl(request: VerlRequest) -> int:
         result = run(job, environment)
         _tell(result.notes)
         code = result.code
-        if code:
+        if code or result.interrupted:
             break
     click.echo(f"run         {safe_text(str(folder), 1000)}", err=request.quiet)
     return code
@@ -87,7 +89,7 @@ def check_options(launcher: str | None, given: dict[str, bool]) -> None:
     for option, is_given in given.items():
         if not is_given:
             continue
-        if launcher is None and option in ("--tool", "--dry-run"):
+        if launcher is None and option in ("--tool", "--probe", "--dry-run"):
             raise UsageError(f"{option} goes with --launcher verl")
         if launcher is not None and option in ("-c", "--print-config"):
             raise UsageError(f"{option} configures rlcompare's own step; verl's job has its own --config-name")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rlcompare.collect.verl import ask as asking
 from rlcompare.collect.verl.ask import Installed, ask, confirm
-from rlcompare.collect.verl.command import parse_command, written
+from rlcompare.collect.verl.command import VerlCommand, parse_command, written
 from rlcompare.collect.verl.plan import VerlPlan, make_plan
 
 from .conftest import VerlOf
@@ -22,15 +25,31 @@ JOBS = [
 FOLDER = Path("/data/runs of today/it's 5, x=1 $HOME {a} \\ [b]/new")
 
 
+_ask = asking._answer
+
+
+@cache
+def _answer(path: str, command: VerlCommand, arguments: tuple[str, ...]) -> dict[str, Any]:
+    """Each question once: Hydra takes its time."""
+    return _ask(command, arguments)
+
+
 def composed(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], *overrides: str, tool: str | None = "npu"
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    *overrides: str,
+    tool: str | None = "npu",
+    probes: tuple[str, ...] = (),
 ) -> tuple[VerlPlan, Installed]:
     """What is added to a command, and the configuration that verl composes of both."""
     monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
+    monkeypatch.setattr(
+        asking, "_answer", lambda command, given: _answer(environment["PYTHONPATH"], command, tuple(given))
+    )
     overrides = ("actor_rollout_ref.rollout.name=vllm", *overrides)
     command = parse_command([sys.executable, "-m", "verl.trainer.main_ppo", *overrides])
     asked = ask(command)
-    plan = make_plan(command, asked, FOLDER, tool, {})
+    plan = make_plan(command, asked, FOLDER, tool, {}, probes)
     return plan, confirm(command, plan.overrides, asked)
 
 
@@ -155,6 +174,17 @@ def test_reports_of_nsight_systems(installed_verl: VerlOf, monkeypatch: pytest.M
     plan, installed = composed(monkeypatch, installed_verl("0.7.1"), tool="nsys")
     assert not installed.has("global_profiler.relocate_results")
     assert any("logs/nsight" in note for note in plan.notes)
+
+
+def test_a_probe_in_place_of_a_profiled_step(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, installed = composed(monkeypatch, installed_verl("0.9.1"), probes=("update-mini active=2",), tool=None)
+
+    assert installed.value("global_profiler.steps") is None
+    assert installed.value("actor_rollout_ref.actor.profiler.enable") is False
+    variables = installed.value("ray_kwargs.ray_init.runtime_env.env_vars")
+    assert variables == plan.environment
+    assert variables["RLCOMPARE_PROBE"].startswith("update-mini active=2 'output=/data/runs of today/")
+    assert installed.value("trainer.logger") == ["console", "wandb", "file"]
 
 
 def test_a_job_with_a_transfer_queue_adds_to_the_environment_itself(

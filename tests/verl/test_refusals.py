@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import Installed
 from rlcompare.collect.verl.command import parse_command, without_secrets
 from rlcompare.collect.verl.plan import VerlPlan
 from rlcompare.collect.verl.refused import refuse
+from rlcompare.collect.verl.sampling import steps_of, variable_of
 from rlcompare.errors import UsageError
 from tests.cli.conftest import Command
 
@@ -97,6 +101,60 @@ def test_variables_that_switch_torch_npus_profiler_off() -> None:
         with pytest.raises(UsageError, match=f"{name} is set"):
             refuse(job((0, 7, 1)), VerlPlan(tool="npu", steps=[3]), {name: "dynamic"})
         refuse(job((0, 7, 1)), VerlPlan(tool="torch_memory", steps=[3]), {name: "dynamic"})
+
+
+FSDP = {"actor_rollout_ref.actor.strategy": "fsdp2", "actor_rollout_ref.rollout.name": "vllm"}
+MEGATRON = FSDP | {"actor_rollout_ref.actor.strategy": "megatron"}
+OFF: dict[str, Any] = {"global_profiler.steps": None}
+PROBES = [
+    ("update-micro", FSDP | OFF, None),
+    ("megatron-update-mini steps=2", MEGATRON | OFF, None),
+    ("tick=package.module:Class.step", MEGATRON | OFF, None),
+    ("update-micro", MEGATRON | OFF, "use megatron-update-mini: Megatron runs the micro batches itself"),
+    ("actor-log-prob", MEGATRON | OFF, "use megatron-update-mini"),
+    ("update-mini", MEGATRON | OFF, "the actor's backend is megatron: use megatron-update-mini"),
+    ("megatron-update-mini", FSDP | OFF, "the actor's backend is fsdp2: use update-mini"),
+    ("sglang-decode", FSDP | OFF, "the job generates with vllm: use vllm-decode"),
+    ("ref-log-prob", FSDP | OFF, "no reference policy"),
+    ("update-nano", FSDP | OFF, "there is no update-nano: choose one of vllm-decode"),
+    ("update-mini", FSDP, "leave global_profiler.steps out"),
+    ("update-mini; update-micro", FSDP | OFF, "name one probe"),
+    ("", FSDP | OFF, "name one probe"),
+]
+
+
+@pytest.mark.parametrize(("probe", "settings", "message"), PROBES)
+def test_probes(probe: str, settings: dict[str, Any], message: str | None) -> None:
+    installed = job((0, 7, 1), settings)
+    installed = replace(installed, versions={**installed.versions, "rlcompare": "0.1.0"})
+    plan = VerlPlan(tool="npu", steps=[1], probes=(probe,))
+    if message is None:
+        refuse(installed, plan, {})
+        return
+    with pytest.raises(UsageError) as caught:
+        refuse(installed, plan, {})
+    assert message in str(caught.value)
+
+
+def test_probes_need_rlcompare_where_the_workers_are() -> None:
+    with pytest.raises(UsageError, match="pip install rlcompare there"):
+        refuse(job((0, 7, 1), FSDP | OFF), VerlPlan(tool="npu", steps=[1], probes=("update-mini",)), {})
+
+
+def test_what_the_workers_are_told_of_probes() -> None:
+    probes = ("update-mini steps=2,5 active=3", "vllm-decode output=/mine tool=npu")
+    text = variable_of(probes, Path("/data/a b"), "torch")
+    assert text == "update-mini steps=2,5 active=3 'output=/data/a b' tool=torch; vllm-decode output=/mine tool=npu"
+    assert steps_of(probes) == [1, 2, 5]
+    request = pytest.importorskip("rlcompare.collect.probe.request")
+    first, second = request.requests_in(text)
+    assert (first.output, first.tool, first.schedule["active"]) == (Path("/data/a b"), "torch", 3)
+    assert second.output == Path("/mine")
+
+
+def test_presets_are_those_that_there_are() -> None:
+    presets = pytest.importorskip("rlcompare.collect.probe.presets")
+    assert set(sampling._PRESETS) == set(presets.PRESETS)
 
 
 class TestCommand:
@@ -190,6 +248,7 @@ class TestOnTheCommandLine:
         ("arguments", "message"),
         [
             (("--tool", "npu"), "--tool goes with --launcher verl"),
+            (("--probe", "update-mini"), "--probe goes with --launcher verl"),
             (("--dry-run",), "--dry-run goes with --launcher verl"),
             (("--launcher", "verl", "--print-config"), "--print-config configures rlcompare's own step"),
             (("--launcher", "verl"), "needs the job's command after --"),

@@ -18,7 +18,18 @@ from pathlib import Path
 from typing import Any
 
 MARK = "rlcompare-asked:"
-PACKAGES = ("verl", "torch", "torch-npu", "vllm", "vllm-ascend", "sglang", "ray", "omegaconf", "hydra-core")
+PACKAGES = (
+    "verl",
+    "rlcompare",
+    "torch",
+    "torch-npu",
+    "vllm",
+    "vllm-ascend",
+    "sglang",
+    "ray",
+    "omegaconf",
+    "hydra-core",
+)
 
 
 def versions() -> dict[str, str]:

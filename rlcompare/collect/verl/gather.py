@@ -11,17 +11,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from rlcompare.collect.run_directory import LOG, METRICS
 from rlcompare.collect.verl.ask import Installed
+from rlcompare.collect.verl.job import Ended
 from rlcompare.collect.verl.keys import keys_of, number, roles_of
 from rlcompare.collect.verl.plan import VerlPlan
 
 _FOLDERS = ("_ascend_pt",)
-_FILES = (".json.gz", ".json", ".nsys-rep", ".sqlite", ".pickle")
+_FILES = (".json.gz", ".trace.json", ".nsys-rep", ".sqlite", ".pickle")
 _WHOLE_STEP = ("e2e", "train")
 _ASCEND = re.compile(r"(.+)_(\d+)_(\d{17})_ascend_pt")
 _STEP_IN_NAME = re.compile(r"(?:^|_)step(\d{1,9})(?:_|$)")
 _PARSED = "ASCEND_PROFILER_OUTPUT"
 _MOST_LINE = 1 << 24
+_CONSOLE = re.compile(rb"\bstep:(\d{1,12}) - ")
 
 
 def find_captures(profile: Path, folder: Path, steps: Sequence[int]) -> list[dict[str, Any]]:
@@ -80,8 +83,19 @@ def _by_process(paths: Iterator[Path]) -> list[list[Path]]:
     return [[path for _, path in sorted(group)] for group in groups.values()]
 
 
-def metric_steps(path: Path) -> list[int]:
-    """The steps of a file of metrics; none where it cannot be read."""
+def steps_that_ran(folder: Path) -> list[int]:
+    """The training steps that a run logged, to its file of metrics or else to the console."""
+    return _steps_of_file(folder / METRICS) or _steps_of_console(folder / LOG)
+
+
+def _steps_of_console(path: Path) -> list[int]:
+    with suppress(OSError), path.open("rb") as file:
+        lines = (_CONSOLE.search(line) for line in iter(lambda: file.readline(_MOST_LINE), b""))
+        return [int(match[1]) for match in lines if match]
+    return []
+
+
+def _steps_of_file(path: Path) -> list[int]:
     steps = []
     with suppress(OSError), path.open("rb") as file:
         while line := file.readline(_MOST_LINE):
@@ -105,12 +119,12 @@ def without_output(captures: Sequence[dict[str, Any]], folder: Path) -> list[str
     return [place for place in places if not (folder / place / _PARSED).is_dir()]
 
 
-def why_no_profile(installed: Installed, plan: VerlPlan, ran: Sequence[int], code: int) -> list[str]:
+def why_no_profile(installed: Installed, plan: VerlPlan, ran: Sequence[int], ended: Ended) -> list[str]:
     """Why a job may have left no profile: what can be seen, else what is known to happen.
 
     Args:
         ran: the steps that it logged metrics of.
-        code: its exit code.
+        ended: how it did.
     """
     key = keys_of(installed).steps
     seen = []
@@ -122,8 +136,8 @@ def why_no_profile(installed: Installed, plan: VerlPlan, ran: Sequence[int], cod
             f"it began with step {first}, after those to profile ({key}): it went on from a checkpoint "
             "(trainer.resume_mode=disable begins anew)"
         )
-    elif not ran and code:
-        seen.append("it failed before its first step ended")
+    elif not ran and (ended.code or ended.received):
+        seen.append("it ended before its first step did")
     if seen:
         return seen
     nodes = number(installed.value("trainer.nnodes")) or 1

@@ -13,7 +13,7 @@ import rlcompare
 from rlcompare.collect.run_directory import LOG, METRICS, SCHEMA, git_state, now, write_run
 from rlcompare.collect.verl.ask import Installed, ask, confirm
 from rlcompare.collect.verl.command import VerlCommand, parse_command, without_secrets
-from rlcompare.collect.verl.gather import fetch_metrics, find_captures, metric_steps, why_no_profile, without_output
+from rlcompare.collect.verl.gather import fetch_metrics, find_captures, steps_that_ran, why_no_profile, without_output
 from rlcompare.collect.verl.job import Ended, run_job
 from rlcompare.collect.verl.keys import keys_of, number
 from rlcompare.collect.verl.plan import VerlPlan, make_plan
@@ -46,7 +46,7 @@ class VerlJob:
     @property
     def summary(self) -> str:
         """What it is, in a line."""
-        steps = f"step {', '.join(map(str, self.plan.steps))}"
+        steps = f"step {', '.join(map(str, self.plan.steps))}" if not self.plan.probes else "; ".join(self.plan.probes)
         added = f"{len(self.plan.overrides)} overrides added: --dry-run shows them"
         return f"{self.installed.verl} · {self.plan.tool} · {steps} · {added}"
 
@@ -57,7 +57,9 @@ class VerlJob:
         return " ".join([*variables, shlex.join(without_secrets(self.line))])
 
 
-def make_job(tokens: Sequence[str], folder: Path, tool: str | None, environment: Mapping[str, str]) -> VerlJob:
+def make_job(
+    tokens: Sequence[str], folder: Path, tool: str | None, environment: Mapping[str, str], probes: Sequence[str] = ()
+) -> VerlJob:
     """Decides how a job is started; writes nothing.
 
     Raises:
@@ -65,7 +67,7 @@ def make_job(tokens: Sequence[str], folder: Path, tool: str | None, environment:
     """
     command = parse_command(tokens)
     asked = ask(command)
-    plan = make_plan(command, asked, folder.absolute(), tool, environment)
+    plan = make_plan(command, asked, folder.absolute(), tool, environment, probes)
     installed = confirm(command, plan.overrides, asked)
     refuse(installed, plan, environment)
     return VerlJob(command, installed, plan, folder.absolute())
@@ -77,12 +79,14 @@ class Result:
 
     Attributes:
         code: its exit code.
+        interrupted: whether a signal was passed on to it.
         captures: how many there are.
         steps: how many steps it logged metrics of.
         notes: what is missing, and why.
     """
 
     code: int
+    interrupted: bool
     captures: int
     steps: int
     notes: list[str]
@@ -105,14 +109,16 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
         raise
     fetch_metrics(job.plan, job.folder / METRICS)
     captures = find_captures(job.plan.profile, job.folder, job.plan.steps)
-    ran = metric_steps(job.folder / METRICS)
+    ran = steps_that_ran(job.folder)
     status, error = _status(ended)
     record |= {"status": status, "ended": now(), "exit_code": ended.code, "captures": captures}
     write_run(job.folder, record | ({} if error is None else {"error": error}))
     if not captures:
         with suppress(OSError):
             job.plan.profile.rmdir()
-    return Result(ended.code, len(captures), len(ran), list(_notes(job, captures, ran, ended)))
+    return Result(
+        ended.code, ended.received is not None, len(captures), len(ran), list(_notes(job, captures, ran, ended))
+    )
 
 
 def _status(ended: Ended) -> tuple[str, str | None]:
@@ -128,7 +134,7 @@ def _status(ended: Ended) -> tuple[str, str | None]:
 def _notes(job: VerlJob, captures: Sequence[dict[str, Any]], ran: Sequence[int], ended: Ended) -> list[str]:
     notes = []
     if not captures:
-        causes = why_no_profile(job.installed, job.plan, ran, ended.code)
+        causes = why_no_profile(job.installed, job.plan, ran, ended)
         word = "because" if len(causes) == 1 else "and what is known to cause that is:"
         notes.append(f"the job wrote no profile, {word} {'; or '.join(causes)}")
     unparsed = without_output(captures, job.folder)
@@ -137,8 +143,8 @@ def _notes(job: VerlJob, captures: Sequence[dict[str, Any]], ran: Sequence[int],
             f"{len(unparsed)} of {len(captures)} profiles were not parsed ({unparsed[0]}): "
             "rlcompare analyse does it, where torch_npu is installed"
         )
-    if not ran and job.plan.metrics is not None:
-        notes.append(f"the job logged no metrics to {METRICS}; {LOG} holds what it printed")
+    if not ran:
+        notes.append(f"the job logged no step; {LOG} holds what it printed")
     return notes
 
 
@@ -160,7 +166,7 @@ def _record(job: VerlJob) -> dict[str, Any]:
         "command": without_secrets(job.command.tokens),
         "overrides": plan.overrides,
         "environment": plan.environment,
-        "versions": {"rlcompare": rlcompare.__version__, **installed.versions},
+        "versions": {**installed.versions, "rlcompare": rlcompare.__version__},
         "git": git_state(Path.cwd()),
         "seed": number(installed.value("data.seed")),
         "world_size": nodes * per_node,

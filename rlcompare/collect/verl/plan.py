@@ -7,11 +7,12 @@ never overridden. The only exception is ``trainer.logger``, which gains loggers 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlcompare.collect.run_directory import METRICS, PROFILE
+from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import NEWEST, Installed
 from rlcompare.collect.verl.command import VerlCommand, written
 from rlcompare.collect.verl.keys import (
@@ -51,6 +52,7 @@ class VerlPlan:
         environment: the variables that are added to the environment.
         metrics: the file that the job logs its metrics to; None: verl has no such logger.
         profile: the folder that the profiles go to.
+        probes: what is sampled in place of profiled steps.
         notes: what the user might not expect.
     """
 
@@ -60,11 +62,17 @@ class VerlPlan:
     environment: dict[str, str] = field(default_factory=dict)
     metrics: Path | None = None
     profile: Path = Path()
+    probes: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
 
 def make_plan(
-    command: VerlCommand, installed: Installed, folder: Path, tool: str | None, environment: Mapping[str, str]
+    command: VerlCommand,
+    installed: Installed,
+    folder: Path,
+    tool: str | None,
+    environment: Mapping[str, str],
+    probes: Sequence[str] = (),
 ) -> VerlPlan:
     """Decides what to add.
 
@@ -73,16 +81,20 @@ def make_plan(
         folder: of the run; absolute.
         tool: the user's choice of a profiler; None: by the machine.
         environment: that the job will inherit.
+        probes: what is sampled in place of profiled steps, as the user names it.
 
     Raises:
         UsageError: the user's choices contradict each other.
     """
     maker = _Maker(command, installed, folder, environment)
-    maker.choose_tool(tool)
-    maker.choose_steps()
-    maker.choose_folder()
-    maker.choose_roles()
-    maker.choose_contents()
+    if probes:
+        maker.sample(probes, tool)
+    else:
+        maker.choose_tool(tool)
+        maker.choose_steps()
+        maker.choose_folder()
+        maker.choose_roles()
+        maker.choose_contents()
     maker.choose_loggers()
     maker.choose_environment()
     if installed.version > NEWEST:
@@ -108,6 +120,13 @@ class _Maker:
     def _is_theirs(self, key: str, default: object) -> bool:
         """Whether the job's own configuration settles a key."""
         return self._command.names(key) or self._installed.value(key) not in (default, None)
+
+    def sample(self, probes: Sequence[str], tool: str | None) -> None:
+        self.plan.tool = tool or ("npu" if self._installed.npu else "torch")
+        self.plan.steps = sampling.steps_of(probes)
+        self.plan.profile = self._folder / PROFILE
+        self.plan.probes = tuple(probes)
+        self.plan.environment[sampling.VARIABLE] = sampling.variable_of(probes, self.plan.profile, tool)
 
     def choose_tool(self, wanted: str | None) -> None:
         fitting = "npu" if self._installed.npu else "torch" if self._keys.tool else "nsys"
@@ -228,7 +247,7 @@ class _Maker:
             theirs = self._environment.get(FILE_LOGGER_PATH)
             self.plan.metrics = Path(theirs).absolute() if theirs else self._folder / METRICS
             added[FILE_LOGGER_PATH] = str(self.plan.metrics)
-        added |= self._engine_variables()
+        added |= {} if self.plan.probes else self._engine_variables()
         if not self._installed.has("ray_kwargs.ray_init"):
             return
         # A Ray cluster that runs already does not inherit this environment.

@@ -17,6 +17,7 @@ from rlcompare.collect.verl.keys import (
     roles_of,
 )
 from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.collect.verl.sampling import refuse_probes
 from rlcompare.errors import UsageError
 
 _SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
@@ -35,7 +36,8 @@ def refuse(installed: Installed, plan: VerlPlan, environment: Mapping[str, str])
     Raises:
         UsageError: it would collect nothing, or fail.
     """
-    for problems in (_of_tool, _of_steps, _of_roles, _of_rollout):
+    refuse_probes(installed, plan.probes)
+    for problems in () if plan.probes else (_of_tool, _of_steps, _of_roles, _of_rollout):
         for problem in problems(installed, plan):
             raise UsageError(problem)
     for name in _SILENCERS:
