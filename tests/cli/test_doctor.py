@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import replace
 
@@ -136,7 +137,12 @@ def test_on_this_machine(rlcompare: Command, monkeypatch: pytest.MonkeyPatch) ->
     assert shown.code == 0
     assert "What can be collected here" in shown.out
     assert "do-not-print-this" not in shown.out
+    assert re.search(r"databases \(\.db\) +ok +DuckDB \d", shown.out)
 
+
+def test_as_json(rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rlcompare.doctor.machine.look", lambda: NPU)
     rows = json.loads(rlcompare("doctor", "--json").out)
-    assert {row["name"]: row["status"] for row in rows if row["section"] == "read"}["databases (.db)"] == "ok"
-    assert all(row["found"] in shown.out for row in rows if not row["name"].startswith("free"))
+    assert [Row(**row) for row in rows] == advise(NPU)
+    shown = rlcompare("doctor").out
+    assert all(row["name"] in shown and row["found"] in shown and row["todo"] in shown for row in rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from functools import cache
@@ -40,6 +41,7 @@ def composed(
     *overrides: str,
     tool: str | None = "npu",
     probes: tuple[str, ...] = (),
+    entry: tuple[str, ...] = ("-m", "verl.trainer.main_ppo"),
 ) -> tuple[VerlPlan, Installed]:
     """What is added to a command, and the configuration that verl composes of both."""
     monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
@@ -47,7 +49,7 @@ def composed(
         asking, "_answer", lambda command, given: _answer(environment["PYTHONPATH"], command, tuple(given))
     )
     overrides = ("actor_rollout_ref.rollout.name=vllm", *overrides)
-    command = parse_command([sys.executable, "-m", "verl.trainer.main_ppo", *overrides])
+    command = parse_command([sys.executable, *entry, *overrides])
     asked = ask(command)
     plan = make_plan(command, asked, FOLDER, tool, {}, probes)
     return plan, confirm(command, plan.overrides, asked)
@@ -185,6 +187,37 @@ def test_a_probe_in_place_of_a_profiled_step(installed_verl: VerlOf, monkeypatch
     assert variables == plan.environment
     assert variables["RLCOMPARE_PROBE"].startswith("update-mini active=2 'output=/data/runs of today/")
     assert installed.value("trainer.logger") == ["console", "wandb", "file"]
+
+
+DAPO = """
+hydra: {{searchpath: ["file://{verl}"]}}
+defaults: [ppo_trainer, _self_]
+data: {{gen_batch_size: 12}}
+global_profiler: {{steps: [4]}}
+actor_rollout_ref: {{actor: {{profiler: {{enable: True, all_ranks: True}}}}}}
+"""
+
+
+@pytest.mark.parametrize("entry", [("-m", "recipe.dapo.main_dapo"), ("recipe/dapo/main_dapo.py",)])
+def test_a_recipe_with_a_configuration_of_its_own(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, entry: tuple[str, ...]
+) -> None:
+    """As DAPO's: another entry point, whose file builds on verl's; what it settles is the user's."""
+    environment = installed_verl("0.7.1")
+    verl = Path(environment["PYTHONPATH"].split(os.pathsep)[0], "verl", "trainer")
+    recipe = tmp_path / "recipe" / "dapo"
+    (recipe / "config").mkdir(parents=True)
+    main = (verl / "main_ppo.py").read_text(encoding="utf-8").replace('"ppo_trainer"', '"dapo_trainer"')
+    (recipe / "main_dapo.py").write_text(main, encoding="utf-8")
+    (recipe / "config" / "dapo_trainer.yaml").write_text(DAPO.format(verl=verl / "config"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    plan, installed = composed(monkeypatch, environment, "data.gen_batch_size=16", entry=entry)
+
+    assert (plan.steps, installed.value("global_profiler.steps")) == ([4], [4])
+    assert installed.value("data.gen_batch_size") == 16
+    assert installed.value("actor_rollout_ref.actor.profiler.ranks") == []
+    assert installed.value("critic.profiler.enable") is False, "the file chose the roles"
 
 
 def test_a_job_with_a_transfer_queue_adds_to_the_environment_itself(
