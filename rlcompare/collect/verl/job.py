@@ -23,6 +23,8 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _PATIENCE = 3
 """So many signals kill the job at once."""
 _CHUNK = 1 << 16
+_LONGEST_LINE = 1 << 16
+_REST_SECONDS = 2
 
 
 @dataclass(frozen=True)
@@ -87,17 +89,25 @@ class _Copy(threading.Thread):
         self.last_line = ""
 
     def run(self) -> None:
+        with self._stream:
+            self._copy()
+
+    def _copy(self) -> None:
         while chunk := os.read(self._stream.fileno(), _CHUNK):
             self._show(chunk)
-            *lines, self._rest = (self._rest + chunk).split(b"\n")
-            if lines:
-                self._keep(lines)
+            self._rest += chunk
+            # A progress bar returns to the beginning of its line for hours.
+            end = max(self._rest.rfind(b"\n"), self._rest.rfind(b"\r")) + 1
+            end = end or (len(self._rest) if len(self._rest) > _LONGEST_LINE else 0)
+            if end:
+                self._keep(self._rest[:end])
+                self._rest = self._rest[end:]
         if self._rest:
-            self._keep([self._rest])
+            self._keep(self._rest + b"\n")
 
     def finish(self) -> None:
         """Waits for the rest; not for ever, because a process that the job left behind may hold the stream open."""
-        self.join(timeout=5)
+        self.join(_REST_SECONDS)
 
     def _show(self, chunk: bytes) -> None:
         try:
@@ -106,13 +116,12 @@ class _Copy(threading.Thread):
         except OSError:  # whoever read us went away: the job and its log go on
             self._is_shown = False
 
-    def _keep(self, lines: list[bytes]) -> None:
-        for line in reversed(lines):
-            if line.strip():
-                self.last_line = line.rsplit(b"\r", 1)[-1].decode("utf-8", "replace").strip()
-                break
+    def _keep(self, text: bytes) -> None:
+        lines = text.strip().splitlines()
+        if lines:
+            self.last_line = lines[-1].decode("utf-8", "replace").strip()
         with self._lock, suppress(OSError, ValueError):  # a full disk does not end the job
-            self._log.writelines(line + b"\n" for line in lines)
+            self._log.write(text)
             self._log.flush()
 
 

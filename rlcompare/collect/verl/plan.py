@@ -218,6 +218,8 @@ class _Maker:
             self._add(discrete, True)
         if self.plan.tool == "nsys":
             self._choose_reports()
+        if profiles_agent_loop(self._installed) and self.plan.tool not in ("npu", "torch"):
+            self.plan.notes.append(f"{self.plan.tool} leaves an agent loop's rollout out; npu and torch record it")
         if is_agent_loop(self._installed) and self._installed.version < AGENT_LOOP and self._keys.can_enable:
             first = ".".join(map(str, AGENT_LOOP))
             self.plan.notes.append(f"{self._installed.verl} cannot profile an agent loop's rollout ({first} can)")
@@ -244,7 +246,9 @@ class _Maker:
     def choose_environment(self) -> None:
         added = self.plan.environment
         if self._installed.version >= FILE_LOGGER:
-            theirs = self._environment.get(FILE_LOGGER_PATH)
+            theirs = self._installed.value(f"{_RUNTIME_ENV}.{FILE_LOGGER_PATH}") or self._environment.get(
+                FILE_LOGGER_PATH
+            )
             self.plan.metrics = Path(theirs).absolute() if theirs else self._folder / METRICS
             added[FILE_LOGGER_PATH] = str(self.plan.metrics)
         added |= {} if self.plan.probes else self._engine_variables()
@@ -254,6 +258,8 @@ class _Maker:
         queue = self._installed.value("transfer_queue.enable") is True
         if not (queue and self._installed.version <= LAST_WITH_STRUCT_RUNTIME_ENV):
             for name, value in added.items():
+                if self._command.names(f"{_RUNTIME_ENV}.{name}"):
+                    continue
                 self.plan.overrides.append(f"++{_RUNTIME_ENV}.{name}={_quoted(value)}")
 
     def _engine_variables(self) -> dict[str, str]:
