@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test lint editable wheel clean
+.PHONY: demo test lint editable wheel verl-wheels clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,10 +11,15 @@ WHEEL_VENV := build/venv
 WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= auto
+VERL := build/verl
+VERL_VERSIONS := 0.5.0 0.6.1 0.7.1 0.8.0 0.9.1
+# verl composes its configuration with Hydra, which needs an older omegaconf than ours: it gets a folder of its own.
+VERL_HYDRA := hydra-core==1.3.8 omegaconf==2.3.1 antlr4-python3-runtime==4.9.3 packaging==26.3 pyyaml==6.0.3
 
 # The pins hold for the build's own environment (hatchling) too.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export RLCOMPARE_SHARED ?= $(abspath $(CURDIR)/../shared)
+export RLCOMPARE_VERL ?= $(CURDIR)/$(VERL)
 
 demo: $(VENV)/.installed-run
 	@rm -rf demo
@@ -41,11 +46,22 @@ lint: $(VENV)/.installed-dev
 editable: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/cli/test_installation.py
 
-wheel: $(WHEEL_VENV)/.installed
+wheel: $(WHEEL_VENV)/.installed verl-wheels
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
 	cp -R tests golden benchmarks pyproject.toml README.md $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
+
+# The configuration that rlcompare's overrides are tried on. A registry without verl leaves its tests skipped.
+verl-wheels: $(WHEEL_VENV)/.installed
+	@for version in $(VERL_VERSIONS); do \
+	  ls $(VERL)/wheels/verl-$$version-*.whl >/dev/null 2>&1 || \
+	    $(WHEEL_VENV)/bin/python -m pip download $(PIP_FLAGS) --no-deps --ignore-requires-python \
+	      --dest $(VERL)/wheels verl==$$version || echo "verl $$version is not to be had: its tests are skipped"; \
+	done
+	@test -f $(VERL)/hydra/.installed || { \
+	  PIP_CONSTRAINT= $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) --upgrade --target $(VERL)/hydra $(VERL_HYDRA) && \
+	    touch $(VERL)/hydra/.installed; } || echo "Hydra is not to be had: the tests with verl's configuration are skipped"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

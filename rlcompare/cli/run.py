@@ -15,7 +15,7 @@ from rlcompare.errors import UsageError
 
 
 @click.command("run")
-@click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]…")
+@click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]… | -- COMMAND…")
 @click.option(
     "-c",
     "--config",
@@ -37,6 +37,22 @@ from rlcompare.errors import UsageError
 )
 @click.option("--force", is_flag=True, help="Replace the run that is in DIR.")
 @click.option("--print-config", is_flag=True, help="Print the whole configuration as YAML, and do nothing else.")
+@click.option(
+    "--launcher", type=click.Choice(["verl"]), help="Start a verl job, given after --, instead of rlcompare's own step."
+)
+@click.option(
+    "--tool",
+    type=click.Choice(["npu", "torch", "nsys", "torch_memory"]),
+    help="Which of verl's profilers; by default npu where torch_npu is installed, else torch.",
+)
+@click.option(
+    "--probe",
+    "probes",
+    multiple=True,
+    metavar="'PRESET [KEY=VALUE]…'",
+    help="Record a few decode steps, mini or micro batches in place of a step: 'vllm-decode skip_first=30 active=3'.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the command that would be run, and do nothing else.")
 @common_options
 def command(
     overrides: tuple[str, ...],
@@ -46,8 +62,12 @@ def command(
     repeat: int,
     force: bool,
     print_config: bool,
+    launcher: str | None,
+    tool: str | None,
+    probes: tuple[str, ...],
+    dry_run: bool,
     quiet: bool,
-) -> None:
+) -> int | None:
     """Run a real RL training step (GRPO, DAPO, PPO) under a profiler.
 
     Makes a few plain steps, whose times count, and profiled ones, which explain them. Leaves a run directory that
@@ -57,14 +77,34 @@ def command(
     rlcompare run -o runs/base
     rlcompare run -o runs/new actor_rollout_ref.actor.ppo_epochs=2
     rlcompare run algorithm.adv_estimator=gae trainer.n_gpus_per_node=2 global_profiler.steps=[6,12]
+
+    With --launcher verl, a verl job is run as it is, under verl's own profilers: rlcompare adds what its version needs
+    to be profiled and to log its metrics into DIR. What you set yourself stays. The exit code is the job's.
+
+    \b
+    rlcompare run --launcher verl -o runs/base -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
     """
+    from rlcompare.cli.run_verl import VerlRequest, check_options, run_verl
+
+    check_options(
+        launcher,
+        {
+            "--tool": tool is not None,
+            "--probe": bool(probes),
+            "--dry-run": dry_run,
+            "-c": file is not None,
+            "--print-config": print_config,
+        },
+    )
+    if launcher is not None:
+        return run_verl(VerlRequest(overrides, output, tool, probes, seed, repeat, force, dry_run, quiet))
     from rlcompare.collect.config.load import load_config, to_yaml
 
     given = [*overrides, *([] if seed is None else [f"data.seed={seed}"])]
     config = load_config(given, file)
     if print_config:
         click.echo(to_yaml(config), nl=False)
-        return
+        return None
     _need_torch()
     from rlcompare.collect.launch import Interrupted, Launch, check, launch
     from rlcompare.collect.launched import is_launched
@@ -89,6 +129,7 @@ def command(
         from rlcompare.report.text import safe_text
 
         click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
+    return None
 
 
 def _need_torch() -> None:

@@ -27,6 +27,8 @@ SCHEMA = "rlcompare.run/1"
 RUN_JSON = "run.json"
 METRICS = "metrics.jsonl"
 PROFILE = "profile"
+LOG = "job.log"
+"""What a job that was launched printed."""
 
 STATUSES = ("incomplete", "complete", "failed")
 
@@ -71,7 +73,7 @@ def prepare(folder: Path, force: bool) -> None:
 
 
 def _replace(folder: Path, force: bool) -> None:
-    ours = (PROFILE, METRICS, "run.duckdb", RUN_JSON)  # what makes it a run goes last
+    ours = (PROFILE, METRICS, LOG, "run.duckdb", RUN_JSON)  # what makes it a run goes last
     if not folder.is_dir() or not (folder / RUN_JSON).is_file():
         raise UsageError(f"{folder} holds something else than one run; choose an empty or a new folder with -o")
     if not force:
@@ -101,7 +103,7 @@ class RunDirectory:
         self._run: dict[str, Any] = {
             "schema": SCHEMA,
             "status": "incomplete",
-            "started": _now(),
+            "started": now(),
             "ended": None,
             **facts,
         }
@@ -124,7 +126,7 @@ class RunDirectory:
         assert status in STATUSES
         with suppress(OSError):  # what a full disk did not take is lost; that the run has ended is not
             self._metrics.close()
-        self._run |= {"status": status, "ended": _now()}
+        self._run |= {"status": status, "ended": now()}
         if captures is not None:
             self._run["captures"] = list(captures)
         if error is not None:
@@ -132,17 +134,18 @@ class RunDirectory:
         self._write()
 
     def _write(self) -> None:
-        _write_whole(self._folder, self._run)
+        write_run(self._folder, self._run)
 
 
 def blame(folder: Path, error: str) -> None:
     """Marks a run as failed for a reason that its own processes did not know: the rank that failed first."""
     with suppress(OSError, ValueError, UsageError):  # it may have failed before it began
         run = json.loads((folder / RUN_JSON).read_text(encoding="utf-8"))
-        _write_whole(folder, {**run, "status": "failed", "error": error, "ended": run.get("ended") or _now()})
+        write_run(folder, {**run, "status": "failed", "error": error, "ended": run.get("ended") or now()})
 
 
-def _write_whole(folder: Path, run: Mapping[str, Any]) -> None:
+def write_run(folder: Path, run: Mapping[str, Any]) -> None:
+    """Puts run.json into place as a whole."""
     partial = folder / f".{RUN_JSON}.{os.getpid()}"
     try:
         with _written(folder / RUN_JSON):
@@ -192,5 +195,6 @@ def _number(value: float) -> float | None:
     return value if isinstance(value, int) or math.isfinite(value) else None
 
 
-def _now() -> str:
+def now() -> str:
+    """The time, as run.json states it."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

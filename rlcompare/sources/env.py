@@ -11,9 +11,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import pairwise
 
 from rlcompare.model.run import CaptureInput
+from rlcompare.secret import SECRET_KEY, looks_secret
 
 VALUE_LENGTH = 200
 """Longer values of users are cut."""
@@ -110,27 +110,6 @@ _OF_TOOLS = ("contents", "level", "discrete")
 """What is kept of a profiler's ``tool_config``: the rest stands in the profile, as it was applied."""
 _MOST_LEVELS = 12
 
-_SECRET_KEY = re.compile(
-    r"token|key|secret|passw|passphrase|pwd|credential|auth|cookie|private|signature|session", re.IGNORECASE
-)
-_SECRET_VALUE = re.compile(
-    r"""
-      \b(?:hf|gh[oprsu]|github_pat|glpat|npm|pypi|dop_v1|xox[abeoprs]|sk|pk|rk|ak)[_-][A-Za-z0-9]  # vendors' prefixes
-    | \b(?:AKIA|ASIA|AIza|ya29\.|eyJ)[A-Za-z0-9_-]{8}
-    | \b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{6}
-    | ://[^/\s]*@  # a URL with credentials
-    | (?:token|secret|passw(?:or)?d|passphrase|pwd|api_?key|access_?key|credentials?|authorization)["']?\s*[=:]
-    | \b(?:sig|signature|auth)["']?\s*[=:]
-    # "--api-key x", "mykey=x", ["--token", "x"] as a list is shown
-    | (?:key|token|secret|passw\w*|passphrase|pwd|credentials?)["']?(?:\s*[=:,]|\s)\s*["']?[^\s"']
-    | -----BEGIN
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_HEX = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
-_HASH_KEY = re.compile(r"commit|sha|rev|hash|digest|checksum", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z0-9+]{24,}")
-
 
 def environment(capture: CaptureInput) -> dict[str, str]:
     """What may be stored of a capture's profiler_info.json and profiler_metadata.json, by key of table ``env``."""
@@ -185,22 +164,6 @@ def _leaves(value: object, key: str, depth: int) -> Iterator[tuple[str, object]]
 
 def _is_path(text: str) -> bool:
     return text.startswith(("/", "~", ".", "\\")) or text[1:3] in (":\\", ":/")
-
-
-def looks_secret(key: str, value: str) -> bool:
-    """Whether a key or a value could be an access token, a password or the like; errs on the side of yes."""
-    if _SECRET_KEY.search(key) or _SECRET_VALUE.search(value):
-        return True
-    if _HEX.search(value) and not _HASH_KEY.search(key):
-        return True
-    return any(_is_random(word) for word in _WORD.findall(value))
-
-
-def _is_random(word: str) -> bool:
-    """A long word that mixes capitals, small letters and digits, as encoded keys do and names do not."""
-    mixed = re.search(r"[a-z]", word) and re.search(r"[A-Z]", word) and re.search(r"\d", word)
-    changes = sum(a.isdigit() != b.isdigit() or a.isupper() != b.isupper() for a, b in pairwise(word))
-    return bool(mixed) and changes >= len(word) // 4
 
 
 def _versions_and_switches(info: Mapping[str, object]) -> dict[str, str]:
@@ -278,7 +241,7 @@ def _put_users(found: dict[str, str], key: str, value: object) -> None:
     """A user's key, its JSON object one level deep; a nested structure or an environment dump is not taken."""
     value = _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
     if isinstance(value, dict):
-        if len(_DUMP_MARKS & value.keys()) < 2 and not _SECRET_KEY.search(key):
+        if len(_DUMP_MARKS & value.keys()) < 2 and not SECRET_KEY.search(key):
             for name, inner in value.items():
                 put(found, f"user.{key}.{name}", inner)
     else:

@@ -43,6 +43,7 @@ Commands:
   show    Show one run: its time by step, rank, phase, kernel and collective.
   ingest  Read a profile into a store, one DuckDB file.
   sql     Query a run with SQL.
+  doctor  Tell what this machine can collect, why not, and what to install.
   sample  Write a sample profile to try rlcompare on.
   cache   List, prune or locate the stores that rlcompare keeps.
 """

@@ -1,0 +1,56 @@
+"""``rlcompare doctor``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from rlcompare.cli.options import common_options
+
+if TYPE_CHECKING:
+    from rlcompare.doctor.advice import Row
+
+_TITLES = {
+    "collect": "What can be collected here",
+    "read": "What can be read",
+    "machine": "The machine",
+}
+_LONGEST = 1000
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
+@common_options
+def command(as_json: bool, quiet: bool) -> None:
+    """Tell what this machine can collect, why not, and what to install.
+
+    Looks at the interpreter that rlcompare runs under, at devices, toolkits, tools and room. Nothing is changed, and
+    nothing of the environment is printed.
+    """
+    from rlcompare.doctor.advice import advise
+    from rlcompare.doctor.machine import look
+
+    del quiet  # there is nothing to count
+    rows = advise(look())
+    if as_json:
+        click.echo(json.dumps([asdict(row) for row in rows], indent=1))
+    else:
+        click.echo("\n".join(_lines(rows)))
+
+
+def _lines(rows: list[Row]) -> Iterator[str]:
+    from rlcompare.report.text import pad, safe_text, width_of
+
+    names = [safe_text(row.name) for row in rows]
+    width = max(map(width_of, names))
+    for section, title in _TITLES.items():
+        yield title
+        for name, row in zip(names, rows, strict=True):
+            if row.section == section:
+                yield f"  {pad(name, width, False)}  {row.status:<8} {safe_text(row.found, _LONGEST)}"
+                if row.todo:
+                    yield f"  {'':{width}}  {'':<8} to do: {safe_text(row.todo, _LONGEST)}"

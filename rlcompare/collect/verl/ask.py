@@ -1,0 +1,119 @@
+"""Asks the interpreter of a verl job which verl it has, and how the job would be configured."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rlcompare.collect.verl import asked
+from rlcompare.collect.verl.command import VerlCommand
+from rlcompare.errors import UsageError
+
+OLDEST = (0, 5, 0)
+NEWEST = (0, 9, 1)
+"""The verl versions whose configuration is known."""
+_SECONDS = 120
+_RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What the interpreter of a job answered.
+
+    Attributes:
+        version: verl's, as three numbers.
+        versions: by package; what is not installed is absent.
+        npu: whether torch_npu is installed.
+        config: the composed configuration, with the overrides of the command.
+    """
+
+    version: tuple[int, int, int]
+    versions: Mapping[str, str]
+    npu: bool
+    config: Mapping[str, Any]
+
+    @property
+    def verl(self) -> str:
+        """verl and its version, for messages."""
+        return f"verl {self.versions['verl']}"
+
+    def value(self, key: str) -> Any:
+        """The value of a dotted key; None where it is absent, missing or null."""
+        node: Any = self.config
+        for part in key.split("."):
+            node = node.get(part) if isinstance(node, dict) else None
+        return node
+
+    def has(self, key: str) -> bool:
+        """Whether the configuration has a key."""
+        parent, _, name = key.rpartition(".")
+        node = self.value(parent) if parent else self.config
+        return isinstance(node, dict) and name in node
+
+
+def ask(command: VerlCommand) -> Installed:
+    """Asks about the command as the user gave it.
+
+    Raises:
+        UsageError: the interpreter does not answer, has no verl or one that is too old, or verl's configuration does
+            not take the command's overrides.
+    """
+    found = _answer(command, command.arguments)
+    versions = found["versions"]
+    if "verl" not in versions:
+        raise UsageError(
+            f"verl is not installed for {command.python} (Python {versions['python']}): name the interpreter that has "
+            "it, or activate its environment first"
+        )
+    match = _RELEASE.match(versions["verl"])
+    release = tuple(int(part or 0) for part in match.groups()) if match else NEWEST
+    version = (release[0], release[1], release[2])
+    if version < OLDEST:
+        raise UsageError(f"verl {versions['verl']} is older than 0.5.0, the first one that rlcompare can start")
+    if found["config"] is None:
+        raise UsageError(f"verl {versions['verl']} would not start like this: {_flat(found['problem'])}")
+    return Installed(version, versions, found["npu"], found["config"])
+
+
+def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) -> Installed:
+    """Composes the configuration with our overrides as well.
+
+    Raises:
+        UsageError: this verl does not take one of them.
+    """
+    found = _answer(command, [*command.arguments, *added])
+    if found["config"] is None:
+        raise UsageError(
+            f"{installed.verl} does not take what rlcompare would add: {_flat(found['problem'])}; "
+            "please report it, with verl's version"
+        )
+    return replace(installed, config=found["config"])
+
+
+def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
+    question = {"entry": command.entry, "is_module": command.is_module, "arguments": list(arguments)}
+    # As -c, the working folder is looked at first, as it is for the job's own -m.
+    script = Path(asked.__file__).read_text(encoding="utf-8")
+    line = [command.python, "-c", script, json.dumps(question)]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=_SECONDS)
+    except OSError as error:
+        raise UsageError(f"{command.python} cannot be started: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(f"{command.python} did not say within {_SECONDS} s which verl it has") from error
+    for text in reversed(done.stdout.splitlines()):
+        if text.startswith(asked.MARK):
+            answer = json.loads(text.removeprefix(asked.MARK))
+            assert isinstance(answer, dict)
+            return answer
+    last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+    raise UsageError(f"{command.python} could not be asked which verl it has (exit code {done.returncode}): {last}")
+
+
+def _flat(text: object) -> str:
+    return " ".join(str(text).split())

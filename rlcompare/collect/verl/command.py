@@ -1,0 +1,116 @@
+"""The command of a verl job, taken apart: the interpreter, what it runs, and the overrides.
+
+[WRAPPER…] PYTHON [FLAGS] -m MODULE [KEY=VALUE…]
+[WRAPPER…] PYTHON [FLAGS] SCRIPT.py [KEY=VALUE…]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from rlcompare.errors import UsageError
+from rlcompare.secret import looks_secret
+
+_PYTHON = re.compile(r"python(?:\d+(?:\.\d+)?)?")
+_FLAGS_WITH_VALUE = ("-X", "-W")
+_OVERRIDE = re.compile(r"(?:\+\+?|~)?([A-Za-z_][\w.@/-]*)(?:=(.*))?", re.DOTALL)
+_NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?|true|false|null|none", re.IGNORECASE)
+_HIDDEN = "***"
+
+
+@dataclass(frozen=True)
+class VerlCommand:
+    """The command of a verl job.
+
+    Attributes:
+        tokens: all of it.
+        python: the interpreter.
+        entry: the module or the script that it runs.
+        is_module: which of the two.
+        arguments: what follows the entry: verl's overrides, and Hydra's options.
+    """
+
+    tokens: tuple[str, ...]
+    python: str
+    entry: str
+    is_module: bool
+    arguments: tuple[str, ...]
+
+    @property
+    def given(self) -> dict[str, str | None]:
+        """The keys that the overrides name, with their values as text; None for one that is deleted (``~key``)."""
+        found = {}
+        for argument in self.arguments:
+            match = _OVERRIDE.fullmatch(argument)
+            if match and ("=" in argument or argument.startswith("~")):
+                found[match[1]] = None if argument.startswith("~") else match[2]
+        return found
+
+    def names(self, key: str) -> bool:
+        """Whether an override sets a key, the branch that it is on, or something below it."""
+        return any(key == given or key.startswith(f"{given}.") or given.startswith(f"{key}.") for given in self.given)
+
+
+def parse_command(tokens: Sequence[str]) -> VerlCommand:
+    """Takes a command apart.
+
+    Raises:
+        UsageError: it names no Python interpreter with a module or a script.
+    """
+    if not tokens:
+        raise UsageError(
+            "--launcher verl needs the job's command after --: "
+            "rlcompare run --launcher verl -o DIR -- python3 -m verl.trainer.main_ppo KEY=VALUE ..."
+        )
+    place = next((index for index, token in enumerate(tokens) if _PYTHON.fullmatch(PurePath(token).name)), None)
+    if place is None:
+        raise UsageError(
+            f"{tokens[0]!r} starts no Python that can be seen here, and overrides cannot be put into a script: name "
+            "the command inside it, python3 -m verl.trainer.main_ppo KEY=VALUE ..."
+        )
+    rest = list(tokens[place + 1 :])
+    while rest and rest[0].startswith("-") and rest[0] != "-m":
+        del rest[: 2 if rest[0] in _FLAGS_WITH_VALUE else 1]
+    is_module = rest[:1] == ["-m"]
+    rest = rest[1:] if is_module else rest
+    if not rest:
+        raise UsageError(f"{tokens[place]} is told to run nothing: name a module, as -m verl.trainer.main_ppo")
+    return VerlCommand(tuple(tokens), tokens[place], rest[0], is_module, tuple(rest[1:]))
+
+
+def without_secrets(tokens: Sequence[str]) -> list[str]:
+    """A command that may be stored: values that could be a secret are replaced."""
+    shown = []
+    for token in tokens:
+        key, separator, value = token.partition("=")
+        is_secret = not _NUMBER.fullmatch(value) and looks_secret(key if separator else "", value or key)
+        shown.append(f"{key}{separator}{_HIDDEN}" if is_secret and separator else _HIDDEN if is_secret else token)
+    return shown
+
+
+def written(value: object) -> str:
+    """A value as Hydra's override grammar takes it: texts in quotes where they need them."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(written(item) for item in value)}]"
+    text = str(value)
+    if re.fullmatch(r"[A-Za-z_/][\w./-]*", text) and text.lower() not in (
+        "null",
+        "true",
+        "false",
+        "none",
+        "nan",
+        "inf",
+    ):
+        return text
+    # Hydra takes a backslash for one only where it stands before a quote, and ${ for an interpolation even in quotes.
+    body = re.sub(r"(\\+)(?='|$)", r"\1\1", text).replace("'", "\\'").replace("${", "\\${")
+    return f"'{body}'"

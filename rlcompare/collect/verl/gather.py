@@ -1,0 +1,153 @@
+"""Makes a run directory of what a verl job left: the captures by place and step, and why some may be missing."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rlcompare.collect.run_directory import LOG, METRICS
+from rlcompare.collect.verl.ask import Installed
+from rlcompare.collect.verl.job import Ended
+from rlcompare.collect.verl.keys import keys_of, number, roles_of
+from rlcompare.collect.verl.plan import VerlPlan
+
+_FOLDERS = ("_ascend_pt",)
+_FILES = (".json.gz", ".trace.json", ".nsys-rep", ".sqlite", ".pickle")
+_WHOLE_STEP = ("e2e", "train")
+_ASCEND = re.compile(r"(.+)_(\d+)_(\d{17})_ascend_pt")
+_STEP_IN_NAME = re.compile(r"(?:^|_)step(\d{1,9})(?:_|$)")
+_PARSED = "ASCEND_PROFILER_OUTPUT"
+_MOST_LINE = 1 << 24
+_CONSOLE = re.compile(rb"\bstep:(\d{1,12}) - ")
+
+
+def find_captures(profile: Path, folder: Path, steps: Sequence[int]) -> list[dict[str, Any]]:
+    """The captures below a folder, as entries of run.json, with the step where it can be told.
+
+    verl's folders say the role; where they do not say the step, the windows of one process that hold whole steps are
+    those of the profiled steps, in order, if there are as many.
+
+    Args:
+        profile: where the job wrote its profiles.
+        folder: the run directory, to which the paths are relative; a capture elsewhere keeps its own path.
+    """
+    found = sorted(_captures(profile))
+    known = {path: _stated_step(path, profile) for path in found}
+    for windows in _by_process(path for path in found if known[path] is None and path.parent.name in _WHOLE_STEP):
+        if len(windows) == len(steps):
+            known |= dict(zip(windows, sorted(steps), strict=True))
+    entries = []
+    for path in found:
+        place = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
+        step = known[path] if known[path] is not None else steps[0] if len(steps) == 1 else None
+        entries.append({"path": place} | ({} if step is None else {"step": step}))
+    return entries
+
+
+def _captures(folder: Path) -> Iterator[Path]:
+    """Capture folders and files; nothing below a capture folder, and nothing behind a link."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.is_symlink():
+                continue
+            if path.is_dir():
+                yield from [path] if path.name.endswith(_FOLDERS) else _captures(path)
+            elif path.name.endswith(_FILES):
+                yield path
+
+
+def _stated_step(path: Path, profile: Path) -> int | None:
+    match = _STEP_IN_NAME.search(path.name.split(".")[0])
+    if match:
+        return int(match[1])
+    for name in path.relative_to(profile).parts[:-1]:
+        match = re.fullmatch(r"(?:step)?(\d{1,9})", name)
+        if match:
+            return int(match[1])
+    return None
+
+
+def _by_process(paths: Iterator[Path]) -> list[list[Path]]:
+    """Folders of torch_npu by host and process, in order of time."""
+    groups: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
+    for path in paths:
+        match = _ASCEND.fullmatch(path.name)
+        if match:
+            groups[match[1], match[2]].append((match[3], path))
+    return [[path for _, path in sorted(group)] for group in groups.values()]
+
+
+def steps_that_ran(folder: Path) -> list[int]:
+    """The training steps that a run logged, to its file of metrics or else to the console."""
+    return _steps_of_file(folder / METRICS) or _steps_of_console(folder / LOG)
+
+
+def _steps_of_console(path: Path) -> list[int]:
+    with suppress(OSError), path.open("rb") as file:
+        lines = (_CONSOLE.search(line) for line in iter(lambda: file.readline(_MOST_LINE), b""))
+        return [int(match[1]) for match in lines if match]
+    return []
+
+
+def _steps_of_file(path: Path) -> list[int]:
+    steps = []
+    with suppress(OSError), path.open("rb") as file:
+        while line := file.readline(_MOST_LINE):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(line)
+                step = number(value.get("step")) if isinstance(value, dict) else None
+                steps += [] if step is None else [step]
+    return steps
+
+
+def fetch_metrics(plan: VerlPlan, target: Path) -> None:
+    """Copies the metrics into the run directory if the user's environment sent them elsewhere."""
+    if plan.metrics is not None and plan.metrics != target:
+        with suppress(OSError):
+            shutil.copyfile(plan.metrics, target)
+
+
+def without_output(captures: Sequence[dict[str, Any]], folder: Path) -> list[str]:
+    """Captures of torch_npu that were not parsed."""
+    places = [capture["path"] for capture in captures if capture["path"].endswith(_FOLDERS)]
+    return [place for place in places if not (folder / place / _PARSED).is_dir()]
+
+
+def why_no_profile(installed: Installed, plan: VerlPlan, ran: Sequence[int], ended: Ended) -> list[str]:
+    """Why a job may have left no profile: what can be seen, else what is known to happen.
+
+    Args:
+        ran: the steps that it logged metrics of.
+        ended: how it did.
+    """
+    key = keys_of(installed).steps
+    seen = []
+    if ran and max(ran) < min(plan.steps):
+        seen.append(f"it ended after step {max(ran)}, and the first step to profile is {min(plan.steps)} ({key})")
+    elif ran and max(plan.steps) < min(step for step in ran if step > 0 or len(ran) == 1):
+        first = min(step for step in ran if step > 0 or len(ran) == 1)
+        seen.append(
+            f"it began with step {first}, after those to profile ({key}): it went on from a checkpoint "
+            "(trainer.resume_mode=disable begins anew)"
+        )
+    elif not ran and (ended.code or ended.received):
+        seen.append("it ended before its first step did")
+    if seen:
+        return seen
+    nodes = number(installed.value("trainer.nnodes")) or 1
+    causes = {
+        f"the workers run on other machines, and {plan.profile} is no folder that they share": nodes > 1,
+        "torch_npu logs its own errors and goes on: look for [ERROR] and profiler in job.log": plan.tool == "npu",
+        "the device's libraries for profiling (CANN's msprof, CUPTI) are missing: see rlcompare doctor": True,
+        f"the disk of {plan.profile} is full": True,
+        "a Ray cluster that was running already uses another user or another file system": True,
+        f"the roles that are profiled ({', '.join(roles_of(installed))}) did not run on the chosen ranks": True,
+        "the report lies in /tmp/ray/session_latest/logs/nsight of the worker's machine": plan.tool == "nsys",
+    }
+    return [cause for cause, may_be in causes.items() if may_be]

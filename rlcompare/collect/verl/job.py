@@ -1,0 +1,147 @@
+"""Runs the job's command: its output goes on to ours and into a log, signals go on to it, and its end is told.
+
+The job is a session of its own, so that Ctrl-C reaches it once, through us, and all its processes with it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from rlcompare.errors import UsageError
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_PATIENCE = 3
+"""So many signals kill the job at once."""
+_CHUNK = 1 << 16
+_LONGEST_LINE = 1 << 16
+_REST_SECONDS = 2
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a job ended.
+
+    Attributes:
+        code: its exit code; 128 + N where signal N killed it.
+        received: the first signal that we passed on to it; None: none came.
+        last_error: the last line that it wrote to standard error, if any.
+    """
+
+    code: int
+    received: int | None
+    last_error: str
+
+
+def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Ended:
+    """Runs a command to its end.
+
+    Args:
+        log: takes standard output and standard error, line by line; replaced if it is there.
+
+    Raises:
+        UsageError: the command cannot be started, or the log not be written.
+    """
+    try:
+        sink = log.open("wb")
+    except OSError as error:
+        raise UsageError(f"{log} cannot be written: {error.strerror or error}") from error
+    with sink:
+        try:
+            job = subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            )
+        except OSError as error:
+            raise UsageError(f"{command[0]} cannot be started: {error.strerror or error}") from error
+        assert job.stdout is not None
+        assert job.stderr is not None
+        lock = threading.Lock()
+        copies = [
+            _Copy(job.stdout, sys.stdout.fileno(), sink, lock),
+            _Copy(job.stderr, sys.stderr.fileno(), sink, lock),
+        ]
+        with _passing_on(job) as received:
+            for copy in copies:
+                copy.start()
+            code = job.wait()
+            for copy in copies:
+                copy.finish()
+    return Ended(128 - code if code < 0 else code, received[0] if received else None, copies[1].last_line)
+
+
+class _Copy(threading.Thread):
+    """Copies one stream of a job to one of ours as it comes, and into the log by whole lines."""
+
+    def __init__(self, stream: IO[bytes], target: int, log: IO[bytes], lock: threading.Lock) -> None:
+        super().__init__(name="copy", daemon=True)
+        self._stream, self._target, self._log, self._lock = stream, target, log, lock
+        self._is_shown = True
+        self._rest = b""
+        self.last_line = ""
+
+    def run(self) -> None:
+        with self._stream:
+            self._copy()
+
+    def _copy(self) -> None:
+        while chunk := os.read(self._stream.fileno(), _CHUNK):
+            self._show(chunk)
+            self._rest += chunk
+            # A progress bar returns to the beginning of its line for hours.
+            end = max(self._rest.rfind(b"\n"), self._rest.rfind(b"\r")) + 1
+            end = end or (len(self._rest) if len(self._rest) > _LONGEST_LINE else 0)
+            if end:
+                self._keep(self._rest[:end])
+                self._rest = self._rest[end:]
+        if self._rest:
+            self._keep(self._rest + b"\n")
+
+    def finish(self) -> None:
+        """Waits for the rest; not for ever, because a process that the job left behind may hold the stream open."""
+        self.join(_REST_SECONDS)
+
+    def _show(self, chunk: bytes) -> None:
+        try:
+            while self._is_shown and chunk:
+                chunk = chunk[os.write(self._target, chunk) :]
+        except OSError:  # whoever read us went away: the job and its log go on
+            self._is_shown = False
+
+    def _keep(self, text: bytes) -> None:
+        lines = text.strip().splitlines()
+        if lines:
+            self.last_line = lines[-1].decode("utf-8", "replace").strip()
+        with self._lock, suppress(OSError, ValueError):  # a full disk does not end the job
+            self._log.write(text)
+            self._log.flush()
+
+
+@contextmanager
+def _passing_on(job: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Passes signals on to all processes of the job; yields the list of those that came."""
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(job.pid, number if len(received) < _PATIENCE else signal.SIGKILL)
+
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in handlers.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, handle)
+    try:
+        yield received
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

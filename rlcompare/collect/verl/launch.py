@@ -1,0 +1,196 @@
+"""One verl job from its command to a run directory."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rlcompare
+from rlcompare.collect.run_directory import LOG, METRICS, SCHEMA, git_state, now, write_run
+from rlcompare.collect.verl.ask import Installed, ask, confirm
+from rlcompare.collect.verl.command import VerlCommand, parse_command, without_secrets
+from rlcompare.collect.verl.gather import fetch_metrics, find_captures, steps_that_ran, why_no_profile, without_output
+from rlcompare.collect.verl.job import Ended, run_job
+from rlcompare.collect.verl.keys import keys_of, number
+from rlcompare.collect.verl.plan import VerlPlan, make_plan
+from rlcompare.collect.verl.refused import refuse
+from rlcompare.secret import looks_secret
+
+_ROOTS = ("data", "actor_rollout_ref", "critic", "algorithm")
+_OF_TRAINER = ("device", "n_gpus_per_node", "nnodes", "total_training_steps")
+
+
+@dataclass(frozen=True)
+class VerlJob:
+    """A verl job that can be started.
+
+    Attributes:
+        folder: of the run; absolute.
+        installed: the answer about the whole command, our overrides included.
+    """
+
+    command: VerlCommand
+    installed: Installed
+    plan: VerlPlan
+    folder: Path
+
+    @property
+    def line(self) -> list[str]:
+        """The whole command."""
+        return [*self.command.tokens, *self.plan.overrides]
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line."""
+        steps = f"step {', '.join(map(str, self.plan.steps))}" if not self.plan.probes else "; ".join(self.plan.probes)
+        added = f"{len(self.plan.overrides)} overrides added: --dry-run shows them"
+        return f"{self.installed.verl} · {self.plan.tool} · {steps} · {added}"
+
+    @property
+    def shown(self) -> str:
+        """The whole command for a shell, with the environment that it needs; without what could be a secret."""
+        variables = [f"{name}={shlex.quote(value)}" for name, value in self.plan.environment.items()]
+        return " ".join([*variables, shlex.join(without_secrets(self.line))])
+
+
+def make_job(
+    tokens: Sequence[str], folder: Path, tool: str | None, environment: Mapping[str, str], probes: Sequence[str] = ()
+) -> VerlJob:
+    """Decides how a job is started; writes nothing.
+
+    Raises:
+        UsageError: it cannot be, or would collect nothing.
+    """
+    command = parse_command(tokens)
+    asked = ask(command)
+    plan = make_plan(command, asked, folder.absolute(), tool, environment, probes)
+    installed = confirm(command, plan.overrides, asked)
+    refuse(installed, plan, environment)
+    return VerlJob(command, installed, plan, folder.absolute())
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a job.
+
+    Attributes:
+        code: its exit code.
+        interrupted: whether a signal was passed on to it.
+        captures: how many there are.
+        steps: how many steps it logged metrics of.
+        notes: what is missing, and why.
+    """
+
+    code: int
+    interrupted: bool
+    captures: int
+    steps: int
+    notes: list[str]
+
+
+def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
+    """Runs a job to its end, and gathers what it left into its folder, which exists.
+
+    Raises:
+        UsageError: it cannot be started.
+    """
+    record = _record(job)
+    write_run(job.folder, record)
+    job.plan.profile.mkdir(parents=True, exist_ok=True)
+    added = {"PYTHONUNBUFFERED": "1"} | dict(environment) | job.plan.environment
+    try:
+        ended = run_job(job.line, added, job.folder / LOG)
+    except BaseException as problem:
+        write_run(job.folder, record | {"status": "failed", "error": str(problem), "ended": now()})
+        raise
+    fetch_metrics(job.plan, job.folder / METRICS)
+    captures = find_captures(job.plan.profile, job.folder, job.plan.steps)
+    ran = steps_that_ran(job.folder)
+    status, error = _status(ended)
+    record |= {"status": status, "ended": now(), "exit_code": ended.code, "captures": captures}
+    write_run(job.folder, record | ({} if error is None else {"error": error}))
+    if not captures:
+        with suppress(OSError):
+            job.plan.profile.rmdir()
+    return Result(
+        ended.code, ended.received is not None, len(captures), len(ran), list(_notes(job, captures, ran, ended))
+    )
+
+
+def _status(ended: Ended) -> tuple[str, str | None]:
+    if ended.received is not None:
+        return "incomplete", f"it was ended by signal {ended.received}"
+    if ended.code == 0:
+        return "complete", None
+    last = ended.last_error[:200]
+    said = f": {last}" if last and not looks_secret("", last) else ""
+    return "failed", f"the job ended with {ended.code}{said}"
+
+
+def _notes(job: VerlJob, captures: Sequence[dict[str, Any]], ran: Sequence[int], ended: Ended) -> list[str]:
+    notes = []
+    if not captures:
+        causes = why_no_profile(job.installed, job.plan, ran, ended)
+        word = "because" if len(causes) == 1 else "and what is known to cause that is:"
+        notes.append(f"the job wrote no profile, {word} {'; or '.join(causes)}")
+    unparsed = without_output(captures, job.folder)
+    if unparsed:
+        notes.append(
+            f"{len(unparsed)} of {len(captures)} profiles were not parsed ({unparsed[0]}): "
+            "rlcompare analyse does it, where torch_npu is installed"
+        )
+    if not ran:
+        notes.append(f"the job logged no step; {LOG} holds what it printed")
+    return notes
+
+
+def _record(job: VerlJob) -> dict[str, Any]:
+    """What run.json says before the job starts."""
+    installed, plan = job.installed, job.plan
+    nodes, per_node = (number(installed.value(f"trainer.{name}")) or 1 for name in ("nnodes", "n_gpus_per_node"))
+    last = number(installed.value("trainer.total_training_steps"))
+    steps = {"warmup": [step for step in (1,) if step not in plan.steps], "profiled": plan.steps}
+    if last is not None:
+        taken = {*plan.steps, 1}
+        steps["plain"] = [step for step in range(1, min(last, 1_000_000) + 1) if step not in taken]
+    return {
+        "schema": SCHEMA,
+        "status": "incomplete",
+        "launcher": "verl",
+        "started": now(),
+        "ended": None,
+        "command": without_secrets(job.command.tokens),
+        "overrides": plan.overrides,
+        "environment": plan.environment,
+        "versions": {**installed.versions, "rlcompare": rlcompare.__version__},
+        "git": git_state(Path.cwd()),
+        "seed": number(installed.value("data.seed")),
+        "world_size": nodes * per_node,
+        "device": "npu" if plan.tool == "npu" else installed.value("trainer.device"),
+        "steps": steps,
+        "config": _configuration(installed),
+        "captures": [],
+    }
+
+
+def _configuration(installed: Installed) -> dict[str, Any]:
+    """The configuration that tells runs apart; of the rest, which may hold what is nobody's business, nothing."""
+    keys = keys_of(installed)
+    kept: dict[str, Any] = {root: _plain(installed.value(root)) for root in _ROOTS}
+    kept["trainer"] = {name: installed.value(f"trainer.{name}") for name in _OF_TRAINER}
+    if keys.tool is not None:
+        names = ("tool", "steps", "profile_continuous_steps")
+        kept["global_profiler"] = {name: installed.value(f"global_profiler.{name}") for name in names}
+    return kept
+
+
+def _plain(value: Any, key: str = "") -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, key) for item in value]
+    return None if isinstance(value, str) and looks_secret(key, value) else value

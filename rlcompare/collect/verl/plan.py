@@ -1,0 +1,287 @@
+"""What is added to a verl job, so that it is profiled and its metrics come as a file.
+
+Whatever the job's own configuration says stays: a key that the command names, or that differs from verl's default, is
+never overridden. The only exception is ``trainer.logger``, which gains loggers and loses none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rlcompare.collect.run_directory import METRICS, PROFILE
+from rlcompare.collect.verl import sampling
+from rlcompare.collect.verl.ask import NEWEST, Installed
+from rlcompare.collect.verl.command import VerlCommand, written
+from rlcompare.collect.verl.keys import (
+    AGENT_LOOP,
+    FILE_LOGGER,
+    LAST_WITH_STRUCT_RUNTIME_ENV,
+    RELOCATES,
+    ROLLOUT,
+    is_agent_loop,
+    keys_of,
+    number,
+    numbers,
+    profiles_agent_loop,
+    roles_of,
+)
+from rlcompare.errors import UsageError
+
+FILE_LOGGER_PATH = "VERL_FILE_LOGGER_PATH"
+_FIRST_STEP = 3
+"""The first two steps compile, allocate and warm up."""
+_CONTENTS = ["cpu", "cuda", "shapes"]
+"""What torch records: operators are matched by their shapes, which verl leaves out by default."""
+_ENGINE_FOLDER = "rollout_generate"
+_VLLM_WITH_OPTIONS = (0, 13)
+"""From this version on vLLM takes the profiler's options from verl, and rejects these variables."""
+_RUNTIME_ENV = "ray_kwargs.ray_init.runtime_env.env_vars"
+
+
+@dataclass
+class VerlPlan:
+    """What a verl job is started with.
+
+    Attributes:
+        tool: verl's name of the profiler.
+        steps: the training steps that are profiled.
+        overrides: those that are added to the command's.
+        environment: the variables that are added to the environment.
+        metrics: the file that the job logs its metrics to; None: verl has no such logger.
+        profile: the folder that the profiles go to.
+        probes: what is sampled in place of profiled steps.
+        notes: what the user might not expect.
+    """
+
+    tool: str = ""
+    steps: list[int] = field(default_factory=list)
+    overrides: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    metrics: Path | None = None
+    profile: Path = Path()
+    probes: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+
+def make_plan(
+    command: VerlCommand,
+    installed: Installed,
+    folder: Path,
+    tool: str | None,
+    environment: Mapping[str, str],
+    probes: Sequence[str] = (),
+) -> VerlPlan:
+    """Decides what to add.
+
+    Args:
+        installed: the answer about the command as it stands.
+        folder: of the run; absolute.
+        tool: the user's choice of a profiler; None: by the machine.
+        environment: that the job will inherit.
+        probes: what is sampled in place of profiled steps, as the user names it.
+
+    Raises:
+        UsageError: the user's choices contradict each other.
+    """
+    maker = _Maker(command, installed, folder, environment)
+    if probes:
+        maker.sample(probes, tool)
+    else:
+        maker.choose_tool(tool)
+        maker.choose_steps()
+        maker.choose_folder()
+        maker.choose_roles()
+        maker.choose_contents()
+    maker.choose_loggers()
+    maker.choose_environment()
+    if installed.version > NEWEST:
+        known = ".".join(map(str, NEWEST))
+        maker.plan.notes.append(f"{installed.verl} is newer than {known}, the newest that was tried with rlcompare")
+    return maker.plan
+
+
+class _Maker:
+    """Fills a plan, key by key."""
+
+    def __init__(
+        self, command: VerlCommand, installed: Installed, folder: Path, environment: Mapping[str, str]
+    ) -> None:
+        self._command, self._installed, self._folder, self._environment = command, installed, folder, environment
+        self._keys = keys_of(installed)
+        self.plan = VerlPlan()
+
+    def _add(self, key: str, value: object) -> None:
+        prefix = "" if self._installed.has(key) else "++"
+        self.plan.overrides.append(f"{prefix}{key}={written(value)}")
+
+    def _is_theirs(self, key: str, default: object) -> bool:
+        """Whether the job's own configuration settles a key."""
+        return self._command.names(key) or self._installed.value(key) not in (default, None)
+
+    def sample(self, probes: Sequence[str], tool: str | None) -> None:
+        self.plan.tool = tool or ("npu" if self._installed.npu else "torch")
+        self.plan.steps = sampling.steps_of(probes)
+        self.plan.profile = self._folder / PROFILE
+        self.plan.probes = tuple(probes)
+        self.plan.environment[sampling.VARIABLE] = sampling.variable_of(probes, self.plan.profile, tool)
+
+    def choose_tool(self, wanted: str | None) -> None:
+        fitting = "npu" if self._installed.npu else "torch" if self._keys.tool else "nsys"
+        if self._keys.tool is None:
+            self.plan.tool = wanted or fitting
+            return
+        theirs = self._installed.value(self._keys.tool)
+        if theirs is not None and wanted not in (None, theirs):
+            raise UsageError(f"--tool {wanted} and {self._keys.tool}={theirs} name two tools: leave one out")
+        self.plan.tool = theirs or wanted or fitting
+        if theirs is None:
+            self._add(self._keys.tool, self.plan.tool)
+
+    def choose_steps(self) -> None:
+        if self._is_theirs(self._keys.steps, None):
+            self.plan.steps = numbers(self._installed.value(self._keys.steps))
+        else:
+            self.plan.steps = [self._quiet_step()]
+            self._add(self._keys.steps, self.plan.steps)
+        busy = [step for step in self.plan.steps if self._tests_or_saves(step)]
+        if busy:
+            self.plan.notes.append(
+                f"step {busy[0]} also tests or saves a checkpoint (trainer.test_freq, trainer.save_freq), which its "
+                f"profile then holds too; {self._keys.steps} can name another"
+            )
+
+    def _quiet_step(self) -> int:
+        last = number(self._installed.value("trainer.total_training_steps"))
+        if last is not None and last <= _FIRST_STEP:
+            return max(last - 1, 1)
+        candidates = [*range(_FIRST_STEP, min(last or _FIRST_STEP + 10, _FIRST_STEP + 10)), _FIRST_STEP - 1]
+        return next((step for step in candidates if not self._tests_or_saves(step)), _FIRST_STEP)
+
+    def _tests_or_saves(self, step: int) -> bool:
+        every = [number(self._installed.value(f"trainer.{name}_freq")) or 0 for name in ("test", "save")]
+        is_last = step == self._installed.value("trainer.total_training_steps") and any(n > 0 for n in every)
+        return is_last or any(frequency > 0 and step % frequency == 0 for frequency in every)
+
+    def choose_folder(self) -> None:
+        """The profiles go into the run directory, unless the job has a folder for them."""
+        key, ours = self._keys.save_path, self._folder / PROFILE
+        theirs = self._installed.value(key)
+        if not self._is_theirs(key, self._keys.default_save_path):
+            self.plan.profile = ours
+            self._add(key, str(ours))
+            return
+        self.plan.profile = Path(theirs or self._keys.default_save_path).absolute()
+        if not self.plan.profile.is_relative_to(self._folder):
+            self.plan.notes.append(
+                f"{key} is yours, so the profiles go to {self.plan.profile} and not into the run directory; "
+                f"give both to diff, or leave {key} out"
+            )
+
+    def choose_roles(self) -> None:
+        """Every role that takes part, on rank 0, unless the job says which roles or ranks."""
+        roles = roles_of(self._installed)
+        theirs = [branch for branch in roles.values() if self._installed.value(f"{branch}.enable") is True]
+        for branch in roles.values():
+            if self._keys.can_enable and not theirs and not self._command.names(f"{branch}.enable"):
+                self._add(f"{branch}.enable", True)
+            elif self._keys.can_enable and branch not in theirs:
+                continue
+            self._choose_ranks(branch)
+
+    def _choose_ranks(self, branch: str) -> None:
+        """As the actor's, where only those are set."""
+        if self._selects_ranks(branch):
+            return
+        actor = self._keys.roles["actor"]
+        if branch != actor and self._selects_ranks(actor):
+            for name in ("all_ranks", "ranks"):
+                if self._installed.value(f"{actor}.{name}"):
+                    self._add(f"{branch}.{name}", self._installed.value(f"{actor}.{name}"))
+            return
+        self._add(f"{branch}.ranks", [0])
+
+    def _selects_ranks(self, branch: str) -> bool:
+        return self._is_theirs(f"{branch}.ranks", []) or self._is_theirs(f"{branch}.all_ranks", False)
+
+    def choose_contents(self) -> None:
+        if self.plan.tool == "torch":
+            for branch in roles_of(self._installed).values():
+                key = f"{branch}.tool_config.torch.contents"
+                if self._installed.has(key) and not self._is_theirs(key, []):
+                    self._add(key, _CONTENTS)
+        discrete = f"{ROLLOUT}.tool_config.{self.plan.tool}.discrete"
+        is_end_to_end = self._installed.value(discrete) is False and not self._command.names(discrete)
+        if profiles_agent_loop(self._installed) and is_end_to_end:
+            self._add(discrete, True)
+        if self.plan.tool == "nsys":
+            self._choose_reports()
+        if profiles_agent_loop(self._installed) and self.plan.tool not in ("npu", "torch"):
+            self.plan.notes.append(f"{self.plan.tool} leaves an agent loop's rollout out; npu and torch record it")
+        if is_agent_loop(self._installed) and self._installed.version < AGENT_LOOP and self._keys.can_enable:
+            first = ".".join(map(str, AGENT_LOOP))
+            self.plan.notes.append(f"{self._installed.verl} cannot profile an agent loop's rollout ({first} can)")
+
+    def _choose_reports(self) -> None:
+        """Ray writes the reports of Nsight Systems to a folder that cannot be chosen."""
+        relocate = "global_profiler.relocate_results"
+        if self._installed.version >= RELOCATES and not self._command.names(relocate):
+            self._add(relocate, True)
+        elif self._installed.version < RELOCATES:
+            self.plan.notes.append(
+                "Ray leaves the reports of Nsight Systems on each node under /tmp/ray/session_latest/logs/nsight: "
+                "copy them, and export them with nsys export --type sqlite"
+            )
+
+    def choose_loggers(self) -> None:
+        given = self._installed.value("trainer.logger")
+        theirs = [given] if isinstance(given, str) else list(given or ())
+        wanted = ["console", "file"] if self._installed.version >= FILE_LOGGER else ["console"]
+        missing = [name for name in wanted if name not in theirs]
+        if missing:
+            self._add("trainer.logger", [*theirs, *missing])
+
+    def choose_environment(self) -> None:
+        added = self.plan.environment
+        if self._installed.version >= FILE_LOGGER:
+            theirs = self._installed.value(f"{_RUNTIME_ENV}.{FILE_LOGGER_PATH}") or self._environment.get(
+                FILE_LOGGER_PATH
+            )
+            self.plan.metrics = Path(theirs).absolute() if theirs else self._folder / METRICS
+            added[FILE_LOGGER_PATH] = str(self.plan.metrics)
+        added |= {} if self.plan.probes else self._engine_variables()
+        if not self._installed.has("ray_kwargs.ray_init"):
+            return
+        # A Ray cluster that runs already does not inherit this environment.
+        queue = self._installed.value("transfer_queue.enable") is True
+        if not (queue and self._installed.version <= LAST_WITH_STRUCT_RUNTIME_ENV):
+            for name, value in added.items():
+                if self._command.names(f"{_RUNTIME_ENV}.{name}"):
+                    continue
+                self.plan.overrides.append(f"++{_RUNTIME_ENV}.{name}={_quoted(value)}")
+
+    def _engine_variables(self) -> dict[str, str]:
+        """What vLLM is told by its environment; SGLang, and later vLLM, are told by verl."""
+        if not is_agent_loop(self._installed) or self._installed.value("actor_rollout_ref.rollout.name") != "vllm":
+            return {}
+        found = re.match(r"(\d+)\.(\d+)", self._installed.versions.get("vllm", ""))
+        if found and (int(found[1]), int(found[2])) >= _VLLM_WITH_OPTIONS:
+            return {}
+        theirs = self._installed.value(f"{ROLLOUT}.tool_config.{self.plan.tool}.contents")
+        contents = theirs or (_CONTENTS if self.plan.tool == "torch" else [])
+        wanted = {
+            "DIR": str(self.plan.profile / _ENGINE_FOLDER),
+            "WITH_STACK": "1" if {"stack", "module"} & set(contents) else "0",
+            "RECORD_SHAPES": "1" if "shapes" in contents else "0",
+            "WITH_PROFILE_MEMORY": "1" if "memory" in contents else "0",
+        }
+        names = {f"VLLM_TORCH_PROFILER_{name}": value for name, value in wanted.items()}
+        return {name: value for name, value in names.items() if name not in self._environment}
+
+
+def _quoted(text: str) -> str:
+    """A text that must not become a number."""
+    shown = written(text)
+    return shown if shown.startswith("'") or not text.isdecimal() else f"'{text}'"

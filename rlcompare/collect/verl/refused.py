@@ -1,0 +1,119 @@
+"""Refuses, before anything starts, what would collect nothing or what verl cannot do; each time with the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rlcompare.collect.verl.ask import Installed
+from rlcompare.collect.verl.keys import (
+    AGENT_LOOP,
+    ROLLOUT,
+    TORCH,
+    keys_of,
+    number,
+    numbers,
+    profiles_agent_loop,
+    roles_of,
+)
+from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.collect.verl.sampling import refuse_probes
+from rlcompare.errors import UsageError
+
+_SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
+"""With one of them set, torch_npu's profiler does nothing, and does not say so."""
+_TOOLS = ("nsys", "npu", "torch", "torch_memory")
+_WITH_RANKS = ("nsys", "npu")
+
+
+def refuse(installed: Installed, plan: VerlPlan, environment: Mapping[str, str]) -> None:
+    """Looks at the configuration that the job would start with.
+
+    Args:
+        installed: the answer with our overrides.
+        environment: that the job will inherit.
+
+    Raises:
+        UsageError: it would collect nothing, or fail.
+    """
+    refuse_probes(installed, plan.probes)
+    for problems in () if plan.probes else (_of_tool, _of_steps, _of_roles, _of_rollout):
+        for problem in problems(installed, plan):
+            raise UsageError(problem)
+    for name in _SILENCERS:
+        if plan.tool == "npu" and environment.get(name):
+            raise UsageError(f"{name} is set, and with it torch_npu's profiler does nothing: unset it")
+
+
+def _of_tool(installed: Installed, plan: VerlPlan) -> Iterator[str]:
+    if plan.tool not in _TOOLS:
+        yield f"{plan.tool!r} is no profiling tool of verl: choose one of {', '.join(_TOOLS)}"
+    if keys_of(installed).tool is None and plan.tool not in ("npu", "nsys"):
+        yield f"{installed.verl} profiles with npu or nsys, not with {plan.tool}: choose --tool, or use verl 0.7.1"
+    if plan.tool == "torch" and installed.version < TORCH:
+        yield (
+            f"{installed.verl} cannot record a step with torch.profiler: choose --tool npu or --tool nsys, "
+            "or use verl 0.7.1 or later"
+        )
+
+
+def _of_steps(installed: Installed, plan: VerlPlan) -> Iterator[str]:
+    key = keys_of(installed).steps
+    steps = numbers(installed.value(key))
+    last = number(installed.value("trainer.total_training_steps"))
+    if not steps:
+        yield f"{key} names no step, so nothing would be profiled: leave it out, or name one, {key}=[3]"
+    elif min(steps) < 1:
+        yield f"{key} names step {min(steps)}: training begins with step 1"
+    elif last is not None and min(steps) > last:
+        yield (
+            f"{key} begins with step {min(steps)}, but trainer.total_training_steps={last} ends the job before: "
+            "name an earlier step"
+        )
+    discrete = installed.value(f"{keys_of(installed).roles['actor']}.tool_config.{plan.tool}.discrete")
+    if installed.value("global_profiler.profile_continuous_steps") is True and discrete is True:
+        yield (
+            "global_profiler.profile_continuous_steps=True joins steps into one profile, which tool_config."
+            f"{plan.tool}.discrete=True cannot: leave one of them out"
+        )
+
+
+def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
+    keys = keys_of(installed)
+    branches = roles_of(installed)
+    if keys.can_enable:
+        branches = {role: branch for role, branch in branches.items() if _get(installed, branch, "enable") is True}
+        rollout = _get(installed, ROLLOUT, "enable") is True and profiles_agent_loop(installed)
+        if not branches and not rollout:
+            yield (
+                "no role is profiled: enable one, as actor_rollout_ref.actor.profiler.enable=True, "
+                "or leave out what disables them"
+            )
+    nodes, per_node = (number(installed.value(f"trainer.{name}")) or 1 for name in ("nnodes", "n_gpus_per_node"))
+    for branch in branches.values():
+        ranks = numbers(_get(installed, branch, "ranks"))
+        if _get(installed, branch, "all_ranks") is True:
+            continue
+        if not ranks and installed.version < AGENT_LOOP and plan.tool in _WITH_RANKS:
+            yield (
+                f"{branch}.ranks=[] collects nothing with {installed.verl}: name ranks, {branch}.ranks=[0], "
+                f"or all of them, {branch}.all_ranks=True"
+            )
+        if ranks and min(ranks) >= nodes * per_node:
+            yield (
+                f"{branch}.ranks={ranks} are none of the job's {nodes * per_node} ranks, so it collects nothing: "
+                "name a smaller one"
+            )
+
+
+def _of_rollout(installed: Installed, plan: VerlPlan) -> Iterator[str]:
+    """The engine of an agent loop is switched on and off around the generation; it knows no end-to-end mode."""
+    if not profiles_agent_loop(installed) or _get(installed, ROLLOUT, "enable") is not True:
+        return
+    key = f"{ROLLOUT}.tool_config.{plan.tool}.discrete"
+    if plan.tool in ("npu", "torch") and installed.value(key) is not True:
+        yield f"{key}=False collects nothing of an agent loop's rollout: set it to True, or {ROLLOUT}.enable=False"
+
+
+def _get(installed: Installed, branch: str, name: str) -> Any:
+    return installed.value(f"{branch}.{name}")

@@ -1,0 +1,106 @@
+"""Probes in a verl job (``rlcompare.collect.probe``): a few decode steps, mini batches or micro batches of a phase.
+
+They stand in place of verl's own profiler, because a process has one at a time.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlcompare.collect.verl.ask import Installed
+from rlcompare.collect.verl.keys import keys_of, numbers, roles_of
+from rlcompare.errors import UsageError
+
+VARIABLE = "RLCOMPARE_PROBE"
+
+
+@dataclass(frozen=True)
+class _Need:
+    """What a preset samples: of the actor's backend, or of an engine."""
+
+    megatron: bool | None = None
+    engine: str | None = None
+    instead: str = ""
+    role: str | None = None
+
+
+_MICRO = "megatron-update-mini: Megatron runs the micro batches itself, so the update by mini batch is all that counts"
+_PRESETS: Mapping[str, _Need] = {
+    "vllm-decode": _Need(engine="vllm", instead="sglang-decode"),
+    "sglang-decode": _Need(engine="sglang", instead="vllm-decode"),
+    "actor-log-prob": _Need(megatron=False, instead=_MICRO),
+    "ref-log-prob": _Need(megatron=False, instead=_MICRO, role="ref"),
+    "update-mini": _Need(megatron=False, instead="megatron-update-mini"),
+    "update-micro": _Need(megatron=False, instead=_MICRO),
+    "megatron-update-mini": _Need(megatron=True, instead="update-mini or update-micro"),
+}
+_BACKENDS_OF_MEGATRON = ("megatron", "mindspeed")
+
+
+def refuse_probes(installed: Installed, probes: Sequence[str]) -> None:
+    """Refuses probes that the job has nothing for.
+
+    Raises:
+        UsageError: one of them would record nothing; the message says which would.
+    """
+    for probe in probes:
+        for problem in _problems(installed, probe):
+            raise UsageError(f"--probe {probe}: {problem}")
+
+
+def _problems(installed: Installed, probe: str) -> Iterator[str]:
+    words = _words(probe)
+    name = next((word for word in words if "=" not in word), None)
+    if name is not None and name not in _PRESETS:
+        yield f"there is no {name}: choose one of {', '.join(_PRESETS)}, or name a tick="
+    steps = keys_of(installed).steps
+    if numbers(installed.value(steps)):
+        yield f"verl's profiler is switched on too ({steps}), and a process has one profiler: leave {steps} out"
+    if "rlcompare" not in installed.versions:
+        yield "the job's interpreter does not have rlcompare, which the workers need: pip install rlcompare there"
+    need = _PRESETS.get(name or "", _Need())
+    strategy = str(installed.value("actor_rollout_ref.actor.strategy"))
+    if need.megatron is not None and need.megatron != strategy.startswith(_BACKENDS_OF_MEGATRON):
+        yield f"the actor's backend is {strategy}: use {need.instead}"
+    engine = installed.value("actor_rollout_ref.rollout.name")
+    if need.engine is not None and engine != need.engine:
+        yield f"the job generates with {engine}: use {need.instead}"
+    if need.role is not None and need.role not in roles_of(installed):
+        yield "the job has no reference policy (actor.use_kl_loss, algorithm.use_kl_in_reward)"
+
+
+def variable_of(probes: Sequence[str], output: Path, tool: str | None) -> str:
+    """The value of RLCOMPARE_PROBE: all probes, recording into one folder."""
+    texts = []
+    for probe in probes:
+        words = _words(probe)
+        added = {"output": str(output), "tool": tool}
+        words += [f"{key}={value}" for key, value in added.items() if value and not _has(words, key)]
+        texts.append(shlex.join(words))
+    return "; ".join(texts)
+
+
+def steps_of(probes: Sequence[str]) -> list[int]:
+    """The training steps that probes record; the first by default."""
+    found: set[int] = set()
+    for probe in probes:
+        text = next((word.removeprefix("steps=") for word in _words(probe) if word.startswith("steps=")), "1")
+        found |= {int(part) for part in text.strip("[]").split(",") if part.strip().isdecimal()}
+    return sorted(found) or [1]
+
+
+def _words(probe: str) -> list[str]:
+    try:
+        words = shlex.split(probe)
+    except ValueError as error:
+        raise UsageError(f"--probe {probe}: {error}") from error
+    if not words or ";" in probe:
+        raise UsageError(f"--probe {probe!r}: name one probe, as 'vllm-decode skip_first=30 active=3'; repeat --probe")
+    return words
+
+
+def _has(words: Sequence[str], key: str) -> bool:
+    return any(word.startswith(f"{key}=") for word in words)

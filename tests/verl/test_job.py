@@ -1,0 +1,79 @@
+"""A job's output goes on as it comes and into its log by lines; its end is told, whatever it leaves behind."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rlcompare.collect.verl.job import Ended, run_job
+from rlcompare.errors import UsageError
+
+
+def ran(code: str, folder: Path, **environment: str) -> tuple[Ended, str]:
+    """How a Python job ended, and its log."""
+    log = folder / "job.log"
+    ended = run_job([sys.executable, "-u", "-c", code], environment, log)
+    return ended, log.read_bytes().decode()
+
+
+def test_both_streams(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code = "import sys, os; print('to out', os.environ['A']); print('to err', file=sys.stderr); sys.exit(3)"
+    ended, log = ran(code, tmp_path, A="b")
+    assert ended == Ended(3, None, "to err")
+    assert sorted(log.splitlines()) == ["to err", "to out b"]
+    shown = capfd.readouterr()
+    assert (shown.out, shown.err) == ("to out b\n", "to err\n")
+
+
+def test_a_progress_bar_that_never_ends_its_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code = "import sys\nfor n in range(200_000): sys.stderr.write(f'Progress {n:08d} of many, and so on\\r')"
+    begin = time.monotonic()
+    ended, log = ran(code, tmp_path)
+    assert ended.last_error == "Progress 00199999 of many, and so on"
+    assert log.count("\r") == capfd.readouterr().err.count("\r") == 200_000
+    assert time.monotonic() - begin < 30
+
+
+def test_lines_are_not_torn(tmp_path: Path) -> None:
+    code = """
+import sys, threading
+def write(stream, letter):
+    for _ in range(300):
+        stream.write(letter * 40); stream.flush(); stream.write(letter * 40 + "\\n"); stream.flush()
+threads = [threading.Thread(target=write, args=pair) for pair in ((sys.stdout, "o"), (sys.stderr, "e"))]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+    _, log = ran(code, tmp_path)
+    assert sorted(log.splitlines()) == ["e" * 80] * 300 + ["o" * 80] * 300
+
+
+def test_one_line_without_an_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _, log = ran("import sys; sys.stdout.write('x' * 300_000)", tmp_path)
+    assert (len(log.strip()), set(log.strip())) == (300_000, {"x"})
+    assert len(capfd.readouterr().out) == 300_000
+
+
+def test_what_a_signal_killed(tmp_path: Path) -> None:
+    ended, _ = ran("import os; os.kill(os.getpid(), 9)", tmp_path)
+    assert (ended.code, ended.received) == (137, None)
+
+
+def test_a_process_left_behind_does_not_hold_us(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(15)']); print('left')"
+    )
+    begin = time.monotonic()
+    ended, log = ran(code, tmp_path)
+    assert (ended.code, log) == (0, "left\n")
+    assert time.monotonic() - begin < 12
+
+
+def test_what_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="/nowhere/python cannot be started: No such file"):
+        run_job(["/nowhere/python"], {}, tmp_path / "job.log")
+    with pytest.raises(UsageError, match=r"job\.log cannot be written"):
+        run_job([sys.executable], {}, tmp_path / "absent" / "job.log")

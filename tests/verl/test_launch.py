@@ -1,0 +1,170 @@
+"""A whole job, as processes: launched, ended in every way, gathered, compared. A stand-in takes verl's place."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlcompare.cli.main import run
+
+from .conftest import VerlOf
+
+MAIN = "from rlcompare.cli.main import main; main()"
+JOB = (sys.executable, "-m", "verl.trainer.main_ppo", "trainer.total_training_steps=5", "trainer.n_gpus_per_node=2")
+LAUNCH = ("run", "--launcher", "verl", "--tool", "npu", "-o", "out")
+
+
+def start(
+    environment: dict[str, str], folder: Path, does: str = "", *overrides: str, options: tuple[str, ...] = ()
+) -> subprocess.Popen[str]:
+    """Starts a job in a folder of its own; it leaves its run in ``out``."""
+    folder.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, *LAUNCH, *options, "--", *JOB, *overrides],
+        cwd=folder,
+        env=environment | {"STAND_IN": does},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=60)
+    assert "Traceback" not in err.replace('Traceback (most recent call last):\n  File "<frozen', "")
+    return process.returncode, out, err
+
+
+def run_json(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "out" / "run.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_job_is_a_side_of_a_diff(installed_verl: VerlOf, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    environment = installed_verl("0.7.1")
+    processes = {
+        name: start(environment | {"STAND_IN_SLOWER": slower}, tmp_path / name)
+        for name, slower in (("base", "1"), ("new", "1.5"))
+    }
+    for process in processes.values():
+        code, out, err = finished(process)
+        assert code == 0, err
+        assert "step:5 - timing_s/step" in out
+        assert "verl 0.7.1 · npu · step 3" in err
+        assert "Training Progress: 5/9" in err
+
+    recorded = run_json(tmp_path / "new")
+    assert (recorded["status"], recorded["versions"]["verl"], recorded["exit_code"]) == ("complete", "0.7.1", 0)
+    assert recorded["steps"] == {"warmup": [1], "profiled": [3], "plain": [2, 4, 5]}
+    assert recorded["world_size"] == 2
+    assert "trainer.logger=[console,wandb,file]" in recorded["overrides"]
+    assert recorded["config"]["actor_rollout_ref"]["actor"]["profiler"]["enable"] is True
+    log = (tmp_path / "new" / "out" / "job.log").read_text(encoding="utf-8")
+    assert "(TaskRunner pid=7) step:5 - timing_s/step:3.05" in log
+    assert "Training Progress" in log
+
+    sides = ("-d", str(tmp_path / "new" / "out"), "-bp", str(tmp_path / "base" / "out"))
+    assert run(["diff", *sides, "--json", "-q"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    overall = {row["metric"]: row for row in document["overall"]}
+    # The profiled step is no measure of speed, nor is the first.
+    assert overall["timing_s/step"]["baseline"] == pytest.approx(2 + (0.02 + 0.04 + 0.05) / 3)
+    assert overall["timing_s/step"]["new"] == pytest.approx(3 + (0.02 + 0.04 + 0.05) / 3)
+    assert overall["time.compute"]["ratio"] > 1.2
+    assert document["new"]["env"]["verl"] == "0.7.1"
+
+
+@pytest.mark.parametrize(
+    ("version", "does", "place"), [("0.6.1", "", "profile/3/e2e"), ("0.9.1", "unparsed", "profile/train")]
+)
+def test_captures_where_a_version_leaves_them(
+    installed_verl: VerlOf, tmp_path: Path, version: str, does: str, place: str
+) -> None:
+    elsewhere = tmp_path / "mine.jsonl"
+    environment = installed_verl(version) | {"VERL_FILE_LOGGER_PATH": str(elsewhere)}
+    code, _, err = finished(start(environment, tmp_path, does))
+    assert code == 0, err
+    (capture,) = run_json(tmp_path)["captures"]
+    assert (capture["path"].rpartition("/")[0], capture["step"]) == (place, 3)
+    assert ("1 of 1 profiles were not parsed" in err) == (does == "unparsed")
+    # The user's own variable stays; the metrics are copied.
+    assert elsewhere.read_bytes() == (tmp_path / "out" / "metrics.jsonl").read_bytes() != b""
+
+
+def test_a_version_without_a_file_logger(installed_verl: VerlOf, tmp_path: Path) -> None:
+    code, _, err = finished(start(installed_verl("0.5.0"), tmp_path))
+    assert code == 0, err
+    assert not (tmp_path / "out" / "metrics.jsonl").exists()
+    assert "step:5 - timing_s/step:2.05" in (tmp_path / "out" / "job.log").read_text(encoding="utf-8")
+    (capture,) = run_json(tmp_path)["captures"]
+    assert capture["path"].startswith("profile/3/e2e/")
+
+
+def test_a_job_that_fails(installed_verl: VerlOf, tmp_path: Path) -> None:
+    process = start(installed_verl("0.7.1"), tmp_path, "fail")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1, "the job's own exit code"
+    assert "RuntimeError: out of memory on rank 0" in err, "the job's own words"
+    assert "it ended after step 1, and the first step to profile is 3" in err
+    recorded = run_json(tmp_path)
+    assert recorded["status"] == "failed"
+    assert recorded["exit_code"] == 1
+    assert recorded["captures"] == []
+    assert "the job ended with 1: " in recorded["error"]
+    assert len((tmp_path / "out" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 7)], ids=["a signal it dies of", "one it handles"]
+)
+def test_a_signal_reaches_the_job(installed_verl: VerlOf, tmp_path: Path, number: signal.Signals, code: int) -> None:
+    overrides = ("hydra.run.dir=hydra",)
+    process = start(installed_verl("0.7.1"), tmp_path, "hang", *overrides)
+    assert process.stdout is not None
+    while "hangs" not in process.stdout.readline():
+        assert process.poll() is None
+    time.sleep(0.2)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    recorded = run_json(tmp_path)
+    assert process.returncode == recorded["exit_code"]
+    assert process.returncode == code
+    assert recorded["status"] == "incomplete"
+    assert recorded["error"] == f"it was ended by signal {int(number)}"
+
+
+def test_a_job_that_leaves_no_profile(installed_verl: VerlOf, tmp_path: Path) -> None:
+    code, _, err = finished(start(installed_verl("0.7.1"), tmp_path, "no-profile"))
+    assert code == 0
+    assert "the job wrote no profile, and what is known to cause that is:" in err
+    assert "torch_npu logs its own errors and goes on" in err
+    assert "another user or another file system" in err
+    assert run_json(tmp_path)["captures"] == []
+    assert not (tmp_path / "out" / "profile").exists()
+
+
+def test_a_dry_run_prints_what_would_run(installed_verl: VerlOf, tmp_path: Path) -> None:
+    options = ("--dry-run", "--repeat", "2", "--seed", "5")
+    code, out, _ = finished(start(installed_verl("0.7.1"), tmp_path, options=options))
+    assert code == 0
+    assert not (tmp_path / "out").exists()
+    first, second = out.splitlines()
+    assert "++data.seed=5" in first
+    assert "++data.seed=6" in second
+    assert f"VERL_FILE_LOGGER_PATH={tmp_path}/out/run2/metrics.jsonl" in second
+
+    # The line is a shell's: it runs the job.
+    (tmp_path / "out" / "run2").mkdir(parents=True)
+    done = subprocess.run(
+        ["bash", "-c", second], cwd=tmp_path, env=installed_verl("0.7.1"), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out" / "run2" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()) == 5
+    assert list((tmp_path / "out" / "run2" / "profile" / "e2e").iterdir())

@@ -1,0 +1,248 @@
+"""Our overrides on verl's own configuration: every version takes them, and they end where they are meant to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlcompare.collect.verl import ask as asking
+from rlcompare.collect.verl.ask import Installed, ask, confirm
+from rlcompare.collect.verl.command import VerlCommand, parse_command, written
+from rlcompare.collect.verl.plan import VerlPlan, make_plan
+
+from .conftest import VerlOf
+
+FSDP, MEGATRON = "ppo_trainer", "ppo_megatron_trainer"
+JOBS = [
+    *((version, config) for version in ("0.6.1", "0.7.1", "0.9.1") for config in (FSDP, MEGATRON)),
+    ("0.8.0", FSDP),
+]
+FOLDER = Path("/data/runs of today/it's 5, x=1 $HOME {a} \\ [b]/new")
+
+
+_ask = asking._answer
+
+
+@cache
+def _answer(path: str, command: VerlCommand, arguments: tuple[str, ...]) -> dict[str, Any]:
+    """Each question once: Hydra takes its time."""
+    return _ask(command, arguments)
+
+
+def composed(
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    *overrides: str,
+    tool: str | None = "npu",
+    probes: tuple[str, ...] = (),
+    entry: tuple[str, ...] = ("-m", "verl.trainer.main_ppo"),
+) -> tuple[VerlPlan, Installed]:
+    """What is added to a command, and the configuration that verl composes of both."""
+    monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
+    monkeypatch.setattr(
+        asking, "_answer", lambda command, given: _answer(environment["PYTHONPATH"], command, tuple(given))
+    )
+    overrides = ("actor_rollout_ref.rollout.name=vllm", *overrides)
+    command = parse_command([sys.executable, *entry, *overrides])
+    asked = ask(command)
+    plan = make_plan(command, asked, FOLDER, tool, {}, probes)
+    return plan, confirm(command, plan.overrides, asked)
+
+
+@pytest.mark.parametrize(("version", "config"), JOBS)
+def test_with_a_global_profiler(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, version: str, config: str
+) -> None:
+    grpo = ("algorithm.adv_estimator=grpo", "actor_rollout_ref.actor.use_kl_loss=True", f"--config-name={config}")
+    plan, installed = composed(monkeypatch, installed_verl(version), *grpo)
+
+    expected = {
+        "global_profiler.tool": "npu",
+        "global_profiler.steps": [3],
+        "global_profiler.save_path": str(FOLDER / "profile"),
+        "actor_rollout_ref.actor.profiler.enable": True,
+        "actor_rollout_ref.actor.profiler.ranks": [0],
+        "actor_rollout_ref.actor.profiler.tool": "npu",
+        "actor_rollout_ref.actor.profiler.save_path": str(FOLDER / "profile"),
+        "actor_rollout_ref.rollout.profiler.enable": True,
+        "actor_rollout_ref.ref.profiler.enable": True,
+        "critic.profiler.enable": False,  # GRPO has no critic
+        "trainer.logger": ["console", "wandb", "file"],
+        "ray_kwargs.ray_init.runtime_env.env_vars.VERL_FILE_LOGGER_PATH": str(FOLDER / "metrics.jsonl"),
+    }
+    assert {key: installed.value(key) for key in expected} == expected
+    assert installed.versions["verl"] == version
+    assert plan.environment["VERL_FILE_LOGGER_PATH"] == str(FOLDER / "metrics.jsonl")
+    strategy = "megatron" if "megatron" in config else "fsdp"
+    assert installed.value("actor_rollout_ref.actor.strategy") == strategy
+
+
+def test_before_there_was_one(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, installed = composed(monkeypatch, installed_verl("0.5.0"), "--config-name", f"{MEGATRON}.yaml")
+
+    assert installed.value("trainer.profile_steps") == [3]
+    assert installed.value("trainer.npu_profile.options.save_path") == str(FOLDER / "profile")
+    assert installed.value("actor_rollout_ref.profiler.ranks") == installed.value("critic.profiler.ranks") == [0]
+    assert installed.value("trainer.logger") == ["console", "wandb"], "it has no logger to a file"
+    assert plan.metrics is None
+
+
+@pytest.mark.parametrize(("version", "tool"), [("0.7.1", "npu"), ("0.9.1", "torch")])
+def test_an_agent_loop_is_discrete_and_training_is_not(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, version: str, tool: str
+) -> None:
+    plan, installed = composed(monkeypatch, installed_verl(version), tool=tool)
+
+    assert installed.value("actor_rollout_ref.rollout.mode") == "async"
+    assert installed.value(f"actor_rollout_ref.rollout.profiler.tool_config.{tool}.discrete") is True
+    assert installed.value(f"actor_rollout_ref.actor.profiler.tool_config.{tool}.discrete") is False
+    contents = installed.value(f"actor_rollout_ref.rollout.profiler.tool_config.{tool}.contents")
+    assert contents == ([] if tool == "npu" else ["cpu", "cuda", "shapes"])
+    # Numbers would be no environment variables.
+    variables = installed.value("ray_kwargs.ray_init.runtime_env.env_vars")
+    assert variables["VLLM_TORCH_PROFILER_DIR"] == str(FOLDER / "profile" / "rollout_generate")
+    assert variables["VLLM_TORCH_PROFILER_RECORD_SHAPES"] == ("0" if tool == "npu" else "1")
+    assert plan.environment.items() <= variables.items()
+
+
+def test_what_the_user_sets_stays(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = (
+        "global_profiler.steps=[5,7]",
+        "global_profiler.tool=nsys",
+        "global_profiler.save_path=/elsewhere",
+        "actor_rollout_ref.actor.profiler.all_ranks=True",
+        "critic.profiler.ranks=[1]",
+        "trainer.logger=[file,tensorboard]",
+    )
+    plan, installed = composed(monkeypatch, installed_verl("0.9.1"), *theirs, tool=None)
+
+    expected = {
+        "global_profiler.steps": [5, 7],
+        "global_profiler.tool": "nsys",
+        "global_profiler.save_path": "/elsewhere",
+        "actor_rollout_ref.actor.profiler.all_ranks": True,
+        "actor_rollout_ref.actor.profiler.ranks": [],
+        "critic.profiler.all_ranks": False,
+        "critic.profiler.ranks": [1],
+        "critic.profiler.enable": True,
+        "trainer.logger": ["file", "tensorboard", "console"],
+    }
+    assert {key: installed.value(key) for key in expected} == expected
+    assert any("/elsewhere" in note for note in plan.notes)
+
+
+def test_the_critic_follows_the_ranks_of_the_actor(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, installed = composed(monkeypatch, installed_verl("0.6.1"), "actor_rollout_ref.actor.profiler.ranks=[0,5]")
+    assert installed.value("critic.profiler.ranks") == [0, 5]
+
+
+def test_a_step_that_neither_tests_nor_saves(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, installed = composed(monkeypatch, installed_verl("0.7.1"))
+    cases: dict[tuple[tuple[str, int], ...], int] = {
+        (): 3,
+        (("test_freq", 3),): 4,
+        (("test_freq", 3), ("save_freq", 2)): 5,
+        (("total_training_steps", 2),): 1,
+        (("total_training_steps", 1),): 1,
+        (("total_training_steps", 4), ("test_freq", 3)): 2,
+    }
+    for settings, step in cases.items():
+        trainer = installed.value("trainer") | dict(settings)
+        job = replace(installed, config={**installed.config, "trainer": trainer, "global_profiler": {"steps": None}})
+        plan = make_plan(parse_command(["python3", "-m", "verl.trainer.main_ppo"]), job, FOLDER, "npu", {})
+        assert (plan.steps, plan.notes) == ([step], []), settings
+
+
+def test_where_the_user_sends_the_metrics(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "ray_kwargs.ray_init.runtime_env.env_vars.VERL_FILE_LOGGER_PATH"
+    plan, installed = composed(monkeypatch, installed_verl("0.7.1"), f"+{key}=/mine.jsonl")
+    assert installed.value(key) == plan.environment["VERL_FILE_LOGGER_PATH"] == str(plan.metrics) == "/mine.jsonl"
+
+
+def test_reports_of_nsight_systems(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, installed = composed(monkeypatch, installed_verl("0.9.1"), tool="nsys")
+    assert installed.value("global_profiler.relocate_results") is True
+    plan, installed = composed(monkeypatch, installed_verl("0.7.1"), tool="nsys")
+    assert not installed.has("global_profiler.relocate_results")
+    assert any("logs/nsight" in note for note in plan.notes)
+    assert any("agent loop's rollout" in note for note in plan.notes)
+
+
+def test_a_probe_in_place_of_a_profiled_step(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, installed = composed(monkeypatch, installed_verl("0.9.1"), probes=("update-mini active=2",), tool=None)
+
+    assert installed.value("global_profiler.steps") is None
+    assert installed.value("actor_rollout_ref.actor.profiler.enable") is False
+    variables = installed.value("ray_kwargs.ray_init.runtime_env.env_vars")
+    assert variables == plan.environment
+    assert variables["RLCOMPARE_PROBE"].startswith("update-mini active=2 'output=/data/runs of today/")
+    assert installed.value("trainer.logger") == ["console", "wandb", "file"]
+
+
+DAPO = """
+hydra: {{searchpath: ["file://{verl}"]}}
+defaults: [ppo_trainer, _self_]
+data: {{gen_batch_size: 12}}
+global_profiler: {{steps: [4]}}
+actor_rollout_ref: {{actor: {{profiler: {{enable: True, all_ranks: True}}}}}}
+"""
+
+
+def test_a_recipe_with_a_configuration_of_its_own(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As DAPO's: another entry point, whose file builds on verl's; what it settles is the user's."""
+    environment = installed_verl("0.7.1")
+    verl = Path(environment["PYTHONPATH"].split(os.pathsep)[0], "verl", "trainer")
+    recipe = tmp_path / "recipe" / "dapo"
+    (recipe / "config").mkdir(parents=True)
+    main = (verl / "main_ppo.py").read_text(encoding="utf-8").replace('"ppo_trainer"', '"dapo_trainer"')
+    (recipe / "main_dapo.py").write_text(main, encoding="utf-8")
+    (recipe / "config" / "dapo_trainer.yaml").write_text(DAPO.format(verl=verl / "config"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    plan, installed = composed(
+        monkeypatch, environment, "data.gen_batch_size=16", entry=("-m", "recipe.dapo.main_dapo")
+    )
+
+    assert (plan.steps, installed.value("global_profiler.steps")) == ([4], [4])
+    assert installed.value("data.gen_batch_size") == 16
+    assert installed.value("actor_rollout_ref.actor.profiler.ranks") == []
+    assert installed.value("critic.profiler.enable") is False, "the file chose the roles"
+
+
+def test_a_job_with_a_transfer_queue_adds_to_the_environment_itself(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, installed = composed(monkeypatch, installed_verl("0.7.1"), "transfer_queue.enable=True")
+    assert installed.value("ray_kwargs.ray_init.runtime_env") is None
+    assert "VERL_FILE_LOGGER_PATH" in plan.environment
+
+
+TEXTS = (
+    "plain",
+    "a b",
+    "it's",
+    "back\\slash",
+    "end\\",
+    "\\'",
+    "${trainer.device}",
+    "a=b,c",
+    "[x]",
+    "null",
+    "12",
+    "1e3",
+    "",
+)
+
+
+def test_texts_come_through_hydra_as_they_are(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    overrides = [f"+trainer.text{number}={written(text)}" for number, text in enumerate(TEXTS)]
+    _, installed = composed(monkeypatch, installed_verl("0.7.1"), *overrides)
+    assert tuple(installed.value(f"trainer.text{number}") for number in range(len(TEXTS))) == TEXTS

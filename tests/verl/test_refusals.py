@@ -1,0 +1,262 @@
+"""What would collect nothing, or what verl cannot do, is refused before anything starts, with the remedy."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlcompare.collect.verl import sampling
+from rlcompare.collect.verl.ask import Installed
+from rlcompare.collect.verl.command import parse_command, without_secrets
+from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.collect.verl.refused import refuse
+from rlcompare.collect.verl.sampling import steps_of, variable_of
+from rlcompare.errors import UsageError
+from tests.cli.conftest import Command
+
+from .conftest import VerlOf
+
+ACTOR = "actor_rollout_ref.actor.profiler"
+ROLLOUT = "actor_rollout_ref.rollout.profiler"
+
+
+def job(version: tuple[int, int, int], settings: dict[str, Any] | None = None) -> Installed:
+    """A job on two ranks that profiles step 3 on rank 0, with settings by key."""
+    default = {
+        "trainer.nnodes": 1,
+        "trainer.n_gpus_per_node": 2,
+        "trainer.profile_steps" if version < (0, 6, 0) else "global_profiler.steps": [3],
+        f"{ACTOR}.enable": True,
+        f"{ACTOR}.ranks": [0],
+        "actor_rollout_ref.profiler.ranks": [0],
+        "actor_rollout_ref.rollout.mode": "async",
+        f"{ROLLOUT}.tool_config.npu.discrete": True,
+        f"{ROLLOUT}.enable": True,
+    }
+    config: dict[str, Any] = {}
+    for key, value in (default | (settings or {})).items():
+        *branches, name = key.split(".")
+        node = config
+        for branch in branches:
+            node = node.setdefault(branch, {})
+        node[name] = value
+    return Installed(version, {"verl": ".".join(map(str, version))}, True, config)
+
+
+REFUSED = [
+    ((0, 7, 0), {f"{ACTOR}.ranks": []}, "npu", f"{ACTOR}.all_ranks=True"),
+    ((0, 6, 1), {f"{ACTOR}.ranks": []}, "nsys", f"{ACTOR}.ranks=[] collects nothing with verl 0.6.1"),
+    ((0, 5, 0), {"actor_rollout_ref.profiler.ranks": []}, "npu", "actor_rollout_ref.profiler.ranks=[0]"),
+    ((0, 7, 1), {f"{ACTOR}.ranks": [2, 3]}, "npu", "none of the job's 2 ranks"),
+    ((0, 7, 1), {f"{ROLLOUT}.tool_config.npu.discrete": False}, "npu", "agent loop's rollout: set it to True"),
+    ((0, 7, 1), {f"{ACTOR}.enable": False, f"{ROLLOUT}.enable": False}, "npu", f"{ACTOR}.enable=True"),
+    ((0, 7, 0), {f"{ACTOR}.enable": False}, "npu", "no role is profiled"),
+    ((0, 7, 1), {"global_profiler.steps": None}, "npu", "global_profiler.steps=[3]"),
+    ((0, 7, 1), {"global_profiler.steps": []}, "npu", "nothing would be profiled"),
+    ((0, 5, 0), {"trainer.profile_steps": None}, "npu", "trainer.profile_steps=[3]"),
+    ((0, 7, 1), {"global_profiler.steps": [0, 3]}, "npu", "training begins with step 1"),
+    ((0, 7, 1), {"trainer.total_training_steps": 2}, "npu", "trainer.total_training_steps=2 ends the job before"),
+    ((0, 7, 0), {}, "torch", "use verl 0.7.1"),
+    ((0, 5, 0), {}, "torch", "profiles with npu or nsys"),
+    ((0, 9, 1), {}, "cupti", "choose one of nsys, npu, torch, torch_memory"),
+    (
+        (0, 7, 1),
+        {"global_profiler.profile_continuous_steps": True, f"{ACTOR}.tool_config.npu.discrete": True},
+        "npu",
+        "leave one of them out",
+    ),
+]
+
+
+@pytest.mark.parametrize(("version", "settings", "tool", "message"), REFUSED)
+def test_refused(version: tuple[int, int, int], settings: dict[str, Any], tool: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        refuse(job(version, settings), VerlPlan(tool=tool, steps=[3]), {})
+    assert message in str(caught.value)
+
+
+ACCEPTED = [
+    ((0, 5, 0), {}, "npu"),
+    ((0, 7, 0), {f"{ACTOR}.ranks": [], f"{ACTOR}.all_ranks": True}, "npu"),
+    ((0, 7, 1), {f"{ACTOR}.ranks": []}, "npu"),  # rank 0, from this version on
+    ((0, 6, 1), {f"{ACTOR}.ranks": []}, "torch_memory"),
+    ((0, 7, 0), {f"{ROLLOUT}.tool_config.npu.discrete": False}, "npu"),  # the engine is never asked
+    ((0, 7, 1), {f"{ROLLOUT}.tool_config.npu.discrete": False, f"{ROLLOUT}.enable": False}, "npu"),
+    ((0, 7, 1), {"trainer.total_training_steps": 3}, "npu"),
+    ((0, 7, 1), {"global_profiler.steps": [3, 90], "trainer.total_training_steps": 50}, "npu"),
+]
+
+
+@pytest.mark.parametrize(("version", "settings", "tool"), ACCEPTED)
+def test_accepted(version: tuple[int, int, int], settings: dict[str, Any], tool: str) -> None:
+    refuse(job(version, settings), VerlPlan(tool=tool, steps=[3]), {"PATH": "/bin"})
+
+
+def test_variables_that_switch_torch_npus_profiler_off() -> None:
+    for name in ("PROFILING_MODE", "PROFILER_SAMPLECONFIG"):
+        with pytest.raises(UsageError, match=f"{name} is set"):
+            refuse(job((0, 7, 1)), VerlPlan(tool="npu", steps=[3]), {name: "dynamic"})
+        refuse(job((0, 7, 1)), VerlPlan(tool="torch_memory", steps=[3]), {name: "dynamic"})
+
+
+FSDP = {"actor_rollout_ref.actor.strategy": "fsdp2", "actor_rollout_ref.rollout.name": "vllm"}
+MEGATRON = FSDP | {"actor_rollout_ref.actor.strategy": "megatron"}
+OFF: dict[str, Any] = {"global_profiler.steps": None}
+PROBES = [
+    ("update-micro", FSDP | OFF, None),
+    ("megatron-update-mini steps=2", MEGATRON | OFF, None),
+    ("tick=package.module:Class.step", MEGATRON | OFF, None),
+    ("update-micro", MEGATRON | OFF, "use megatron-update-mini: Megatron runs the micro batches itself"),
+    ("actor-log-prob", MEGATRON | OFF, "use megatron-update-mini"),
+    ("update-mini", MEGATRON | OFF, "the actor's backend is megatron: use megatron-update-mini"),
+    ("megatron-update-mini", FSDP | OFF, "the actor's backend is fsdp2: use update-mini"),
+    ("sglang-decode", FSDP | OFF, "the job generates with vllm: use vllm-decode"),
+    ("ref-log-prob", FSDP | OFF, "no reference policy"),
+    ("update-nano", FSDP | OFF, "there is no update-nano: choose one of vllm-decode"),
+    ("update-mini", FSDP, "leave global_profiler.steps out"),
+    ("update-mini; update-micro", FSDP | OFF, "name one probe"),
+    ("", FSDP | OFF, "name one probe"),
+]
+
+
+@pytest.mark.parametrize(("probe", "settings", "message"), PROBES)
+def test_probes(probe: str, settings: dict[str, Any], message: str | None) -> None:
+    installed = job((0, 7, 1), settings)
+    installed = replace(installed, versions={**installed.versions, "rlcompare": "0.1.0"})
+    plan = VerlPlan(tool="npu", steps=[1], probes=(probe,))
+    if message is None:
+        refuse(installed, plan, {})
+        return
+    with pytest.raises(UsageError) as caught:
+        refuse(installed, plan, {})
+    assert message in str(caught.value)
+
+
+def test_probes_need_rlcompare_where_the_workers_are() -> None:
+    with pytest.raises(UsageError, match="pip install rlcompare there"):
+        refuse(job((0, 7, 1), FSDP | OFF), VerlPlan(tool="npu", steps=[1], probes=("update-mini",)), {})
+
+
+def test_what_the_workers_are_told_of_probes() -> None:
+    probes = ("update-mini steps=2,5 active=3", "vllm-decode output=/mine tool=npu")
+    text = variable_of(probes, Path("/data/a b"), "torch")
+    assert text == "update-mini steps=2,5 active=3 'output=/data/a b' tool=torch; vllm-decode output=/mine tool=npu"
+    assert steps_of(probes) == [1, 2, 5]
+    request = pytest.importorskip("rlcompare.collect.probe.request")
+    first, second = request.requests_in(text)
+    assert (first.output, first.tool, first.schedule["active"]) == (Path("/data/a b"), "torch", 3)
+    assert second.output == Path("/mine")
+
+
+def test_presets_are_those_that_there_are() -> None:
+    presets = pytest.importorskip("rlcompare.collect.probe.presets")
+    assert set(sampling._PRESETS) == set(presets.PRESETS)
+
+
+class TestCommand:
+    @pytest.mark.parametrize(
+        ("line", "python", "entry", "arguments"),
+        [
+            ("python3 -m verl.trainer.main_ppo a=1 --config-name x", "python3", "verl.trainer.main_ppo", 3),
+            ("nohup /opt/py/bin/python3.11 -u -X dev -m recipe.dapo.main_dapo", "/opt/py/bin/python3.11", None, 0),
+            ("env A=b python train.py +a=1", "python", "train.py", 1),
+            ("ray job submit --working-dir . -- python3 -m verl.trainer.main_ppo a=1", "python3", None, 1),
+        ],
+    )
+    def test_taken_apart(self, line: str, python: str, entry: str | None, arguments: int) -> None:
+        command = parse_command(line.split())
+        assert command.python == python
+        assert entry in (None, command.entry)
+        assert command.is_module == ("-m" in line.split())
+        assert len(command.arguments) == arguments
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("", "needs the job's command after --"),
+            ("bash run_grpo.sh", "'bash' starts no Python"),
+            ("python3", "python3 is told to run nothing"),
+        ],
+    )
+    def test_not_understood(self, line: str, message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            parse_command(line.split())
+
+    def test_keys_that_overrides_name(self) -> None:
+        line = "python3 -m m a.b=1 +c.d=[1,2] ++e=null ~f.g h@i=j --config-name=x k"
+        command = parse_command(line.split())
+        assert command.given == {"a.b": "1", "c.d": "[1,2]", "e": "null", "f.g": None, "h@i": "j"}
+        assert [key for key in ("a", "a.b", "a.b.c", "a.bc", "c.d", "f.g.h", "k") if command.names(key)] == [
+            "a", "a.b", "a.b.c", "c.d", "f.g.h",
+        ]  # fmt: skip
+
+    def test_secrets_are_not_kept(self) -> None:
+        tokens = [
+            "python3",
+            "+ray_kwargs.ray_init.runtime_env.env_vars.WANDB_API_KEY=abc",
+            "trainer.wandb_proxy=http://me:pw@proxy",
+            "data.max_prompt_length=512",
+            "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384",
+            "hf_abcdefgh",
+        ]
+        assert without_secrets(tokens) == [
+            "python3",
+            "+ray_kwargs.ray_init.runtime_env.env_vars.WANDB_API_KEY=***",
+            "trainer.wandb_proxy=***",
+            "data.max_prompt_length=512",
+            "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384",
+            "***",
+        ]
+
+
+class TestOnTheCommandLine:
+    RUN = ("run", "--launcher", "verl", "-o", "new", "--")
+
+    def test_no_verl(self, rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("PYTHONPATH", raising=False)
+        outcome = rlcompare(*self.RUN, sys.executable, "-I", "-m", "verl.trainer.main_ppo")
+        assert outcome.code == 2
+        assert "verl is not installed for" in outcome.error
+
+    def test_an_interpreter_that_is_not_there(self, rlcompare: Command) -> None:
+        outcome = rlcompare(*self.RUN, "/nowhere/python3", "-m", "verl.trainer.main_ppo")
+        assert outcome.code == 2
+        assert "/nowhere/python3 cannot be started: No such file" in outcome.error
+
+    def test_verls_own_complaint_comes_before_the_job(
+        self, rlcompare: Command, installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PYTHONPATH", installed_verl("0.7.1")["PYTHONPATH"])
+        outcome = rlcompare(*self.RUN, sys.executable, "-m", "verl.trainer.main_ppo", "trainer.totel_epochs=3")
+        assert outcome.code == 2
+        assert "verl 0.7.1 would not start like this: Could not override 'trainer.totel_epochs'" in outcome.error
+        outcome = rlcompare(*self.RUN, sys.executable, "-m", "verl.trainer.main_pro")
+        assert "there is no verl.trainer.main_pro" in outcome.error
+
+    def test_two_tools(self, rlcompare: Command, installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PYTHONPATH", installed_verl("0.7.1")["PYTHONPATH"])
+        command = (sys.executable, "-m", "verl.trainer.main_ppo", "global_profiler.tool=npu")
+        outcome = rlcompare("run", "--launcher", "verl", "--tool", "torch", "--", *command)
+        assert outcome.code == 2
+        assert "--tool torch and global_profiler.tool=npu name two tools" in outcome.error
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--tool", "npu"), "--tool goes with --launcher verl"),
+            (("--probe", "update-mini"), "--probe goes with --launcher verl"),
+            (("--dry-run",), "--dry-run goes with --launcher verl"),
+            (("--launcher", "verl", "--print-config"), "--print-config configures rlcompare's own step"),
+            (("--launcher", "verl"), "needs the job's command after --"),
+        ],
+    )
+    def test_options_that_do_not_go_together(
+        self, rlcompare: Command, arguments: tuple[str, ...], message: str
+    ) -> None:
+        outcome = rlcompare("run", *arguments)
+        assert outcome.code == 2
+        assert message in outcome.error
