@@ -23,7 +23,7 @@ from rlcompare.sources.run_directory import fill_training
 from rlcompare.store import database
 from rlcompare.store.fingerprint import InputFile, input_files
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised whenever a table or the meaning of a column changes; part of every cache key."""
 
 LEAST_MEMORY_BYTES = 128 * 2**20
