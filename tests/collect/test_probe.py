@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import json
+import multiprocessing
+import sys
 import threading
 from pathlib import Path
 
@@ -15,6 +18,7 @@ pytest.importorskip("omegaconf")
 
 from rlcompare.collect import probe  # noqa: E402
 from rlcompare.errors import UsageError  # noqa: E402
+from tests.collect.fake_torch_npu import FakeTorchNPU  # noqa: E402
 from tests.collect.probed import ENGINE, Probed, count, steps  # noqa: E402
 
 
@@ -351,11 +355,21 @@ def test_verls_global_profiler_is_noticed(probed: Probed, capfd: pytest.CaptureF
 
         check_this_step = check_this_rank = check_enable
 
-    module = probed.engine(scope=None)
-    engine = module.Engine()
-    engine.profiler = DistProfiler()
-    engine.generate(3)
-    assert "verl's global profiler is at work in this step; switch it off" in capfd.readouterr().err
+    source = """
+        class Worker:
+            def update_actor(self):
+                self.engine.train()
+        class Engine:
+            def train(self):
+                pass
+    """
+    for scope in ("Worker.update_actor", None):
+        module = probed.engine(source, scope=scope, tick="Engine.train")
+        worker = module.Worker()
+        worker.engine = module.Engine()
+        (worker if scope else worker.engine).profiler = DistProfiler()
+        worker.update_actor()
+        assert "verl's global profiler is at work in this step; switch it off" in capfd.readouterr().err
     assert probed.traces() == []
 
 
@@ -367,3 +381,43 @@ def test_only_the_chosen_ranks_record(probed: Probed, monkeypatch: pytest.Monkey
     probed.engine(ranks=[1]).Engine().generate(3)
     (trace,) = probed.traces()
     assert (trace["rlcompare"]["rank"], trace["rlcompare"]["world_size"]) == (1, 2)
+
+
+@pytest.fixture
+def npu(monkeypatch: pytest.MonkeyPatch) -> FakeTorchNPU:
+    fake = FakeTorchNPU()
+    monkeypatch.setitem(sys.modules, "torch_npu", fake.module)
+    monkeypatch.setitem(sys.modules, "torch_npu.profiler", fake.profiler)
+    return fake
+
+
+def test_on_an_npu_it_is_the_same_tool_as_for_a_run(probed: Probed, npu: FakeTorchNPU) -> None:
+    module = probed.engine(tool="npu", level="level2", contents=["npu"], skip_first=2, active=3)
+    module.Engine().generate(20)
+    (given,) = npu.named("profile")
+    assert given["experimental_config"].given["profiler_level"].name == "Level2"
+    assert [activity.name for activity in given["activities"]] == ["NPU"]
+    (handler,) = npu.named("tensorboard_trace_handler")
+    assert handler == {"dir_name": str(probed.output), "analyse_flag": True}
+    ((said,),) = npu.profiles[0].dumped
+    assert json.loads(said[1]) | {"sampled": [2, 3, 4], "phase": "generate"} == json.loads(said[1])
+    assert len(list(probed.output.glob("*_ascend_pt"))) == 1
+
+
+def test_a_process_that_may_start_no_others_leaves_the_analysis(
+    probed: Probed, npu: FakeTorchNPU, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    probed.engine(tool="npu").Engine().generate(3)
+    assert npu.named("tensorboard_trace_handler")[0]["analyse_flag"] is False
+    assert "parse what is in" in capfd.readouterr().err
+
+
+def test_a_torch_npu_that_is_recording_is_left_alone(
+    probed: Probed, npu: FakeTorchNPU, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # torch_npu's profiler puts wrappers with this attribute around the methods of Event while it records
+    npu.module.npu.Event = type("Event", (), {"record": type("wrapper", (), {"origin_func": None})()})
+    probed.engine(tool="npu").Engine().generate(3)
+    assert "torch_npu.profiler is already recording" in capfd.readouterr().err
+    assert npu.profiles == []

@@ -10,11 +10,15 @@ import sys
 import textwrap
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
+
+from rlcompare.collect.probe import PRESETS
+from rlcompare.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEELS = Path(os.environ.get("RLCOMPARE_WHEELS") or ROOT / "build" / "wheels")
@@ -28,12 +32,14 @@ from tests.collect.stub_imports import StubImports
 sys.meta_path.append(StubImports(Path({source!r}, "verl")))
 import torch
 from rlcompare.collect import probe
-for name in ("actor-log-prob", "ref-log-prob", "update-mini"):
-    probe.attach(name, output={output!r})
-probe.attach("update-micro", steps=[2], output={output!r})
+for name, steps in dict(actor=[1, 2], ref=[1, 2]).items():
+    probe.attach(name + "-log-prob", steps=steps, output={output!r})
+probe.attach("update-mini", steps=[1, 3], output={output!r})
+probe.attach("update-micro", steps=[2, 4], output={output!r})
+probe.attach("megatron-update-mini", output={output!r})
 """
 
-FSDP = """
+ACTORS = """
 from verl.workers.actor.dp_actor import DataParallelPPOActor
 
 STATE = torch.ones(8, 8, requires_grad=True)
@@ -90,9 +96,12 @@ learner.compute_log_prob(Batch())
 ref.compute_log_prob(Batch())
 learner.update_policy(Batch())
 learner.update_policy(Batch())
+
+from verl.workers.actor.megatron_actor import MegatronPPOActor
+assert MegatronPPOActor.forward_backward_batch.__wrapped__
 """
 
-ENGINE = """
+ENGINES = """
 import contextlib
 import torch.distributed
 import verl.workers.engine.base as base
@@ -139,9 +148,7 @@ for module in (base, fsdp, workers):
 workers.Timer = lambda **_: contextlib.nullcontext(SimpleNamespace(last=0.0))
 fsdp.prepare_micro_batches = lambda **_: ([Data() for _ in range(2)], None)
 fsdp.postprocess_batch_func = lambda **_: dict(model_output=dict(), loss=[0.0], metrics=dict())
-idle = SimpleNamespace(
-    step=lambda: None, check_enable=lambda: {verl_profiles}, check_this_step=lambda: {verl_profiles},
-    check_this_rank=lambda: True, rank=0, _impl=None)
+idle = SimpleNamespace(step=lambda: None, check_enable=lambda: False, rank=0)
 
 def training_worker(strategy):
     engine = object.__new__(fsdp.FSDPEngineWithLMHead)
@@ -167,10 +174,12 @@ def training_worker(strategy):
 
 worker = object.__new__(workers.ActorRolloutRefWorker)
 worker.enable_routing_replay, worker.profiler = False, idle
-worker.actor, worker.ref = training_worker({strategy!r}), training_worker({strategy!r})
+worker.actor, worker.ref = training_worker("fsdp2"), training_worker("fsdp2")
 worker.compute_log_prob(batch())
 worker.compute_ref_log_prob(batch())
 worker.update_actor(batch())
+worker.update_actor(batch())
+worker.actor.engine_config.strategy = "megatron"
 worker.update_actor(batch())
 """
 
@@ -181,7 +190,10 @@ def verl(version: str, tmp_path: Path) -> Path:
     if not found:
         pytest.skip(f"no wheel of verl {version} in {WHEELS} (make test downloads it; RLCOMPARE_WHEELS)")
     with zipfile.ZipFile(found[0]) as wheel:
-        wheel.extractall(tmp_path / "verl", [name for name in wheel.namelist() if name.startswith("verl")])
+        wheel.extractall(
+            tmp_path / "verl",
+            [name for name in wheel.namelist() if name.startswith("verl")],
+        )
     return tmp_path / "verl"
 
 
@@ -216,17 +228,132 @@ RECORDED = [
 ]
 
 
-@pytest.mark.parametrize("version", ["0.6.1", "0.7.1"])
-def test_verl_with_an_actor_of_its_own_for_fsdp(version: str, tmp_path: Path) -> None:
-    values = {"source": str(verl(version, tmp_path)), "output": str(tmp_path / "out")}
-    said = run((VERL + FSDP).format(**values))
-    assert f"attached to verl.workers.actor.dp_actor:DataParallelPPOActor.update_policy (verl {version})" in said
-    assert captures(tmp_path / "out") == RECORDED
+ON_MEGATRON = ("update_actor", [0], 2, 1)
 
 
-@pytest.mark.parametrize("version", ["0.7.1", "0.8.0", "0.9.1"])
-def test_verl_with_engines(version: str, tmp_path: Path) -> None:
-    values = {"source": str(verl(version, tmp_path)), "output": str(tmp_path / "out")}
-    said = run((VERL + ENGINE).format(strategy="fsdp2", verl_profiles=False, **values))
-    assert f"attached to verl.workers.engine_workers:ActorRolloutRefWorker.update_actor (verl {version})" in said
-    assert captures(tmp_path / "out") == RECORDED
+@pytest.mark.parametrize(
+    ("version", "loops", "recorded"),
+    [
+        ("0.6.1", ACTORS, RECORDED),
+        ("0.7.1", ACTORS + ENGINES, [*RECORDED, *RECORDED, ON_MEGATRON]),
+        ("0.9.1", ENGINES, [*RECORDED, ON_MEGATRON]),
+    ],
+)
+def test_each_preset_follows_verls_own_loops(version: str, loops: str, recorded: list[object], tmp_path: Path) -> None:
+    said = run((VERL + loops).format(source=str(verl(version, tmp_path)), output=str(tmp_path / "out")))
+    if ACTORS in loops:
+        assert f"attached to verl.workers.actor.dp_actor:DataParallelPPOActor.update_policy (verl {version})" in said
+        assert f"attached to verl.workers.actor.megatron_actor:MegatronPPOActor.update_policy (verl {version})" in said
+    if ENGINES in loops:
+        assert f"attached to verl.workers.engine_workers:ActorRolloutRefWorker.update_actor (verl {version})" in said
+        assert "megatron-update-mini: records nothing: the actor's backend is fsdp2, and not Megatron" in said
+    assert captures(tmp_path / "out") == recorded
+
+
+@pytest.mark.parametrize("preset", ["actor-log-prob", "ref-log-prob", "update-micro"])
+def test_megatron_has_no_micro_batches_to_sample(preset: str) -> None:
+    worker = SimpleNamespace(engine_config=SimpleNamespace(strategy="megatron"))
+    _, engines = PRESETS[preset].variants
+    with pytest.raises(UsageError, match="with megatron there are no micro batches to sample; use "):
+        engines.applies(((SimpleNamespace(actor=worker, ref=worker),), {}))
+
+
+ENGINE = """
+import torch
+
+STATE = torch.ones(8, 8)
+
+class {worker}:
+    def {method}(self, {argument}, intermediate_tensors=None):
+        (STATE.cos if {argument}.is_decode else STATE.sin)()
+        return {argument}
+"""
+SERVING = """
+import sys
+from types import SimpleNamespace as Has
+sys.path.insert(0, {source!r})
+import torch
+from rlcompare.collect import probe
+probe.attach("vllm-decode", skip_first=30, active=3, output={output!r})
+probe.attach("sglang-decode", skip_first=30, active=3, output={output!r})
+
+from vllm.v1.worker.gpu_worker import Worker
+def plan(tokens, new=(), drafts=dict()):
+    is_decode = not new and set(tokens.values()) == {{1}}
+    return Has(num_scheduled_tokens=tokens, scheduled_new_reqs=list(new), scheduled_spec_decode_tokens=drafts,
+               is_decode=is_decode)
+worker = Worker()
+worker.execute_model(plan({{"a": 100}}, ["a"]))               # a prefill
+worker.execute_model(plan(dict()))                            # nothing to do
+worker.execute_model(plan({{"a": 1, "b": 1}}, ["b"]))         # the last token of a cached prompt
+worker.execute_model(plan({{"a": 1, "b": 64}}))               # a chunk of a prefill beside a decode step
+for step in range(1000):
+    if step == 32:
+        worker.execute_model(scheduler_output=plan({{"a": 1, "c": 7}}, ["c"]))
+    worker.execute_model(plan({{"a": 1, "b": 1}}))
+
+from sglang.srt.model_executor.model_runner import ModelRunner
+def batch(mode):
+    return Has(is_decode=mode == "decode", forward_mode=Has(
+        is_decode=lambda: mode == "decode", is_target_verify=lambda: mode == "verify"))
+runner, draft = ModelRunner(), ModelRunner()
+draft.is_draft_worker = True
+runner.forward(batch("extend"))
+for step in range(1000):
+    draft.forward(batch("decode")) if step < 3 else None
+    runner.forward(batch("decode"))
+"""
+
+
+def package(root: Path, module: str, source: str) -> None:
+    path = root.joinpath(*module.split("."))
+    path.parent.mkdir(parents=True)
+    path.with_suffix(".py").write_text(source, encoding="utf-8")
+    for folder in path.relative_to(root).parents:
+        (root / folder / "__init__.py").touch()
+
+
+def test_serving_engines_count_decode_steps_and_no_prefill(tmp_path: Path) -> None:
+    form = {"worker": "Worker", "method": "execute_model", "argument": "scheduler_output"}
+    package(tmp_path, "vllm.v1.worker.gpu_worker", ENGINE.format(**form))
+    form = {"worker": "ModelRunner", "method": "forward", "argument": "forward_batch"}
+    package(tmp_path, "sglang.srt.model_executor.model_runner", ENGINE.format(**form))
+    run(SERVING.format(source=str(tmp_path), output=str(tmp_path / "out")))
+    found = [json.loads(gzip.decompress(path.read_bytes())) for path in sorted((tmp_path / "out").rglob("*.json.gz"))]
+    names = [[event.get("name") for event in trace["traceEvents"]] for trace in found]
+    assert [trace["rlcompare"]["sampled"] for trace in found] == [[31, 32, 33]] * 2
+    assert [trace["rlcompare"]["phase"] for trace in found] == ["generate_sequences"] * 2
+    assert [events.count("aten::cos") for events in names] == [3, 3]
+    # a prefill amid the decode steps that are recorded is in the profile, which says so
+    assert [trace["rlcompare"].get("between") for trace in found] == [1, None]
+    assert [events.count("aten::sin") for events in names] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("preset", "module", "source", "message"),
+    [
+        ("vllm-decode", "vllm.worker.worker", "", "it has none of vllm.v1.worker.gpu_worker:Worker.execute_model"),
+        (
+            "update-mini",
+            "verl.workers.actor.dp_actor",
+            "class Other: pass",
+            "has no DataParallelPPOActor.update",
+        ),
+        ("sglang-decode", "sglang.lang", "", "rlcompare knows SGLang 0.4 and 0.5. Name its own scope= and tick="),
+    ],
+)
+def test_a_version_that_is_not_known_is_named(
+    preset: str, module: str, source: str, message: str, tmp_path: Path
+) -> None:
+    package(tmp_path, module, source)
+    name = module.partition(".")[0]
+    (tmp_path / f"{name}-42.0.dist-info").mkdir()
+    (tmp_path / f"{name}-42.0.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 42.0\n", encoding="utf-8")
+    said = run(f"""
+        import sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        from rlcompare.collect import probe
+        probe.attach({preset!r}, output="/tmp/none")
+        import {module}
+    """)
+    assert f"probe {preset}: cannot attach to {name} 42.0: " in said and message in said

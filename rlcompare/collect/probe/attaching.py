@@ -28,8 +28,8 @@ def attach_request(request: Request) -> None:
     session = _sessions[probe.variants] = Session(request)
     if len(_sessions) == 1:
         os.register_at_fork(after_in_child=_forget)
-        # Processes that multiprocessing made end without atexit, but run these.
-        util.Finalize(None, _end, exitpriority=0)
+        util.register_after_fork(session, _end_with_process)  # multiprocessing clears what it inherited
+        _end_with_process()
     for package in dict.fromkeys(variant.package for variant in probe.variants) if probe.known else ():
         when_imported(package, partial(_check_version, request))
     for variant in probe.variants:
@@ -98,6 +98,11 @@ def _version(package: str) -> str:
         return f"{package}, version unknown"
 
 
+def _end_with_process(_: object = None) -> None:
+    """Processes that multiprocessing made end without ``atexit``, but run these."""
+    util.Finalize(None, _end, exitpriority=0)
+
+
 def _end() -> None:
     for session in _sessions.values():
         session.end()
@@ -106,3 +111,4 @@ def _end() -> None:
 def _forget() -> None:
     for session in _sessions.values():
         session.forget()
+    _end_with_process()

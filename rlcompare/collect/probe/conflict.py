@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 _REMEDY = "switch it off, with verl by global_profiler.steps=null"
 
 
-def other_profiler(caller: object, tool: str | None) -> str | None:
+def other_profiler(callers: Iterable[object], tool: str | None) -> str | None:
     """What runs beside us and what to do about it; None: nothing.
 
     Args:
-        caller: the object whose method the scope or tick is; workers of verl carry verl's profiler.
+        callers: whose methods scope and tick are; workers of verl carry verl's profiler.
         tool: the one that was asked for.
     """
-    found = _of_verl(caller) or _of_torch_npu() or _of_torch() or (_of_nsys() if tool != "nsys" else None)
+    found = next(filter(None, map(_of_verl, callers)), None)
+    found = found or _of_torch_npu() or _of_torch() or (_of_nsys() if tool != "nsys" else None)
     return f"{found}; {_REMEDY}" if found else None
 
 

@@ -50,9 +50,9 @@ class Session:
             self._thread = threading.get_ident()
         self._calls += 1
         if self._calls in self.request.steps and self._is_on_this_rank():
-            self._call = _Call(self.request, self._calls)
+            self._call = _Call(self.request, self._calls, _caller(arguments))
             if variant.edge == "end":
-                self._call.open(_caller(arguments))
+                self._call.open()
         return True
 
     def leave_scope(self, error: BaseException | None) -> None:
@@ -114,7 +114,7 @@ class Session:
             self._calls = 1
             self.is_over = not self._is_on_this_rank()
             if not self.is_over:
-                self._call = _Call(self.request, 1)
+                self._call = _Call(self.request, 1, None)
         return not self.is_over
 
     def _end_with_process_scope(self, call: _Call) -> None:
@@ -157,7 +157,7 @@ def _caller(arguments: Arguments) -> object:
 class _Call:
     """One call of the scope that is to be recorded."""
 
-    def __init__(self, request: Request, number: int) -> None:
+    def __init__(self, request: Request, number: int, caller: object) -> None:
         self.in_tick = self.is_closed = False
         self.elsewhere = 0
         self._request = request
@@ -165,24 +165,26 @@ class _Call:
         self._number = number
         self._capture: Capture | None = None
         self._ticks = self._between = 0
-        self._caller: object = None
+        self._callers: tuple[object, object] = (caller, None)
+        """Whose methods scope and tick are."""
         self._until_next = False
         """Whether a tick lasts until the next one begins, and one is under way."""
         self._facts: dict[str, object] = {"probe": request.probe.name}
 
     def begin_tick(self, edge: str, caller: object) -> None:
+        self._callers = (self._callers[0], caller)
         if self._ticks == 0 and not self._until_next:
             if self._capture is None:
-                self.open(caller)
+                self.open()
         elif self._until_next:
-            self._count(caller)
-        self.in_tick, self._caller = True, caller
+            self._count()
+        self.in_tick = True
         self._until_next = edge == "start"
 
     def end_tick(self, error: BaseException | None) -> None:
         self.in_tick = False
         if error is None and not self._until_next:
-            self._count(self._caller)
+            self._count()
 
     def take_back_tick(self) -> None:
         self.in_tick = self._until_next = False
@@ -200,7 +202,7 @@ class _Call:
             return
         if self._until_next:
             self._until_next = False
-            self._count(None)
+            self._count()
         if self.is_closed:
             return
         if self._capture is not None:
@@ -208,9 +210,9 @@ class _Call:
         elif self._ticks == 0:
             self._say_none()
 
-    def open(self, caller: object) -> None:
+    def open(self) -> None:
         """Starts the profiler: the first tick begins."""
-        if self._is_taken(caller):
+        if self._is_taken():
             return
         try:
             target = target_of(self._request, self._number, self._facts)
@@ -221,18 +223,18 @@ class _Call:
         for note in notes:
             say(self._request, note)
 
-    def _is_taken(self, caller: object) -> bool:
-        taken = other_profiler(caller, self._request.tool)
+    def _is_taken(self) -> bool:
+        taken = other_profiler(self._callers, self._request.tool)
         if taken:
             self._abort(f"records nothing: {taken}")
         return taken is not None
 
-    def _count(self, caller: object) -> None:
+    def _count(self) -> None:
         """A tick has ended."""
         ended, self._ticks = self._ticks, self._ticks + 1
         if self.is_closed or self._capture is None:
             return
-        if self._schedule.works(self._ticks) and not self._schedule.works(ended) and self._is_taken(caller):
+        if self._schedule.works(self._ticks) and not self._schedule.works(ended) and self._is_taken():
             return
         try:
             self._capture.tick()
