@@ -9,6 +9,8 @@ import json
 import multiprocessing
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
 
 from rlcompare.collect import probe  # noqa: E402
+from rlcompare.collect.probe.replica import claimed  # noqa: E402
 from rlcompare.errors import UsageError  # noqa: E402
 from tests.collect.fake_torch_npu import FakeTorchNPU  # noqa: E402
 from tests.collect.probed import ENGINE, Probed, count, steps  # noqa: E402
@@ -421,3 +424,11 @@ def test_a_torch_npu_that_is_recording_is_left_alone(
     probed.engine(tool="npu").Engine().generate(3)
     assert "torch_npu.profiler is already recording" in capfd.readouterr().err
     assert npu.profiles == []
+
+
+def test_engines_that_know_of_no_other_number_themselves(tmp_path: Path) -> None:
+    groups = [f"10.0.0.{number % 4}:5000" for number in range(12)]
+    with ThreadPoolExecutor(12) as pool:
+        numbers = list(pool.map(partial(claimed, tmp_path), groups))
+    assert len(dict.fromkeys(zip(groups, numbers, strict=True))) == 4
+    assert sorted(set(numbers)) == [0, 1, 2, 3]

@@ -324,6 +324,7 @@ def test_serving_engines_count_decode_steps_and_no_prefill(tmp_path: Path) -> No
     assert [trace["rlcompare"]["sampled"] for trace in found] == [[31, 32, 33]] * 2
     assert [trace["rlcompare"]["phase"] for trace in found] == ["generate_sequences"] * 2
     assert [events.count("aten::cos") for events in names] == [3, 3]
+    assert {path.parent.name for path in (tmp_path / "out").rglob("*.gz")} == {"agent_loop_rollout_replica_0"}
     # a prefill amid the decode steps that are recorded is in the profile, which says so
     assert [trace["rlcompare"].get("between") for trace in found] == [1, None]
     assert [events.count("aten::sin") for events in names] == [1, 0]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from rlcompare.collect.probe.replica import FOLDER, replica_here
 from rlcompare.collect.probe.request import Request
 from rlcompare.collect.profiler.record import FOLDERS, Capture, Target
 from rlcompare.collect.profiler.schedule import Schedule, check_schedule
@@ -51,12 +52,15 @@ def schedule_of(request: Request) -> Schedule:
 
 
 def target_of(request: Request, call: int, facts: Mapping[str, object]) -> ProbeTarget:
-    """The capture of one call of the scope: verl's folder for a phase of verl's, else the probe's own folder."""
+    """The capture of one call of the scope: in verl's folder for verl's phases, else in the output folder itself."""
     probe = request.probe
     rank, world_size = rank_here()
-    folder = FOLDERS.get((probe.role, probe.phase))
+    folder = FOLDERS.get((probe.role, probe.phase), "")
+    replica = replica_here(request.output) if probe.role == "rollout" else None
+    if replica is not None:
+        folder = FOLDER.format(replica)
     return ProbeTarget(
-        request.output / folder if folder else request.output,
+        request.output / folder,
         call, rank, world_size, probe.role, probe.phase, schedule_of(request), facts,
     )  # fmt: skip
 
