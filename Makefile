@@ -78,7 +78,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 PACKAGED := $(shell find rlcompare sql report_templates -type f -not -name '*.pyc' 2>/dev/null)
 
-$(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE $(PACKAGED)
+$(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE rlcompare-probe.pth $(PACKAGED)
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	rm -rf build/dist
 	$(WHEEL_VENV)/bin/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir build/dist .

@@ -109,7 +109,7 @@ def assess(
         apart: rows of ``metric_apart``.
         varied: declared differences.
     """
-    findings = [*_environment(sides), *_training(training), *_other_meanings(apart)]
+    findings = [*_environment(sides, _have_metrics(training)), *_training(training), *_other_meanings(apart)]
     profiled = [bool(sides[side].captures) for side in SIDES]
     if profiled[0] != profiled[1]:
         where = "baseline" if profiled[0] else "new side"
@@ -139,14 +139,21 @@ def _declared(finding: Finding) -> Finding:
     return Finding(finding.key, finding.baseline, finding.new, "info", f"Declared to differ. {finding.message}")
 
 
-def _environment(sides: Mapping[str, Side]) -> list[Finding]:
+def _have_metrics(training: Records) -> bool:
+    """Whether speed is judged by what training measured, on both sides, and not by profiles."""
+    return all(any(row["side"] == side for row in training) for side in SIDES)
+
+
+def _environment(sides: Mapping[str, Side], have_metrics: bool) -> list[Finding]:
     known = {side: {**sides[side].env, **_facts(sides[side])} for side in SIDES}
     findings = []
     for key in sorted(known["baseline"].keys() | known["new"].keys()):
         baseline, new = known["baseline"].get(key), known["new"].get(key)
         if baseline == new:
             continue
-        if baseline is None or new is None:
+        if key.partition(".")[0] == "sampled":
+            findings.extend(_sampled(key, baseline, new, sides, "caution" if have_metrics else "severe"))
+        elif baseline is None or new is None:
             where = "new side" if baseline is None else "baseline"
             message = f"{key} is known of the {where} only, so it cannot be compared."
             findings.append(Finding(key, baseline, new, "info", message))
@@ -177,6 +184,22 @@ def _difference(key: str, baseline: str, new: str) -> Finding:
     consequence = _CONSEQUENCES.get(key)
     message = f"{key} differs: {baseline} against {new}" + (f"; {consequence}." if consequence else ".")
     return Finding(key, baseline, new, severity, message)
+
+
+def _sampled(
+    key: str, baseline: str | None, new: str | None, sides: Mapping[str, Side], severity: str
+) -> list[Finding]:
+    """Other ticks were sampled: their work differs, as that of a decode step does with its context's length."""
+    phase = key.partition(".")[2]
+    what = phase or "the profile"
+    if baseline is not None and new is not None:
+        message = f"Other parts of {what} were sampled: {baseline} against {new}; the work in them differs."
+        return [Finding(key, baseline, new, severity, message)]
+    where, other = ("new side", "baseline") if baseline is None else ("baseline", "new side")
+    if phase and not any(row["phase"] == phase for row in sides["new" if new is None else "baseline"].captures):
+        return []  # then the captures of this phase are missing on that side, which is said elsewhere
+    message = f"The {where} holds a sample of {what} ({baseline or new}), and the {other} all of it."
+    return [Finding(key, baseline, new, severity, message)]
 
 
 def _level(baseline: str, new: str) -> Finding:

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 
 from rlcompare.model.run import CaptureInput
 from rlcompare.secret import SECRET_KEY, looks_secret
+from rlcompare.sources.described import METADATA, sampled_environment
 
 VALUE_LENGTH = 200
 """Longer values of users are cut."""
@@ -86,7 +87,7 @@ _PARALLEL = {
     "sequence_parallel": "parallel.sequence",
     "world_size": "world_size",
 }
-_NOT_THE_USERS = frozenset({"ENV_VARIABLES", "distributed_args", "parallel_group_info"})
+_NOT_THE_USERS = frozenset({"ENV_VARIABLES", "distributed_args", "parallel_group_info", METADATA})
 _DUMP_MARKS = frozenset(
     {"PATH", "HOME", "PWD", "USER", "SHELL", "HOSTNAME", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "TERM"}
 )
@@ -202,7 +203,7 @@ def _from_trace(header: Mapping[str, object]) -> dict[str, str]:
     for name in ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules"):
         if isinstance(header.get(name), int):
             put(found, f"profiler.{name}", bool(header[name]))
-    return found
+    return found | sampled_environment(header)
 
 
 def _schedule(value: object) -> str | None:
@@ -225,7 +226,7 @@ def _from_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
     for key, value in metadata.items():
         if key not in _NOT_THE_USERS:
             _put_users(found, key, value)
-    return found
+    return found | sampled_environment(metadata)
 
 
 def _world_size(groups: object) -> int | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.described import description
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, file_problem, json_object, rank_of_database
 from rlcompare.sources.verl_names import PROFILE_SUFFIXES
 
@@ -181,7 +182,18 @@ def _capture(
     metadata = _json(home / "profiler_metadata.json", notes)
     rank = _rank(info, database)
     started = _started_ns(info, path)
-    return CaptureInput(source, path, dict(files), rank=rank, started_ns=started, info=info, metadata=metadata)
+    said = description(metadata)
+    return CaptureInput(
+        source,
+        path,
+        dict(files),
+        role=said.role,
+        phase=said.phase,
+        rank=rank,
+        started_ns=started,
+        info=info,
+        metadata=metadata,
+    )
 
 
 def _profiler_info(home: Path, database: Path | None, notes: Notes) -> dict[str, object]:

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput
+from rlcompare.sources.described import description
 from rlcompare.sources.torch_file import first_time, read_header
 
 _RANK_IN_NAME = re.compile(r"(?:^|[^A-Za-z])rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
@@ -30,18 +31,26 @@ def capture_of_trace(path: Path) -> CaptureInput:
     distributed = info.get("distributedInfo", {})
     if world and isinstance(distributed, dict) and "world_size" not in distributed:
         info["distributedInfo"] = {**distributed, "world_size": int(world.group(1))}
+    said = description(info)
     return CaptureInput(
-        "torch_trace", path, {"trace": path}, rank=_rank(info, path), started_ns=_started_ns(info, path), info=info
+        "torch_trace",
+        path,
+        {"trace": path},
+        role=said.role,
+        phase=said.phase,
+        rank=_rank(info, path, said.rank),
+        started_ns=_started_ns(info, path),
+        info=info,
     )
 
 
-def _rank(info: dict[str, object], path: Path) -> int | None:
+def _rank(info: dict[str, object], path: Path, said: int | None) -> int | None:
     distributed = info.get("distributedInfo")
     stated = distributed.get("rank") if isinstance(distributed, dict) else None
     if isinstance(stated, int) and not isinstance(stated, bool) and 0 <= stated < 2**31:
         return stated
     match = _RANK_IN_NAME.search(path.name)
-    return int(match.group(1)) if match else None
+    return int(match.group(1)) if match else said
 
 
 def _started_ns(info: dict[str, object], path: Path) -> int | None:

@@ -35,7 +35,7 @@ _CUT = "it ends in the middle (cut off while it was written or copied)"
 _KEPT = (
     "schemaVersion", "distributedInfo", "record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules",
     "cuda_runtime_version", "cuda_driver_version", "hip_runtime_version", "hip_driver_version", "baseTimeNanoseconds",
-    "host_name",
+    "host_name", "rlcompare",
 )  # fmt: skip
 
 

@@ -38,10 +38,11 @@ _LONGEST_VALUE = 4096
 _METADATA = "rlcompare"
 
 
-def npu_tool(config: Config, chosen: Iterable[NPUToolConfig]) -> Tool:
+def npu_tool(config: Config | None, chosen: Iterable[NPUToolConfig]) -> Tool:
     """The tool, where it can work.
 
     Args:
+        config: of the run, which goes into the profile.
         chosen: settings that captures will be started with.
 
     Raises:
@@ -53,7 +54,7 @@ def npu_tool(config: Config, chosen: Iterable[NPUToolConfig]) -> Tool:
             raise UsageError(f"{name} is set, and with it torch_npu's profiler does nothing: unset it")
     for settings in chosen:
         experimental_config(module, settings)
-    metadata = dict(metadata_pieces("rlcompare.config", to_dict(config)))
+    metadata = dict(metadata_pieces("rlcompare.config", to_dict(config))) if config else {}
 
     def start(target: Target, options: Options) -> NPUCapture:
         return NPUCapture(module, target, options, metadata)

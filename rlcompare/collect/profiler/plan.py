@@ -159,7 +159,7 @@ def _role_plan(
             "npu": profiler.tool_config.npu.discrete,
             "nsys": profiler.tool_config.nsys.discrete,
         }.get(tool, False),
-        options=_options(role, profiler, tool, device),
+        options=options_of(role, profiler, tool, device),
         save_path=path,
         schedule=schedule,
         phases=tuple(phases),
@@ -173,7 +173,12 @@ def _check_writable(path: Path, key: str) -> None:
         raise UsageError(f"{key}.profiler.save_path: {path} cannot be made, because {folder} is no folder to write to")
 
 
-def _options(role: str, profiler: ProfilerConfig, tool: str, device: str) -> Options:
+def options_of(role: str, profiler: ProfilerConfig, tool: str, device: str) -> Options:
+    """What a role's tool is to record on a device.
+
+    Raises:
+        UsageError: the device does not have it.
+    """
     contents = profiler.tool_config.npu.contents if tool == "npu" else profiler.tool_config.torch.contents
     accelerator = _ACCELERATORS.get(tool, "cuda")
     both = "cpu" not in contents and accelerator not in contents

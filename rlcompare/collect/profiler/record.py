@@ -98,11 +98,15 @@ class Target:
     def description(self, sampled: tuple[int, ...] | None) -> str:
         """What it is of, as JSON to be put into the profile itself."""
         found: dict[str, object] = {"step": self.step, "rank": self.rank, "world_size": self.world_size}
-        if self.role:
-            found |= {"role": self.role, "phase": self.phase}
+        if self.phase:
+            found |= ({"role": self.role} if self.role else {}) | {"phase": self.phase}
         if self.schedule is not None:
             found |= {"granularity": self.schedule.granularity, "sampled": list(sampled or ())}
-        return json.dumps(found)
+        return json.dumps(found | self.details())
+
+    def details(self) -> dict[str, object]:
+        """What else there is to say of it."""
+        return {}
 
 
 @dataclass(frozen=True)

@@ -61,14 +61,18 @@ class Schedule:
 
     def records(self, tick: int) -> bool:
         """Whether the tick of this ordinal, from 0, is recorded."""
-        place = tick - self.skip_first
-        if place < 0 or (self.repeat and place >= self.cycle * self.repeat):
-            return False
-        return place % self.cycle >= self.wait + self.warmup
+        return self.works(tick) and (tick - self.skip_first) % self.cycle >= self.wait + self.warmup
 
     def closes(self, tick: int) -> bool:
         """Whether a window ends with the tick of this ordinal."""
         return self.records(tick) and (tick - self.skip_first + 1) % self.cycle == 0
+
+    def works(self, tick: int) -> bool:
+        """Whether the profiler is at work in the tick of this ordinal: it warms up or records."""
+        place = tick - self.skip_first
+        if place < 0 or (self.repeat and place >= self.cycle * self.repeat):
+            return False
+        return place % self.cycle >= self.wait
 
     @property
     def formula(self) -> str:
@@ -201,9 +205,10 @@ def check_schedule(schedule: Schedule, ticks: int, key: str) -> None:
         UsageError: with the formula and its numbers.
     """
     if ticks < schedule.needs:
+        plural = _PLURALS.get(schedule.granularity, "ticks")
         raise UsageError(
-            f"{key} can never fire: it needs {schedule.formula} {_PLURALS[schedule.granularity]}, and there are "
-            f"at most {ticks}; lower skip_first, wait, warmup, active or repeat"
+            f"{key} can never fire: it needs {schedule.formula} {plural}, and there are at most {ticks}; "
+            "lower skip_first, wait, warmup, active or repeat"
         )
 
 

@@ -160,5 +160,6 @@ def make_profilers(config: Config, out: Path, rank: int, world_size: int, device
         UsageError: the configuration asks for what cannot be, or for a tool that this machine does not have.
     """
     plan = make_plan(config, out, rank, world_size, device.partition(":")[0])
-    tools = {role.tool: find_tool(role.tool, plan, config) for role in plan.roles.values()}
+    npu = dict.fromkeys(role.options.npu for role in plan.roles.values() if role.tool == "npu")
+    tools = {role.tool: find_tool(role.tool, plan.device, config, npu) for role in plan.roles.values()}
     return StepProfiler(plan, tools, out)

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from rlcompare.collect.config.schema import Config
-from rlcompare.collect.profiler.plan import Plan
+from rlcompare.collect.config.schema import Config, NPUToolConfig
 from rlcompare.collect.profiler.tool import Tool
 
 _SILENT = "6"
 """Up to 5, torch writes two lines to standard error for each capture. Failures are told by the files."""
 
 
-def find_tool(name: str, plan: Plan, config: Config) -> Tool:
+def find_tool(name: str, device: str, config: Config | None, npu: Iterable[NPUToolConfig]) -> Tool:
     """The tool of this name.
 
     Args:
-        plan: what it is to capture on this rank.
+        device: ``cpu``, ``cuda`` or ``npu``.
         config: of the run, for tools that put it into the profile.
+        npu: settings that captures of torch_npu will be started with.
 
     Raises:
-        UsageError: this machine does not have it, or it cannot do what the plan asks of it.
+        UsageError: this machine does not have it, or it cannot do what is asked of it.
     """
     if name == "npu":
         from rlcompare.collect.profiler.npu import npu_tool
 
-        return npu_tool(config, {role.options.npu: None for role in plan.roles.values() if role.tool == name})
+        return npu_tool(config, npu)
     if name == "nsys":
         from rlcompare.collect.profiler.nsys import nsys_tool
 
-        return nsys_tool(plan.device)
+        return nsys_tool(device)
     os.environ.setdefault("KINETO_LOG_LEVEL", _SILENT)
     from rlcompare.collect.profiler.torch import TorchCapture, mark
 
@@ -40,5 +41,5 @@ def find_tool(name: str, plan: Plan, config: Config) -> Tool:
     if name == "torch_memory":
         from rlcompare.collect.profiler.torch_memory import opener
 
-        return Tool(opener(plan.device), mark, mark_step)
+        return Tool(opener(device), mark, mark_step)
     return Tool(TorchCapture, mark, mark_step)

@@ -1,0 +1,114 @@
+"""Attaches requests to modules when these are imported, and says where it did, or why it could not."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from importlib import metadata
+from multiprocessing import util
+from pathlib import Path
+from types import ModuleType
+
+from rlcompare.collect.probe.hook import when_imported
+from rlcompare.collect.probe.presets import Variant
+from rlcompare.collect.probe.request import Request
+from rlcompare.collect.probe.say import say, say_once
+from rlcompare.collect.probe.session import Session
+from rlcompare.collect.probe.wrap import Hooks, NoCallable, replace
+
+_sessions: dict[tuple[Variant, ...], Session] = {}
+
+
+def attach_request(request: Request) -> None:
+    """Attaches one probe; the second of a scope and tick is left out, and that is said."""
+    probe = request.probe
+    if probe.variants in _sessions:
+        say(request, "is attached already, and is left as it is")
+        return
+    session = _sessions[probe.variants] = Session(request)
+    if len(_sessions) == 1:
+        os.register_at_fork(after_in_child=_forget)
+        util.register_after_fork(session, _end_with_process)  # multiprocessing clears what it inherited
+        _end_with_process()
+    for package in dict.fromkeys(variant.package for variant in probe.variants) if probe.known else ():
+        when_imported(package, partial(_check_version, request))
+    for variant in probe.variants:
+        _attach_variant(session, variant)
+
+
+def _attach_variant(session: Session, variant: Variant) -> None:
+    def is_over() -> bool:
+        return session.is_over
+
+    tick = Hooks(partial(session.enter_tick, variant), session.leave_tick, session.take_back_tick, is_over)
+    scope = Hooks(partial(session.enter_scope, variant), session.leave_scope, session.take_back_scope, is_over)
+    for point in variant.ticks:
+        _attach_point(session.request, variant, point, tick)
+    if variant.scope is not None:  # last, so that it goes around the tick where both are one callable
+        _attach_point(session.request, variant, variant.scope, scope)
+
+
+def _attach_point(request: Request, variant: Variant, point: str, hooks: Hooks) -> None:
+    name, _, path = point.partition(":")
+
+    def watcher(module: ModuleType) -> None:
+        version = _version(variant.package)
+        try:
+            replace(module, path, hooks)
+        except NoCallable as error:
+            known = f"; rlcompare knows {request.probe.known}" if request.probe.known else ""
+            say(request, f"cannot attach to {version}: {error}{known}")
+        except Exception as error:
+            say(request, f"cannot attach to {point}: {type(error).__name__}: {error}")
+        else:
+            if point == (variant.scope or point):  # of the two, the one that the user knows it by
+                say(request, f"attached to {point} ({version})")
+
+    when_imported(name, watcher)
+
+
+def _check_version(request: Request, module: ModuleType) -> None:
+    """Says so where a package has none of the modules that a preset knows, because then none is ever imported."""
+    points = [
+        point
+        for variant in request.probe.variants
+        if variant.package == module.__name__
+        for point in (variant.scope, *variant.ticks)
+        if point is not None and point.startswith(f"{module.__name__}.")
+    ]
+    places = [point.partition(":")[0].split(".")[1:] for point in points]
+    roots = [Path(root) for root in getattr(module, "__path__", ())]
+    if any(not root.is_dir() or _is_module(root.joinpath(*parts)) for root in roots for parts in places):
+        return
+    say_once(
+        request,
+        f"cannot attach to {_version(module.__name__)}: it has none of {', '.join(dict.fromkeys(points))}; rlcompare"
+        f" knows {request.probe.known}. Name its own scope= and tick= in place of the preset",
+    )
+
+
+def _is_module(path: Path) -> bool:
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {metadata.version(package)}"
+    except (metadata.PackageNotFoundError, ValueError):
+        return f"{package}, version unknown"
+
+
+def _end_with_process(_: object = None) -> None:
+    """Processes that multiprocessing made end without ``atexit``, but run these."""
+    util.Finalize(None, _end, exitpriority=0)
+
+
+def _end() -> None:
+    for session in _sessions.values():
+        session.end()
+
+
+def _forget() -> None:
+    for session in _sessions.values():
+        session.forget()
+    _end_with_process()

@@ -1,0 +1,83 @@
+"""Runs something right after a module has been imported, before anybody else sees it.
+
+A finder at the head of ``sys.meta_path`` looks for a few names only. It lets the others find the module, and puts
+itself into its loader for the one call that executes it; nothing of it stays on the module.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+Watcher = Callable[[ModuleType], None]
+
+_watchers: dict[str, list[Watcher]] = defaultdict(list)
+_busy = threading.local()
+
+
+def when_imported(name: str, watcher: Watcher) -> None:
+    """Calls the watcher with the module of this name: now, if it is there, and whenever it is executed.
+
+    Args:
+        watcher: must not raise.
+    """
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+    _watchers[name].append(watcher)
+    module = sys.modules.get(name)
+    if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
+        watcher(module)
+
+
+class _Finder:
+    """Finds what is watched by way of all other finders."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in _watchers or name in _finding():
+            return None
+        _finding().add(name)  # another hook of this kind would ask us again
+        try:
+            spec = _found(name, path, target)
+        finally:
+            _finding().discard(name)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            _watch(spec.loader, name)
+        return spec
+
+
+def _finding() -> set[str]:
+    if not hasattr(_busy, "names"):
+        _busy.names = set()
+    names: set[str] = _busy.names
+    return names
+
+
+def _found(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+    for finder in list(sys.meta_path):
+        find: Any = getattr(finder, "find_spec", None)
+        if find is None or isinstance(finder, _Finder):
+            continue
+        spec: ModuleSpec | None = find(name, path, target)
+        if spec is not None:
+            return spec
+    return None
+
+
+def _watch(loader: Any, name: str) -> None:
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        loader.__dict__.pop("exec_module", None)
+        execute(module)
+        if module.__name__ == name:
+            for watcher in _watchers[name]:
+                watcher(module)
+
+    loader.exec_module = exec_module

@@ -1,0 +1,63 @@
+"""Which replica of the rollout's engine this process belongs to, where nothing but its process group tells.
+
+verl starts as many engines as fit beside each other; each of them counts its ranks from 0 and knows of no other. So
+they number themselves: the first that comes to the output folder is replica 0.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+FOLDER = "agent_loop_rollout_replica_{}"
+"""verl's folder of a replica."""
+
+
+def replica_here(output: Path) -> int | None:
+    """The number of this process's engine; None where a launcher gave the process a global rank, or none can be had."""
+    if "RANK" in os.environ:
+        return None
+    try:
+        return claimed(output, _group())
+    except OSError:
+        return None
+
+
+def claimed(output: Path, group: str) -> int:
+    """The number of a group of processes, which all of them get, and no other group.
+
+    Raises:
+        OSError: the folder cannot be written, or has no hard links, which are what makes this safe on shared disks.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    own = output / f".replica-of-{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"
+    own.write_text(group, encoding="utf-8")
+    try:
+        for number in count():
+            place = output / f".replica-{number}"
+            try:
+                os.link(own, place)
+            except FileExistsError:
+                if place.read_text(encoding="utf-8") != group:
+                    continue
+            return number
+    finally:
+        own.unlink()
+    raise AssertionError("there is always another number")
+
+
+def _group() -> str:
+    """What is alike in all processes of one engine: the address at which they met."""
+    distributed: Any = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        store = distributed.distributed_c10d._get_default_store()
+        while hasattr(store, "underlying_store"):
+            store = store.underlying_store
+        if distributed.get_world_size() > 1 and hasattr(store, "port"):
+            return f"{store.host}:{store.port}"
+    return f"{socket.gethostname()}-{os.getpid()}"

@@ -1,0 +1,154 @@
+"""What a user asks of a probe: in Python, or as text in RLCOMPARE_PROBE. Cheap to import: it runs at interpreter start.
+
+PRESET [KEY=VALUE]…[; …]      vllm-decode skip_first=30 active=3 output=/data/new ranks=[0,1]
+scope=PATH tick=PATH …        scope=engine.core:Engine.generate tick=engine.core:Engine.decode output=/data/new
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from rlcompare.collect.probe.presets import EDGES, PRESETS, Probe, Variant
+from rlcompare.errors import UsageError
+
+VARIABLE = "RLCOMPARE_PROBE"
+TOOLS = ("npu", "torch", "torch_memory", "nsys")
+
+_SCHEDULE = {"skip_first": 0, "wait": 0, "warmup": 1, "active": 1, "repeat": 1}
+_POINTS = ("scope", "tick", "edge")
+_AT_LEAST_ONE = ("active", "ticks")
+_POINT = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_LIST = re.compile(r"\[?\s*(\d+(?:\s*,\s*\d+)*)?\s*\]?")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One probe with its schedule.
+
+    Attributes:
+        schedule: the five numbers of ``profiler.schedule.Schedule``.
+        steps: which calls of the scope are recorded, from 1.
+        ranks: None: all.
+        ticks: how many there are at most in a call; None: not known.
+        tool: None: what the machine has.
+        settings: of the tool, in verl's words, as texts.
+    """
+
+    probe: Probe
+    output: Path
+    schedule: Mapping[str, int]
+    steps: frozenset[int]
+    ranks: frozenset[int] | None
+    ticks: int | None
+    tool: str | None
+    settings: Mapping[str, str]
+
+
+def request_of(preset: str | None, options: Mapping[str, object]) -> Request:
+    """Checks what can be checked without the tools.
+
+    Raises:
+        UsageError: a preset or option is unknown, or has a wrong value.
+    """
+    given = {key: _text(value) for key, value in options.items() if value is not None}
+    probe = _preset(preset) if preset is not None else _custom(given)
+    if preset is not None and given.keys() & set(_POINTS):
+        raise UsageError(f"probe {preset}: it has its own {', '.join(_POINTS)}; leave these out, or the preset")
+    output = given.pop("output", "")
+    if not output.startswith("/"):
+        raise UsageError(f"probe {probe.name}: output={output}: give a folder from the root on, as output=/data/new")
+    schedule = {**_SCHEDULE, **probe.schedule}
+    schedule |= {key: _number(probe, key, given.pop(key)) for key in _SCHEDULE if key in given}
+    tool = given.pop("tool", None)
+    if tool is not None and tool not in TOOLS:
+        raise UsageError(f"probe {probe.name}: tool={tool} is none of {', '.join(TOOLS)}")
+    return Request(
+        probe=probe,
+        output=Path(output),
+        schedule=schedule,
+        steps=_numbers(probe, "steps", given.pop("steps", "1")),
+        ranks=_numbers(probe, "ranks", given.pop("ranks")) if "ranks" in given else None,
+        ticks=_number(probe, "ticks", given.pop("ticks")) if "ticks" in given else None,
+        tool=tool,
+        settings={key: value for key, value in given.items() if key not in _POINTS},
+    )
+
+
+def requests_in(text: str) -> list[Request]:
+    """The probes of RLCOMPARE_PROBE.
+
+    Raises:
+        UsageError: the text cannot be understood.
+    """
+    words = shlex.shlex(text, posix=True, punctuation_chars=";")
+    words.whitespace_split, words.commenters = True, ""
+    requests, part = [], list[str]()
+    try:
+        for word in [*words, ";"]:
+            if set(word) != {";"}:
+                part.append(word)
+            elif part:
+                requests.append(_request_in(part))
+                part = []
+    except ValueError as error:
+        raise UsageError(f"{VARIABLE}: {error}") from error
+    return requests
+
+
+def _request_in(words: Sequence[str]) -> Request:
+    presets = [word for word in words if "=" not in word]
+    if len(presets) > 1:
+        raise UsageError(f"{VARIABLE}: {' and '.join(presets)} in one probe: put ; between probes")
+    options = dict(word.split("=", 1) for word in words if "=" in word)
+    return request_of(presets[0] if presets else None, options)
+
+
+def _preset(name: str) -> Probe:
+    if name not in PRESETS:
+        near = get_close_matches(name, PRESETS, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"probe {name} is none of {', '.join(PRESETS)}{hint}")
+    return PRESETS[name]
+
+
+def _custom(given: Mapping[str, str]) -> Probe:
+    """A probe of the user's own: its phase is called as the scope's function is."""
+    if "tick" not in given:
+        raise UsageError(f"a probe needs a preset ({', '.join(PRESETS)}), or tick= and mostly scope=")
+    scope, tick = given.get("scope"), given["tick"]
+    for key, point in (("scope", scope), ("tick", tick)):
+        if point is not None and not _POINT.fullmatch(point):
+            raise UsageError(f"probe: {key}={point}: name a callable as package.module:Class.method")
+    phase, granularity = (re.split(r"[.:]", point)[-1] for point in (scope or tick, tick))
+    edge = next((edge for edge in EDGES if edge == given.get("edge", "call")), None)
+    if edge is None:
+        raise UsageError(f"probe: edge={given['edge']} is none of {', '.join(EDGES)}")
+    package = tick.partition(":")[0].partition(".")[0]
+    return Probe(phase, "", phase, granularity, (Variant(package, scope, (tick,), edge),))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return f"[{','.join(map(str, value))}]"
+    return str(value)
+
+
+def _number(probe: Probe, key: str, text: str) -> int:
+    least = int(key in _AT_LEAST_ONE)
+    if not text.isascii() or not text.isdecimal() or int(text) < least:
+        raise UsageError(f"probe {probe.name}: {key}={text} is no number of at least {least}")
+    return int(text)
+
+
+def _numbers(probe: Probe, key: str, text: str) -> frozenset[int]:
+    match = _LIST.fullmatch(text)
+    if match is None or match.group(1) is None:
+        raise UsageError(f"probe {probe.name}: {key}={text} is no list of numbers, such as [0,1]")
+    return frozenset(int(number) for number in match.group(1).split(","))

@@ -1,0 +1,24 @@
+"""What a probe has to tell, on standard error: it runs in a program that is not ours."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+from rlcompare.collect.probe.request import Request
+
+_said: set[tuple[str, str]] = set()
+
+
+def say(request: Request, message: str) -> None:
+    """One line."""
+    with suppress(Exception):  # standard error may be closed
+        sys.stderr.write(f"rlcompare: probe {request.probe.name}: {' '.join(message.split())}\n")
+        sys.stderr.flush()
+
+
+def say_once(request: Request, message: str) -> None:
+    """One line, the first time."""
+    if (request.probe.name, message) not in _said:
+        _said.add((request.probe.name, message))
+        say(request, message)

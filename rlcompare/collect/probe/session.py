@@ -1,0 +1,280 @@
+"""One probe at work in one process: follows the calls of its scope, counts ticks, and drives the profiler by them.
+
+A process has one profiler at a time, and a profiler is of the thread that started it. So of calls of the scope that
+overlap, in one thread or several, the first one has the session until it ends; ticks count on its thread only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from rlcompare.collect.probe.conflict import other_profiler
+from rlcompare.collect.probe.presets import Arguments, Variant
+from rlcompare.collect.probe.request import Request
+from rlcompare.collect.probe.say import say, say_once
+from rlcompare.collect.probe.settings import rank_here, schedule_of, start_capture, target_of
+from rlcompare.collect.profiler.record import Capture
+from rlcompare.errors import UsageError
+
+_forgotten: list[Any] = []
+"""Captures of the process that this one was forked from; if they were deleted, some tools would stop them."""
+
+
+class Session:
+    """The state of a probe.
+
+    Attributes:
+        is_over: nothing will be recorded any more.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.is_over = False
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._thread: int | None = None
+        self._call: _Call | None = None
+
+    # The scope
+
+    def enter_scope(self, variant: Variant, arguments: Arguments) -> bool:
+        """A call of the scope begins; False: it is none of this probe's, or one is under way already."""
+        if self.is_over or not self._judged(variant.applies, arguments):
+            return False
+        with self._lock:
+            if self._thread is not None:
+                return False
+            self._thread = threading.get_ident()
+        self._calls += 1
+        if self._calls in self.request.steps and self._is_on_this_rank():
+            self._call = _Call(self.request, self._calls, _caller(arguments))
+            if variant.edge == "end":
+                self._call.open()
+        return True
+
+    def leave_scope(self, error: BaseException | None) -> None:
+        """The call has ended."""
+        call, self._call = self._call, None
+        if call is not None:
+            call.close(error)
+        self.is_over = self._calls >= max(self.request.steps)
+        self._thread = None
+
+    def take_back_scope(self) -> None:
+        """The call was none yet: it returned a coroutine or generator, which calls again when it begins."""
+        if self._call is not None:
+            self._call.drop()
+        self._call, self._thread = None, None
+        self._calls -= 1
+
+    # The tick
+
+    def enter_tick(self, variant: Variant, arguments: Arguments) -> bool:
+        """A call of the tick begins; False: it does not count."""
+        if self.is_over or (variant.scope is None and not self._begun_by_tick(variant, arguments)):
+            return False
+        call = self._call
+        if call is None or call.is_closed:
+            return False
+        if self._thread != threading.get_ident():
+            call.elsewhere += 1
+            return False
+        if call.in_tick:  # it calls itself, or what it overrides
+            return False
+        if not self._judged(variant.counts, arguments):
+            call.pass_by()
+            return False
+        call.begin_tick(variant.edge, _caller(arguments))
+        return True
+
+    def leave_tick(self, error: BaseException | None) -> None:
+        """The call has ended; one that failed does not count."""
+        call = self._call
+        if call is not None:
+            call.end_tick(error)
+            self._end_with_process_scope(call)
+
+    def take_back_tick(self) -> None:
+        """See ``take_back_scope``."""
+        if self._call is not None:
+            self._call.take_back_tick()
+
+    def _begun_by_tick(self, variant: Variant, arguments: Arguments) -> bool:
+        """Where the process is the scope: it begins with the first tick that counts."""
+        if self._call is None:
+            if not self._judged(variant.counts, arguments):
+                return False
+            with self._lock:
+                if self._thread is not None:
+                    return False
+                self._thread = threading.get_ident()
+            self._calls = 1
+            self.is_over = not self._is_on_this_rank()
+            if not self.is_over:
+                self._call = _Call(self.request, 1, None)
+        return not self.is_over
+
+    def _end_with_process_scope(self, call: _Call) -> None:
+        if call.is_closed and all(variant.scope is None for variant in self.request.probe.variants):
+            self.is_over, self._call = True, None
+
+    # The process
+
+    def end(self) -> None:
+        """The process ends: what was recorded so far is written."""
+        call, self._call, self.is_over = self._call, None, True
+        if call is not None:
+            call.close(None)
+
+    def forget(self) -> None:
+        """This process was forked from the one where the calls are under way."""
+        self._lock = threading.Lock()
+        if self._call is not None:
+            _forgotten.append(self._call)
+        self._call, self._thread, self._calls = None, None, 0
+
+    def _is_on_this_rank(self) -> bool:
+        return self.request.ranks is None or rank_here()[0] in self.request.ranks
+
+    def _judged(self, condition: Callable[[Arguments], bool], arguments: Arguments) -> bool:
+        """A condition that must not fail in somebody else's program."""
+        try:
+            return condition(arguments)
+        except UsageError as error:
+            say_once(self.request, f"records nothing: {error}")
+        except Exception as error:
+            say_once(self.request, f"cannot tell what a call is ({type(error).__name__}: {error}), and leaves it out")
+        return False
+
+
+def _caller(arguments: Arguments) -> object:
+    return arguments[0][0] if arguments[0] else None
+
+
+class _Call:
+    """One call of the scope that is to be recorded."""
+
+    def __init__(self, request: Request, number: int, caller: object) -> None:
+        self.in_tick = self.is_closed = False
+        self.elsewhere = 0
+        self._request = request
+        self._schedule = schedule_of(request)
+        self._number = number
+        self._capture: Capture | None = None
+        self._ticks = self._between = 0
+        self._callers: tuple[object, object] = (caller, None)
+        """Whose methods scope and tick are."""
+        self._until_next = False
+        """Whether a tick lasts until the next one begins, and one is under way."""
+        self._facts: dict[str, object] = {"probe": request.probe.name}
+
+    def begin_tick(self, edge: str, caller: object) -> None:
+        self._callers = (self._callers[0], caller)
+        if self._ticks == 0 and not self._until_next:
+            if self._capture is None:
+                self.open()
+        elif self._until_next:
+            self._count()
+        self.in_tick = True
+        self._until_next = edge == "start"
+
+    def end_tick(self, error: BaseException | None) -> None:
+        self.in_tick = False
+        if error is None and not self._until_next:
+            self._count()
+
+    def take_back_tick(self) -> None:
+        self.in_tick = self._until_next = False
+
+    def pass_by(self) -> None:
+        """A call of the tick that does not count, a prefill: if it falls into what is recorded, the profile says so."""
+        if self._capture is not None and self._schedule.records(self._ticks):
+            self._between += 1
+            self._facts["between"] = self._between
+
+    def close(self, error: BaseException | None) -> None:
+        """The call of the scope has ended."""
+        if error is not None:
+            self._abort(f"records nothing more: its call failed with {type(error).__name__}")
+            return
+        if self._until_next:
+            self._until_next = False
+            self._count()
+        if self.is_closed:
+            return
+        if self._capture is not None:
+            self._stop()
+        elif self._ticks == 0:
+            self._say_none()
+
+    def open(self) -> None:
+        """Starts the profiler: the first tick begins."""
+        if self._is_taken():
+            return
+        try:
+            target = target_of(self._request, self._number, self._facts)
+            self._capture, notes = start_capture(self._request, target)
+        except Exception as error:
+            self._abort(f"records nothing: {error}")
+            return
+        for note in notes:
+            say(self._request, note)
+
+    def _is_taken(self) -> bool:
+        taken = other_profiler(self._callers, self._request.tool)
+        if taken:
+            self._abort(f"records nothing: {taken}")
+        return taken is not None
+
+    def _count(self) -> None:
+        """A tick has ended."""
+        ended, self._ticks = self._ticks, self._ticks + 1
+        if self.is_closed or self._capture is None:
+            return
+        if self._schedule.works(self._ticks) and not self._schedule.works(ended) and self._is_taken():
+            return
+        try:
+            self._capture.tick()
+        except Exception as error:
+            self._abort(f"records nothing more: {error}")
+            return
+        if self._schedule.repeat and self._ticks >= self._schedule.needs:
+            self._stop()
+
+    def drop(self) -> None:
+        """Nothing is to be recorded after all."""
+        capture, self._capture, self.is_closed = self._capture, None, True
+        if capture is not None:
+            with suppress(Exception):
+                capture.abort()
+
+    def _stop(self) -> None:
+        capture, self._capture, self.is_closed = self._capture, None, True
+        assert capture is not None
+        try:
+            written = capture.stop()
+        except Exception as error:
+            say(self._request, f"what it recorded is lost: {error}")
+            return
+        for one in written:
+            ticks = ", ".join(map(str, one.sampled or ()))
+            say(self._request, f"recorded {self._request.probe.granularity} {ticks}: {one.path or 'in the tool'}")
+        if not written:
+            self._say_none()
+
+    def _say_none(self) -> None:
+        where = f" and {self.elsewhere} in other threads than the scope's" if self.elsewhere else ""
+        say(
+            self._request,
+            f"recorded nothing: call {self._number} had {self._ticks} ticks{where}, and the schedule needs"
+            f" {self._schedule.formula}",
+        )
+
+    def _abort(self, message: str) -> None:
+        was_closed = self.is_closed
+        self.drop()
+        if not was_closed:
+            say(self._request, message)

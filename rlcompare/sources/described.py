@@ -1,0 +1,86 @@
+"""What a profile says of itself where rlcompare drove the profiler: its metadata key ``rlcompare``.
+
+    {"role": "rollout", "phase": "generate_sequences", "step": 3, "rank": 0, "world_size": 8,
+     "granularity": "decode_step", "sampled": [30, 31, 32]}
+
+A torch trace has it at its top level, torch_npu's profile in profiler_metadata.json and in META_DATA. With a schedule,
+``sampled`` are the ordinals from 0 of the ticks that were recorded. Anybody may have written it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+METADATA = "rlcompare"
+SAMPLED = "sampled"
+"""Keys of table ``env`` begin with it: ``sampled.generate_sequences``, or ``sampled`` of what is no phase."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.<>-]{0,59}")
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Description:
+    """The parts that are sound.
+
+    Attributes:
+        sampled: which ticks of ``granularity`` were recorded; None where all of the phase was.
+    """
+
+    role: str | None = None
+    phase: str | None = None
+    rank: int | None = None
+    granularity: str | None = None
+    sampled: tuple[int, ...] | None = None
+
+
+def description(metadata: Mapping[str, object]) -> Description:
+    """Reads the key ``rlcompare`` of a profile's metadata, whose value is an object or its JSON text."""
+    value = metadata.get(METADATA)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return Description()
+    if not isinstance(value, dict):
+        return Description()
+    phase, granularity = _name(value.get("phase")), _name(value.get("granularity"))
+    sampled = value.get(SAMPLED)
+    ticks = sampled if isinstance(sampled, list) and len(sampled) <= _MOST and all(map(_is_ordinal, sampled)) else []
+    return Description(
+        role=_name(value.get("role")) if phase else None,
+        phase=phase,
+        rank=value["rank"] if _is_ordinal(value.get("rank")) else None,
+        granularity=granularity,
+        sampled=tuple(sorted(set(ticks))) if ticks and granularity else None,
+    )
+
+
+def sampled_environment(metadata: Mapping[str, object]) -> dict[str, str]:
+    """What was sampled, for table ``env``: ``{"sampled.generate_sequences": "decode_step 30-32"}``; else empty."""
+    found = description(metadata)
+    if found.sampled is None:
+        return {}
+    return {f"{SAMPLED}.{found.phase}" if found.phase else SAMPLED: f"{found.granularity} {_ranges(found.sampled)}"}
+
+
+def _ranges(ordinals: tuple[int, ...]) -> str:
+    """``30-32 40``."""
+    parts: list[list[int]] = []
+    for ordinal in ordinals:
+        if parts and ordinal == parts[-1][1] + 1:
+            parts[-1][1] = ordinal
+        else:
+            parts.append([ordinal, ordinal])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def _name(value: object) -> str | None:
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else None
+
+
+def _is_ordinal(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31

@@ -1,0 +1,132 @@
+"""Probes that an environment variable attaches at interpreter start, in this process and in those that it starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+import venv
+from pathlib import Path
+from sysconfig import get_path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("omegaconf")
+
+from tests.collect.probed import ENGINE, Probed
+
+ROOT = Path(__file__).resolve().parents[2]
+PTH = "rlcompare-probe.pth"
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter whose site-packages has the file that a wheel puts there, and sees all that this one has."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False, symlinks=True)
+    (site,) = (folder / "lib").glob("python*/site-packages")
+    source = Path(get_path("purelib"), PTH) if os.environ.get("RLCOMPARE_TEST_INSTALLED") == "1" else ROOT / PTH
+    (site / PTH).write_bytes(source.read_bytes())
+    (site / "as_here.pth").write_text("\n".join(path for path in sys.path if Path(path).is_dir()), encoding="utf-8")
+    return folder / "bin" / "python"
+
+
+@pytest.fixture
+def probed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Probed:
+    (tmp_path / "toy_engine.py").write_text(textwrap.dedent(ENGINE), encoding="utf-8")
+    return Probed(tmp_path, monkeypatch)
+
+
+def run(python: Path, folder: Path, script: str, variable: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "RLCOMPARE_PROBE")}
+    environment |= {"OMP_NUM_THREADS": "1"} | ({} if variable is None else {"RLCOMPARE_PROBE": variable})
+    (folder / "job.py").write_text(textwrap.dedent(script), encoding="utf-8")
+    return subprocess.run(
+        [python, folder / "job.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+def variable_for(probed: Probed, options: str = "skip_first=30 active=3 warmup=0") -> str:
+    points = "scope=toy_engine:Engine.generate tick=toy_engine:Engine.decode"
+    return f"{points} {options} output={probed.output}"
+
+
+def test_a_job_that_knows_nothing_of_probes_is_probed(python: Path, probed: Probed, tmp_path: Path) -> None:
+    # GIVEN a job with an import hook like ours, and one that looks at how a module came in
+    script = """
+        import importlib, inspect, sys
+
+        class Hook:  # of the same kind as ours: it asks all the others
+            asked = []
+            def find_spec(self, name, path=None, target=None):
+                if name != "toy_engine" or name in self.asked:
+                    return None
+                self.asked.append(name)
+                return next(filter(None, (finder.find_spec(name, path, target) for finder in sys.meta_path)))
+
+        sys.meta_path.insert(0, Hook())
+        import toy_engine
+        assert type(toy_engine.__spec__.loader).__name__ == "SourceFileLoader"
+        assert "exec_module" not in vars(toy_engine.__spec__.loader)
+        assert "torch.mm" in inspect.getsource(toy_engine.Engine.decode)
+        importlib.reload(toy_engine)
+        print(toy_engine.Engine().generate(1000))
+    """
+    done = run(python, tmp_path, script, variable_for(probed))
+    assert done.stdout == "1000\n", done.stderr
+    assert probed.sampled() == [[30, 31, 32]]
+
+
+def test_spawned_and_forked_workers_are_probed_and_leave_what_there_was(
+    python: Path, probed: Probed, tmp_path: Path
+) -> None:
+    script = """
+        import multiprocessing
+        import toy_engine
+
+        def work(count):
+            toy_engine.Engine().generate(count)
+
+        if __name__ == "__main__":
+            for method, count in (("spawn", 10), ("fork", 7)):
+                process = multiprocessing.get_context(method).Process(target=work, args=(count,), daemon=True)
+                process.start()
+                process.join()
+            work(5)
+    """
+    variable = f"tick=toy_engine:Engine.decode skip_first=2 warmup=0 active=100 output={probed.output}"
+    done = run(python, tmp_path, script, variable)
+    assert done.returncode == 0, done.stderr
+    assert probed.sampled() == [list(range(2, 10)), list(range(2, 7)), list(range(2, 5))]
+
+
+def test_a_variable_that_cannot_be_heeded_is_told_and_the_job_goes_on(
+    python: Path, probed: Probed, tmp_path: Path
+) -> None:
+    script = "import toy_engine\nprint(toy_engine.Engine().generate(3))"
+    (tmp_path / "toy_engine.py").write_text(
+        "class Engine:\n    def generate(self, count): return count", encoding="utf-8"
+    )
+    for variable, message in (
+        ("vllm-decoder output=/tmp/x", "did you mean vllm-decode?"),
+        ("update-mini output=here", "output=here: give a folder from the root on"),
+        ("tick=toy_engine:Engine.missing output=/tmp/x", "toy_engine has no Engine.missing"),
+        ("update-mini 'output=/tmp/x", "No closing quotation"),
+    ):
+        done = run(python, tmp_path, script, variable)
+        assert (done.returncode, done.stdout) == (0, "3\n")
+        assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_without_the_variable_nothing_of_ours_is_imported(python: Path, tmp_path: Path) -> None:
+    script = "import sys; print([name for name in sys.modules if 'rlcompare' in name])"
+    assert run(python, tmp_path, script).stdout == "[]\n"
+    line = (python.parent.parent / "lib").rglob(PTH).__next__().read_text(encoding="utf-8")
+    code = compile(line, PTH, "exec")
+    started = time.perf_counter()
+    for _ in range(1000):
+        exec(code)
+    assert time.perf_counter() - started < 0.1  # a start of Python takes 10 ms and more, this 100 µs at the most
