@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test lint editable wheel clean
+.PHONY: demo test test-npu-all lint editable wheel clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,6 +11,20 @@ WHEEL_VENV := build/venv
 WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= auto
+
+# The tests of torch_npu run its unmodified wheel on a stand-in for CANN, which gcc builds for x86-64 Linux.
+NPU_VERSION := 2.13.0
+OTHER_NPU_VERSIONS := 2.5.1 2.7.1 2.9.0 2.14.0
+NPU_VENV := build/npu-venv-$(NPU_VERSION)
+NPU_WHEELS := build/npu-wheels
+NPU_PYTHONS := 3.10 3.11 3.12 3.13 3.14
+NPU_MISSING := $(or \
+  $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),,this is no x86-64 Linux),\
+  $(if $(shell command -v gcc && command -v nm && command -v strings),,gcc and binutils are not here),\
+  $(if $(filter $(NPU_PYTHONS),$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')),,\
+    torch_npu $(NPU_VERSION) has no wheel for this Python))
+
+NPU_ENV := $(if $(NPU_MISSING),,RLCOMPARE_NPU_PYTHON=$(CURDIR)/$(NPU_VENV)/bin/python)
 
 # The pins hold for the build's own environment (hatchling) too.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
@@ -41,11 +55,17 @@ lint: $(VENV)/.installed-dev
 editable: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/cli/test_installation.py
 
-wheel: $(WHEEL_VENV)/.installed
+wheel: $(WHEEL_VENV)/.installed $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
+	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
 	cp -R tests golden benchmarks pyproject.toml README.md $(WHEEL_TESTS)
-	cd $(WHEEL_TESTS) && RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
+	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
+
+# What depends on the version of torch_npu, on all versions that we promise.
+test-npu-all: $(WHEEL_VENV)/.installed $(if $(NPU_MISSING),,$(NPU_VENV)/.installed) \
+    $(OTHER_NPU_VERSIONS:%=$(NPU_WHEELS)/%/.fetched)
+	$(NPU_ENV) RLCOMPARE_NPU_WHEELS=$(CURDIR)/$(NPU_WHEELS) $(WHEEL_VENV)/bin/pytest -n $(WORKERS) tests/npu
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -69,6 +89,20 @@ $(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE $(PAC
 	wheel=$$(echo build/dist/rlcompare-*.whl) && \
 	  $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) "$$wheel[dev]" && \
 	  $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall "$$wheel"
+	@touch $@
+
+# PyTorch and this project come from the other environment; only torch_npu is installed, without what it asks for.
+$(NPU_VENV)/.installed: | $(WHEEL_VENV)/.installed
+	$(PYTHON) -m venv $(NPU_VENV)
+	site='import sysconfig; print(sysconfig.get_path("purelib"))' && \
+	  $(WHEEL_VENV)/bin/python -c "$$site" >"$$($(NPU_VENV)/bin/python -c "$$site")/with-torch.pth"
+	$(NPU_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps torch-npu==$(NPU_VERSION)
+	@touch $@
+
+# Only read, never installed: one Python's wheel is as good as another's.
+$(NPU_WHEELS)/%/.fetched: | $(WHEEL_VENV)/.installed
+	$(WHEEL_VENV)/bin/python -m pip download $(PIP_FLAGS) --no-deps --only-binary=:all: --python-version 3.11 \
+	  --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 --dest $(@D) torch-npu==$*
 	@touch $@
 
 clean:
