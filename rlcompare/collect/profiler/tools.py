@@ -26,7 +26,9 @@ def find_tool(name: str, plan: Plan, config: Config) -> Tool:
     if name == "npu":
         from rlcompare.collect.profiler.npu import npu_tool
 
-        return npu_tool(config, {role.options.npu: None for role in plan.roles.values() if role.tool == name})
+        shared = plan.end_to_end
+        captured = [shared] if shared is not None else plan.roles.values()
+        return npu_tool(config, {role.options: None for role in captured if role.tool == name})
     if name == "nsys":
         from rlcompare.collect.profiler.nsys import nsys_tool
 
