@@ -46,7 +46,12 @@ class Machine:
         variables = os.environ | environment(self.home, devices)
         variables |= {"PYTHONPATH": os.pathsep.join(paths), "STAND_IN_NUMBERS": str(int(computes)), **more}
         return subprocess.Popen(
-            [self.python, *command], env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [self.python, *command],
+            env=variables,
+            cwd=self.home,  # torch_npu keeps some of its files in the working folder
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
     def python_runs(self, *command: str, devices: int = 1, computes: bool = True, **more: str) -> str:
@@ -75,12 +80,12 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     if missing := [tool for tool in ("gcc", "nm", "strings") if shutil.which(tool) is None]:
         pytest.skip(f"the stand-in for CANN cannot be built without {', '.join(missing)}")
     home = tmp_path_factory.mktemp("cann")
-    build(_wheel(python).parent, home)
+    build(wheel_of(python).parent, home)
     return Machine(python, home)
 
 
-def _wheel(python: str) -> Path:
-    """Where that interpreter has torch_npu."""
+def wheel_of(python: str) -> Path:
+    """The folder of torch_npu in that interpreter."""
     query = "import importlib.util as u; print(u.find_spec('torch_npu').submodule_search_locations[0])"
     found = subprocess.run([python, "-c", query], capture_output=True, text=True, check=True)
     return Path(found.stdout.strip())

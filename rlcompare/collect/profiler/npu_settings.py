@@ -17,6 +17,7 @@ from rlcompare.errors import UsageError
 
 _OURS = ("contents", "level", "analysis", "discrete", "export_stacks", "export_memory_timeline")
 """Keys that are not fields of ``_ExperimentalConfig``."""
+_MARKS = ("mstx", "msprof_tx")
 _ENUMS = {"aic_metrics": "AiCMetrics", "export_type": "ExportType", "host_sys": "HostSystem"}
 _WITHOUT_METRICS = ("level_none", "level0")
 _NO_METRICS = "AiCoreNone"
@@ -38,7 +39,7 @@ def _conflicts(options: Options) -> Iterator[tuple[str, str]]:
     npu = options.npu
     if npu.level in _WITHOUT_METRICS and npu.aic_metrics not in (None, _NO_METRICS):
         yield f"aic_metrics={npu.aic_metrics}", f"needs level1 or level2, but level is {npu.level}"
-    marks = npu.mstx or npu.msprof_tx
+    marks = any(getattr(npu, key) for key in _MARKS)
     if npu.level == "level_none" and not marks:
         yield "level=level_none", "records mstx ranges alone, and they are off; set mstx=true or another level"
     for key in ("mstx_domain_include", "mstx_domain_exclude"):
@@ -109,7 +110,7 @@ def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
     given = {"profiler_level": _member(module, "ProfilerLevel", "level", chosen.level)}
     for field in fields(chosen):
         value = getattr(chosen, field.name)
-        if field.name in _OURS:
+        if field.name in _OURS or field.name in _MARKS:
             continue
         if field.name not in known:
             if value:
@@ -120,8 +121,8 @@ def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
     if chosen.level in _WITHOUT_METRICS:
         # From 2.13 on, torch_npu's own default is one that it then complains of.
         given["aic_metrics"] = _member(module, "AiCMetrics", "aic_metrics", _NO_METRICS)
-    if "mstx" in known:  # the newer name of msprof_tx, which warns
-        given["mstx"] = given.pop("msprof_tx") or given["mstx"]
+    # The newer of two names of one switch, where this version has it: there the older one warns.
+    given["mstx" if "mstx" in known else "msprof_tx"] = any(getattr(chosen, key) for key in _MARKS)
     return npu._ExperimentalConfig(**given)
 
 
