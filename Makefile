@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test lint editable wheel verl-wheels clean
+.PHONY: demo test test-npu-all lint editable wheel verl-wheels clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,6 +15,20 @@ VERL := build/verl
 VERL_VERSIONS := 0.5.0 0.6.1 0.7.1 0.8.0 0.9.1
 # verl composes its configuration with Hydra, which needs an older omegaconf than ours: it gets a folder of its own.
 VERL_HYDRA := hydra-core==1.3.8 omegaconf==2.3.1 antlr4-python3-runtime==4.9.3 packaging==26.3 pyyaml==6.0.3
+
+# The tests of torch_npu run its unmodified wheel on a stand-in for CANN, which gcc builds for x86-64 Linux.
+NPU_VERSION := 2.13.0
+OTHER_NPU_VERSIONS := 2.5.1 2.7.1 2.9.0 2.14.0
+NPU_VENV := build/npu-venv-$(NPU_VERSION)
+NPU_WHEELS := build/npu-wheels
+NPU_PYTHONS := 3.10 3.11 3.12 3.13 3.14
+NPU_MISSING := $(or \
+  $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),,this is no x86-64 Linux),\
+  $(if $(shell command -v gcc && command -v nm && command -v strings),,gcc and binutils are not here),\
+  $(if $(filter $(NPU_PYTHONS),$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')),,\
+    torch_npu $(NPU_VERSION) has no wheel for this Python))
+
+NPU_ENV := $(if $(NPU_MISSING),,RLCOMPARE_NPU_PYTHON=$(CURDIR)/$(NPU_VENV)/bin/python)
 
 # The pins hold for the build's own environment (hatchling) too.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
@@ -46,11 +60,17 @@ lint: $(VENV)/.installed-dev
 editable: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/cli/test_installation.py
 
-wheel: $(WHEEL_VENV)/.installed verl-wheels
+wheel: $(WHEEL_VENV)/.installed verl-wheels $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
+	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
 	cp -R tests golden benchmarks pyproject.toml README.md $(WHEEL_TESTS)
-	cd $(WHEEL_TESTS) && RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
+	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
+
+# What depends on the version of torch_npu, on all versions that we promise.
+test-npu-all: $(WHEEL_VENV)/.installed $(if $(NPU_MISSING),,$(NPU_VENV)/.installed) \
+    $(OTHER_NPU_VERSIONS:%=$(NPU_WHEELS)/%/.fetched)
+	$(NPU_ENV) RLCOMPARE_NPU_WHEELS=$(CURDIR)/$(NPU_WHEELS) $(WHEEL_VENV)/bin/pytest -n $(WORKERS) tests/npu
 
 # The configuration that rlcompare's overrides are tried on. A registry without verl leaves its tests skipped.
 verl-wheels: $(WHEEL_VENV)/.installed
@@ -85,6 +105,20 @@ $(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE rlcom
 	wheel=$$(echo build/dist/rlcompare-*.whl) && \
 	  $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) "$$wheel[dev]" && \
 	  $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall "$$wheel"
+	@touch $@
+
+# PyTorch and this project come from the other environment; only torch_npu is installed, without what it asks for.
+$(NPU_VENV)/.installed: | $(WHEEL_VENV)/.installed
+	$(PYTHON) -m venv $(NPU_VENV)
+	site='import sysconfig; print(sysconfig.get_path("purelib"))' && \
+	  $(WHEEL_VENV)/bin/python -c "$$site" >"$$($(NPU_VENV)/bin/python -c "$$site")/with-torch.pth"
+	$(NPU_VENV)/bin/python -m pip install $(PIP_FLAGS) --no-deps torch-npu==$(NPU_VERSION)
+	@touch $@
+
+# Only read, never installed: one Python's wheel is as good as another's.
+$(NPU_WHEELS)/%/.fetched: | $(WHEEL_VENV)/.installed
+	$(WHEEL_VENV)/bin/python -m pip download $(PIP_FLAGS) --no-deps --only-binary=:all: --python-version 3.11 \
+	  --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 --dest $(@D) torch-npu==$*
 	@touch $@
 
 clean:

@@ -70,7 +70,7 @@ class FakeTorchNPU:
             range_start=lambda message, stream=None, domain="default": self._note("range_start", message, 7),
             range_end=lambda range_id, domain="default": self._note("range_end", range_id, None),
         )
-        npu = SimpleNamespace(is_available=lambda: True, synchronize=lambda: None, mstx=mstx)
+        npu = SimpleNamespace(is_available=lambda: True, synchronize=lambda: None, current_device=lambda: 0, mstx=mstx)
         for name, value in {"profiler": self.profiler, "npu": npu, "__version__": "2.13.0"}.items():
             setattr(self.module, name, value)
 
@@ -138,6 +138,14 @@ class Profile:
     def add_metadata_json(self, key: str, value: str) -> None:
         assert len(value) <= 4096, "torch_npu skips it"
         self.metadata.append((key, value))
+
+    def export_stacks(self, output_path: str, metric: str = "self_cpu_time_total") -> None:
+        self.npu.calls.append(("export_stacks", metric))
+        Path(output_path).write_text("frame 1")
+
+    def export_memory_timeline(self, output_path: str, device: str | None = None) -> None:
+        self.npu.calls.append(("export_memory_timeline", device))
+        Path(output_path).write_text("[[], []]")
 
     def start(self) -> None:
         self.npu.calls.append(("start", None))

@@ -85,14 +85,14 @@ def test_phases_are_mstx_ranges_inside_of_the_capture(npu: FakeTorchNPU, tmp_pat
 
 def test_every_setting_reaches_torch_npu_under_its_name(npu: FakeTorchNPU, tmp_path: Path) -> None:
     settings = [
-        "contents=[npu,memory,shapes,module,stack]", "level=level2", "analysis=false", "export_type=[text,db]",
+        "contents=[npu,cpu,memory,shapes,module,stack]", "level=level2", "analysis=false", "export_type=[text,db]",
         "aic_metrics=L2Cache", "l2_cache=true", "op_attr=true", "data_simplification=false", "record_op_args=true",
         "gc_detect_threshold=1.5", "msprof_tx=false", "mstx=true", "mstx_domain_include=[a,b]", "host_sys=[cpu,osrt]",
         "sys_io=true", "sys_interconnection=true",
     ]  # fmt: skip
     run(profiler(tmp_path, *(f"{NPU}.{setting}" for setting in settings)))
     (call,) = npu.named("profile")
-    assert call["activities"] == [ProfilerActivity.NPU]
+    assert call["activities"] == [ProfilerActivity.CPU, ProfilerActivity.NPU]
     assert [call[flag] for flag in ("record_shapes", "profile_memory", "with_stack", "with_modules")] == [True] * 4
     assert npu.named("tensorboard_trace_handler")[0]["analyse_flag"] is False
     assert experimental(npu) == {
@@ -122,8 +122,56 @@ def test_levels_have_verls_names(npu: FakeTorchNPU, tmp_path: Path, level: str) 
 
 
 def test_metrics_need_a_level_that_has_them(npu: FakeTorchNPU, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="aic_metrics=L2Cache needs level1 or level2, but level is level0"):
+    with pytest.raises(UsageError, match="aic_metrics=L2Cache: needs level1 or level2, but level is level0"):
         profiler(tmp_path, f"{NPU}.level=level0", f"{NPU}.aic_metrics=L2Cache")
+
+
+_STACKS, _TIMELINE = "export_stacks=self_npu_time_total", "export_memory_timeline=true"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["level=level_none", "msprof_tx=false"], "level=level_none: records mstx ranges alone, and they are off"),
+        (["mstx_domain_exclude=[a]", "msprof_tx=false"], "mstx_domain_exclude: .* they are off; set mstx=true"),
+        (["op_attr=true", "level=level_none"], "op_attr: there are no operators at level_none"),
+        (["op_attr=true", "export_type=[text]"], "op_attr: .* add db to export_type"),
+        (["contents=[cpu]", "l2_cache=true"], "l2_cache: .* add npu to contents"),
+        (["contents=[cpu]", "host_sys=[cpu]"], "host_sys: .* add npu to contents"),
+        (["contents=[npu,shapes]"], "contents=shapes: .* add cpu to contents"),
+        (["contents=[npu]", "gc_detect_threshold=1"], "gc_detect_threshold: .* add cpu to contents"),
+        ([_STACKS], "export_stacks: needs call stacks; add stack to contents"),
+        ([_STACKS, "contents=[cpu,stack]"], "export_stacks: the NPU's time is not recorded"),
+        ([_STACKS, "contents=[stack]", "analysis=false"], "export_stacks: .* set analysis=true"),
+        ([_STACKS, "contents=[stack]", "level=level_none"], "export_stacks: .* at level_none"),
+        ([_TIMELINE], "export_memory_timeline: needs shapes and memory in contents"),
+        ([_TIMELINE, "contents=[shapes,memory]"], "export_memory_timeline: .* add stack or module"),
+        ([_TIMELINE, "contents=[shapes,memory,module]"], "export_memory_timeline: .* add text to export_type"),
+    ],
+)
+def test_what_torch_npu_would_drop_is_refused(
+    npu: FakeTorchNPU, tmp_path: Path, settings: list[str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=rf"tool_config\.npu\.{message}"):
+        profiler(tmp_path, *(f"{NPU}.{setting}" for setting in settings))
+
+
+def test_stacks_and_the_memory_timeline_lie_in_the_capture(npu: FakeTorchNPU, tmp_path: Path) -> None:
+    settings = [_STACKS, _TIMELINE, "contents=[cpu,npu,shapes,memory,stack]", "export_type=[db,text]"]
+    overrides = [f"{NPU}.{setting}" for setting in settings]
+    (capture,) = run(profiler(tmp_path, *overrides))
+    assert npu.named("export_stacks") == ["self_npu_time_total"]
+    assert npu.named("export_memory_timeline") == ["npu:0"]
+    assert (tmp_path / capture.path / "stacks.log").is_file()
+    assert (tmp_path / capture.path / "memory_timeline.json").is_file()
+
+
+def test_an_export_that_torch_npu_swallowed_is_told(
+    npu: FakeTorchNPU, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.collect.fake_torch_npu.Profile.export_stacks", lambda self, output_path, metric: None)
+    with pytest.raises(InputError, match=r"stacks\.log is missing or empty"):
+        run(profiler(tmp_path, f"{NPU}.{_STACKS}", f"{NPU}.contents=[cpu,npu,stack]"))
 
 
 def test_an_older_torch_npu_minds_only_what_it_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

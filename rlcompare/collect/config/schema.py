@@ -86,7 +86,10 @@ class NsysToolConfig:
 
 @dataclass(frozen=True)
 class NPUToolConfig:
-    """verl's four keys, then torch_npu's ``_ExperimentalConfig`` by its own names (``level`` is its profiler_level)."""
+    """verl's four keys, then torch_npu's ``_ExperimentalConfig`` by its own names (``level`` is its profiler_level).
+
+    The last two are calls of its profiler.
+    """
 
     contents: tuple[Literal["npu", "cpu", "memory", "shapes", "module", "stack"], ...]
     level: Literal["level_none", "level0", "level1", "level2"]
@@ -119,6 +122,8 @@ class NPUToolConfig:
     host_sys: tuple[Literal["cpu", "mem", "disk", "network", "osrt", "numa"], ...]
     sys_io: bool
     sys_interconnection: bool
+    export_stacks: Literal["self_cpu_time_total", "self_npu_time_total"] | None
+    export_memory_timeline: bool
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def start_capture(request: Request, target: Target) -> tuple[Capture, list[str]]
 
     tool, device = _tool_here(request)
     options = _options(request, tool, device)
-    found = find_tool(tool, device, None, [options.npu])
+    found = find_tool(tool, device, None, [options])
     notes = []
     if tool == "npu" and _is_daemon():
         folder = target.folder

@@ -7,19 +7,18 @@ or none. So this module looks at what is on disk after each one, and says what i
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from rlcompare.collect.config.load import to_dict
 from rlcompare.collect.config.schema import Config, NPUToolConfig
+from rlcompare.collect.profiler.npu_settings import check_settings, experimental_config
 from rlcompare.collect.profiler.plan import Options
 from rlcompare.collect.profiler.record import Target, Written
 from rlcompare.collect.profiler.schedule import Sampler
@@ -28,32 +27,35 @@ from rlcompare.errors import InputError, UsageError
 
 _SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
 """With one of them set, torch_npu's profiler does nothing, and does not say so (2.13 and later)."""
-_OURS = ("contents", "level", "analysis", "discrete")
-"""verl's own keys of tool_config.npu; all others are fields of ``_ExperimentalConfig``."""
-_ENUMS = {"aic_metrics": "AiCMetrics", "export_type": "ExportType", "host_sys": "HostSystem"}
-_WITHOUT_METRICS = ("level_none", "level0")
-_NO_METRICS = "AiCoreNone"
 _LONGEST_VALUE = 4096
 """torch_npu skips longer metadata."""
 _METADATA = "rlcompare"
+STACKS = "stacks.log"
+"""Of ``export_stacks``: a line per operator, its frames from the outermost and its microseconds, for a flame graph."""
+MEMORY_TIMELINE = "memory_timeline.json"
+"""Of ``export_memory_timeline``: times, and at each the bytes by category of tensor."""
 
 
-def npu_tool(config: Config | None, chosen: Iterable[NPUToolConfig]) -> Tool:
+def npu_tool(config: Config | None, chosen: Iterable[Options]) -> Tool:
     """The tool, where it can work.
 
     Args:
         config: of the run, which goes into the profile.
-        chosen: settings that captures will be started with.
+        chosen: options that captures will be started with.
 
     Raises:
-        UsageError: torch_npu is not here, sees no NPU, would silently do nothing, or does not know a setting.
+        UsageError: torch_npu is not here, sees no NPU, would silently do nothing, or does not know a setting; or
+            settings cannot act together.
     """
+    chosen = list(chosen)
+    for options in chosen:
+        check_settings(options)
     module = _torch_npu()
     for name in _SILENCERS:
         if os.environ.get(name):
             raise UsageError(f"{name} is set, and with it torch_npu's profiler does nothing: unset it")
-    for settings in chosen:
-        experimental_config(module, settings)
+    for options in chosen:
+        experimental_config(module, options.npu)
     metadata = dict(metadata_pieces("rlcompare.config", to_dict(config))) if config else {}
 
     def start(target: Target, options: Options) -> NPUCapture:
@@ -161,6 +163,19 @@ class NPUCapture:
         if not self._aborted:
             self._was_called = True
             self._handler(ready)
+            self._export(ready)
+
+    def _export(self, ready: Any) -> None:
+        """The files that torch_npu makes besides, into the capture's folder, where a later analysis leaves them."""
+        new = self._new_folders()
+        if not new:
+            return
+        chosen = self._options.npu
+        if chosen.export_stacks is not None:
+            ready.export_stacks(str(new[0] / STACKS), metric=chosen.export_stacks)
+        if chosen.export_memory_timeline:
+            device = f"npu:{self._module.npu.current_device()}"
+            ready.export_memory_timeline(str(new[0] / MEMORY_TIMELINE), device=device)
 
     def _collect(self) -> None:
         """Looks for what the dump of a window left."""
@@ -195,62 +210,6 @@ class NPUCapture:
             problem,
             "look at torch_npu's messages above and at the plog of CANN: its profiler swallows its own errors",
         )
-
-
-def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
-    """torch_npu's ``_ExperimentalConfig`` of a role.
-
-    What is switched off or empty is left to torch_npu, so that a version that lacks it does not mind.
-
-    Raises:
-        UsageError: something is asked for that this version of torch_npu does not know.
-    """
-    npu = module.profiler
-    known = inspect.signature(npu._ExperimentalConfig).parameters
-    given = {"profiler_level": _member(module, "ProfilerLevel", "level", chosen.level)}
-    for field in fields(chosen):
-        value = getattr(chosen, field.name)
-        if field.name in _OURS:
-            continue
-        if field.name not in known:
-            if value:
-                raise _unknown(module, f"tool_config.npu.{field.name}")
-            continue
-        if value is not None and value != ():
-            given[field.name] = _native(module, field.name, value)
-    if chosen.level in _WITHOUT_METRICS:
-        if chosen.aic_metrics not in (None, _NO_METRICS):
-            raise UsageError(
-                f"tool_config.npu.aic_metrics={chosen.aic_metrics} needs level1 or level2, but level is {chosen.level}"
-            )
-        # From 2.13 on, torch_npu's own default is one that it then complains of.
-        given["aic_metrics"] = _member(module, "AiCMetrics", "aic_metrics", _NO_METRICS)
-    if "mstx" in known:  # the newer name of msprof_tx, which warns
-        given["mstx"] = given.pop("msprof_tx") or given["mstx"]
-    return npu._ExperimentalConfig(**given)
-
-
-def _native(module: Any, key: str, value: object) -> object:
-    """A value of the configuration as torch_npu takes it."""
-    if key not in _ENUMS:
-        return list(value) if isinstance(value, tuple) else value
-    if isinstance(value, tuple):
-        return [_member(module, _ENUMS[key], key, str(item)) for item in value]
-    return _member(module, _ENUMS[key], key, str(value))
-
-
-def _member(module: Any, enum: str, key: str, name: str) -> object:
-    """The member of one of torch_npu's enumerations, whose names differ from verl's in case only."""
-    members = getattr(module.profiler, enum, None)
-    for candidate in dir(members):
-        if candidate.lower() == name.lower():
-            return getattr(members, candidate)
-    raise _unknown(module, f"tool_config.npu.{key}={name}")
-
-
-def _unknown(module: Any, what: str) -> UsageError:
-    version = getattr(module, "__version__", "of this version")
-    return UsageError(f"{what}: torch_npu {version} does not know it; leave it out or install a later one")
 
 
 def metadata_pieces(key: str, tree: object) -> Iterator[tuple[str, str]]:
@@ -289,7 +248,9 @@ def missing(folder: Path, chosen: NPUToolConfig) -> str:
         return "ascend_pytorch_profiler*.db is missing or empty, so the analysis failed"
     if "text" in chosen.export_type and not _any_filled(output, "trace_view.json"):
         return "trace_view.json is missing or empty, so the analysis failed"
-    return ""
+    exports = {STACKS: chosen.export_stacks is not None, MEMORY_TIMELINE: chosen.export_memory_timeline}
+    lost = [name for name, is_asked in exports.items() if is_asked and not _any_filled(folder, name)]
+    return f"{lost[0]} is missing or empty, so torch_npu could not export it" if lost else ""
 
 
 def _any_filled(folder: Path, pattern: str) -> bool:

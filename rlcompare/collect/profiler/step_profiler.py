@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from rlcompare.collect.config.schema import Config
+from rlcompare.collect.profiler.disk import DiskGuard
 from rlcompare.collect.profiler.plan import Plan, RolePlan, make_plan
 from rlcompare.collect.profiler.record import MARKS, Capture, CaptureRecord, Target
 from rlcompare.collect.profiler.tool import Tool
@@ -31,6 +32,7 @@ class StepProfiler:
         self._shared: _Open | None = None
         self._call: _Open | None = None
         self._step = 0
+        self._disk = DiskGuard()
 
     def is_profiled(self, step: int) -> bool:
         """Whether any rank profiles this training step."""
@@ -45,6 +47,9 @@ class StepProfiler:
             return
         if self._shared is None:
             self._shared = self._opened(self._whole, self._plan.whole_step(self._whole, step))
+        if self._shared is None:
+            yield
+            return
         self._shared.steps.append(step)
         with self._aborting(), self._shared.tool.mark_step(step):
             yield
@@ -58,6 +63,7 @@ class StepProfiler:
         Args:
             role: ``rollout``, ``actor``, ``ref`` or ``critic``; empty for what belongs to none.
         """
+        self._look_for_room()
         if self._shared is not None:
             with self._shared.tool.mark(MARKS[name]):
                 yield
@@ -66,12 +72,16 @@ class StepProfiler:
         if call is None:
             yield
             return
-        plan, target = call
-        self._call = self._opened(plan, target)
+        self._call = self._opened(*call)
+        if self._call is None:
+            yield
+            return
         with self._aborting(), self._mark_of(self._call, name):
             yield
+        self._look_for_room()
         call_, self._call = self._call, None
-        self._closed(call_)
+        if call_ is not None:
+            self._closed(call_)
 
     def _mark_of(self, opened: _Open, name: str) -> AbstractContextManager[None]:
         """The phase's mark; none around a schedule's windows, which open and close inside of it."""
@@ -79,6 +89,7 @@ class StepProfiler:
 
     def tick(self, granularity: str) -> None:
         """A decode step, mini batch or micro batch of the current phase has ended."""
+        self._look_for_room()
         schedule = self._call.target.schedule if self._call is not None else None
         if self._call is not None and schedule is not None and schedule.granularity == granularity:
             self._call.ticks += 1
@@ -86,13 +97,28 @@ class StepProfiler:
 
     def close(self) -> None:
         """Ends a capture of several steps that is still open."""
+        self._look_for_room()
         opened, self._shared = self._shared, None
         if opened is not None:
             self._closed(opened)
 
-    def _opened(self, plan: RolePlan, target: Target) -> _Open:
+    def _opened(self, plan: RolePlan, target: Target) -> _Open | None:
+        """A new capture; None where there is no room for it."""
+        was_told = bool(self._disk.problem)
+        if not self._disk.allows(plan.tool, target.folder, _name(target)):
+            self.notes.extend([] if was_told else [self._disk.problem])
+            return None
         tool = self._tools[plan.tool]
         return _Open(tool, tool.open(target, plan.options), target, plan)
+
+    def _look_for_room(self) -> None:
+        """Drops what is open where the disk runs full."""
+        opened = self._call or self._shared
+        if opened is None or self._disk.still_allows(opened.target.folder, _name(opened.target)):
+            return
+        self._call = self._shared = None
+        opened.capture.abort()
+        self.notes.append(self._disk.problem)
 
     def _closed(self, opened: _Open) -> None:
         target = opened.target
@@ -100,6 +126,7 @@ class StepProfiler:
         for one in written:
             if one.path is None:
                 continue
+            self._disk.learn(opened.plan.tool, one.path)
             self.captures.append(
                 CaptureRecord(
                     path=self._relative(one.path),
@@ -144,6 +171,10 @@ class _Open:
         self.ticks = 0
 
 
+def _name(target: Target) -> str:
+    return f"{target.phase} of step {target.step}" if target.phase else f"step {target.step}"
+
+
 def _step_ordinals(opened: _Open) -> tuple[int, ...] | None:
     schedule = opened.plan.schedule
     return (opened.target.step - 1,) if schedule is not None and schedule.granularity == "step" else None
@@ -160,6 +191,9 @@ def make_profilers(config: Config, out: Path, rank: int, world_size: int, device
         UsageError: the configuration asks for what cannot be, or for a tool that this machine does not have.
     """
     plan = make_plan(config, out, rank, world_size, device.partition(":")[0])
-    npu = dict.fromkeys(role.options.npu for role in plan.roles.values() if role.tool == "npu")
-    tools = {role.tool: find_tool(role.tool, plan.device, config, npu) for role in plan.roles.values()}
+    captured = [plan.end_to_end] if plan.end_to_end is not None else list(plan.roles.values())
+    tools = {
+        name: find_tool(name, plan.device, config, [role.options for role in captured if role.tool == name])
+        for name in {role.tool: None for role in plan.roles.values()}
+    }
     return StepProfiler(plan, tools, out)

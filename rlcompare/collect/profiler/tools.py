@@ -6,20 +6,21 @@ import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from rlcompare.collect.config.schema import Config, NPUToolConfig
+from rlcompare.collect.config.schema import Config
+from rlcompare.collect.profiler.plan import Options
 from rlcompare.collect.profiler.tool import Tool
 
 _SILENT = "6"
 """Up to 5, torch writes two lines to standard error for each capture. Failures are told by the files."""
 
 
-def find_tool(name: str, device: str, config: Config | None, npu: Iterable[NPUToolConfig]) -> Tool:
+def find_tool(name: str, device: str, config: Config | None, captured: Iterable[Options]) -> Tool:
     """The tool of this name.
 
     Args:
         device: ``cpu``, ``cuda`` or ``npu``.
         config: of the run, for tools that put it into the profile.
-        npu: settings that captures of torch_npu will be started with.
+        captured: options that its captures will be started with.
 
     Raises:
         UsageError: this machine does not have it, or it cannot do what is asked of it.
@@ -27,7 +28,7 @@ def find_tool(name: str, device: str, config: Config | None, npu: Iterable[NPUTo
     if name == "npu":
         from rlcompare.collect.profiler.npu import npu_tool
 
-        return npu_tool(config, npu)
+        return npu_tool(config, captured)
     if name == "nsys":
         from rlcompare.collect.profiler.nsys import nsys_tool
 

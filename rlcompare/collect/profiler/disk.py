@@ -1,0 +1,88 @@
+"""Whether there is room for a profile: a full disk would end the run, which is worth more than its profile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+_RESERVE = 64 << 20
+"""Bytes that a capture leaves to the run's own files and to others."""
+_FIRST_CAPTURE = {"npu": 1 << 30}
+"""Bytes that the first capture of a tool may take, of which nothing is known yet; else ``_RESERVE``."""
+_MARGIN = 1.5
+"""A capture may be so much larger than the largest before it."""
+
+
+class DiskGuard:
+    """Watches the file systems of one process's captures.
+
+    Attributes:
+        problem: why there are no more captures; empty while there may be.
+    """
+
+    def __init__(self) -> None:
+        self.problem = ""
+        self._largest: dict[str, int] = {}
+
+    def allows(self, tool: str, folder: Path, what: str) -> bool:
+        """Whether a capture may begin, before the first for which there is too little room.
+
+        Args:
+            what: it is of, for the message.
+        """
+        if self.problem:
+            return False
+        known = self._largest.get(tool)
+        needed = _RESERVE + (_FIRST_CAPTURE.get(tool, 0) if known is None else int(known * _MARGIN)) * _ranks_here()
+        free = _free(folder)
+        if free is not None and free < needed:
+            basis = "as a first one may take" if known is None else f"after one of {_mib(known)}"
+            self.problem = (
+                f"{what} is not captured: {folder} has {_mib(free)} free, and {_mib(needed)} are wanted, {basis} on "
+                f"each of {_ranks_here()} ranks here. No more is captured; the run goes on. Make room, or set save_path"
+            )
+        return not self.problem
+
+    def still_allows(self, folder: Path, what: str) -> bool:
+        """Whether a capture that is running may go on."""
+        free = _free(folder)
+        if not self.problem and free is not None and free < _RESERVE:
+            self.problem = (
+                f"the capture of {what} was stopped and dropped: {folder} has {_mib(free)} free. No more is captured; "
+                "the run goes on. Make room, set save_path, or capture less (level, contents, a schedule)"
+            )
+        return not self.problem
+
+    def learn(self, tool: str, path: Path) -> None:
+        """Remembers how much room a capture took."""
+        size = sum(_sizes(path))
+        self._largest[tool] = max(size, self._largest.get(tool, 0))
+
+
+def _ranks_here() -> int:
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
+def _free(folder: Path) -> int | None:
+    """Free bytes of the file system that the folder is on, or will be; None where that cannot be told."""
+    place = next((place for place in (folder.absolute(), *folder.absolute().parents) if place.exists()), None)
+    try:
+        return None if place is None else shutil.disk_usage(place).free
+    except OSError:
+        return None
+
+
+def _sizes(path: Path) -> Iterator[int]:
+    if path.is_file():
+        yield path.stat().st_size
+    for parent, _, names in os.walk(path):
+        for name in names:
+            file = Path(parent, name)
+            if not file.is_symlink():
+                yield file.stat().st_size
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:,.0f} MiB"

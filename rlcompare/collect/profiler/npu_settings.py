@@ -1,0 +1,149 @@
+"""The settings of ``torch_npu.profiler``: refused where they cannot act together, and put as torch_npu takes them.
+
+What torch_npu would only warn of, or drop without a word, is refused, with the reason: a run is too long to find out
+afterwards that half of what was asked for was not recorded.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from rlcompare.collect.config.schema import NPUToolConfig
+from rlcompare.collect.profiler.plan import Options
+from rlcompare.errors import UsageError
+
+_OURS = ("contents", "level", "analysis", "discrete", "export_stacks", "export_memory_timeline")
+"""Keys that are not fields of ``_ExperimentalConfig``."""
+_MARKS = ("mstx", "msprof_tx")
+_ENUMS = {"aic_metrics": "AiCMetrics", "export_type": "ExportType", "host_sys": "HostSystem"}
+_WITHOUT_METRICS = ("level_none", "level0")
+_NO_METRICS = "AiCoreNone"
+_OF_THE_DEVICE = ("aic_metrics", "l2_cache", "op_attr", "host_sys", "sys_io", "sys_interconnection")
+
+
+def check_settings(options: Options) -> None:
+    """Refuses what cannot act together.
+
+    Raises:
+        UsageError: the first such setting, and what to change.
+    """
+    for key, reason in _conflicts(options):
+        raise UsageError(f"tool_config.npu.{key}: {reason}")
+
+
+def _conflicts(options: Options) -> Iterator[tuple[str, str]]:
+    """Settings that torch_npu would drop, each with the reason."""
+    npu = options.npu
+    if npu.level in _WITHOUT_METRICS and npu.aic_metrics not in (None, _NO_METRICS):
+        yield f"aic_metrics={npu.aic_metrics}", f"needs level1 or level2, but level is {npu.level}"
+    marks = any(getattr(npu, key) for key in _MARKS)
+    if npu.level == "level_none" and not marks:
+        yield "level=level_none", "records mstx ranges alone, and they are off; set mstx=true or another level"
+    for key in ("mstx_domain_include", "mstx_domain_exclude"):
+        if getattr(npu, key) and not marks:
+            yield key, "chooses among mstx ranges, and they are off; set mstx=true"
+    if npu.op_attr and npu.level == "level_none":
+        yield "op_attr", "there are no operators at level_none; take level0, level1 or level2"
+    if npu.op_attr and "db" not in npu.export_type:
+        yield "op_attr", "attributes go to the database alone; add db to export_type"
+    if not options.device:
+        given = [key for key in _OF_THE_DEVICE if getattr(npu, key) not in (None, False, (), _NO_METRICS)]
+        for key in given:
+            yield key, "is recorded with the device's activities, which contents leaves out; add npu to contents"
+    if not options.cpu:
+        yield from _conflicts_without_host(options)
+    yield from _conflicts_of_exports(options)
+
+
+def _conflicts_without_host(options: Options) -> Iterator[tuple[str, str]]:
+    asked = {"shapes": options.shapes, "module": options.modules, "stack": options.stack}
+    for name in (name for name, is_asked in asked.items() if is_asked):
+        yield (
+            f"contents={name}",
+            "is recorded with the host's activities, which contents leaves out; add cpu to contents",
+        )
+    if options.npu.gc_detect_threshold is not None:
+        yield "gc_detect_threshold", "needs the host's activities, which contents leaves out; add cpu to contents"
+
+
+def _conflicts_of_exports(options: Options) -> Iterator[tuple[str, str]]:
+    npu = options.npu
+    exports = {"export_stacks": npu.export_stacks is not None, "export_memory_timeline": npu.export_memory_timeline}
+    for key in (key for key, is_asked in exports.items() if is_asked):
+        if not npu.analysis:
+            yield key, "is part of the analysis; set analysis=true"
+        if npu.level == "level_none":
+            yield key, "torch_npu makes none at level_none; take level0, level1 or level2"
+        if not options.cpu:
+            yield key, "is made of the host's activities, which contents leaves out; add cpu to contents"
+    if exports["export_stacks"] and not options.stack:
+        yield "export_stacks", "needs call stacks; add stack to contents"
+    if npu.export_stacks == "self_npu_time_total" and not options.device:
+        yield "export_stacks", "the NPU's time is not recorded, which contents leaves out; add npu to contents"
+    if exports["export_memory_timeline"]:
+        if lacking := [
+            name for name, is_on in {"shapes": options.shapes, "memory": options.memory}.items() if not is_on
+        ]:
+            yield "export_memory_timeline", f"needs {' and '.join(lacking)} in contents"
+        if not (options.stack or options.modules):
+            yield (
+                "export_memory_timeline",
+                "tells parameters from activations by stacks; add stack or module to contents",
+            )
+        if "text" not in npu.export_type:
+            yield "export_memory_timeline", "torch_npu makes it with the text files alone; add text to export_type"
+
+
+def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
+    """torch_npu's ``_ExperimentalConfig`` of a role.
+
+    What is switched off or empty is left to torch_npu, so that a version that lacks it does not mind.
+
+    Raises:
+        UsageError: something is asked for that this version of torch_npu does not know.
+    """
+    npu = module.profiler
+    known = inspect.signature(npu._ExperimentalConfig).parameters
+    given = {"profiler_level": _member(module, "ProfilerLevel", "level", chosen.level)}
+    for field in fields(chosen):
+        value = getattr(chosen, field.name)
+        if field.name in _OURS or field.name in _MARKS:
+            continue
+        if field.name not in known:
+            if value:
+                raise _unknown(module, f"tool_config.npu.{field.name}")
+            continue
+        if value is not None and value != ():
+            given[field.name] = _native(module, field.name, value)
+    if chosen.level in _WITHOUT_METRICS:
+        # From 2.13 on, torch_npu's own default is one that it then complains of.
+        given["aic_metrics"] = _member(module, "AiCMetrics", "aic_metrics", _NO_METRICS)
+    # The newer of two names of one switch, where this version has it: there the older one warns.
+    given["mstx" if "mstx" in known else "msprof_tx"] = any(getattr(chosen, key) for key in _MARKS)
+    return npu._ExperimentalConfig(**given)
+
+
+def _native(module: Any, key: str, value: object) -> object:
+    """A value of the configuration as torch_npu takes it."""
+    if key not in _ENUMS:
+        return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_member(module, _ENUMS[key], key, str(item)) for item in value]
+    return _member(module, _ENUMS[key], key, str(value))
+
+
+def _member(module: Any, enum: str, key: str, name: str) -> object:
+    """The member of one of torch_npu's enumerations, whose names differ from verl's in case only."""
+    members = getattr(module.profiler, enum, None)
+    for candidate in dir(members):
+        if candidate.lower() == name.lower():
+            return getattr(members, candidate)
+    raise _unknown(module, f"tool_config.npu.{key}={name}")
+
+
+def _unknown(module: Any, what: str) -> UsageError:
+    version = getattr(module, "__version__", "of this version")
+    return UsageError(f"{what}: torch_npu {version} does not know it; leave it out or install a later one")
