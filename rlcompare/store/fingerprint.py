@@ -42,7 +42,7 @@ def input_files(run: RunInput) -> tuple[InputFile, ...]:
     files = {path for capture in run.captures for path in capture.files.values()}
     if run.training is not None:
         files |= {path for path in (run.training.metrics, run.training.description) if path is not None}
-    logs = {path.with_name(path.name + "-wal") for path in files if path.suffix == ".db"}
+    logs = {path.with_name(path.name + "-wal") for path in files if path.suffix in (".db", ".sqlite")}
     present = files | {log for log in logs if log.is_file()}
     return tuple(sorted((_input_file(path, run.root) for path in present), key=lambda file: file.path))
 
