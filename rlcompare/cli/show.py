@@ -64,7 +64,7 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
     from rlcompare.store.read import open_read_only
 
     with open_one_store(path, keep_events=False, **options) as store, open_read_only(store) as con:
-        sections = aside(lambda: list(_sections(con)))
+        sections = aside(lambda: list(sections_of(con)))
     if as_json:
         document = {name: [dict(zip(columns, row, strict=True)) for row in rows] for name, columns, rows in sections}
         json.dump(document, sys.stdout, indent=1)
@@ -73,7 +73,8 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
         _print(sections)
 
 
-def _sections(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
+def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
+    """Each section of a store's run: its name, its columns and its rows."""
     from rlcompare.resources import sql
 
     for name in PREPARE:

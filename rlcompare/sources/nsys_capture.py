@@ -25,6 +25,10 @@ _PHYSICAL = "SELECT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE"
 _SCANNED = "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL"
 _RANKS = "SELECT DISTINCT (globalTid >> 24) & 16777215, rank FROM MPI_RANKS"
 _EPOCH = "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME"
+_STEPS = (
+    "SELECT DISTINCT text FROM NVTX_EVENTS WHERE text LIKE 'ProfilerStep#%'",
+    "SELECT value FROM StringIds WHERE value LIKE 'ProfilerStep#%'",
+)
 _RANK_IN_NAME = re.compile(r"(?:^|[^A-Za-z])rank[-_.]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _RAY_WORKER = re.compile(r"worker_process_(\d+)(?:\.\d+)?\.\w+")
 
@@ -59,6 +63,12 @@ def captures_of_export(path: Path) -> tuple[list[CaptureInput], Notes, list[Prob
         for rank, (device, pid) in zip(ranks, processes, strict=True)
     ]
     return sorted(captures, key=lambda capture: capture.rank or 0), [] if known else [(path, _numbered(captures))], []
+
+
+def steps_of_export(path: Path) -> frozenset[int] | None:
+    """The step numbers that an export marks; None where it marks none."""
+    names = {str(name).removeprefix("ProfilerStep#") for query in _STEPS for (name,) in quietly(path, query)}
+    return frozenset(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) <= 12) or None
 
 
 def captures_in(folder: Path, names: Sequence[str]) -> tuple[list[CaptureInput], Notes, list[Problem]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare.cli.selection import select_runs
 from rlcompare.errors import InputError, UsageError
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.peek import file_kind
@@ -324,3 +325,13 @@ def test_a_rank_that_is_not_there(tmp_path: Path) -> None:
     path = training_step(pids=(10, 20)).write(tmp_path / "x.sqlite")
     with pytest.raises(UsageError, match="has rank 0-1"):
         find_runs(path, ranks=frozenset({7}))
+
+
+@GENERATIONS
+def test_chosen_steps(tmp_path: Path, generation: str) -> None:
+    path = training_step(generation).write(tmp_path / "x.sqlite")
+    (run,) = select_runs(path, prefer="db", layout=None, ranks=None, steps=[1])
+    build_store(run, tmp_path / "x.duckdb", keep_events=True, threads=1)
+    assert rows(tmp_path / "x.duckdb", "SELECT DISTINCT step FROM kernel") == [(1,)]
+    with pytest.raises(UsageError, match="has step 0-1"):
+        select_runs(path, prefer="db", layout=None, ranks=None, steps=[2])
