@@ -9,6 +9,7 @@ from pathlib import Path
 from rlcompare.errors import UsageError
 from rlcompare.model.run import CaptureInput, RunInput
 from rlcompare.sources.detect import find_runs, list_numbers
+from rlcompare.sources.nsys_capture import steps_of_export
 from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
 from rlcompare.sources.torch_file import steps_of_trace
 
@@ -52,6 +53,8 @@ def _steps_of(capture: CaptureInput) -> frozenset[int] | None:
         steps = steps_of_database(capture.files["db"])
     elif "step_trace_time" in capture.files:
         steps = steps_of_step_trace_time(capture.files["step_trace_time"])
+    elif "nsys" in capture.files:
+        steps = steps_of_export(capture.files["nsys"])
     elif "trace" in capture.files:
         steps = steps_of_trace(capture.files["trace"])
         if capture.step is not None and capture.step_hint not in (steps or ()):

@@ -40,6 +40,8 @@ SECTIONS = {
 
 ROWS_SHOWN = 40
 TEXT_WIDTH = 160
+VIEWER_WIDTH = 4000
+"""A path that is cut cannot be opened."""
 
 
 @click.command("show")
@@ -54,7 +56,8 @@ TEXT_WIDTH = 160
 def command(path: Path, as_json: bool, **options: Any) -> None:
     """Show one run: its time by step, rank, phase, kernel and collective.
 
-    RUN is a profile of any kind that "rlcompare diff" takes, or a store. Times are means per rank and step.
+    RUN is a profile of any kind that "rlcompare diff" takes, or a store. Times are means per rank and step. The last
+    lines say which tool shows the same data on a timeline.
 
     \b
     rlcompare show host_17_20250318093015001_ascend_pt
@@ -64,16 +67,29 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
     from rlcompare.store.read import open_read_only
 
     with open_one_store(path, keep_events=False, **options) as store, open_read_only(store) as con:
-        sections = aside(lambda: list(_sections(con)))
+        sections = aside(lambda: list(sections_of(con)))
+        captures = con.execute("SELECT source, path FROM capture").fetchall()
     if as_json:
         document = {name: [dict(zip(columns, row, strict=True)) for row in rows] for name, columns, rows in sections}
         json.dump(document, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
-        _print(sections)
+        _print(sections, _viewers(path, captures))
 
 
-def _sections(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
+def _viewers(path: Path, captures: list[tuple[str, str]]) -> list[str]:
+    """What opens the same data elsewhere. Where a store's captures lay, it does not tell."""
+    from rlcompare.cli.viewers import viewer_lines
+    from rlcompare.sources.peek import file_kind
+    from rlcompare.sources.run_directory import describes_a_run
+
+    if path.is_file() and file_kind(path).kind == "store":
+        return []
+    return viewer_lines(path.parent if describes_a_run(path) else path, captures)
+
+
+def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
+    """Each section of a store's run: its name, its columns and its rows."""
     from rlcompare.resources import sql
 
     for name in PREPARE:
@@ -83,9 +99,11 @@ def _sections(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tu
         yield name, [column[0] for column in result.description or ()], result.fetchall()
 
 
-def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]]) -> None:
+def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], viewers: Sequence[str]) -> None:
     from rlcompare.cli.table import table_lines
+    from rlcompare.cli.viewers import TITLE
     from rlcompare.report.output import Line, print_lines
+    from rlcompare.report.text import safe_text
 
     lines: list[Line] = []
     for name, columns, rows in sections:
@@ -98,4 +116,7 @@ def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]]) -> 
         lines += [Line(""), Line(title, ((0, len(title), "title"),)), *map(Line, texts)]
         if len(rows) > ROWS_SHOWN:
             lines.append(Line(f"... and {len(rows) - ROWS_SHOWN} more"))
+    if viewers:
+        lines += [Line(""), Line(TITLE, ((0, len(TITLE), "title"),))]
+        lines += [Line(safe_text(line, VIEWER_WIDTH)) for line in viewers]
     print_lines(lines[1:], sys.stdout)

@@ -25,7 +25,7 @@ def table_lines(
         thousands: separate the thousands of numbers, which copies less well.
         text_width: longer texts are cut.
     """
-    cells = [[_cell(value, thousands, text_width) for value in row] for row in rows]
+    cells = [[cell_text(value, thousands, text_width) for value in row] for row in rows]
     right = [all(_is_number(row[index]) for row in rows) and bool(rows) for index in range(len(columns))]
     header = [fit(safe_text(column), text_width) for column in columns]
     table = [header, *cells]
@@ -37,7 +37,8 @@ def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _cell(value: object, thousands: bool, text_width: int) -> str:
+def cell_text(value: object, thousands: bool, text_width: int) -> str:
+    """A value as text that is safe to show; see ``table_lines``."""
     if value is None:
         return ABSENT
     if isinstance(value, float):

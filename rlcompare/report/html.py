@@ -23,12 +23,13 @@ def render_html(view: ReportView) -> str:
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     # Both assets are our own files, not data: they must not be escaped, or their hashes would not match.
-    page = _environment().get_template("report.html.j2")
+    page = environment().get_template("report.html.j2")
     return page.render(view=view, policy=policy, style=Markup(style), script=Markup(script))
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates from our own folder, with autoescape on."""
     return Environment(
         loader=FileSystemLoader(resource_root("report_templates")),
         autoescape=True,

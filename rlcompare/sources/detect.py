@@ -29,6 +29,7 @@ from rlcompare.sources.folder import (
 )
 from rlcompare.sources.layout import home_of, layout_sentence, run_names
 from rlcompare.sources.metrics import form, jobs
+from rlcompare.sources.nsys_capture import captures_in, captures_of_export, unexported
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
@@ -142,8 +143,12 @@ def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
         found.captures.append(capture_of_trace(path))
     elif kind.kind == "torch_memory":
         found.captures.append(capture_of_snapshot(path))
+    elif kind.kind == "nsys":
+        found.add(*captures_of_export(path))
+    elif kind.kind == "nsys_report":
+        found.problems.append(unexported(path))
     elif kind.problem:
-        remedy = RECOVER if path.suffix == ".db" else "Name a file or folder that a profiler wrote"
+        remedy = RECOVER if path.suffix in (".db", ".sqlite") else "Name a file or folder that a profiler wrote"
         found.problems.append(Problem(path, kind.problem, remedy))
     else:
         found.add(*capture_of_file(path, kind))
@@ -227,6 +232,9 @@ def _look_at_loose_files(
         captures, notes, problems = captures_of_folder(folder, prefer)
         found.add(captures, notes, problems)
         has_captures = bool(captures)
+    exports, notes, problems = captures_in(folder, files)
+    found.add(exports, notes, problems)
+    has_captures |= bool(exports)
     stores = [folder / name for name in files if name.endswith(".duckdb")]
     own = next((entry for entry in found.training if entry.path == folder), None)
     if own is not None and (has_captures or own.metrics or "profile" in folders):

@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from typing import Any
 
 from rlcompare.sources.metrics import form, mlflow
 from rlcompare.sources.torch_file import GZIP, head_of
@@ -43,6 +44,18 @@ _PROFILE_TABLES = frozenset(
         "GC_RECORD",
     }
 )
+_NSYS_TABLES = frozenset(
+    {
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+        "CUPTI_ACTIVITY_KIND_MEMCPY",
+        "CUPTI_ACTIVITY_KIND_RUNTIME",
+        "NVTX_EVENTS",
+    }
+)
+_NSYS_STRINGS = "StringIds"
+"""nvprof's databases have kernels too, but another table of texts."""
+_NSYS_REPORTS = (".nsys-rep", ".qdrep")
 _ANALYSIS_TABLES = frozenset({"StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"})
 
 # Columns that name a file of a profile when its own name does not. The first match counts.
@@ -87,8 +100,9 @@ class FileKind:
     """What a file turned out to be.
 
     Attributes:
-        kind: ``profile_db``, ``analysis_db``, ``store``, a value of ``TEXT_FILES``, ``torch_trace``, ``torch_memory``
-            (a memory snapshot), one of ``metrics.form.FORMS``, ``other_db`` (a sound database of something else), or
+        kind: ``profile_db``, ``analysis_db``, ``nsys`` (an export of Nsight Systems), ``nsys_report`` (one that was not
+            exported), ``store``, a value of ``TEXT_FILES``, ``torch_trace``, ``torch_memory`` (a memory snapshot), one of
+            ``metrics.form.FORMS``, ``other_db`` (a sound database of something else), or
             ``unknown``.
         problem: why it cannot be used, as a clause without a full stop; None where it can.
     """
@@ -125,6 +139,8 @@ def file_kind(path: Path) -> FileKind:
         head = handle.read(HEAD_BYTES)
     if head.startswith(b"SQLite format 3\0"):
         return _database_kind(path, head)
+    if path.suffix in _NSYS_REPORTS:
+        return FileKind("nsys_report", "it is a report of Nsight Systems, which only nsys reads")
     if head[8:12] == b"DUCK":
         return FileKind("store")
     if head.startswith(_WANDB):
@@ -165,11 +181,17 @@ def _database_kind(path: Path, head: bytes) -> FileKind:
         return FileKind("profile_db")
     if tables & _ANALYSIS_TABLES:
         return FileKind("analysis_db")
+    if _NSYS_STRINGS in tables and tables & _NSYS_TABLES:
+        return FileKind("nsys")
     if not tables and _wal(path).is_file():
         # The schema may still lie in the write-ahead log, which is not looked at here; the source reads a copy of it.
         return FileKind("profile_db")
     if tables >= mlflow.TABLES:
         return FileKind(form.MLFLOW)
+    if _NSYS_STRINGS in tables:
+        return FileKind(
+            "other_db", "it is an export of Nsight Systems without CUDA and NVTX (nsys profile --trace=cuda,nvtx)"
+        )
     what = "none of the tables of an Ascend profile" if tables else "no tables"
     return FileKind("other_db", f"the database has {what}")
 
@@ -231,12 +253,12 @@ def _csv_kind(path: Path, text: bytes) -> FileKind:
 
 def rank_of_database(path: Path) -> int | None:
     """The rank that RANK_DEVICE_MAP states, if it states exactly one."""
-    return _single(_quietly(path, "SELECT DISTINCT rankId FROM RANK_DEVICE_MAP"))
+    return _single(quietly(path, "SELECT DISTINCT rankId FROM RANK_DEVICE_MAP"))
 
 
 def steps_of_database(path: Path) -> frozenset[int] | None:
     """The step numbers of STEP_TIME; None where the profile marks no steps or the table cannot be read."""
-    steps = frozenset(value for (value,) in _quietly(path, "SELECT id FROM STEP_TIME") if isinstance(value, int))
+    steps = frozenset(value for (value,) in quietly(path, "SELECT id FROM STEP_TIME") if isinstance(value, int))
     return steps or None
 
 
@@ -258,7 +280,8 @@ def steps_of_step_trace_time(path: Path) -> frozenset[int] | None:
     return frozenset(int(value) for value in values)
 
 
-def _quietly(path: Path, query: str) -> list[tuple[object, ...]]:
+def quietly(path: Path, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query of ours; none where the table is not there or cannot be read."""
     try:
         return _rows(path, query)
     except sqlite3.Error:

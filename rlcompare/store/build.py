@@ -30,7 +30,7 @@ LEAST_MEMORY_BYTES = 128 * 2**20
 MEMORY_SHARE = 1.0
 """Of the largest input file: two databases of 224 MB are read fast within as much each, and stay under 0.7 GB."""
 
-_TOOLS = {"torch_trace": "torch", "torch_memory": "torch_memory"}
+_TOOLS = {"torch_trace": "torch", "nsys": "nsys", "torch_memory": "torch_memory"}
 """What wrote the captures of a source; all others are torch_npu's."""
 
 UNPACKED = 8

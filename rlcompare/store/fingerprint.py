@@ -43,7 +43,7 @@ def input_files(run: RunInput) -> tuple[InputFile, ...]:
     if run.training is not None:
         files |= {path for source in run.training.metrics for path in source.files}
         files |= {run.training.description} if run.training.description is not None else set()
-    logs = {path.with_name(path.name + "-wal") for path in files if path.suffix == ".db"}
+    logs = {path.with_name(path.name + "-wal") for path in files if path.suffix in (".db", ".sqlite")}
     present = files | {log for log in logs if log.is_file()}
     return tuple(sorted((_input_file(path, run.root) for path in present), key=lambda file: file.path))
 

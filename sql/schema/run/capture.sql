@@ -12,7 +12,7 @@ CREATE TABLE capture (
     world_size INTEGER,
     tool VARCHAR NOT NULL,    -- npu | torch | nsys
     level VARCHAR,            -- Level_none | Level0 | Level1 | Level2
-    source VARCHAR NOT NULL,  -- ascend_db | ascend_text | torch_trace
+    source VARCHAR NOT NULL,  -- ascend_db | ascend_text | torch_trace | nsys
     path VARCHAR NOT NULL,    -- relative to the input that the user named
     host_start_ns BIGINT,     -- the profiler session, host clock
     host_end_ns BIGINT,

@@ -8,7 +8,7 @@ WITH launch AS (
 ), task AS (
     SELECT id, cat, profile_text(name) AS name, start_ns, end_ns, TRY_CAST(args ->> 'device' AS INTEGER) AS device_id, TRY_CAST(args ->> 'stream' AS BIGINT) AS stream,
            TRY_CAST(args ->> 'correlation' AS BIGINT) AS correlation, TRY_CAST(coalesce(args ->> 'External id', args ->> 'external id') AS BIGINT) AS external_id,
-           cat = 'kernel' AND regexp_matches(lower(name), '^(void )?(nccl|rccl|msccl)|cross_device_reduce') AS is_comm,
+           cat = 'kernel' AND gpu_kernel_comm(name) AS is_comm,
            args
     FROM trace_event WHERE cat IN ('kernel', 'gpu_memcpy', 'gpu_memset') AND sound
 )

@@ -1,0 +1,14 @@
+"""rlcompare from Python: ``load`` one run, or ``diff`` two sides, and work on their tables in a notebook.
+
+The numbers are those of the command line, from the same cache of stores. Nothing happens on import; no signal handler
+is installed, the working folder stays, and nothing is written but stores in the cache. What goes wrong is an exception
+of ``rlcompare.errors``.
+"""
+
+from __future__ import annotations
+
+from rlcompare.notebook.comparison import Comparison, diff
+from rlcompare.notebook.run import Run, load
+from rlcompare.notebook.table import Table
+
+__all__ = ["Comparison", "Run", "Table", "diff", "load"]

@@ -1,0 +1,56 @@
+"""What a notebook passes, in the form in which the command line passes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from rlcompare.cli.options import problem_of_path
+from rlcompare.errors import UsageError
+
+PathLike = str | os.PathLike[str]
+Numbers = int | Iterable[int] | None
+
+
+def path_of(value: PathLike, name: str) -> Path:
+    """A path.
+
+    Raises:
+        UsageError: the value cannot be one.
+    """
+    try:
+        text = os.fspath(value)
+    except TypeError as error:
+        raise UsageError(f"{name} should be a path, not {type(value).__name__}") from error
+    problem = problem_of_path(text)
+    if problem:
+        raise UsageError(f"{name}: {problem}")
+    return Path(text)
+
+
+def numbers_of(value: Numbers, name: str) -> tuple[int, ...] | None:
+    """Step or rank numbers, sorted; None: all.
+
+    Raises:
+        UsageError: these are no numbers, or none at all.
+    """
+    if value is None:
+        return None
+    try:
+        numbers = (value,) if isinstance(value, int) else tuple(value)
+    except TypeError as error:
+        raise UsageError(f"{name} should be a number or several, not {type(value).__name__}") from error
+    if not numbers or any(not isinstance(number, int) or isinstance(number, bool) or number < 0 for number in numbers):
+        raise UsageError(f"{name} should be whole numbers, such as 3 or range(3, 6), not {numbers!r}")
+    return tuple(sorted(set(numbers)))
+
+
+def choice_of(value: str | None, name: str, choices: tuple[str | None, ...]) -> None:
+    """Refuses what is none of the choices.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if value not in choices:
+        raise UsageError(f"{name}={value!r}: there are {', '.join(map(repr, choices))}")

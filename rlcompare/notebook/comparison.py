@@ -1,0 +1,183 @@
+"""``rlcompare.diff``: two sides compared, with the tables of ``diff.json``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rlcompare.cli.comparison import Request, compare_sides
+from rlcompare.errors import UsageError
+from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
+from rlcompare.notebook.run import Run
+from rlcompare.notebook.table import Table, table_of_rows
+
+if TYPE_CHECKING:
+    from rlcompare.model.diff import Delta, Diff
+    from rlcompare.report.view import ReportView
+
+Side = PathLike | Run | Sequence[PathLike | Run]
+
+ROWS_SHOWN = 20
+
+
+def diff(
+    baseline: Side,
+    new: Side,
+    *,
+    steps: Numbers = None,
+    base_steps: Numbers = None,
+    new_steps: Numbers = None,
+    ranks: Numbers = None,
+    layout: str | None = None,
+    prefer: str = "db",
+    varied: Sequence[str] = (),
+    cache_dir: PathLike | None = None,
+    cache: bool = True,
+    quiet: bool = False,
+) -> Comparison:
+    """Compares two sides, as ``rlcompare diff -bp BASELINE -d NEW`` does.
+
+    Args:
+        baseline, new: what ``rlcompare diff`` takes as a side, a run that was loaded (it is read anew, whole), or
+            several of these; a text may carry a label (``"cann82=runs/base"``).
+        steps, base_steps, new_steps: only these steps, of both sides or of one.
+        ranks: only these ranks of both sides.
+        layout: ``"ranks"`` or ``"runs"``: what the captures in a folder are; inferred if omitted.
+        prefer: ``"db"`` or ``"text"``, where a profile has both.
+        varied: what was meant to differ, such as ``["cann"]``.
+        cache_dir: where stores are kept; as on the command line if omitted.
+        cache: whether any are kept.
+        quiet: no word on standard error while they are read.
+
+    Raises:
+        InputError: a side cannot be read.
+        UsageError: a step or rank is not there.
+    """
+    choice_of(layout, "layout", (None, "ranks", "runs"))
+    choice_of(prefer, "prefer", ("db", "text"))
+    request = Request(
+        baseline=_side(baseline, "baseline"),
+        new=_side(new, "new"),
+        steps=numbers_of(steps, "steps"),
+        base_steps=numbers_of(base_steps, "base_steps"),
+        new_steps=numbers_of(new_steps, "new_steps"),
+        ranks=numbers_of(ranks, "ranks"),
+        layout=layout,
+        prefer=prefer,
+        varied=(varied,) if isinstance(varied, str) else tuple(varied),
+        cache_dir=None if cache_dir is None else path_of(cache_dir, "cache_dir"),
+        no_cache=not cache,
+        quiet=quiet,
+    )
+    return Comparison(compare_sides(request, None))
+
+
+def _side(value: Side, name: str) -> tuple[str, ...]:
+    try:
+        members = [value] if isinstance(value, (str, os.PathLike, Run)) else list(value)
+    except TypeError as error:
+        raise UsageError(f"{name} should be a path, a run or several, not {type(value).__name__}") from error
+    if not members:
+        raise UsageError(f"{name} is empty: name at least one run")
+    paths = [member.path if isinstance(member, Run) else member for member in members]
+    return tuple(path if isinstance(path, str) else str(path_of(path, name)) for path in paths)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Mapping[str, Table]):
+    """Two sides compared: the sections of ``diff.json`` by name (``comparison["kernels"]``).
+
+    Attributes:
+        diff: the whole answer as frozen dataclasses (``rlcompare.model.diff``).
+    """
+
+    diff: Diff
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """What ``diff.json`` holds."""
+        from rlcompare.report.document import to_document
+
+        return to_document(self.diff)
+
+    @property
+    def headline(self) -> Delta | None:
+        """The number that speaks for the step."""
+        return self.diff.metric(self.diff.headline)
+
+    @cached_property
+    def overall(self) -> Table:
+        """The metrics of the whole step."""
+        return self._listed("overall", "Overall", ("samples", "evidence"))
+
+    @cached_property
+    def causes(self) -> Table:
+        """The most likely causes, the largest share of the change first."""
+        return self._listed("causes", "Most likely causes")
+
+    @cached_property
+    def quality(self) -> Table:
+        """What was missing, damaged, inferred or left out."""
+        return self._listed("quality", "Data quality")
+
+    def _listed(self, member: str, title: str, without: tuple[str, ...] = ()) -> Table:
+        rows = [{key: value for key, value in row.items() if key not in without} for row in self.document[member]]
+        return table_of_rows(member, title, rows)
+
+    @cached_property
+    def summary(self) -> str:
+        """The summary as on a terminal, without the next command to type."""
+        from rlcompare.report.terminal import summary_lines
+
+        return "\n".join(line for line in summary_lines(self._view) if not line.startswith("next "))
+
+    @cached_property
+    def _view(self) -> ReportView:
+        from rlcompare.report.view import build_view
+
+        return build_view(self.diff, rows=ROWS_SHOWN)
+
+    @cached_property
+    def _sections(self) -> dict[str, Table]:
+        from rlcompare.report.tables import title_of
+
+        return {
+            name: table_of_rows(name, title_of(name), self.document["sections"][name], section.note)
+            for name, section in self.diff.sections.items()
+        }
+
+    def __getitem__(self, section: str) -> Table:
+        if section not in self.diff.sections:
+            raise KeyError(f"{section}: there is no such section; there are {', '.join(self.diff.sections)}")
+        return self._sections[section]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.diff.sections)
+
+    def __len__(self) -> int:
+        return len(self.diff.sections)
+
+    def __repr__(self) -> str:
+        return self.summary
+
+    def _repr_html_(self) -> str:
+        from rlcompare.report.notebook import render_comparison
+
+        return render_comparison(self._view)
+
+    def write(self, folder: PathLike, formats: Sequence[str] = ()) -> Path:
+        """Writes report.html, diff.json and further formats (``"md"``, ``"csv"``) to a folder.
+
+        Returns:
+            The page.
+
+        Raises:
+            UsageError: the folder cannot be written, or holds something else.
+        """
+        from rlcompare.report.write import write_report
+
+        return write_report(self.diff, path_of(folder, "folder"), set(formats))[0]

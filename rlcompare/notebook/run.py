@@ -1,0 +1,172 @@
+"""``rlcompare.load``: one run, with its tables."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+
+import duckdb
+
+from rlcompare.cli.one_run import find_one_run
+from rlcompare.cli.progress import progress
+from rlcompare.cli.show import SECTIONS, sections_of
+from rlcompare.cli.stores import stores_folder
+from rlcompare.errors import UsageError
+from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
+from rlcompare.notebook.table import Table, table_of_rows
+from rlcompare.store import database
+
+
+def load(
+    path: PathLike,
+    *,
+    steps: Numbers = None,
+    ranks: Numbers = None,
+    layout: str | None = None,
+    prefer: str = "db",
+    events: bool = True,
+    cache_dir: PathLike | None = None,
+    cache: bool = True,
+    quiet: bool = False,
+) -> Run:
+    """Reads one run, or takes it from the cache.
+
+    Args:
+        path: a profile of any kind that ``rlcompare diff`` takes, a run directory, metrics, or a store.
+        steps, ranks: only these, such as ``3`` or ``range(8)``; all if omitted.
+        layout: ``"ranks"`` or ``"runs"``: what the captures in a folder are; inferred if omitted.
+        prefer: ``"db"`` or ``"text"``, where a profile has both.
+        events: with a table of every kernel, operator and call; without them reading is quicker.
+        cache_dir: where stores are kept; as on the command line if omitted.
+        cache: whether any are kept.
+        quiet: no word on standard error while it is read.
+
+    Raises:
+        InputError: it cannot be read.
+        UsageError: it holds several runs, or a step or rank is not there.
+    """
+    from rlcompare.store.cache import cached_stores
+
+    place = path_of(path, "path")
+    choice_of(layout, "layout", (None, "ranks", "runs"))
+    choice_of(prefer, "prefer", ("db", "text"))
+    chosen = {"steps": numbers_of(steps, "steps"), "ranks": numbers_of(ranks, "ranks")}
+    run = find_one_run(place, prefer, layout, **chosen)
+    folder = stores_folder(None if cache_dir is None else path_of(cache_dir, "cache_dir"), not cache, [place])
+    scratch = tempfile.TemporaryDirectory(prefix="rlcompare-") if folder is None else None
+    with progress("Reading", quiet) as report:
+        (store,) = cached_stores(
+            [run], directory=folder or Path(scratch.name if scratch else ""), keep_events=events, progress=report
+        )
+    return Run(run.name, place, store, scratch)
+
+
+class Run(Mapping[str, Table]):
+    """One run: its sections by name (those of ``rlcompare show``), and its tables by ``table`` and ``sql``.
+
+    It may be used from several threads. Closing it is only needed to free the file at once.
+    """
+
+    def __init__(
+        self, name: str, path: Path, store: Path, scratch: tempfile.TemporaryDirectory[str] | None = None
+    ) -> None:
+        """Opens a store. ``scratch`` is the folder that it lies in, where it is not kept."""
+        self.name = name
+        self.path = path
+        self._scratch = scratch
+        self._lock = threading.RLock()
+        self._con = database.connect(2)
+        database.attach(self._con, store, read_only=True)
+        self._con.execute("USE store")
+        self._sections: dict[str, Table] = {
+            key: table_of_rows(key, SECTIONS[key], [dict(zip(columns, row, strict=True)) for row in rows])
+            for key, columns, rows in sections_of(self._con)
+        }
+        # A query may come from somebody else: it reads the store, and nothing else.
+        self._con.execute("SET enable_external_access = false")
+        self._con.execute("SET lock_configuration = true")
+
+    @cached_property
+    def tables(self) -> list[str]:
+        """Names of all tables and views of the store; ``rlcompare sql --table NAME`` documents their columns."""
+        query = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'store' ORDER BY 1"
+        return [row["table_name"] for row in self.sql(query)]
+
+    def table(self, name: str) -> Table:
+        """A table of the store, such as ``kernel``, ``collective``, ``phase`` or ``metric``.
+
+        Raises:
+            UsageError: there is no such table.
+        """
+        if name not in self.tables:
+            hint = "" if "kernel" in self.tables else "; it was read without events"
+            raise UsageError(f"there is no table {name!r}{hint}; there are {', '.join(self.tables)}")
+        return self._table(name, 'FROM store.main."' + name.replace('"', '""') + '"')
+
+    def sql(self, query: str) -> Table:
+        """What a query over the tables gives, in DuckDB's dialect. It reads this run, and nothing else.
+
+        Raises:
+            UsageError: the query is wrong, or gives no rows.
+        """
+        return self._table("query", query)
+
+    def _table(self, name: str, query: str) -> Table:
+        with self._lock:
+            try:
+                result = self._con.execute(query)
+            except duckdb.InterruptException:
+                raise
+            except duckdb.Error as error:
+                raise UsageError(f"the query failed: {' '.join(str(error).split())}") from error
+            if result is None or result.description is None:  # DuckDB gives none at all for a comment
+                raise UsageError("the query gives no rows: use SELECT")
+            return Table(name, f"{self.name}: {name}", result.to_arrow_table())
+
+    def __getitem__(self, section: str) -> Table:
+        if section not in self._sections:
+            raise KeyError(f"{section}: there is no such section; there are {', '.join(self._sections)}")
+        return self._sections[section]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sections)
+
+    def __len__(self) -> int:
+        return len(self._sections)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"<rlcompare.Run {self.name!r} of {str(self.path)!r}>"
+
+    def _repr_html_(self) -> str:
+        from rlcompare.report.notebook import render_tables
+
+        return render_tables([table.shown() for table in self.values() if len(table)], title=self.name)
+
+    def close(self) -> None:
+        """Closes the store; the run cannot be used afterwards."""
+        with self._lock:
+            self._con.close()
+            if self._scratch is not None:
+                self._scratch.cleanup()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_con"):
+            self.close()

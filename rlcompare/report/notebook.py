@@ -1,0 +1,60 @@
+"""What a notebook shows of a comparison or of tables: HTML without a script, in which every name is escaped.
+
+A cell's output is part of the notebook's page: it is styled by its own class, and kept from formulas (``$…$``), which
+Jupyter would set in anything that it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rlcompare.report.html import environment
+from rlcompare.report.text import safe_text
+from rlcompare.report.view import ReportView
+
+_TEMPLATE = "notebook.html.j2"
+_TEXT_LIMIT = 200
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """The first rows of a table.
+
+    Attributes:
+        rows: as many as are shown, in the order of ``columns``.
+        total: how many there are.
+    """
+
+    title: str
+    note: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    total: int
+
+
+def render_comparison(view: ReportView) -> str:
+    """The summary of a comparison, and its tables folded below."""
+    return environment().get_template(_TEMPLATE).render(view=view, tables=None, title="")
+
+
+def render_tables(tables: Sequence[ShownTable], title: str = "") -> str:
+    """Tables one below the other."""
+    from rlcompare.cli.table import cell_text
+
+    shown = [
+        {
+            "title": safe_text(table.title),
+            "note": safe_text(table.note, 600),
+            "columns": [safe_text(column) for column in table.columns],
+            "rows": [[(cell_text(value, True, _TEXT_LIMIT), _is_number(value)) for value in row] for row in table.rows],
+            "hidden": table.total - len(table.rows),
+        }
+        for table in tables
+    ]
+    return environment().get_template(_TEMPLATE).render(view=None, tables=shown, title=safe_text(title))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,76 @@
+"""Reads one process of an export of Nsight Systems (``nsys export --type sqlite``) into the store's tables.
+
+Exports differ by the version of nsys: a table appears only when it has rows, texts stand in their row or behind an id,
+columns come and go. The work is done by SQL over DuckDB's sqlite scanner (``sql/sources/nsys``), which reads what is
+there. Source of the schema: NVIDIA's SQLite Export Schema Reference, of 2020 to 2025.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.sqlite_input import attempt, bind, decode_texts, fetch, readable_copy, tables_of
+from rlcompare.store import database
+
+SOURCE = "nsys"
+FILL = ("call", "mark", "task", "kernel", "collective", "copy", "capture")
+"""In the order in which they build upon each other."""
+
+
+def fill(
+    con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Callable[[Finding], None]
+) -> None:
+    """Read one process into the stage and event tables.
+
+    Args:
+        con: has the schema's tables, the macros of ``sql/sources/macro`` and the variable ``capture``, equal to
+            ``capture_id``.
+        capture: of its file ``nsys`` the process ``info["pid"]`` is read; without one everything.
+        capture_id: its number in the store.
+        report: told what is damaged, and what is lost by it.
+
+    Raises:
+        InputError: the database cannot be opened.
+    """
+    path = capture.files["nsys"]
+    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+        copy = readable_copy(path, Path(scratch))
+        present = tables_of(path, copy)
+        con.execute("SET VARIABLE nsys_pid = CAST(? AS BIGINT)", [capture.info.get("pid")])
+        con.execute("SET VARIABLE nsys_epoch_ns = CAST(0 AS BIGINT)")
+        for name in ("torch_trace/trace_values", "nsys/values"):
+            con.execute(resources.sql(f"sources/{name}"))
+        failures = bind(con, SOURCE, copy, present, Path(scratch))
+        failures += [failure for name in ("epoch", "text") if (failure := attempt(con, f"sources/nsys/{name}"))]
+        if any(name == "text" for name, _ in failures):
+            failures.remove(next(failure for failure in failures if failure[0] == "text"))
+            odd = decode_texts(con, copy, "StringIds", "sources/nsys/decoded_text")
+            if isinstance(odd, int):
+                message = f"{path.name}: {odd} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
+                report(Finding("warning", "undecodable_text", message, capture_id))
+            else:
+                failures.append(odd)
+        failures += [failure for name in FILL if (failure := attempt(con, f"sources/nsys/{name}"))]
+        if failures:
+            lost = ", ".join(name for name, _ in failures)
+            message = f"{path.name} is damaged ({failures[0][1]}): what could be read is used, without {lost}"
+            report(Finding("warning", "damaged_database", message, capture_id))
+        _report_findings(con, path, capture_id, report)
+        database.run(con, resources.sql("sources/nsys/clear"))
+
+
+def _report_findings(
+    con: duckdb.DuckDBPyConnection, path: Path, capture_id: int, report: Callable[[Finding], None]
+) -> None:
+    try:
+        rows = fetch(con, "sources/nsys/findings")
+    except duckdb.Error:
+        return  # said by the finding about the damaged database
+    for severity, key, message in rows:
+        report(Finding(severity, key, f"{path.name}: {message}", capture_id))

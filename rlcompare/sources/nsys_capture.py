@@ -1,0 +1,136 @@
+"""The captures that exports of Nsight Systems are, told without reading their events: one for each process with a GPU.
+
+An export states no rank, unless MPI was traced. Several processes of one file are then numbered by GPU and process id;
+so are the files that nsys writes for Ray's workers (``worker_process_<pid>.<n>``: verl's name for them). A file of one
+process may carry its rank in its name. What was numbered is said.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.folder import RECOVER, Notes, Problem
+from rlcompare.sources.peek import FileKind, file_kind, quietly
+
+EXPORTS = (".sqlite", ".sqlite3", ".db")
+REPORTS = (".nsys-rep", ".qdrep")
+
+_DEVICES = "SELECT DISTINCT processId, deviceId FROM TARGET_INFO_CUDA_CONTEXT_INFO"
+_PHYSICAL = "SELECT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE"
+_SCANNED = "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL"
+_RANKS = "SELECT DISTINCT (globalTid >> 24) & 16777215, rank FROM MPI_RANKS"
+_EPOCH = "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME"
+_STEPS = (
+    "SELECT DISTINCT text FROM NVTX_EVENTS WHERE text LIKE 'ProfilerStep#%'",
+    "SELECT value FROM StringIds WHERE value LIKE 'ProfilerStep#%'",
+)
+_RANK_IN_NAME = re.compile(r"(?:^|[^A-Za-z])rank[-_.]?(\d{1,6})(?!\d)", re.IGNORECASE)
+_RAY_WORKER = re.compile(r"worker_process_(\d+)(?:\.\d+)?\.\w+")
+
+
+def export_command(report: Path) -> str:
+    """The command that makes the database of a report."""
+    target = report.with_suffix(".sqlite")
+    return f"nsys export --type sqlite -o {shlex.quote(str(target))} {shlex.quote(str(report))}"
+
+
+def unexported(report: Path) -> Problem:
+    """A report that was not exported: its form is NVIDIA's own, and only nsys reads it."""
+    remedy = f"Export it, where nsys is installed: {export_command(report)}"
+    return Problem(report, "it is a report of Nsight Systems, which only nsys reads", remedy, "not_exported")
+
+
+def captures_of_export(path: Path) -> tuple[list[CaptureInput], Notes, list[Problem]]:
+    """The captures of one export, ordered by rank, and what to say about them."""
+    epochs = [value for (value,) in quietly(path, _EPOCH) if isinstance(value, int) and value > 0]
+    started = min(epochs, default=None)
+    stated = {pid: rank for pid, rank in quietly(path, _RANKS) if isinstance(pid, int) and isinstance(rank, int)}
+    processes = _processes(path)
+    if len(processes) < 2:
+        match = _RANK_IN_NAME.search(path.name)
+        rank = next(iter(stated.values())) if len(set(stated.values())) == 1 else int(match[1]) if match else None
+        info: dict[str, object] = {"device": processes[0][0]} if processes else {}
+        return [CaptureInput("nsys", path, {"nsys": path}, rank=rank, started_ns=started, info=info)], [], []
+    known = all(pid in stated for _, pid in processes)
+    ranks = [stated[pid] if known else number for number, (_, pid) in enumerate(processes)]
+    captures = [
+        CaptureInput("nsys", path, {"nsys": path}, rank=rank, started_ns=started, info={"pid": pid, "device": device})
+        for rank, (device, pid) in zip(ranks, processes, strict=True)
+    ]
+    return sorted(captures, key=lambda capture: capture.rank or 0), [] if known else [(path, _numbered(captures))], []
+
+
+def steps_of_export(path: Path) -> frozenset[int] | None:
+    """The step numbers that an export marks; None where it marks none."""
+    names = {str(name).removeprefix("ProfilerStep#") for query in _STEPS for (name,) in quietly(path, query)}
+    return frozenset(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) <= 12) or None
+
+
+def captures_in(folder: Path, names: Sequence[str]) -> tuple[list[CaptureInput], Notes, list[Problem]]:
+    """The captures of all exports that lie in one folder, and the reports that were not exported.
+
+    Args:
+        names: of the files in the folder.
+    """
+    captures: list[CaptureInput] = []
+    notes: Notes = []
+    problems: list[Problem] = []
+    exported = set()
+    for name in (name for name in names if name.endswith(EXPORTS)):
+        kind = _kind(folder / name)
+        if kind.kind == "nsys":
+            found, said, _ = captures_of_export(folder / name)
+            captures += found
+            notes += said
+            exported.add(Path(name).stem)
+        elif kind.kind == "unknown" and kind.problem and not name.endswith(".db"):
+            problems.append(Problem(folder / name, kind.problem, RECOVER, "damaged_db"))
+    reports = [Path(name) for name in names if name.endswith(REPORTS)]
+    problems += [unexported(folder / report) for report in reports if report.stem not in exported]
+    return _of_ray(folder, captures, notes), notes, problems
+
+
+def _kind(path: Path) -> FileKind:
+    try:
+        return file_kind(path)
+    except OSError as error:
+        return FileKind("unknown", error.strerror or "it cannot be opened")
+
+
+def _processes(path: Path) -> list[tuple[int, int]]:
+    """The GPU and the id of each process that used one, in order; none where the export does not tell processes apart.
+
+    The kernels are only scanned where the list of contexts leaves it open.
+    """
+    physical = {(pid, device): gpu for pid, device, gpu in quietly(path, _PHYSICAL)}
+    listed = quietly(path, _DEVICES)
+    found: dict[int, int] = {}
+    for pid, device in listed if len({pid for pid, _ in listed}) == 1 else quietly(path, _SCANNED):
+        if isinstance(pid, int) and isinstance(device, int):
+            gpu = physical.get((pid, device))
+            number = gpu if isinstance(gpu, int) else device
+            found[pid] = min(found.get(pid, number), number)
+    return sorted((device, pid) for pid, device in found.items())
+
+
+def _of_ray(folder: Path, captures: list[CaptureInput], notes: Notes) -> list[CaptureInput]:
+    """Numbers Ray's workers, of which each wrote files of its own: several of one worker are of one rank."""
+    pids = [int(match[1]) for capture in captures if (match := _RAY_WORKER.fullmatch(capture.path.name))]
+    if len(set(pids)) < 2 or len(pids) < len(captures) or any(capture.rank is not None for capture in captures):
+        return captures
+    device = {pid: str(capture.info.get("device", "")).zfill(9) for pid, capture in zip(pids, captures, strict=True)}
+    workers = sorted(set(pids), key=lambda pid: (device[pid], pid))
+    numbered = [replace(capture, rank=workers.index(pid)) for pid, capture in zip(pids, captures, strict=True)]
+    notes.append((folder, _numbered(numbered)))
+    return numbered
+
+
+def _numbered(captures: Sequence[CaptureInput]) -> Finding:
+    count = len({capture.rank for capture in captures})
+    message = f"an export of Nsight Systems states no ranks: its {count} processes were numbered by GPU and process id"
+    return Finding("info", "ranks_numbered", message)

@@ -1,0 +1,175 @@
+"""Reads SQLite databases that belong to somebody else: nothing is written beside them, and whatever is absent is NULL.
+
+Two sources share it (``ascend_db``, ``nsys``). Each has an SQL file ``stub`` that makes an empty database with every
+table and column that it reads, and a folder ``view`` with one view per table over both, so that every statement is the
+same for every schema.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.errors import InputError
+from rlcompare.store import database
+
+MAGIC = b"SQLite format 3\x00"
+
+Failure = tuple[str, str]
+"""A table or a statement of ours, and why it could not be read."""
+
+
+def readable_copy(path: Path, scratch: Path) -> Path:
+    """The database itself, or a private copy of it where opening it would write beside it.
+
+    A database in WAL mode (bytes 18 and 19 of the header) gets ``-wal`` and ``-shm`` files even from a read-only
+    connection, and one with a rollback journal beside it would be rolled back.
+
+    Raises:
+        InputError: the file cannot be read or is no SQLite database.
+    """
+    try:
+        with path.open("rb") as handle:
+            header = handle.read(100)
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})", "Check the path and its permissions") from error
+    if header[:16] != MAGIC or len(header) < 100:
+        raise InputError(path, "is not an SQLite database, or was cut off", "Copy it again, or parse the profile again")
+    beside = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
+    if header[18:20] != b"\x02\x02" and not any(file.exists() for file in beside):
+        return path
+    copy = scratch / f"copy-of-{path.name}"
+    for source in (path, *beside):
+        if source.exists():
+            shutil.copyfile(source, copy.with_name(f"copy-of-{source.name}"))
+    return copy
+
+
+def tables_of(path: Path, copy: Path) -> set[str]:
+    """Names of the tables in a database.
+
+    Args:
+        path: the file that the user knows, for the message.
+        copy: the file to open: ``path`` or its private copy.
+
+    Raises:
+        InputError: it is damaged or locked.
+    """
+    try:
+        with open_sqlite(copy) as con:
+            return {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    except sqlite3.Error as error:
+        if "locked" in str(error) or "busy" in str(error):
+            problem = "is locked by a process that writes to it"
+            raise InputError(path, problem, "Wait until parsing has ended") from error
+        raise InputError(path, f"is damaged ({error})", "Copy it again, or parse the profile again") from error
+
+
+@contextmanager
+def open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read-only connection to a file that ``readable_copy`` gave."""
+    con = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
+    try:
+        yield con
+    finally:
+        con.close()
+
+
+def bind(con: duckdb.DuckDBPyConnection, source: str, copy: Path, present: set[str], scratch: Path) -> list[Failure]:
+    """Point every view at the database where it has the table and it can be opened, else at the empty stand-in.
+
+    Args:
+        source: the folder below ``sql/sources``.
+        copy: what ``readable_copy`` gave.
+        present: the tables that it has.
+        scratch: a private folder.
+    """
+    stub = stand_in(source, scratch)
+    con.execute("SET VARIABLE stub_db = ?", [str(stub)])
+    failures = []
+    for view in resources.sql_names(f"sources/{source}/view"):
+        table = view.rsplit("/", 1)[1]
+        # The variable's name comes from our own files, never from a profile.
+        con.execute(f"SET VARIABLE db_{table} = ?", [str(copy if table in present else stub)])
+        try:
+            con.execute(resources.sql(view))
+        except duckdb.Error as error:
+            failures.append((table, first_line(error)))
+            con.execute(f"SET VARIABLE db_{table} = ?", [str(stub)])
+            con.execute(resources.sql(view))
+    return failures
+
+
+def stand_in(source: str, scratch: Path) -> Path:
+    """The empty database of a source, made when first needed."""
+    stub = scratch / f"{source}-stub.db"
+    if not stub.exists():
+        con = sqlite3.connect(stub)
+        con.executescript(f"BEGIN; {resources.sql(f'sources/{source}/stub')} COMMIT")
+        con.close()
+    return stub
+
+
+def fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
+    """The rows of one of our SQL files.
+
+    A value whose type is not that of its column stops the scanner: then the same statement reads everything as text,
+    and the views' casts turn the odd value alone into NULL.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for statement in con.extract_statements(resources.sql(name)):
+        try:
+            rows = database.run(con, statement)
+        except duckdb.TypeMismatchException:
+            con.execute("SET sqlite_all_varchar = true")
+            try:
+                rows = database.run(con, statement)
+            finally:
+                con.execute("SET sqlite_all_varchar = false")
+    return rows
+
+
+def attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
+    """Run one of our SQL files; its name and the reason where it fails."""
+    try:
+        fetch(con, name)
+    except (duckdb.Error, UnicodeError) as error:
+        return name.rsplit("/", 1)[1], first_line(error)
+    return None
+
+
+def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: str) -> int | Failure:
+    """Make the table of texts where one is no UTF-8, which stops the scanner: such bytes are replaced.
+
+    Args:
+        path: the database that has the table.
+        table: one of our own words: the table with the columns ``id`` and ``value``.
+        name: our SQL file that reads the registered table ``decoded_texts``.
+
+    Returns:
+        How many texts were odd.
+    """
+    import pyarrow
+
+    try:
+        with open_sqlite(path) as source:
+            source.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            ids, texts = zip(*source.execute(f"SELECT id, CAST(value AS TEXT) FROM {table}"), strict=True)  # noqa: S608
+    except (sqlite3.Error, ValueError) as error:
+        return "text", first_line(error)
+    con.register("decoded_texts", pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64()), "value": texts}))
+    database.run(con, resources.sql(name))
+    con.unregister("decoded_texts")
+    return sum("\ufffd" in (text or "") for text in texts)
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, on one line."""
+    return str(error).splitlines()[0][:300]

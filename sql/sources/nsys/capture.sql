@@ -1,0 +1,5 @@
+-- What the export knows of the machine: its name, and its GPUs. Depends on src_TARGET_INFO_SYSTEM_ENV, src_TARGET_INFO_GPU, nsys_task.
+UPDATE capture SET host = (SELECT left(min(value), 200) FROM src_TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname' AND value <> '')
+WHERE capture = getvariable('capture');
+INSERT INTO env
+SELECT getvariable('capture'), 'chip', left(string_agg(DISTINCT name, ' | ' ORDER BY name), 200) FROM src_TARGET_INFO_GPU WHERE name <> '' HAVING count(*) > 0;

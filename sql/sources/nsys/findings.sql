@@ -1,0 +1,15 @@
+-- What was odd in this export: (severity, key, message). Depends on nsys_task, nsys_mark, stage_kernel, the variable nsys_epoch_ns.
+SELECT 'warning', 'damaged_time', count(*) || ' tasks have no usable time and were left out' FROM nsys_task WHERE NOT sound HAVING count(*) > 0
+UNION ALL
+SELECT 'info', 'unknown_epoch', 'its times count from a moment that it does not state (TARGET_INFO_SESSION_START_TIME is missing), so that those of several files cannot be put beside each other'
+WHERE getvariable('nsys_epoch_ns') = 0
+UNION ALL
+SELECT 'info', 'whole_graphs', count(*) || ' replays of CUDA graphs were recorded as a whole, and count as one kernel each (nsys profile --cuda-graph-trace=node tells them apart)'
+FROM nsys_task WHERE what = 'graph' HAVING count(*) > 0
+UNION ALL
+SELECT 'info', 'no_kernels', 'no kernels were recorded: compute is absent' WHERE NOT EXISTS (FROM stage_kernel)
+UNION ALL
+SELECT 'info', 'unlinked', count(*) || ' of ' || (SELECT count(*) FROM nsys_task) || ' tasks on the device have no launch in the export'
+FROM nsys_task WHERE launch_ns IS NULL HAVING count(*) > 0
+UNION ALL
+SELECT 'info', 'open_ranges', count(*) || ' ranges were still open when the recording ended, and count as marks' FROM nsys_mark WHERE is_open HAVING count(*) > 0;

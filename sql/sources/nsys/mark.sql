@@ -1,0 +1,26 @@
+-- NVTX marks and ranges with their domain. A range without an end was still open when the recording ended.
+-- Depends on src_NVTX_EVENTS, nsys_text.
+CREATE OR REPLACE TEMP TABLE nsys_mark AS
+WITH event AS (
+    SELECT e.event_type, e.start_ns, e.end_ns, e.pid, e.thread, e.domain_id, coalesce(profile_text(e.text), t.value) AS name
+    FROM src_NVTX_EVENTS AS e LEFT JOIN nsys_text AS t ON t.id = e.text_id
+    WHERE nsys_here(e.pid)
+), domain AS (
+    SELECT pid, domain_id, any_value(name) AS name FROM event WHERE event_type = 75 GROUP BY pid, domain_id
+)
+SELECT d.name AS domain, e.name, e.thread, e.start_ns, e.end_ns, CASE WHEN e.event_type <> 34 AND e.end_ns > e.start_ns THEN 'range' ELSE 'mark' END AS kind,
+       e.event_type <> 34 AND coalesce(e.end_ns < e.start_ns, TRUE) AS is_open
+FROM event AS e LEFT JOIN domain AS d ON d.pid IS NOT DISTINCT FROM e.pid AND d.domain_id = e.domain_id
+WHERE coalesce(e.event_type, 59) IN (34, 59, 60);
+INSERT INTO "range"
+SELECT getvariable('capture'), domain, name, kind, 'host', thread, NULL, start_ns, CASE kind WHEN 'range' THEN end_ns ELSE start_ns END
+FROM nsys_mark WHERE start_ns IS NOT NULL AND name IS NOT NULL;
+-- Steps are marked as torch.profiler marks them, by rlcompare run among others.
+INSERT INTO stage_phase
+SELECT name, thread, start_ns, end_ns FROM nsys_mark WHERE kind = 'range' AND is_span(start_ns, end_ns);
+INSERT INTO step
+WITH marked AS (
+    SELECT TRY_CAST(substr(name, 14) AS BIGINT) AS number, start_ns, end_ns
+    FROM nsys_mark WHERE kind = 'range' AND starts_with(name, 'ProfilerStep#') AND is_span(start_ns, end_ns)
+)
+SELECT getvariable('capture'), number, min(start_ns), max(end_ns), FALSE FROM marked WHERE number IS NOT NULL GROUP BY number;

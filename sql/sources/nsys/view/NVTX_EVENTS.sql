@@ -1,0 +1,17 @@
+-- NVTX: marks (34), ranges of a thread (59) and of a process (60), names of domains (75), and more. A text stands here, or by its id.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_NVTX_EVENTS AS
+SELECT
+    TRY(TRY_CAST("start" AS BIGINT) + getvariable('nsys_epoch_ns')) AS start_ns,
+    TRY(TRY_CAST("end" AS BIGINT) + getvariable('nsys_epoch_ns')) AS end_ns,
+    TRY_CAST("eventType" AS INTEGER) AS event_type,
+    nullif(CAST("text" AS VARCHAR), '') AS "text",
+    TRY_CAST("textId" AS BIGINT) AS text_id,
+    nsys_pid(TRY_CAST("globalTid" AS BIGINT)) AS pid,
+    TRY_CAST("globalTid" AS BIGINT) AS thread,
+    TRY_CAST("domainId" AS BIGINT) AS domain_id
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'NVTX_EVENTS')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_NVTX_EVENTS'), 'NVTX_EVENTS')
+);

@@ -1,0 +1,11 @@
+-- Texts by id.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_StringIds AS
+SELECT
+    TRY_CAST("id" AS BIGINT) AS id,
+    CAST("value" AS VARCHAR) AS value
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'StringIds')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_StringIds'), 'StringIds')
+);

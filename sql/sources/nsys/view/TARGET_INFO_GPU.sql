@@ -1,0 +1,11 @@
+-- The GPUs of the machine.
+-- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+CREATE OR REPLACE TEMP VIEW src_TARGET_INFO_GPU AS
+SELECT
+    TRY_CAST("id" AS INTEGER) AS id,
+    CAST("name" AS VARCHAR) AS name
+FROM (
+    FROM sqlite_scan(getvariable('stub_db'), 'TARGET_INFO_GPU')
+    UNION ALL BY NAME
+    FROM sqlite_scan(getvariable('db_TARGET_INFO_GPU'), 'TARGET_INFO_GPU')
+);

@@ -1,0 +1,337 @@
+"""Exports of Nsight Systems: what is read of each generation, and of which process."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from rlcompare.cli.selection import select_runs
+from rlcompare.errors import InputError, UsageError
+from rlcompare.sources.detect import find_runs
+from rlcompare.sources.peek import file_kind
+from rlcompare.store.build import build_store
+from tests.sources.nsys_exports import (
+    DOMAIN,
+    DTOH,
+    EPOCH_NS,
+    HTOD,
+    MARK,
+    PUSH_POP,
+    START_END,
+    Export,
+    read,
+    training_step,
+)
+from tests.stores import rows, store_of
+
+GENERATIONS = pytest.mark.parametrize("generation", ["2020", "2025"])
+MS = 1_000_000
+
+
+def base(generation: str) -> int:
+    return 0 if generation == "2020" else EPOCH_NS
+
+
+@GENERATIONS
+class TestEvents:
+    def test_kernels(self, tmp_path: Path, generation: str) -> None:
+        # GIVEN a kernel, a compiled one, and one that no call launched
+        export = Export(generation)
+        export.kernel("void gemm<float>(int)", 10_001, 2_003, launch=5_007)
+        export.kernel("triton_poi_fused_add_3", 20_000, 100)
+        export.write(tmp_path / "any.name.db")
+        # WHEN it is read
+        reading = read(tmp_path / "any.name.db")
+        # THEN times are exact, counted from the session's start where it is known
+        zero = base(generation)
+        columns = "name, op_type, device_id, stream, start_ns, end_ns, launch_ns, cube"
+        assert reading.rows(f"SELECT {columns} FROM stage_kernel ORDER BY start_ns") == [
+            ("void gemm<float>(int)", "void gemm<float>(int)", 0, 7, zero + 10_001, zero + 12_004, zero + 5_007, True),
+            (
+                "triton_poi_fused_add_3",
+                "triton_poi_fused_add",
+                0,
+                7,
+                zero + 20_000,
+                zero + 20_100,
+                zero + 15_000,
+                False,
+            ),
+        ]
+        assert (
+            reading.rows("SELECT layer, name, end_ns - start_ns FROM host_api")
+            == [("runtime", "cudaLaunchKernel", 1000)] * 2
+        )
+
+    def test_copies(self, tmp_path: Path, generation: str) -> None:
+        export = Export(generation)
+        export.copy(HTOD, 10_000, 500, 4096)
+        export.copy(DTOH, 20_000, 500, 8192)
+        export.copy(99, 25_000, 500, 1)
+        export.memset(30_000, 100, 64)
+        reading = read(export.write(tmp_path / "x.sqlite"))
+        assert reading.rows("SELECT kind, size_bytes, end_ns - start_ns FROM stage_copy ORDER BY start_ns") == [
+            ("host_to_device", 4096, 500),
+            ("device_to_host", 8192, 500),
+            ("memcpy_async", 1, 500),
+            ("memset", 64, 100),
+        ]
+
+    def test_ranges(self, tmp_path: Path, generation: str) -> None:
+        # GIVEN ranges of threads and of the process, a mark, one that stayed open, in and outside of a domain
+        export = Export(generation)
+        export.nvtx("NCCL", 1, None, kind=DOMAIN, domain=3)
+        export.nvtx("actor_update", 1000, 9000, kind=START_END)
+        export.nvtx("ncclAllReduce", 2000, 3000, kind=PUSH_POP, domain=3, tid=7)
+        export.nvtx("here", 2500, None, kind=MARK)
+        export.nvtx("never closed", 4000, None)
+        reading = read(export.write(tmp_path / "x.sqlite"))
+        zero = base(generation)
+        assert reading.rows('SELECT domain, name, kind, start_ns, end_ns FROM "range" ORDER BY start_ns') == [
+            (None, "actor_update", "range", zero + 1000, zero + 9000),
+            ("NCCL", "ncclAllReduce", "range", zero + 2000, zero + 3000),
+            (None, "here", "mark", zero + 2500, zero + 2500),
+            (None, "never closed", "mark", zero + 4000, zero + 4000),
+        ]
+        assert reading.rows("SELECT name FROM stage_phase ORDER BY start_ns") == [("actor_update",), ("ncclAllReduce",)]
+        (said,) = reading.said("open_ranges")
+        assert "1 ranges were still open" in said
+
+    def test_collectives(self, tmp_path: Path, generation: str) -> None:
+        # GIVEN NCCL's kernels: one that says what it does, one that NCCL's own range explains, one that nothing does
+        export = Export(generation)
+        export.nvtx("NCCL", 1, None, kind=DOMAIN, domain=3)
+        export.kernel("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(x)", 10_000, 100)
+        export.nvtx("ncclAllGather", 14_000, 19_000, domain=3)
+        export.kernel("ncclKernel_Generic(x)", 20_000, 100, launch=15_000)
+        export.kernel("ncclDevKernel_SendRecv(x)", 30_000, 100)
+        reading = read(export.write(tmp_path / "x.sqlite"))
+        assert reading.rows("SELECT op_type, size_bytes FROM stage_collective ORDER BY start_ns") == [
+            ("reducescatter", None),
+            ("allgather", None),
+            ("batchsendrecv", None),
+        ]
+        assert reading.rows("SELECT count(*) FROM stage_kernel") == [(0,)]
+
+    def test_graphs(self, tmp_path: Path, generation: str) -> None:
+        export = Export(generation)
+        export.graph(10_000, 700)
+        export.graph(20_000, 800)
+        reading = read(export.write(tmp_path / "x.sqlite"))
+        assert reading.rows("SELECT name, sum(end_ns - start_ns) FROM stage_kernel GROUP BY name") == [
+            ("CUDA graph", 1500)
+        ]
+        (said,) = reading.said("whole_graphs")
+        assert "--cuda-graph-trace=node" in said
+
+    def test_a_whole_run(self, tmp_path: Path, generation: str) -> None:
+        # GIVEN two steps with phases
+        path = training_step(generation).write(tmp_path / "run.sqlite")
+        # WHEN a store is made of it
+        store = store_of(path, tmp_path / "run.duckdb")
+        # THEN steps, phases and times are those that were written
+        assert rows(store, "SELECT step, end_ns - start_ns FROM step ORDER BY step") == [(0, 9 * MS), (1, 9 * MS)]
+        assert rows(store, "SELECT role, name, end_ns - start_ns FROM phase WHERE step = 1 ORDER BY start_ns") == [
+            ("rollout", "generate_sequences", 4 * MS),
+            ("actor", "update_actor", 5 * MS),
+        ]
+        assert rows(
+            store,
+            "SELECT p.name, k.name FROM kernel k JOIN phase p ON p.id = k.phase WHERE k.step = 0 ORDER BY k.start_ns",
+        ) == [("generate_sequences", "void attention<bf16>"), ("update_actor", "void gemm<bf16>")]
+        assert rows(store, "SELECT kind, step, end_ns - start_ns, exposed_ns FROM collective ORDER BY step") == [
+            ("all_reduce", 0, MS, MS),
+            ("all_reduce", 1, MS, MS),
+        ]
+        assert rows(store, "SELECT tool, source, host FROM capture") == [("nsys", "nsys", "gpu-node")]
+        assert ("chip", "NVIDIA H100") in rows(store, "SELECT key, value FROM env")
+
+
+def test_environment_is_not_stored(tmp_path: Path) -> None:
+    store = store_of(training_step().write(tmp_path / "run.sqlite"), tmp_path / "run.duckdb")
+    assert b"hf_abcdefgh" in (tmp_path / "run.sqlite").read_bytes()
+    assert b"hf_abcdefgh" not in store.read_bytes()
+
+
+class TestProcesses:
+    @GENERATIONS
+    def test_of_one_file_are_ranks(self, tmp_path: Path, generation: str) -> None:
+        # GIVEN three processes, whose ids are not in the order of their GPUs, with kernels of their own
+        export = training_step(generation, pids=(300, 100, 200))
+        path = export.write(tmp_path / "node.sqlite")
+        # WHEN
+        (run,) = find_runs(path)
+        # THEN each is a rank, by its GPU
+        assert [(capture.rank, capture.info["pid"]) for capture in run.captures] == [(0, 300), (1, 100), (2, 200)]
+        assert any(finding.key == "ranks_numbered" for finding in run.findings)
+        store = store_of(path, tmp_path / "node.duckdb")
+        joined = "kernel AS k JOIN capture AS c USING (capture)"
+        query = f"SELECT c.rank, k.device_id, count(*) FROM {joined} GROUP BY ALL ORDER BY ALL"
+        assert rows(store, query) == [
+            (0, 0, 4),
+            (1, 1, 4),
+            (2, 2, 4),
+        ]
+        assert rows(store, "SELECT count(*) FROM step") == [(6,)]
+
+    def test_behind_cuda_visible_devices(self, tmp_path: Path) -> None:
+        # GIVEN processes that each see one device, device 0
+        export = Export()
+        for pid, gpu in ((10, 3), (20, 2)):
+            export.process(pid, device=0, gpu=gpu)
+            export.kernel("gemm", 10_000, 10, pid=pid)
+        (run,) = find_runs(export.write(tmp_path / "x.sqlite"))
+        assert [(capture.rank, capture.info["pid"]) for capture in run.captures] == [(0, 20), (1, 10)]
+
+    def test_mpi_states_the_ranks(self, tmp_path: Path) -> None:
+        export = training_step(pids=(10, 20))
+        export.mpi_rank(10, 5)
+        export.mpi_rank(20, 4)
+        (run,) = find_runs(export.write(tmp_path / "x.sqlite"))
+        assert [(capture.rank, capture.info["pid"]) for capture in run.captures] == [(4, 20), (5, 10)]
+        assert not any(finding.key == "ranks_numbered" for finding in run.findings)
+
+    def test_same_numbers_of_calls(self, tmp_path: Path) -> None:
+        # GIVEN two processes whose calls carry the same numbers, as those of different processes do
+        export = Export()
+        for pid in (10, 20):
+            export.calls = 0
+            export.process(pid, device=pid // 10)
+            export.kernel("gemm", 10_000 * pid, 10, pid=pid, device=pid // 10, launch=9_000 * pid)
+        reading = read(export.write(tmp_path / "x.sqlite"), pid=20)
+        assert reading.rows("SELECT launch_ns FROM stage_kernel") == [(EPOCH_NS + 180_000,)]
+
+    def test_rank_in_a_name(self, tmp_path: Path) -> None:
+        for rank in (0, 1):
+            training_step().write(tmp_path / f"report_rank{rank}.sqlite")
+        (run,) = find_runs(tmp_path)
+        assert [capture.rank for capture in run.captures] == [0, 1]
+
+    def test_workers_of_ray(self, tmp_path: Path) -> None:
+        # GIVEN what verl leaves: a file for each worker and each window
+        for pid, gpu in ((31, 1), (47, 0)):
+            for window in (1, 2):
+                export = Export()
+                export.process(pid, gpu=gpu)
+                export.kernel("gemm", 10_000 * window, 10, pid=pid)
+                export.write(tmp_path / f"worker_process_{pid}.{window}.sqlite")
+        runs = find_runs(tmp_path, layout="ranks")
+        (run,) = runs
+        assert [(c.rank, c.ordinal, c.path.name) for c in run.captures] == [
+            (0, 0, "worker_process_47.1.sqlite"),
+            (0, 1, "worker_process_47.2.sqlite"),
+            (1, 0, "worker_process_31.1.sqlite"),
+            (1, 1, "worker_process_31.2.sqlite"),
+        ]
+        assert any(finding.key == "ranks_numbered" for finding in run.findings)
+
+
+class TestReports:
+    @pytest.mark.parametrize("name", ["my run.nsys-rep", "old.qdrep"])
+    def test_names_the_command(self, tmp_path: Path, name: str) -> None:
+        report = tmp_path / name
+        report.write_bytes(b"whatever nsys writes")
+        for named in (report, tmp_path):
+            with pytest.raises(InputError) as error:
+                find_runs(named)
+            assert "nsys export --type sqlite -o " in str(error.value)
+            quoted = f"'{report}'" if " " in name else str(report)
+            assert quoted in str(error.value)
+            assert ".sqlite" in str(error.value)
+
+    def test_exported_already(self, tmp_path: Path) -> None:
+        (tmp_path / "a.nsys-rep").write_bytes(b"x")
+        (tmp_path / "b.nsys-rep").write_bytes(b"x")
+        training_step().write(tmp_path / "a.sqlite")
+        (run,) = find_runs(tmp_path)
+        assert [f.message.split()[0] for f in run.findings if f.key == "not_exported"] == ["b.nsys-rep"]
+
+
+class TestDamage:
+    def test_truncated(self, tmp_path: Path) -> None:
+        path = training_step().write(tmp_path / "x.sqlite")
+        path.write_bytes(path.read_bytes()[:9000])
+        for named in (path, tmp_path):
+            with pytest.raises(InputError, match="truncated"):
+                find_runs(named)
+
+    @pytest.mark.parametrize(
+        "table", ["StringIds", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "TARGET_INFO_SESSION_START_TIME"]
+    )
+    def test_a_table_is_absent(self, tmp_path: Path, table: str) -> None:
+        if table == "StringIds":
+            path = training_step().write(tmp_path / "x.sqlite", without=[table])
+            assert file_kind(path).kind == "other_db"
+            return
+        reading = read(training_step().write(tmp_path / "x.sqlite", without=[table]))
+        assert reading.rows("SELECT count(*) FROM stage_kernel") == [(4,)]
+        assert reading.rows("SELECT count(*) FROM stage_collective") == [(2,)]
+        assert not reading.said("damaged_database")
+
+    def test_odd_values(self, tmp_path: Path) -> None:
+        # GIVEN times that are no times, texts that are no text, names that are nowhere
+        export = Export()
+        export.kernel("good", 10_000, 10)
+        export.kernel("backwards", 20_000, -10)
+        export.kernel("a year long", 30_000, 365 * 86_400 * 1_000_000_000)
+        kernels = export.rows["CUPTI_ACTIVITY_KIND_KERNEL"]
+        kernels.append(("soon", "later", 0, 1, 7, 1, None, 1, 1, 1))
+        kernels.append((40_000, 40_010, 0, 1, 7, 999, kernels[0][6], 777, 777, 1))
+        reading = read(export.write(tmp_path / "x.sqlite"))
+        assert reading.rows("SELECT name FROM stage_kernel ORDER BY start_ns") == [("good",), (None,)]
+        (said,) = reading.said("damaged_time")
+        assert said.startswith("x.sqlite: 3 tasks")
+        (said,) = reading.said("unlinked")
+        assert "1 of 5" in said
+
+    def test_a_text_is_no_text(self, tmp_path: Path) -> None:
+        path = training_step().write(tmp_path / "x.sqlite")
+        with sqlite3.connect(path) as con:
+            con.execute("INSERT INTO StringIds VALUES (500, CAST(X'ff41' AS TEXT))")
+        con.close()
+        reading = read(path)
+        assert reading.rows("SELECT count(*) FROM stage_kernel WHERE name LIKE 'void %'") == [(4,)]
+        assert reading.said("undecodable_text")
+
+    def test_nothing_in_it(self, tmp_path: Path) -> None:
+        path = Export().write(tmp_path / "x.sqlite")
+        with pytest.raises(InputError, match="without CUDA and NVTX"):
+            find_runs(path)
+        export = Export()
+        export.nvtx("x", 1, 2)
+        export.rows["NVTX_EVENTS"].clear()
+        export.rows["NVTX_EVENTS"].append((1, 2, 33, 0, None, 1, 1, 0))
+        path = export.write(tmp_path / "y.sqlite")
+        (run,) = find_runs(path)
+        with pytest.raises(InputError, match="holds nothing that can be compared"):
+            build_store(run, tmp_path / "y.duckdb", keep_events=True, threads=1)
+
+    def test_nothing_is_written_beside_it(self, tmp_path: Path) -> None:
+        # GIVEN an export that somebody left in WAL mode
+        path = training_step(pids=(10, 20)).write(tmp_path / "in" / "x.sqlite")
+        with sqlite3.connect(path) as con:
+            con.execute("PRAGMA journal_mode = WAL")
+        con.close()
+        before = path.read_bytes()
+        store = store_of(path, tmp_path / "x.duckdb")
+        assert rows(store, "SELECT count(*) FROM kernel") == [(8,)]
+        assert [entry.name for entry in path.parent.iterdir()] == ["x.sqlite"]
+        assert path.read_bytes() == before
+
+
+def test_a_rank_that_is_not_there(tmp_path: Path) -> None:
+    path = training_step(pids=(10, 20)).write(tmp_path / "x.sqlite")
+    with pytest.raises(UsageError, match="has rank 0-1"):
+        find_runs(path, ranks=frozenset({7}))
+
+
+@GENERATIONS
+def test_chosen_steps(tmp_path: Path, generation: str) -> None:
+    path = training_step(generation).write(tmp_path / "x.sqlite")
+    (run,) = select_runs(path, prefer="db", layout=None, ranks=None, steps=[1])
+    build_store(run, tmp_path / "x.duckdb", keep_events=True, threads=1)
+    assert rows(tmp_path / "x.duckdb", "SELECT DISTINCT step FROM kernel") == [(1,)]
+    with pytest.raises(UsageError, match="has step 0-1"):
+        select_runs(path, prefer="db", layout=None, ranks=None, steps=[2])
