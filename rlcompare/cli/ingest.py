@@ -54,13 +54,14 @@ def command(
     """
     from rlcompare.cli.one_run import find_one_run
     from rlcompare.cli.progress import progress
-    from rlcompare.cli.stores import refuse_within
+    from rlcompare.cli.stores import refuse_special, refuse_within
     from rlcompare.errors import UsageError
 
     run = find_one_run(path, prefer, layout, steps=steps, ranks=ranks)
     if run.is_store:
         raise UsageError(f"{path} is a store already")
     refuse_within(output, [path], "the store", "-o")
+    refuse_special(output)
 
     from rlcompare.store.cache import build_stores
     from rlcompare.store.read import is_store

@@ -10,7 +10,7 @@ import click
 
 from rlcompare.cli.interrupt import aside
 from rlcompare.cli.options import cache_options, common_options, layout_option, path_type, prefer_option
-from rlcompare.cli.stores import refuse_within
+from rlcompare.cli.stores import refuse_special, refuse_within
 from rlcompare.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def command(
         raise UsageError("--format parquet is binary: write it to a file with -o")
     if output is not None:
         refuse_within(output, [path], "the result", "-o")
+        refuse_special(output)
         if output.exists() and not force:
             raise UsageError(f"{output} exists: choose another name with -o, or use --force to replace it")
 

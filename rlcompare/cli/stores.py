@@ -59,6 +59,16 @@ def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) 
             raise UsageError(f"{what} would be written into the input {path}: choose another place with {option}")
 
 
+def refuse_special(target: Path) -> None:
+    """Refuses to put a file in the place of what is none: a folder, or a device such as ``/dev/null``.
+
+    Raises:
+        UsageError: it is there, and no regular file.
+    """
+    if os.path.lexists(target) and not target.is_symlink() and not target.is_file():
+        raise UsageError(f"{target} is there and no regular file: choose another name with -o")
+
+
 def real_path(path: Path) -> Path:
     """The path without symbolic links, as far as they can be followed: ``Path.resolve`` fails where they loop."""
     return Path(os.path.realpath(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -183,6 +184,13 @@ class TestSql:
         assert rlcompare("sql", store, "SELECT 1 AS a", "--format", "csv", "-o", "mine.csv", "--force").code == 0
         assert Path("mine.csv").read_text() == "a\n1\n"
         assert rlcompare("sql", store, "SELECT 1", "-o", store, "--force").code == 2
+
+    def test_what_is_no_file_is_never_replaced(self, rlcompare: Command, store: Path, samples: Path) -> None:
+        os.mkfifo("pipe")  # for a root user, /dev/null would be the next
+        for arguments in (("sql", store, "SELECT 1 AS a"), ("ingest", samples / "new")):
+            result = rlcompare(*arguments, "-o", "pipe", "--force")
+            assert (result.code, "no regular file" in result.error) == (2, True), result.err
+        assert Path("pipe").is_fifo()
 
     def test_values_that_json_lacks(self, rlcompare: Command, store: Path) -> None:
         query = "SELECT 'nan'::DOUBLE AS a, 1.5::DECIMAL(4,1) AS b, [1, NULL] AS c, {'x': 'inf'::DOUBLE} AS d"
