@@ -101,8 +101,8 @@ class FileKind:
 
     Attributes:
         kind: ``profile_db``, ``analysis_db``, ``nsys`` (an export of Nsight Systems), ``nsys_report`` (one that was not
-            exported), ``store``, a value of ``TEXT_FILES``, ``torch_trace``, ``torch_memory`` (a memory snapshot), one of
-            ``metrics.form.FORMS``, ``other_db`` (a sound database of something else), or
+            exported), ``store``, a value of ``TEXT_FILES``, ``torch_trace``, ``torch_memory`` (a memory snapshot),
+            one of ``metrics.form.FORMS``, ``other_db`` (a sound database of something else), or
             ``unknown``.
         problem: why it cannot be used, as a clause without a full stop; None where it can.
     """
@@ -265,7 +265,7 @@ def steps_of_database(path: Path) -> frozenset[int] | None:
 def marks_of_database(path: Path) -> frozenset[str]:
     """The messages of the mstx ranges and marks; none where the profile has none or they cannot be read."""
     query = "SELECT DISTINCT s.value FROM MSTX_EVENTS AS m JOIN STRING_IDS AS s ON s.id = m.message"
-    return frozenset(value for (value,) in _quietly(path, query) if isinstance(value, str))
+    return frozenset(value for (value,) in quietly(path, query) if isinstance(value, str))
 
 
 def steps_of_step_trace_time(path: Path) -> frozenset[int] | None:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.errors import InputError
-from rlcompare.sources.ascend_db import readable_copy
 from rlcompare.sources.metrics.values import Metrics, whole_step
+from rlcompare.sources.sqlite_input import readable_copy
 
 TABLES = frozenset({"metrics", "runs", "params", "experiments"})
 """The tables that tell MLflow's database."""
