@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,3 +81,16 @@ def test_what_cannot_be_started(tmp_path: Path) -> None:
         run_job(["/nowhere/python"], {}, tmp_path / "job.log")
     with pytest.raises(UsageError, match=r"job\.log cannot be written"):
         run_job([sys.executable], {}, tmp_path / "absent" / "job.log")
+
+
+def test_a_signal_that_comes_while_the_job_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is passed on, and no job is left behind."""
+    start = subprocess.Popen
+
+    def signalled(*arguments: Any, **options: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return start(*arguments, **options)
+
+    monkeypatch.setattr("rlcompare.collect.verl.job.subprocess.Popen", signalled)
+    ended, _ = ran("import time; time.sleep(30)", tmp_path)
+    assert (ended.code, ended.received) == (143, signal.SIGTERM)

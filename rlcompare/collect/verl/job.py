@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,13 +55,14 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
         sink = log.open("wb")
     except OSError as error:
         raise UsageError(f"{log} cannot be written: {error.strerror or error}") from error
-    with sink:
+    with sink, _passing_on() as (watch, received):
         try:
             job = subprocess.Popen(
                 command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
             )
         except OSError as error:
             raise UsageError(f"{command[0]} cannot be started: {error.strerror or error}") from error
+        watch(job)
         assert job.stdout is not None
         assert job.stderr is not None
         lock = threading.Lock()
@@ -69,12 +70,11 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
             _Copy(job.stdout, sys.stdout.fileno(), sink, lock),
             _Copy(job.stderr, sys.stderr.fileno(), sink, lock),
         ]
-        with _passing_on(job) as received:
-            for copy in copies:
-                copy.start()
-            code = job.wait()
-            for copy in copies:
-                copy.finish()
+        for copy in copies:
+            copy.start()
+        code = job.wait()
+        for copy in copies:
+            copy.finish()
     return Ended(128 - code if code < 0 else code, received[0] if received else None, copies[1].last_line)
 
 
@@ -126,14 +126,28 @@ class _Copy(threading.Thread):
 
 
 @contextmanager
-def _passing_on(job: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Passes signals on to all processes of the job; yields the list of those that came."""
+def _passing_on() -> Iterator[tuple[Callable[[subprocess.Popen[bytes]], None], list[int]]]:
+    """Passes signals on to all processes of a job, also those that came while it was being started.
+
+    Yields:
+        What is told the job once it has started, and the list of the signals that came.
+    """
     received: list[int] = []
+    jobs: list[subprocess.Popen[bytes]] = []
+
+    def send(number: int) -> None:
+        for job in jobs:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(job.pid, number if len(received) < _PATIENCE else signal.SIGKILL)
 
     def handle(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(job.pid, number if len(received) < _PATIENCE else signal.SIGKILL)
+        send(number)
+
+    def watch(job: subprocess.Popen[bytes]) -> None:
+        jobs.append(job)
+        if received:
+            send(received[0])
 
     numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
     handlers = {number: signal.getsignal(number) for number in numbers}
@@ -141,7 +155,7 @@ def _passing_on(job: subprocess.Popen[bytes]) -> Iterator[list[int]]:
         if handler != signal.SIG_IGN:
             signal.signal(number, handle)
     try:
-        yield received
+        yield watch, received
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
