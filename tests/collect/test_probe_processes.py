@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 import venv
+import zipfile
 from pathlib import Path
 from sysconfig import get_path
 
@@ -57,7 +58,7 @@ def variable_for(probed: Probed, options: str = "skip_first=30 active=3 warmup=0
 def test_a_job_that_knows_nothing_of_probes_is_probed(python: Path, probed: Probed, tmp_path: Path) -> None:
     # GIVEN a job with an import hook like ours, and one that looks at how a module came in
     script = """
-        import importlib, inspect, sys
+        import importlib.util, inspect, sys
 
         class Hook:  # of the same kind as ours: it asks all the others
             asked = []
@@ -68,6 +69,10 @@ def test_a_job_that_knows_nothing_of_probes_is_probed(python: Path, probed: Prob
                 return next(filter(None, (finder.find_spec(name, path, target) for finder in sys.meta_path)))
 
         sys.meta_path.insert(0, Hook())
+        sys.path.insert(0, "engines.zip")  # its modules have one loader
+        assert importlib.util.find_spec("zipped") and importlib.util.find_spec("zipped")
+        import zipped
+        assert zipped.decode.__wrapped__ and not hasattr(zipped.decode.__wrapped__, "__wrapped__")
         import toy_engine
         assert type(toy_engine.__spec__.loader).__name__ == "SourceFileLoader"
         assert "exec_module" not in vars(toy_engine.__spec__.loader)
@@ -75,7 +80,9 @@ def test_a_job_that_knows_nothing_of_probes_is_probed(python: Path, probed: Prob
         importlib.reload(toy_engine)
         print(toy_engine.Engine().generate(1000))
     """
-    done = run(python, tmp_path, script, variable_for(probed))
+    with zipfile.ZipFile(tmp_path / "engines.zip", "w") as file:
+        file.writestr("zipped.py", "def decode(): pass")
+    done = run(python, tmp_path, script, f"{variable_for(probed)}; tick=zipped:decode output={probed.output}")
     assert done.stdout == "1000\n", done.stderr
     assert probed.sampled() == [[30, 31, 32]]
 

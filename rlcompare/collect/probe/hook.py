@@ -71,6 +71,8 @@ def _found(name: str, path: Sequence[str] | None, target: ModuleType | None) -> 
 
 
 def _watch(loader: Any, name: str) -> None:
+    if getattr(vars(loader).get("exec_module"), "is_probes", False):  # it was found before, and not executed
+        del loader.exec_module
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
@@ -80,4 +82,5 @@ def _watch(loader: Any, name: str) -> None:
             for watcher in _watchers[name]:
                 watcher(module)
 
+    exec_module.is_probes = True  # type: ignore[attr-defined]
     loader.exec_module = exec_module
