@@ -6,7 +6,7 @@ import gzip
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,11 @@ class TorchCapture:
             self._profile.add_metadata_json(_METADATA, target.description(None))
 
     def tick(self) -> None:
-        assert self._sampler is not None
+        assert self._sampler is not None and self._target.schedule is not None
         if recorded := self._sampler.advance():
             self._profile.add_metadata_json(_METADATA, self._target.description(recorded))
-        with _expected_warnings():
+        # Only where it may warn: to change the filters makes Python say all warnings of a program again.
+        with _expected_warnings() if self._target.schedule.works(self._sampler.ticks) else nullcontext():
             self._profile.step()
 
     def stop(self) -> list[Written]:
