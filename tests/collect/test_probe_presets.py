@@ -181,6 +181,7 @@ worker.update_actor(batch())
 worker.update_actor(batch())
 worker.actor.engine_config.strategy = "megatron"
 worker.update_actor(batch())
+torch.distributed.destroy_process_group()  # else its threads may end the process in a bad way
 """
 
 
