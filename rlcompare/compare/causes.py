@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from rlcompare.compare.evidence import Evidence, OperatorChange, count, moved, ms, number, percent, short, times
-from rlcompare.compare.names import is_replica
+from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import OUTSIDE, SPEED
 from rlcompare.compare.training import GENERATION
 from rlcompare.model.diff import Cause, Row
@@ -217,12 +217,14 @@ def _straggler(evidence: Evidence) -> Iterator[Cause]:
     sign, of_interest = (1, "new") if evidence.change > 0 else (-1, "baseline")
     rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == "both"]
     late = [row for row in rows if row.get(f"{of_interest}_straggler")]
-    rows = [
-        row for row in rows if late and is_replica(row["name"]) == is_replica(late[0]["name"])
-    ]  # a trainer's rank waits for no replica
-    if len(rows) < 2 or not late:
+    if not late:
         return
     rank = late[0]
+    rows = [
+        row for row in rows if kind_of(row["name"]) == kind_of(rank["name"])
+    ]  # a trainer's rank waits for no replica
+    if len(rows) < 2:
+        return
     more = sign * (number(rank.get("new_late_ms")) - number(rank.get("baseline_late_ms")))
     others = [sign * _grown(row, "exposed_comm") for row in rows if row is not rank]
     waited = sum(others) / len(others)

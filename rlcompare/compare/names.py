@@ -88,6 +88,6 @@ def unit_of(metric: str) -> str:
     return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")
 
 
-def is_replica(member: object) -> bool:
-    """Whether a member is a rollout replica's process, which is never averaged with the trainer's ranks."""
-    return str(member).startswith("replica ")
+def kind_of(member: object) -> str:
+    """What a member is one of: ``rank``, ``replica``, ``critic``; these are never averaged together."""
+    return str(member).partition(" ")[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlcompare.compare.comparability import changed_meaning
 from rlcompare.compare.inputs import SIDES
-from rlcompare.compare.names import is_replica, polarity_of, unit_of
+from rlcompare.compare.names import kind_of, polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import (
@@ -125,15 +125,13 @@ def _straggler(members: Records, measure: str) -> Mapping[str, Any] | None:
 
     Enough: all its delays in a step together, against the step. The one with the most delay if equal.
     """
-    steps = {
-        kind: mean(record[measure] for record in members if is_replica(record["member"]) == kind) or 0.0
-        for kind in (False, True)
-    }
-    late = [
-        record
-        for record in members
-        if record["times_last"] and record["late_per_step_ns"] >= LATE_ENOUGH * steps[is_replica(record["member"])]
-    ]
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for record in members:
+        kinds.setdefault(kind_of(record["member"]), []).append(record)
+    late = []
+    for alike in kinds.values():
+        step = mean(record[measure] for record in alike) or 0.0
+        late += [r for r in alike if r["times_last"] and r["late_per_step_ns"] >= LATE_ENOUGH * step]
     return max(late, key=lambda record: (record["times_last"], record["late_ns"]), default=None)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from rlcompare.sources.verl_run import (
     joined_by_node,
     joined_by_role,
     numbered_in_replicas,
+    numbers_are_steps,
     run_order,
 )
 
@@ -107,10 +108,27 @@ def _inferred(root: Path, captures: Sequence[CaptureInput]) -> list[list[Capture
             )  # a role that this version knows not
         else:
             loose.append(capture)
-    joined = joined_by_node(joined_by_role(by_save_path))
+    joined = joined_by_node(joined_by_role(_without_numbers(by_save_path)))
     named = (named_by_marks(numbered_in_replicas(found)) for found in joined)
     runs = [part for found in named for part in executions(found)]
     return [*(arranged(run) for run in runs), *_by_rank(root, loose)]
+
+
+def _without_numbers(by_save_path: Mapping[Path, list[CaptureInput]]) -> dict[Path, list[CaptureInput]]:
+    """Takes folders called 1, 2, … for the save paths of several runs, where they cannot be the steps of one."""
+    result: dict[Path, list[CaptureInput]] = defaultdict(list)
+    for save_path, captures in by_save_path.items():
+        places = {capture.path: verl_place(capture.path) for capture in captures}
+        numbered = {path: place.numbered for path, place in places.items() if place is not None and place.numbered}
+        whole = any(place is not None and place.is_whole_step for place in places.values())
+        are_steps = numbers_are_steps([capture for capture in captures if capture.path in numbered], whole_steps=whole)
+        for capture in captures:
+            folder = numbered.get(capture.path)
+            if folder is None or are_steps:
+                result[save_path].append(capture)
+            else:
+                result[folder].append(replace(capture, step_hint=None))
+    return result
 
 
 def _called_often(captures: Sequence[CaptureInput]) -> set[Path]:
@@ -243,12 +261,12 @@ def home_of(paths: Sequence[Path]) -> Path:
 
 def layout_sentence(runs: Sequence[Sequence[CaptureInput]], layout: str | None) -> str:
     """How many ranks, replicas and captures were read as how many runs."""
-    processes = sum(len({(c.replica, c.rank) for c in run}) for run in runs)
-    ranks = _counted("rank", [len({c.rank for c in run if c.replica is None}) for run in runs])
+    members = [{(c.replica, c.rank, c.role if c.phase is None else None) for c in run} for run in runs]
+    ranks = _counted("rank", [len([member for member in run if member[0] is None]) for run in members])
     replicas = _counted("rollout replica", [len({c.replica for c in run if c.replica is not None}) for run in runs])
     captures = sum(map(len, runs))
     text = f"read as {' and '.join(filter(None, (ranks, replicas)))} × {_counted('run', [len(runs)])}"
-    if captures != processes:
+    if captures != sum(map(len, members)):
         text += f", {captures} captures"
     return text + ("" if layout else " (--layout overrides)")
 

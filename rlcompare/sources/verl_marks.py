@@ -50,7 +50,9 @@ def named_by_marks(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
             role, phase = next(iter(kind))
             result.append(replace(capture, role=role, phase=phase))
         elif among_whole_steps or among_calls:
-            result.append(replace(capture, role=next(iter(roles)) if len(roles) == 1 else OTHER))
+            # All roles together are those of the actor's worker group, which another group's start has opened.
+            role = next(iter(roles)) if len(roles) == 1 else None if "actor" in roles else OTHER
+            result.append(replace(capture, role=role))
         else:
             result.append(capture)
     return result

@@ -62,6 +62,8 @@ _GROUPS: Mapping[str, str | None] = {  # worker groups, as verl's files begin wi
     "reward-model": "reward",
 }
 _LANGUAGE_MODEL = "language-model"
+MINI_BATCH = "train_batch"
+"""The role, and where nothing else says whose it is the phase, of a mini-batch of the general training worker."""
 
 _REPLICA_FOLDER = re.compile(r"agent_loop_rollout_replica_(\d{1,9})")
 _REPLICA_NAME = re.compile(r"rollout-replica(\d{1,9})(?:-globalrank\d{1,9})?_.+")
@@ -98,6 +100,7 @@ class Place:
         certain: a name is verl's own; False where only a number stands between ``save_path`` and the capture.
         role, phase: of discrete mode, of the engine, or of a worker group that is not the actor's.
         is_whole_step: it lies in the folder of the actor's worker group in end-to-end mode.
+        numbered: the folder whose name gave the step. It may be a save path that somebody called 1, 2, … instead.
     """
 
     save_path: Path
@@ -107,6 +110,7 @@ class Place:
     replica: int | None = None
     step: int | None = None
     is_whole_step: bool = False
+    numbered: Path | None = None
 
 
 def verl_place(anchor: Path) -> Place | None:
@@ -170,11 +174,12 @@ def _folder_place(profile: Path) -> Place | None:
     named = _role_folder(folder)
     if named is not None:
         role, phase = named
-        step = _number(folder.parent.name)
+        step = None if folder.name.casefold() == "train" else _number(folder.parent.name)  # "train" is later than steps
+        numbered = None if step is None else folder.parent
         save_path = folder.parent if step is None else folder.parent.parent
-        return Place(save_path, True, role, phase, None, step, is_whole_step=phase is None)
+        return Place(save_path, True, role, phase, None, step, is_whole_step=phase is None, numbered=numbered)
     step = _number(folder.name)
-    return None if step is None else Place(folder.parent, False, step=step)
+    return None if step is None else Place(folder.parent, False, step=step, numbered=folder)
 
 
 def _role_folder(folder: Path) -> tuple[str | None, str | None] | None:
@@ -223,8 +228,8 @@ def _named_trace(path: Path, words: list[str]) -> Place:
             role, phase = ROLES[name]
         else:
             role = role or _GROUPS.get(word)
-    if _LANGUAGE_MODEL in words and phase == ROLES["train_batch"][1]:  # supervised fine-tuning by the same worker
-        role, phase = ROLES["actor_update"]
+    if _LANGUAGE_MODEL in words and (role, phase) == ROLES[MINI_BATCH]:  # supervised fine-tuning by the same worker
+        role, phase = None, MINI_BATCH
     place = _in_role_folder(path, step, role, phase)
     return place if not whole else Place(place.save_path, True, role, phase, None, step, is_whole_step=True)
 

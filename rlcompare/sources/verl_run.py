@@ -16,7 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.verl_names import process_of, window_of
+from rlcompare.sources.verl_marks import OTHER
+from rlcompare.sources.verl_names import MINI_BATCH, ROLES, process_of, window_of
 
 PHASE_ORDER = (
     "generate_sequences",
@@ -108,6 +109,25 @@ def numbered_in_replicas(captures: Sequence[CaptureInput]) -> list[CaptureInput]
     ]
 
 
+def numbers_are_steps(captures: Sequence[CaptureInput], *, whole_steps: bool) -> bool:
+    """Whether the numbers of the folders that captures lie in can be the steps of one execution.
+
+    A process has one window over each step, and the same process profiles all of them.
+
+    Args:
+        whole_steps: the captures are windows over whole steps; in discrete mode verl writes no step folder.
+    """
+    windows: dict[Hashable, int] = defaultdict(int)
+    numbers: dict[Hashable, set[int | None]] = defaultdict(set)
+    for capture in captures:
+        process = process_of(capture.path)
+        windows[capture.role, capture.phase, capture.rank, process, capture.step_hint] += 1
+        numbers[capture.rank, process].add(capture.step_hint)
+    if len({capture.step_hint for capture in captures}) < 2:
+        return whole_steps and max(windows.values(), default=0) < 2
+    return max(windows.values()) < 2 and max(map(len, numbers.values())) > 1
+
+
 def executions(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
     """Divides what one save path holds into executions: a job that was started again has other processes.
 
@@ -166,6 +186,7 @@ class _Track:
 
 def arranged(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
     """The captures of one run, with ``step_place`` where no name gives their step."""
+    captures = _without_critic(captures)
     tracks = [_track(members) for members in _by_process(captures).values()]
     if all(track.trust == 3 for track in tracks):
         return list(captures)
@@ -182,6 +203,14 @@ def arranged(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
             for capture, step in zip(track.captures, steps, strict=True)
         ]
     return result
+
+
+def _without_critic(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
+    """Mini-batches of the general worker are the critic's beside another role only: alone they may be fine-tuning's."""
+    alone = all((capture.role, capture.phase) == ROLES[MINI_BATCH] for capture in captures)
+    if not alone or not all(MINI_BATCH in capture.path.parts for capture in captures):
+        return list(captures)
+    return [replace(capture, role=None, phase=MINI_BATCH) for capture in captures]
 
 
 def _by_process(captures: Sequence[CaptureInput]) -> dict[Hashable, list[CaptureInput]]:
@@ -212,6 +241,8 @@ def _track(captures: list[CaptureInput]) -> _Track:
     if len(kinds) == 1:
         (phase,) = kinds
         is_engine = captures[0].replica is not None
+        if captures[0].role == OTHER:
+            is_engine, phase = True, OTHER  # nothing says what its calls are
         trust = 2 if phase is None else 1 if phase in _ONCE and not is_engine else 0
         windows = list(dict.fromkeys(window_of(capture.path) for capture in captures))
         return _Track(captures, [windows.index(window_of(capture.path)) for capture in captures], trust)

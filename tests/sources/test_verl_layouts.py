@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -393,14 +395,27 @@ class TestRestarts:
         assert groups_of(run) == whole((0, 1, 2, 3)) | rollout(ENGINES, (0, 1, 2, 3))
 
     def test_other_steps_are_the_same_run_that_went_on(self, tmp_path: Path) -> None:
-        first = job("0.7.0", steps=(2,))
+        first = job("0.7.0")
         write_verl(first, tmp_path / "SP")
-        write_verl(restarted(first, steps=(3,)), tmp_path / "SP")
+        write_verl(restarted(first, steps=(5,)), tmp_path / "SP")
 
         (run,) = find_runs(tmp_path / "SP")
 
-        assert groups_of(run) == whole(NAMED)
+        assert groups_of(run) == whole((2, 3, 5))
         assert "restarted" in {finding.key for finding in run.findings}
+
+    @pytest.mark.parametrize("version", ["0.7.1", "0.9.1"])
+    @pytest.mark.parametrize("mode", ["e2e", "discrete"])
+    def test_numbered_save_paths_are_runs_and_no_steps(self, tmp_path: Path, version: str, mode: str) -> None:
+        first = job(version, mode=mode, ranks=(0,))
+        write_verl(first, tmp_path / "seeds" / "1")
+        write_verl(restarted(first), tmp_path / "seeds" / "2")
+
+        runs = find_runs(tmp_path / "seeds")
+
+        assert [run.name for run in runs] == ["1", "2"]
+        steps = [sorted({capture.step for capture in run.captures}) for run in runs]  # type: ignore[type-var]
+        assert steps == [[0, 1], [0, 1]]
 
 
 class TestDamage:
@@ -466,6 +481,30 @@ def test_the_front_end_of_vllm_is_left_out_and_said(tmp_path: Path) -> None:
 
     assert not [capture for capture in run.captures if "async_llm" in capture.path.name]
     assert "front_end" in {finding.key for finding in run.findings}
+
+
+def test_mini_batches_alone_are_nobodys(tmp_path: Path) -> None:
+    """Supervised fine-tuning and a critic profiled alone leave the same folder."""
+    for one in write_verl(job("0.9.0", mode="discrete", critic=True), tmp_path / "SP"):
+        if one.group != "critic":
+            shutil.rmtree(one.path)
+
+    (run,) = find_runs(tmp_path / "SP")
+
+    assert groups_of(run) == {(None, "train_batch"): (RANKS, (0, 1, 2, 3), 1)}
+
+
+def test_captures_that_say_nothing_of_their_role_are_kept_apart(tmp_path: Path) -> None:
+    """Calls of an early critic, recorded without ranges: a role of their own, and the steps are the trainer's."""
+    for one in write_verl(job("0.6.1", mode="discrete", critic=True), tmp_path / "SP"):
+        if one.group == "critic":
+            with closing(sqlite3.connect(next(one.path.rglob("ascend_pytorch_profiler_*.db")))) as con:
+                con.execute("DELETE FROM MSTX_EVENTS")
+                con.commit()
+
+    (run,) = find_runs(tmp_path / "SP")
+
+    assert groups_of(run) == calls(COUNTED, generation=True) | {("other", None): (RANKS, COUNTED, 2)}
 
 
 def test_several_files_of_one_window_are_of_one_step(tmp_path: Path) -> None:

@@ -100,6 +100,18 @@ class TestOnPaper:
             "replica 1 rank 1": 7.0,
         }
 
+    def test_a_critic_with_processes_of_its_own_has_ranks_of_its_own(self, tmp_path: Path) -> None:
+        made = RollupStore(tmp_path / "run.duckdb")
+        for number, (role, rank, compute) in enumerate((("", 0, 10), ("", 1, 20), ("critic", 0, 4), ("critic", 1, 6))):
+            made.capture(number, rank, role=role or None).step(1, number).time(1, compute * MS, number)
+        path = made.done()
+        diff = compared(path, path)
+        assert {row["name"]: row["baseline"] for row in diff.sections["ranks"].rows} == {
+            "rank 0": 10.0, "rank 1": 20.0, "critic rank 0": 4.0, "critic rank 1": 6.0,
+        }  # fmt: skip
+        assert values(diff, "role.critic.compute") == (5.0, 5.0)
+        assert values(diff, "time.compute") == (20.0, 20.0)
+
     def test_the_time_between_captures_is_the_trainers(self, tmp_path: Path) -> None:
         """Rank 0 rests 5 ms between its two calls; a replica that was called twice rests 500 ms."""
         made = RollupStore(tmp_path / "run.duckdb")
