@@ -1,4 +1,5 @@
--- Marks whose names are phases of an RL step: verl's method names, its role names in discrete mode, and rlcompare's own.
+-- Marks whose names are phases of an RL step: verl's method names, its role names in discrete mode, and rlcompare's own. From 0.8 on a critic
+-- is updated by the general worker, whose marks say so of a critic's processes only. Depends on capture.
 CREATE OR REPLACE TEMP TABLE phase_vocabulary AS
 FROM (VALUES
     ('generate_sequences', 'rollout', 'generate_sequences'), ('rollout_generate', 'rollout', 'generate_sequences'),
@@ -14,4 +15,5 @@ FROM (VALUES
     ('update_critic', 'critic', 'update_critic'), ('critic_update', 'critic', 'update_critic'),
     ('update_actor', 'actor', 'update_actor'), ('actor_update', 'actor', 'update_actor'), ('update_policy', 'actor', 'update_actor'),
     ('update_weights', 'rollout', 'update_weights'), ('save_checkpoint', NULL, 'save_checkpoint'), ('testing', NULL, 'testing')
-) AS vocabulary(mark, role, name);
+) AS vocabulary(mark, role, name)
+UNION ALL SELECT 'train_batch', 'critic', 'update_critic' FROM capture WHERE capture = getvariable('capture') AND role = 'critic';

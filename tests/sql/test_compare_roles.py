@@ -163,6 +163,10 @@ def check_roles(diff: Diff, baseline: Iterable[Written], new: Iterable[Written],
     assert values(diff, "role.rollout.compute") == pytest.approx([means["rollout"] for means in expected], abs=1e-5)
     assert values(diff, "time.compute") == pytest.approx([sum(means.values()) for means in expected], abs=1e-5)
     assert values(diff, "phase.generate_sequences.compute") == pytest.approx(values(diff, "role.rollout.compute"))
+    phases = {row["name"]: row["role"] for row in diff.sections["phases"].rows if row["name"] != "(outside)"}
+    assert phases == {
+        "generate_sequences": "rollout", "old_log_prob": "actor", "ref_log_prob": "ref", "update_actor": "actor",
+    }  # fmt: skip
 
 
 def test_two_trees_are_compared_role_by_role(tmp_path: Path) -> None:
@@ -197,6 +201,19 @@ def test_calls_of_one_process_and_step_are_summed(tmp_path: Path, job: VerlJob, 
     check_roles(diff, written, written, roles)
     (run,) = diff.new.runs
     assert (run.ranks, run.replicas, run.steps) == (1, 2, len(job.steps))
+
+
+def test_a_critics_own_processes(tmp_path: Path) -> None:
+    written = write_verl(VerlJob("0.9.0", tool="torch", steps=(2,), critic=True), tmp_path / "SP")
+    store = store_of(tmp_path / "SP", tmp_path / "run.duckdb", keep_events=False)
+    diff = compared(store, store)
+    expected = role_means(written)
+    for role in ("trainer", "critic"):
+        assert values(diff, f"role.{role}.compute")[0] == pytest.approx(expected[role], abs=1e-5)
+    assert values(diff, "phase.update_critic.compute")[0] == pytest.approx(expected["critic"], abs=1e-5)
+    assert {row["name"] for row in diff.sections["ranks"].rows} == {
+        "rank 0", "rank 1", "critic rank 0", "critic rank 1",
+    }  # fmt: skip
 
 
 def test_show_gives_the_sum_of_roles(tmp_path: Path) -> None:
