@@ -35,7 +35,7 @@ from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
 from rlcompare.sources.torch_memory import capture_of_snapshot, pickle_problem
 from rlcompare.sources.verl_names import FRONT_END, replica_of
-from rlcompare.sources.verl_run import findings_of
+from rlcompare.sources.verl_run import findings_of, shared_save_paths
 
 _MAX_DEPTH = 12
 _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git"})
@@ -366,6 +366,7 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
     captures = [run.captures for run in runs if run.captures]
     if sum(map(len, captures)) > 1:
         findings[0].append(Finding("info", "layout", layout_sentence(captures, layout)))
+    findings[0] += shared_save_paths(captures)
     for run, said in zip(runs, findings, strict=True):
         said += findings_of(run.captures)
     names = run_names(path, [_home(run) for run in runs])

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.verl_marks import OTHER
-from rlcompare.sources.verl_names import MINI_BATCH, ROLES, process_of, window_of
+from rlcompare.sources.verl_names import MINI_BATCH, ROLES, Place, process_of, verl_place, window_of
 
 PHASE_ORDER = (
     "generate_sequences",
@@ -298,6 +298,24 @@ def findings_of(captures: Sequence[CaptureInput]) -> Iterator[Finding]:
     if restarts > 1 and all(capture.step_hint is not None for capture in captures):
         text = f"the job was started {restarts} times with this save_path; its steps differ, so it was read as one run"
         yield Finding("info", "restarted", text)
+
+
+def shared_save_paths(runs: Sequence[Sequence[CaptureInput]]) -> Iterator[Finding]:
+    """That one save path holds several runs, because its processes changed."""
+    found: dict[Path, int] = defaultdict(int)
+    for captures in runs:
+        places = ((capture, verl_place(capture.path)) for capture in captures)
+        for save_path in {_save_path(capture, place) for capture, place in places if place and place.certain}:
+            found[save_path] += 1
+    for save_path, count in found.items():
+        if count > 1:
+            text = f"the job was started {count} times with the save path {save_path.name}: each is a run of its own"
+            yield Finding("info", "executions", text)
+
+
+def _save_path(capture: CaptureInput, place: Place) -> Path:
+    """The save path of a capture, where its number was not taken for a step the numbered folder."""
+    return place.numbered if place.numbered and capture.step_hint is None else place.save_path
 
 
 def _order_sentence(captures: Sequence[CaptureInput], derived: Sequence[CaptureInput]) -> str:

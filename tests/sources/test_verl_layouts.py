@@ -361,6 +361,8 @@ class TestRestarts:
         runs = find_runs(tmp_path / "SP")
 
         assert [groups_of(run) for run in runs] == [whole(NAMED if version == "0.7.0" else COUNTED)] * 2
+        (said,) = [finding.message for run in runs for finding in run.findings if finding.key == "executions"]
+        assert said == "the job was started 2 times with the save path SP: each is a run of its own"
         assert [{capture.path in again for capture in run.captures} for run in runs] in (
             [{False}, {True}],
             [{True}, {False}],
@@ -414,6 +416,7 @@ class TestRestarts:
         runs = find_runs(tmp_path / "seeds")
 
         assert [run.name for run in runs] == ["1", "2"]
+        assert "executions" not in {finding.key for run in runs for finding in run.findings}
         steps = [sorted({capture.step for capture in run.captures}) for run in runs]  # type: ignore[type-var]
         assert steps == [[0, 1], [0, 1]]
 
