@@ -87,7 +87,7 @@ def find_runs(
     if run_directory.describes_a_run(path):
         path = path.parent
     try:
-        path, wanted = _file_and_run(path)
+        path, wanted = jobs.file_and_run(path)
         found = _look(path, prefer, wanted)
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check the path and its permissions") from error
@@ -102,15 +102,6 @@ def find_runs(
     if ranks is not None:
         runs = [run for run in runs if run.captures]
     return _with_findings(path, runs, found, layout) + [_store_run(path, store) for store in found.stores]
-
-
-def _file_and_run(path: Path) -> tuple[Path, str]:
-    """What a path means that goes on below a file of metrics, as in ``mlflow.db/grpo``: the file, and the run in it."""
-    if not path.exists():
-        for parent in path.parents:
-            if parent.is_file() and file_kind(parent).kind in form.FORMS:
-                return parent, path.relative_to(parent).as_posix()
-    return path, ""
 
 
 def _look(path: Path, prefer: str, wanted: str) -> _Found:
@@ -185,12 +176,11 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         if training is not None:
             found.training.append(training)
             files = [name for name in files if name not in (run_directory.RUN_JSON, run_directory.METRICS)]
-        if (logged := run_directory.mlflow_run(folder, files, folders)) is not None:
-            found.training.append(logged)
-            return
-        loose, problems = run_directory.loose_metrics(folder, files)
+        loose, problems, complete = run_directory.loose_metrics(folder, files, folders)
         found.training += loose
         found.problems += problems
+        if complete:
+            return
         _look_at_loose_files(folder, folders, files, prefer, found, depth)
     except OSError as error:
         where = Path(error.filename) if isinstance(error.filename, str) else folder

@@ -96,12 +96,17 @@ def training_of_file(path: Path, kind: str, wanted: str = "") -> TrainingInput:
     return jobs.the_only_one(path, jobs.in_file(path, kind), wanted)
 
 
-def loose_metrics(folder: Path, files: Sequence[str]) -> tuple[list[TrainingInput], list[Problem]]:
-    """The metrics in the files of a folder, and the files that hold several runs.
+def loose_metrics(
+    folder: Path, files: Sequence[str], folders: Sequence[str]
+) -> tuple[list[TrainingInput], list[Problem], bool]:
+    """The metrics in the files of a folder, the files that hold several runs, and whether that is all there is below.
 
     Args:
         files: names of the files in the folder that are not a run directory's own.
+        folders: names of its subfolders.
     """
+    if mlflow.is_run_folder(folder, files, folders):
+        return [jobs.mlflow_folder_run(folder)], [], True
     entries: list[TrainingInput] = []
     problems: list[Problem] = []
     event_files: list[str] = []
@@ -118,12 +123,7 @@ def loose_metrics(folder: Path, files: Sequence[str]) -> tuple[list[TrainingInpu
             continue  # what is no metrics for sure is left to the other sources, which say why it cannot be read
     if event_files:
         entries.append(jobs.tensorboard_run(folder, event_files))
-    return entries, problems
-
-
-def mlflow_run(folder: Path, files: Sequence[str], folders: Sequence[str]) -> TrainingInput | None:
-    """The run in MLflow's file store that a folder is; None where it is none."""
-    return jobs.mlflow_folder_run(folder) if mlflow.is_run_folder(folder, files, folders) else None
+    return entries, problems, False
 
 
 def group(

@@ -16,6 +16,7 @@ from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, MetricsInput, TrainingInput
 from rlcompare.sources.metrics import form, mlflow, table
 from rlcompare.sources.metrics.read import read_metrics
+from rlcompare.sources.peek import file_kind
 
 _TELLING = ("timing_s/step", "timing_s/gen", "timing_s/update_actor", "perf/throughput")
 _ROUNDING = 5.1e-4  # the console of old releases has three decimals
@@ -69,6 +70,19 @@ def in_file(path: Path, kind: str) -> list[TrainingInput]:
 def _file_name(label: str) -> str:
     """A run's name as the last part of a path: what others called it leads nowhere."""
     return re.sub(r"[/\\\0]", "_", label).strip(".") or "run"
+
+
+def file_and_run(path: Path) -> tuple[Path, str]:
+    """What a path means that goes on below a file of metrics, as in ``mlflow.db/grpo``: the file, and the run in it.
+
+    Raises:
+        OSError: a path on the way cannot be looked at.
+    """
+    if not path.exists():
+        for parent in path.parents:
+            if parent.is_file() and file_kind(parent).kind in form.FORMS:
+                return parent, path.relative_to(parent).as_posix()
+    return path, ""
 
 
 def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> TrainingInput:
