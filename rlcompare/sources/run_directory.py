@@ -163,7 +163,7 @@ def group(
     runs, notes = jobs.by_run(files)
     if others:
         joined, lost = _joined(path, others, runs)
-        return groups + others, notes + joined, problems + [_of_no_run(entry) for entry in (*lost, *left)]
+        return groups + others, notes + joined, problems + lost + [_of_no_run(entry) for entry in left]
     return groups + [Group([], entry) for entry in (*runs, *left)], notes, problems
 
 
@@ -183,20 +183,20 @@ def _with_loose_metrics(
 
 def _joined(
     root: Path, groups: Sequence[Group], runs: Sequence[TrainingInput]
-) -> tuple[list[tuple[Path, Finding]], list[TrainingInput]]:
+) -> tuple[list[tuple[Path, Finding]], list[Problem]]:
     """Gives metrics to the runs that they lie beside; returns what to say, and the metrics of no run."""
     wanted: dict[int, list[TrainingInput]] = {}
-    lost: list[TrainingInput] = []
+    lost: list[Problem] = []
     for entry in runs:
         number = _beside(root, groups, entry.path)
         if number is None or groups[number].training is not None:
-            lost.append(entry)
+            lost.append(_of_no_run(entry))
         else:
             wanted.setdefault(number, []).append(entry)
     notes = []
     for number, entries in wanted.items():
         if len(entries) > 1:
-            lost += entries
+            lost += [_of_no_run(entry, "it lies beside a profile with metrics of another run") for entry in entries]
             continue
         groups[number].training = entries[0]
         names = " and ".join(dict.fromkeys(source.name for source in entries[0].metrics))
@@ -218,9 +218,9 @@ def _beside(root: Path, groups: Sequence[Group], path: Path) -> int | None:
     return None
 
 
-def _of_no_run(entry: TrainingInput) -> Problem:
+def _of_no_run(entry: TrainingInput, problem: str = "nothing tells which of the runs its metrics belong to") -> Problem:
     remedy = "Name the run that it belongs to alone, or make it a run directory with a run.json"
-    return Problem(entry.path, "nothing tells which of the runs its metrics belong to", remedy, "metrics_of_no_run")
+    return Problem(entry.path, problem, remedy, "metrics_of_no_run")
 
 
 def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:

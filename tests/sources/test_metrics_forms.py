@@ -480,6 +480,17 @@ class TestOneRunInSeveralFiles:
         assert [run.training.path.parent.parent.name for run in runs if run.training] == ["one", "two"]
         assert {finding.key for run in runs for finding in run.findings} >= {"metrics_joined"}
 
+    def test_logs_of_several_jobs_beside_one_profile_are_left_out(self, tmp_path: Path) -> None:
+        make_profile(tmp_path / "outputs" / "profile" / "2" / "e2e" / NAME.format(1), 0)
+        _write(tmp_path / "a.log", console_log(self.STEPS))
+        _write(tmp_path / "b.log", console_log({step: training_step(step, slower=1.2) for step in range(1, 6)}))
+
+        (run,) = find_runs(tmp_path)
+
+        assert run.training is None
+        said = [finding.message for finding in run.findings if finding.key == "metrics_of_no_run"]
+        assert len(said) == 2 and "of another run" in said[0]
+
     def test_the_folder_of_the_step_says_what_was_profiled(self, tmp_path: Path) -> None:
         make_profile(tmp_path / "profile" / "2" / "e2e" / NAME.format(1), 0)
         write_metrics(tmp_path / "exp.jsonl", steps=4)
