@@ -20,6 +20,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         con.execute("ATTACH ':memory:' AS store")
         con.execute("CREATE TABLE store.metric (name VARCHAR)")
         con.execute("CREATE TABLE store.env (capture INTEGER, key VARCHAR, value VARCHAR)")
+        con.execute("CREATE TABLE store.finding (key VARCHAR)")
         con.execute("CREATE TABLE c_metric (side VARCHAR, name VARCHAR)")
         con.execute("CREATE TABLE c_env (side VARCHAR, key VARCHAR, value VARCHAR)")
         yield con
@@ -59,6 +60,12 @@ def test_release(
     con: duckdb.DuckDBPyConnection, metrics: list[str], settings: dict[str, str], release: tuple[int, int]
 ) -> None:
     assert release_of(con, metrics, settings) == release
+
+
+def test_a_console_that_rounds_is_of_an_early_release(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("INSERT INTO store.finding VALUES ('rounded_metrics')")
+
+    assert release_of(con, [], {}) == (0, 49)
 
 
 def apart(con: duckdb.DuckDBPyConnection, baseline: tuple[int, int], new: tuple[int, int]) -> set[str]:

@@ -26,6 +26,8 @@ WITH mark(kind, pattern, low, high) AS (   -- a metric or setting of this name: 
     UNION ALL
     SELECT low, high FROM absent
     WHERE EXISTS (FROM store.metric WHERE name LIKE has) AND NOT EXISTS (FROM store.metric WHERE name LIKE lacks)
+    UNION ALL   -- the console rounded to three decimals before 0.5
+    SELECT 0, 49 FROM store.finding WHERE key = 'rounded_metrics'
 ), stated AS (
     SELECT max(10 * CAST(regexp_extract(value, '^0\.(\d{1,2})\.(\d)', 1) AS INTEGER) + CAST(regexp_extract(value, '^0\.(\d{1,2})\.(\d)', 2) AS INTEGER)) AS release
     FROM store.env WHERE key = 'verl' AND regexp_matches(value, '^0\.\d{1,2}\.\d')
