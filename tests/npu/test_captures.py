@@ -93,6 +93,9 @@ def test_everything_at_once_is_written(machine: Machine, tmp_path: Path) -> None
     assert "_LOOP" not in frames and "<string>" in frames and int(microseconds) >= 0
     times, sizes = json.loads((folder / "memory_timeline.json").read_text())
     assert len(times) == len(sizes) > 0
+    # AND what was written besides does not disturb the reading
+    counted = machine.rlcompare("sql", str(folder), "select count(*) as kernels from kernel", "--format", "json")
+    assert json.loads(counted)[0]["kernels"] == 8
 
 
 def asked(capture: Path) -> dict[str, list[str]]:

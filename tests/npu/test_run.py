@@ -47,14 +47,16 @@ def query(capture: Path, sql: str) -> list[Any]:
         return connection.execute(sql).fetchall()
 
 
-def test_the_numbers_on_the_npu_are_those_of_a_cpu(base: Path, tmp_path: Path) -> None:
-    from rlcompare.collect.run_directory import versions
-
-    assert versions()["torch"] == json.loads((base / "run.json").read_text())["versions"]["torch"]
+def on_cpu(out: Path, *more: str) -> dict[str, float]:
+    """The metrics of the same run on this machine's CPU."""
     command = "from rlcompare.cli.main import main; main()"
-    arguments = ["run", "-q", "-o", str(tmp_path / "cpu"), *SMALL, "trainer.device=cpu"]
+    arguments = ["run", "-q", "-o", str(out), *SMALL, "trainer.device=cpu", *more]
     subprocess.run([sys.executable, "-c", command, *arguments], check=True, capture_output=True)
-    assert metrics(base) == pytest.approx(metrics(tmp_path / "cpu"), rel=1e-3, abs=1e-5)
+    return metrics(out)
+
+
+def test_the_numbers_on_the_npu_are_those_of_a_cpu(base: Path, tmp_path: Path) -> None:
+    assert metrics(base) == pytest.approx(on_cpu(tmp_path / "cpu"), rel=1e-3, abs=1e-5)
 
 
 def test_the_default_profile_has_steps_phases_kernels_and_what_launched_them(base: Path) -> None:
@@ -110,3 +112,5 @@ def test_two_ranks_train_over_hccl(machine: Machine, tmp_path: Path) -> None:
         metadata = json.loads((folder / "profiler_metadata.json").read_text())
         groups |= {name for name, group in metadata["parallel_group_info"].items() if group["global_ranks"] == [0, 1]}
     assert len(groups) == 1
+    # AND what the ranks said to each other was right
+    assert metrics(run) == pytest.approx(on_cpu(tmp_path / "cpu", "trainer.n_gpus_per_node=2"), rel=1e-3, abs=1e-5)

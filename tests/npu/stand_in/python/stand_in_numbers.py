@@ -50,10 +50,10 @@ def _without_mode(method: Callable[..., Any]) -> Callable[..., Any]:
 class _HostNumbers(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if any(kind.__name__ == "DTensor" for kind in types):
-            return NotImplemented  # its own tensors come by in their turn
+        if any(kind.__name__ == "FakeTensor" for kind in types):
+            return func(*args, **kwargs)  # which only pretends to have memory
         if any(kind is not torch.Tensor and not issubclass(kind, torch.nn.Parameter) for kind in types):
-            return func(*args, **kwargs)  # tensors that only pretend to have memory
+            return NotImplemented  # a DTensor and the like: the tensors inside come by in their turn
         if any(found.alias_info and not found.alias_info.is_write for found in func._schema.returns):
             # A view, or an operator such as reshape, which copies where it must.
             with self:
