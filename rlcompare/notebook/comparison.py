@@ -13,15 +13,13 @@ from rlcompare.cli.comparison import Request, compare_sides
 from rlcompare.errors import UsageError
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
 from rlcompare.notebook.run import Run
-from rlcompare.notebook.table import Table, table_of_rows
+from rlcompare.notebook.table import ROWS_SHOWN, Table, table_of_rows
 
 if TYPE_CHECKING:
     from rlcompare.model.diff import Delta, Diff
     from rlcompare.report.view import ReportView
 
 Side = PathLike | Run | Sequence[PathLike | Run]
-
-ROWS_SHOWN = 20
 
 
 def diff(

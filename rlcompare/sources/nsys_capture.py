@@ -23,6 +23,7 @@ REPORTS = (".nsys-rep", ".qdrep")
 _DEVICES = "SELECT DISTINCT processId, deviceId FROM TARGET_INFO_CUDA_CONTEXT_INFO"
 _PHYSICAL = "SELECT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE"
 _SCANNED = "SELECT DISTINCT (globalPid >> 24) & 16777215, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL"
+_MARKING = "SELECT DISTINCT (globalTid >> 24) & 16777215 FROM NVTX_EVENTS WHERE eventType IN (59, 60)"
 _RANKS = "SELECT DISTINCT (globalTid >> 24) & 16777215, rank FROM MPI_RANKS"
 _EPOCH = "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME"
 _STEPS = (
@@ -62,7 +63,12 @@ def captures_of_export(path: Path) -> tuple[list[CaptureInput], Notes, list[Prob
         CaptureInput("nsys", path, {"nsys": path}, rank=rank, started_ns=started, info={"pid": pid, "device": device})
         for rank, (device, pid) in zip(ranks, processes, strict=True)
     ]
-    return sorted(captures, key=lambda capture: capture.rank or 0), [] if known else [(path, _numbered(captures))], []
+    notes = [] if known else [(path, _numbered(captures))]
+    others = {pid for (pid,) in quietly(path, _MARKING)} - {pid for _, pid in processes}
+    if others:
+        message = f"{path.name}: ranges of {len(others)} processes without kernels were left out"
+        notes.append((path, Finding("warning", "other_processes", message)))
+    return sorted(captures, key=lambda capture: capture.rank or 0), notes, []
 
 
 def steps_of_export(path: Path) -> frozenset[int] | None:

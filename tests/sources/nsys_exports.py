@@ -25,7 +25,7 @@ HTOD, DTOH = 1, 2
 MARK, PUSH_POP, START_END, DOMAIN = 34, 59, 60, 75
 
 _DEVICE = "start INT NOT NULL, end INT NOT NULL, deviceId INT NOT NULL, contextId INT NOT NULL, streamId INT NOT NULL"
-_NEW_NVTX = "jsonTextId INT, jsonText TEXT, binaryData TEXT"
+_NEW_NVTX = "jsonTextId INT, binaryData TEXT"
 _SCHEMA = {
     "StringIds": "id INTEGER PRIMARY KEY, value TEXT NOT NULL",
     "CUPTI_ACTIVITY_KIND_KERNEL": f"{_DEVICE}, correlationId INT, globalPid INT, demangledName INT NOT NULL,"
@@ -37,7 +37,7 @@ _SCHEMA = {
     "CUPTI_ACTIVITY_KIND_RUNTIME": "start INT NOT NULL, end INT NOT NULL, eventClass INT NOT NULL, globalTid INT,"
     " correlationId INT, nameId INT NOT NULL, returnValue INT NOT NULL",
     "NVTX_EVENTS": "start INT NOT NULL, end INT, eventType INT NOT NULL, rangeId INT, text TEXT, globalTid INT,"
-    " textId INT, domainId INT",
+    " textId INT, domainId INT, jsonText TEXT",
     "TARGET_INFO_SESSION_START_TIME": "utcEpochNs INT, utcTime TEXT, localTime TEXT",
     "TARGET_INFO_SYSTEM_ENV": "globalVid INT, devStateName TEXT, name TEXT, nameEnum INT, value TEXT",
     "TARGET_INFO_GPU": "vmId INT, id INT, name TEXT",
@@ -110,12 +110,13 @@ class Export:
         pid: int = 100,
         tid: int = 0,
         domain: int = 0,
+        payload: str | None = None,
     ) -> None:
-        """A range, a mark, or the name of a domain."""
+        """A range, a mark, or the name of a domain, with what `nsys export --include-json` adds to newer exports."""
         old = self.generation == "2020"
         text, text_id = (name, 0) if old else (None, self.text(name))
         end = -1 if old and end is None else end
-        self._add("NVTX_EVENTS", start, end, kind, 0, text, global_id(pid, tid or pid), text_id, domain)
+        self._add("NVTX_EVENTS", start, end, kind, 0, text, global_id(pid, tid or pid), text_id, domain, payload)
 
     def process(self, pid: int, *, device: int = 0, gpu: int | None = None) -> None:
         """A process with a context on a device; told by newer exports only."""
@@ -141,6 +142,8 @@ class Export:
         with closing(sqlite3.connect(path)) as con:
             for table in (table for table in rows if table not in without):
                 columns = _SCHEMA[table]
+                if self.generation == "2020":
+                    columns = columns.replace("jsonText TEXT", "int32Value INT")
                 con.execute(f"CREATE TABLE {table} ({columns})")
                 con.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * (columns.count(',') + 1))})", rows[table])
             if self.generation != "2020" and "NVTX_EVENTS" in rows and "NVTX_EVENTS" not in without:

@@ -100,18 +100,33 @@ class TestEvents:
         assert "1 ranges were still open" in said
 
     def test_collectives(self, tmp_path: Path, generation: str) -> None:
-        # GIVEN NCCL's kernels: one that says what it does, one that NCCL's own range explains, one that nothing does
+        # GIVEN NCCL's kernels: one that says what it does; one that a call around its launch explains; one that is
+        # launched after its call, as in a group of one; one of a group of two; one after a call
+        # of something else; one without any
         export = Export(generation)
         export.nvtx("NCCL", 1, None, kind=DOMAIN, domain=3)
         export.kernel("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(x)", 10_000, 100)
         export.nvtx("ncclAllGather", 14_000, 19_000, domain=3)
         export.kernel("ncclKernel_Generic(x)", 20_000, 100, launch=15_000)
-        export.kernel("ncclDevKernel_SendRecv(x)", 30_000, 100)
+        export.nvtx("ncclGroupStart", 30_000, 30_010, domain=3)
+        export.nvtx("ncclAllReduce", 31_000, 32_000, domain=3, payload='{"Message size [bytes]": 4096, "Op": 0}')
+        export.nvtx("ncclGroupEnd", 33_000, 36_000, domain=3)
+        export.kernel("ncclDevKernel_AllReduce_Sum_f32_TREE_LL(x)", 40_000, 100, launch=35_000)
+        export.nvtx("ncclSend", 41_000, 42_000, domain=3)
+        export.nvtx("ncclRecv", 43_000, 44_000, domain=3)
+        export.kernel("ncclDevKernel_SendRecv(x)", 50_000, 100, launch=45_000)
+        export.nvtx("ncclReduceScatter", 51_000, 51_100, domain=3, payload='{"Message size [bytes]": 1}')
+        export.kernel("ncclDevKernel_AllReduce_Sum_f32_TREE_LL(x)", 51_900, 10, launch=51_500)
+        export.nvtx("ncclBroadcast", 52_000, 53_000)  # somebody's own range, outside of NCCL's domain
+        export.kernel("ncclKernel_Generic(x)", 60_000, 100, launch=55_000)
         reading = read(export.write(tmp_path / "x.sqlite"))
         assert reading.rows("SELECT op_type, size_bytes FROM stage_collective ORDER BY start_ns") == [
             ("reducescatter", None),
             ("allgather", None),
+            ("allreduce", None if generation == "2020" else 4096),
             ("batchsendrecv", None),
+            ("allreduce", None),
+            (None, None),
         ]
         assert reading.rows("SELECT count(*) FROM stage_kernel") == [(0,)]
 
@@ -193,6 +208,14 @@ class TestProcesses:
         assert [(capture.rank, capture.info["pid"]) for capture in run.captures] == [(4, 20), (5, 10)]
         assert not any(finding.key == "ranks_numbered" for finding in run.findings)
 
+    def test_others_are_left_out_aloud(self, tmp_path: Path) -> None:
+        # GIVEN a process that only marks ranges, beside two with kernels
+        export = training_step(pids=(10, 20))
+        export.nvtx("driver", 1, 2, pid=99)
+        (run,) = find_runs(export.write(tmp_path / "x.sqlite"))
+        (said,) = [finding.message for finding in run.findings if finding.key == "other_processes"]
+        assert said == "x.sqlite: ranges of 1 processes without kernels were left out"
+
     def test_same_numbers_of_calls(self, tmp_path: Path) -> None:
         # GIVEN two processes whose calls carry the same numbers, as those of different processes do
         export = Export()
@@ -217,8 +240,7 @@ class TestProcesses:
                 export.process(pid, gpu=gpu)
                 export.kernel("gemm", 10_000 * window, 10, pid=pid)
                 export.write(tmp_path / f"worker_process_{pid}.{window}.sqlite")
-        runs = find_runs(tmp_path, layout="ranks")
-        (run,) = runs
+        (run,) = find_runs(tmp_path)
         assert [(c.rank, c.ordinal, c.path.name) for c in run.captures] == [
             (0, 0, "worker_process_47.1.sqlite"),
             (0, 1, "worker_process_47.2.sqlite"),
@@ -300,9 +322,7 @@ class TestDamage:
         with pytest.raises(InputError, match="without CUDA and NVTX"):
             find_runs(path)
         export = Export()
-        export.nvtx("x", 1, 2)
-        export.rows["NVTX_EVENTS"].clear()
-        export.rows["NVTX_EVENTS"].append((1, 2, 33, 0, None, 1, 1, 0))
+        export.nvtx("a category", 1, None, kind=33)
         path = export.write(tmp_path / "y.sqlite")
         (run,) = find_runs(path)
         with pytest.raises(InputError, match="holds nothing that can be compared"):

@@ -1,13 +1,21 @@
--- Collectives: NCCL's kernels. Their names tell what they do; of those that tell nothing else than that they send and receive, the call of NCCL
--- around the launch does (domain NCCL of NVTX: ncclAllReduce, ncclSend, …), unless several were grouped. No export names the communicator.
+-- Collectives: NCCL's kernels. A kernel's name tells what it does, unless it does several things at once. The call of NCCL (domain NCCL of NVTX:
+-- ncclAllReduce, ncclSend, …) tells it too, and the size of its message: the only one that the thread made between the launch of its previous
+-- kernel and the launch of this one. Of several that were grouped none does, nor one that contradicts the kernel (it was made while a graph was
+-- captured). No export names the communicator.
 -- Depends on nsys_task, nsys_mark, trace_collective.
 INSERT INTO stage_collective BY NAME
-WITH around AS (
-    SELECT t.id, arg_max(m.name, m.start_ns) AS call
-    FROM nsys_task AS t JOIN nsys_mark AS m ON m.thread = t.thread AND t.launch_ns BETWEEN m.start_ns AND m.end_ns
-    WHERE t.is_comm AND t.sound AND m.kind = 'range' AND m.domain = 'NCCL'
-    GROUP BY t.id
+WITH launched AS (
+    SELECT id, thread, launch_ns, coalesce(lag(launch_ns) OVER (PARTITION BY thread ORDER BY launch_ns, start_ns), 0) AS previous_ns
+    FROM nsys_task WHERE is_comm AND sound AND launch_ns IS NOT NULL
+), call AS (
+    SELECT l.id, any_value(m.name) AS name, any_value(m.message_bytes) AS message_bytes
+    FROM launched AS l JOIN nsys_mark AS m ON m.thread = l.thread AND m.start_ns > l.previous_ns AND m.start_ns <= l.launch_ns
+    WHERE m.kind = 'range' AND m.domain = 'NCCL' AND trace_collective(m.name) IS NOT NULL
+    GROUP BY l.id HAVING count(*) = 1
+), told AS (
+    SELECT t.id, t.device_id, t.name, t.start_ns, t.end_ns, t.launch_ns, trace_collective(t.name) AS own, trace_collective(c.name) AS called, c.message_bytes
+    FROM nsys_task AS t LEFT JOIN call AS c USING (id)
+    WHERE t.is_comm AND t.sound
 )
-SELECT t.id, t.device_id, t.name, coalesce(trace_collective(a.call), trace_collective(t.name)) AS op_type, t.start_ns, t.end_ns, t.launch_ns
-FROM nsys_task AS t LEFT JOIN around AS a USING (id)
-WHERE t.is_comm AND t.sound;
+SELECT id, device_id, name, CASE WHEN agrees THEN called ELSE own END AS op_type, start_ns, end_ns, CASE WHEN agrees THEN message_bytes END AS size_bytes, launch_ns
+FROM (SELECT *, called IS NOT NULL AND (own IS NULL OR own = called OR own = 'batchsendrecv') AS agrees FROM told);

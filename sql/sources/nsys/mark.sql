@@ -2,13 +2,14 @@
 -- Depends on src_NVTX_EVENTS, nsys_text.
 CREATE OR REPLACE TEMP TABLE nsys_mark AS
 WITH event AS (
-    SELECT e.event_type, e.start_ns, e.end_ns, e.pid, e.thread, e.domain_id, coalesce(profile_text(e.text), t.value) AS name
-    FROM src_NVTX_EVENTS AS e LEFT JOIN nsys_text AS t ON t.id = e.text_id
+    SELECT e.event_type, e.start_ns, e.end_ns, e.pid, e.thread, e.domain_id, coalesce(profile_text(e.text), t.value) AS name,
+           nsys_message_bytes(coalesce(e.json, j.value)) AS message_bytes
+    FROM src_NVTX_EVENTS AS e LEFT JOIN nsys_text AS t ON t.id = e.text_id LEFT JOIN nsys_text AS j ON j.id = e.json_id
     WHERE nsys_here(e.pid)
 ), domain AS (
     SELECT pid, domain_id, any_value(name) AS name FROM event WHERE event_type = 75 GROUP BY pid, domain_id
 )
-SELECT d.name AS domain, e.name, e.thread, e.start_ns, e.end_ns, CASE WHEN e.event_type <> 34 AND e.end_ns > e.start_ns THEN 'range' ELSE 'mark' END AS kind,
+SELECT d.name AS domain, e.name, e.message_bytes, e.thread, e.start_ns, e.end_ns, CASE WHEN e.event_type <> 34 AND e.end_ns > e.start_ns THEN 'range' ELSE 'mark' END AS kind,
        e.event_type <> 34 AND coalesce(e.end_ns < e.start_ns, TRUE) AS is_open
 FROM event AS e LEFT JOIN domain AS d ON d.pid IS NOT DISTINCT FROM e.pid AND d.domain_id = e.domain_id
 WHERE coalesce(e.event_type, 59) IN (34, 59, 60);

@@ -1,4 +1,5 @@
--- NVTX: marks (34), ranges of a thread (59) and of a process (60), names of domains (75), and more. A text stands here, or by its id.
+-- NVTX: marks (34), ranges of a thread (59) and of a process (60), names of domains (75), and more. A text stands here, or by its id; so does
+-- what was attached to the event, where nsys export was told to (--include-json).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_NVTX_EVENTS AS
 SELECT
@@ -9,7 +10,9 @@ SELECT
     TRY_CAST("textId" AS BIGINT) AS text_id,
     nsys_pid(TRY_CAST("globalTid" AS BIGINT)) AS pid,
     TRY_CAST("globalTid" AS BIGINT) AS thread,
-    TRY_CAST("domainId" AS BIGINT) AS domain_id
+    TRY_CAST("domainId" AS BIGINT) AS domain_id,
+    CAST("jsonText" AS VARCHAR) AS json,
+    TRY_CAST("jsonTextId" AS BIGINT) AS json_id
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'NVTX_EVENTS')
     UNION ALL BY NAME
