@@ -297,8 +297,8 @@ class TestSideEffects:
     def test_the_process_is_left_as_it_was(self, runs: Path) -> None:
         before = (Path.cwd(), gc.isenabled(), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
         threads = threading.active_count()
-        rlcompare.diff(runs / "base.sqlite", runs / "new.sqlite", cache=False, quiet=True)
-        rlcompare.load(runs / "new.sqlite", cache=False, quiet=True).close()
+        rlcompare.diff(runs / "base.sqlite", runs / "new.sqlite", quiet=True)
+        rlcompare.load(runs / "new.sqlite", cache=False, events=False, quiet=True).close()
         assert (
             Path.cwd(),
             gc.isenabled(),
