@@ -19,13 +19,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
+from rlcompare.store import database
 from rlcompare.store.build import SCHEMA_VERSION, build_store
 from rlcompare.store.fingerprint import run_key
 from rlcompare.store.read import store_schema_version
@@ -43,6 +44,7 @@ _STORE = re.compile(r".+-[0-9a-f]{32}(?:-events)?\.duckdb")
 _PARTIAL = re.compile(r"\..+-[0-9a-f]{32}(?:-events)?\.duckdb\.\d+\.[0-9a-f]+\.partial(?:\.wal)?")
 
 _WORKERS = 2
+_AGAIN_SECONDS = 0.05
 _STALE_SECONDS = 24 * 3600
 
 Progress = Callable[[int, int, str], None]
@@ -280,10 +282,19 @@ def build_stores(
         try:
             for future in futures:
                 future.result()
-        except BaseException:
+        except BaseException as error:
             cancelled.set()
             pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
+                _end_queries(futures)
             raise
+
+
+def _end_queries(futures: Sequence[Future[None]]) -> None:
+    """Ends what builders are doing, for nobody waits for it any longer. In a notebook no other thread does."""
+    while any(future.running() for future in futures):
+        database.interrupt_all()
+        time.sleep(_AGAIN_SECONDS)
 
 
 class _Tally:

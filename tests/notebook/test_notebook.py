@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import rlcompare
@@ -307,6 +308,24 @@ class TestSideEffects:
         ) == before
         assert threading.active_count() == threads
         assert {path.name for path in runs.iterdir()} == {"base.sqlite", "new.sqlite"}
+
+    def test_interrupted(self, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        # GIVEN a profile that takes for ever to read
+        started = threading.Event()
+
+        def endless(con: duckdb.DuckDBPyConnection, *_: object) -> None:
+            started.set()
+            con.execute("SELECT sum(a.range * b.range) FROM range(10000000) AS a, range(10000000) AS b").fetchall()
+
+        monkeypatch.setattr("rlcompare.sources.nsys.fill", endless)
+        # WHEN the user interrupts the kernel, which raises in the main thread
+        main = threading.main_thread().ident
+        assert main is not None
+        threading.Thread(target=lambda: started.wait(60) and signal.pthread_kill(main, signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            rlcompare.load(runs / "new.sqlite", cache_dir=tmp_path / "cache", quiet=True)
+        # THEN it ends, and leaves nothing half-written
+        assert [path.name for path in (tmp_path / "cache").iterdir()] == [".rlcompare-cache"]
 
     def test_unknown_names(self) -> None:
         with pytest.raises(AttributeError, match="nonsense"):
