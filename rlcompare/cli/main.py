@@ -27,6 +27,7 @@ EXIT_BROKEN_PIPE = 141
 
 COMMANDS = {
     "run": "Run a real RL training step (GRPO, DAPO, PPO) under a profiler.",
+    "analyse": "Parse raw profiles with torch_npu, in place.",
     "diff": "Compare two profiles: what got slower, and where.",
     "gate": "Judge a comparison by a policy; the exit code tells a CI job.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",

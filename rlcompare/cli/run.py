@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from rlcompare.cli.attach import attach_options
 from rlcompare.cli.interrupt import came
 from rlcompare.cli.options import common_options, path_type
 from rlcompare.errors import UsageError
@@ -53,6 +54,7 @@ from rlcompare.errors import UsageError
     help="Record a few decode steps, mini or micro batches in place of a step: 'vllm-decode skip_first=30 active=3'.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the command that would be run, and do nothing else.")
+@attach_options
 @common_options
 def command(
     overrides: tuple[str, ...],
@@ -83,6 +85,12 @@ def command(
 
     \b
     rlcompare run --launcher verl -o runs/base -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
+    With --attach, a job that runs already under torch_npu.profiler.dynamic_profile is profiled, and nothing else is
+    run. Other settings of its profiler_config.json stay. What the job cannot serve ends with the reason, and exit code
+    4, within --timeout.
+
+    \b
+    rlcompare run --attach CONFIG_DIR --active 3 -o runs/live
     """
     from rlcompare.cli.run_verl import VerlRequest, check_options, run_verl
 

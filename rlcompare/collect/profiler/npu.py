@@ -18,6 +18,7 @@ from typing import Any
 
 from rlcompare.collect.config.load import to_dict
 from rlcompare.collect.config.schema import Config, NPUToolConfig
+from rlcompare.collect.profiler.ascend_pt import is_any_filled, missing
 from rlcompare.collect.profiler.npu_settings import check_settings, experimental_config
 from rlcompare.collect.profiler.plan import Options
 from rlcompare.collect.profiler.record import Target, Written
@@ -186,7 +187,8 @@ class NPUCapture:
             raise self._failure("torch_npu left no *_ascend_pt folder of this process")
         # The one after it may be the next window's already: torch_npu makes it when that begins to warm up.
         folder = new[0]
-        if problem := missing(folder, self._options.npu):
+        chosen = self._options.npu
+        if problem := missing(folder, chosen.analysis, chosen.export_type) or _lost_export(folder, chosen):
             raise self._failure(f"{folder.name}: {problem}")
         self._was_called = False
         self._known.add(folder)
@@ -235,26 +237,13 @@ def _folders(parent: Path) -> Iterator[Path]:
         yield from sorted(path for path in parent.iterdir() if path.is_dir() and own.fullmatch(path.name))
 
 
-def missing(folder: Path, chosen: NPUToolConfig) -> str:
-    """What is missing in a capture's folder; empty where all is there."""
-    if not any(folder.glob("profiler_info*.json")):
-        return "profiler_info is missing, so recording did not end properly"
+def _lost_export(folder: Path, chosen: NPUToolConfig) -> str:
+    """Which of the exports that were asked for is not there; empty where all are."""
     if not chosen.analysis:
         return ""
-    output = folder / "ASCEND_PROFILER_OUTPUT"
-    if not output.is_dir():
-        return "ASCEND_PROFILER_OUTPUT is missing, so the analysis failed"
-    if "db" in chosen.export_type and not _any_filled(output, "ascend_pytorch_profiler*.db"):
-        return "ascend_pytorch_profiler*.db is missing or empty, so the analysis failed"
-    if "text" in chosen.export_type and not _any_filled(output, "trace_view.json"):
-        return "trace_view.json is missing or empty, so the analysis failed"
     exports = {STACKS: chosen.export_stacks is not None, MEMORY_TIMELINE: chosen.export_memory_timeline}
-    lost = [name for name, is_asked in exports.items() if is_asked and not _any_filled(folder, name)]
+    lost = [name for name, is_asked in exports.items() if is_asked and not is_any_filled(folder, name)]
     return f"{lost[0]} is missing or empty, so torch_npu could not export it" if lost else ""
-
-
-def _any_filled(folder: Path, pattern: str) -> bool:
-    return any(path.stat().st_size > 0 for path in folder.glob(pattern))
 
 
 @contextmanager

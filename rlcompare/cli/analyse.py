@@ -1,0 +1,49 @@
+"""``rlcompare analyse``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from rlcompare.cli.options import common_options, path_type
+
+
+@click.command("analyse")
+@click.argument("path", type=path_type(file_okay=False))
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many folders are parsed at a time; by default one per two processors.",
+)
+@common_options
+def command(path: Path, jobs: int | None, quiet: bool) -> None:
+    """Parse raw profiles with torch_npu, in place.
+
+    Takes an *_ascend_pt folder, or a folder with those of many ranks in it. What is parsed already stays as it is.
+    Where torch_npu and CANN are not installed, it says so: raw data can be parsed on any machine that has them.
+
+    \b
+    rlcompare analyse runs/live --jobs 8
+    """
+    from rlcompare.collect.analyse import State, analyse, find_folders
+    from rlcompare.errors import InputError
+    from rlcompare.report.text import safe_text
+
+    folders = find_folders(path)
+    bad = 0
+    for number, parsed in enumerate(analyse(folders, jobs or max(1, (os.cpu_count() or 2) // 2)), 1):
+        reason = f" · {safe_text(parsed.reason, 400)}" if parsed.reason else ""
+        click.echo(f"{parsed.state.value:<16}{safe_text(parsed.folder, 1000)}{reason}")
+        bad += parsed.state in (State.FAILED, State.INCOMPLETE)
+        if not quiet:
+            click.echo(f"rlcompare: {number} of {len(folders)} folders", err=True)
+    if bad:
+        raise InputError(
+            path,
+            f"{bad} of {len(folders)} folders are not whole",
+            "Look into logs/ of each; torch_npu needs CANN's msprof on PATH, and room. To parse one again, remove its "
+            "ASCEND_PROFILER_OUTPUT",
+        )

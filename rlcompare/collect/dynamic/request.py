@@ -1,0 +1,197 @@
+"""The request: a ``profiler_config.json`` that torch_npu's ``dynamic_profile`` takes, from 2.5.1 to 2.14."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rlcompare.errors import InputError, UsageError
+
+CONFIG = "profiler_config.json"
+AT_ONCE = -1
+"""torch_npu's ``start_step`` for the next step; 2.5.1 does not know it."""
+
+_LARGEST = 1024 * 1024 - 4
+"""torch_npu passes the file on through a shared memory of 1 MiB, after four bytes for the time."""
+_LEVELS = {"level_none": "Level_none", "level0": "Level0", "level1": "Level1", "level2": "Level2"}
+_PATH = re.compile(r"[./_\-\s~0-9a-zA-Z\u4e00-\u9fa5]+")
+"""torch_npu before 2.13 refuses all other paths, and later ones warn."""
+_EXPERIMENTAL: Mapping[str, Any] = {
+    "aic_metrics": "AiCoreNone",
+    "l2_cache": False,
+    "op_attr": False,
+    "gc_detect_threshold": None,
+    "data_simplification": True,
+    "record_op_args": False,
+    "export_type": ["text"],
+    "msprof_tx": False,
+    "mstx": False,
+    "host_sys": [],
+    "mstx_domain_include": [],
+    "mstx_domain_exclude": [],
+    "sys_io": False,
+    "sys_interconnection": False,
+}
+"""What torch_npu writes itself where there is no file, beside what a request sets."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a running job.
+
+    Attributes:
+        folder: the folder that the job polls.
+        output: where its profile goes: absolute, without links, and empty.
+        start_step: how many steps the job must have finished; None: the next one that it finishes.
+        ranks: the only ranks to profile; None: all.
+        contents: verl's words: npu, cpu, memory, shapes, module, stack; npu and cpu where neither is named.
+        analysis: whether the job parses its profile, and stands still meanwhile. Where ranks are named, torch_npu does
+            not, whatever this says.
+    """
+
+    folder: Path
+    output: Path
+    active: int
+    warmup: int
+    start_step: int | None
+    ranks: tuple[int, ...] | None
+    level: str
+    contents: tuple[str, ...]
+    analysis: bool
+
+    @property
+    def steps(self) -> int:
+        return self.warmup + self.active
+
+
+def check_path(path: Path, what: str) -> None:
+    """Refuses a path that torch_npu does not take.
+
+    Raises:
+        UsageError: it holds other characters.
+    """
+    if not _PATH.fullmatch(str(path)):
+        raise UsageError(
+            f"{what} {path}: torch_npu takes letters, digits, Chinese characters, blanks and . _ - ~ in paths only; "
+            "choose another"
+        )
+
+
+def settings(request: Request, present: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole configuration: what the file has already, with what is asked over it.
+
+    Args:
+        present: content of the file; empty where there is none.
+    """
+    contents = request.contents
+    both = "cpu" not in contents and "npu" not in contents
+    kept = present.get("experimental_config")
+    experimental = dict(kept) if isinstance(kept, dict) else dict(_EXPERIMENTAL)
+    if not isinstance(experimental.get("aic_metrics", ""), str):
+        raise InputError(
+            request.folder / CONFIG,
+            "experimental_config.aic_metrics is no text, on which torch_npu gives the request up",
+            'Write a name such as "PipeUtilization" there, or remove the file',
+        )
+    return {
+        **(present or {"with_flops": False}),
+        "activities": [name for name in ("CPU", "NPU") if both or name.lower() in contents],
+        "prof_dir": str(request.output),
+        "analyse": request.analysis,
+        "async_mode": False,  # the log would say that profiling is over before the analysis is
+        "record_shapes": "shapes" in contents,
+        "profile_memory": "memory" in contents,
+        "with_stack": "stack" in contents,
+        "with_modules": "module" in contents,
+        "active": request.active,
+        "warmup": request.warmup,
+        "start_step": AT_ONCE if request.start_step is None else request.start_step,
+        "is_rank": request.ranks is not None,
+        "rank_list": list(request.ranks or ()),
+        "experimental_config": {**experimental, "profiler_level": _LEVELS[request.level]},
+    }
+
+
+def read_config(file: Path) -> dict[str, Any]:
+    """What ``profiler_config.json`` holds; empty where there is none.
+
+    Raises:
+        InputError: it is a link, or no JSON object.
+    """
+    try:
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+            content = json.loads(opened.read(_LARGEST + 1))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            file, f"it is no JSON ({error})", "Mend it, or remove it: a new one is then written"
+        ) from error
+    except OSError as error:
+        if file.is_symlink():
+            raise InputError(file, "it is a link, which torch_npu does not take", "Put a file in its place") from error
+        remedy = "Run this as the user of the job"
+        raise InputError(file, f"it cannot be read ({error.strerror})", remedy) from error
+    if not isinstance(content, dict):
+        raise InputError(file, "it holds no JSON object", "Mend it, or remove it: a new one is then written")
+    return content
+
+
+def write_config(file: Path, config: Mapping[str, Any], newer_than: int) -> bytes:
+    """Replaces the file at once, with a time of modification that the job sees as new; returns its content.
+
+    Args:
+        newer_than: seconds since the epoch. torch_npu compares whole seconds, with those of its start and of what it
+            read before, and would overlook a file that is not later.
+
+    Raises:
+        UsageError: the folder cannot be written.
+        InputError: the configuration is larger than torch_npu takes.
+    """
+    content = json.dumps(config, indent=4, ensure_ascii=False).encode()
+    if len(json.dumps({**config, "is_valid": True}).encode()) > _LARGEST:
+        raise InputError(file, "it is larger than 1 MiB, which torch_npu refuses", "Shorten what it holds")
+    try:
+        _replace(file, content, newer_than)
+    except OSError as error:
+        raise UsageError(
+            f"--attach: {file} cannot be written ({error.strerror}); run this as the job's user"
+        ) from error
+    return content
+
+
+def _replace(file: Path, content: bytes, newer_than: int) -> None:
+    earlier = file.stat() if file.exists() else None
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as written:
+            written.write(content)
+            os.fchmod(descriptor, _mode(earlier))
+            if earlier is not None and earlier.st_uid != os.geteuid():
+                with suppress(PermissionError):  # the job can read it all the same
+                    os.fchown(descriptor, earlier.st_uid, earlier.st_gid)
+        modified = int(draft.stat().st_mtime)
+        oldest = max(newer_than, int(earlier.st_mtime) if earlier else 0) + 1
+        if modified < oldest:
+            os.utime(draft, (oldest, oldest))
+        draft.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def _mode(earlier: os.stat_result | None) -> int:
+    """The permissions of the file before, and readable for a job of another user."""
+    return (stat.S_IMODE(earlier.st_mode) if earlier else 0o640) | (
+        0o044 if earlier is None or earlier.st_uid != os.geteuid() else 0
+    )

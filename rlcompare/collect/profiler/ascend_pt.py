@@ -1,0 +1,69 @@
+"""The ``*_ascend_pt`` folder that torch_npu's profiler leaves per process and window: what must be in it.
+
+torch_npu swallows the errors of its profiler and of its analysis, and writes ``analyse.done`` though every parser
+failed (2.13): only the files tell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+
+OUTPUT = "ASCEND_PROFILER_OUTPUT"
+NO_INFO = "profiler_info is missing, so recording did not end properly"
+
+_LARGEST_INFO = 16 * 1024 * 1024
+_MAIN_FILES = {"db": "ascend_pytorch_profiler*.db", "text": "trace_view.json"}
+
+
+def missing(folder: Path, analysis: bool, export_type: Collection[str]) -> str:
+    """What is missing in a capture's folder; empty where all is there.
+
+    Args:
+        analysis: whether it is to be parsed already.
+        export_type: what the analysis writes: ``"db"``, ``"text"`` or both.
+    """
+    if not any(folder.glob("profiler_info*.json")):
+        return NO_INFO
+    if not analysis:
+        return ""
+    output = folder / OUTPUT
+    if not output.is_dir():
+        return f"{OUTPUT} is missing, so the analysis failed"
+    for kind, pattern in _MAIN_FILES.items():
+        if kind in export_type and not is_any_filled(output, pattern):
+            return f"{pattern} is missing or empty, so the analysis failed"
+    return ""
+
+
+def unparsed(folder: Path) -> str:
+    """What is missing for a folder to be parsed as its own ``profiler_info`` says; empty where all is there."""
+    return missing(folder, True, export_type_of(folder))
+
+
+def export_type_of(folder: Path) -> tuple[str, ...]:
+    """What a folder is to be exported to, by ``profiler_info``; text, as torch_npu does, where that does not say."""
+    config = profiler_info(folder).get("config")
+    experimental = config.get("experimental_config") if isinstance(config, dict) else None
+    given = experimental.get("_export_type") if isinstance(experimental, dict) else None
+    chosen = [given] if isinstance(given, str) else given
+    known = [kind for kind in chosen if kind in ("text", "db")] if isinstance(chosen, list) else []
+    return tuple(known) or ("text",)
+
+
+def profiler_info(folder: Path) -> dict[str, object]:
+    """``profiler_info[_RANK].json``; empty where it is missing or damaged."""
+    for path in sorted(folder.glob("profiler_info*.json")):
+        try:
+            if path.stat().st_size <= _LARGEST_INFO:
+                content = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+                return content if isinstance(content, dict) else {}
+        except (OSError, ValueError, RecursionError):
+            continue
+    return {}
+
+
+def is_any_filled(folder: Path, pattern: str) -> bool:
+    """Whether a file of this pattern is there and not empty."""
+    return any(path.stat().st_size > 0 for path in folder.glob(pattern))
