@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
     INCONCLUSIVE = 3
     """The evidence does not decide."""
     INPUT = 4
-    """An input could not be read."""
+    """An input could not be read, or a running job gave no profile."""
     NOT_COMPARABLE = 5
     """The two sides must not be compared."""
 

@@ -27,12 +27,12 @@ EXIT_BROKEN_PIPE = 141
 
 COMMANDS = {
     "run": "Run a real RL training step (GRPO, DAPO, PPO) under a profiler.",
-    "analyse": "Parse raw profiles with torch_npu, in place.",
     "diff": "Compare two profiles: what got slower, and where.",
     "gate": "Judge a comparison by a policy; the exit code tells a CI job.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",
     "ingest": "Read a profile into a store, one DuckDB file.",
     "sql": "Query a run with SQL.",
+    "analyse": "Parse raw profiles with torch_npu, in place.",
     "doctor": "Tell what this machine can collect, why not, and what to install.",
     "sample": "Write a sample profile to try rlcompare on.",
     "cache": "List, prune or locate the stores that rlcompare keeps.",

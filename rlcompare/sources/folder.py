@@ -28,7 +28,6 @@ _DATABASE = re.compile(
 )
 _RANK_IN_NAME = re.compile(r"ascend_(?:pytorch|mindspore)_profiler_(\d{1,9})\.db|msmonitor_\d+_\d+_(\d{1,9})\.db")
 _TIME_IN_NAME = re.compile(r"_(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})_ascend_(?:pt|ms)")
-_PARSERS = {"_ascend_pt": "torch_npu.profiler.profiler", "_ascend_ms": "mindspore.profiler.profiler"}
 
 Notes = list[tuple[Path, Finding]]
 
@@ -61,13 +60,14 @@ def is_profile_folder(folder: Path, folders: Sequence[str]) -> bool:
 
 def unparsed(folder: Path) -> Problem:
     """A folder with raw data only, and the command that parses it."""
-    suffix = next((suffix for suffix in _PARSERS if folder.name.endswith(suffix)), None)
     if folder.name.startswith("PROF_"):
         command = f"msprof --export=on --type=db --output={shlex.quote(str(folder))}"
-    else:
-        code = f"from {_PARSERS[suffix or '_ascend_pt']} import analyse; analyse(profiler_path={str(folder.parent)!r})"
+    elif folder.name.endswith("_ascend_ms"):
+        code = f"from mindspore.profiler.profiler import analyse; analyse(profiler_path={str(folder.parent)!r})"
         simple = re.fullmatch(r"[\w@%+=:,./ -]*", str(folder.parent))
         command = f'python3 -c "{code}"' if simple else f"python3 -c {shlex.quote(code)}"
+    else:
+        command = f"rlcompare analyse {shlex.quote(str(folder.parent))}"
     return Problem(folder, "it was collected but never parsed", f"Parse it: {command}", "not_parsed")
 
 

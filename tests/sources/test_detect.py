@@ -386,9 +386,18 @@ class TestNothingUsable:
         with pytest.raises(InputError, match="it holds no profile"):
             find_runs(tmp_path)
 
-    @pytest.mark.parametrize("suffix", ["pt", "ms"])
-    def test_never_parsed(self, tmp_path: Path, suffix: str) -> None:
-        folder = make_unparsed(tmp_path / "it's new" / f"h_1_20250318093015001_ascend_{suffix}")
+    def test_never_parsed(self, tmp_path: Path) -> None:
+        folder = make_unparsed(tmp_path / "it's new" / "h_1_20250318093015001_ascend_pt")
+
+        with pytest.raises(InputError, match="never parsed") as caught:
+            find_runs(tmp_path / "it's new")
+
+        assert caught.value.path == folder
+        command = caught.value.remedy.removeprefix("Parse it: ")
+        assert shlex.split(command) == ["rlcompare", "analyse", str(folder.parent)]
+
+    def test_never_parsed_by_mindspore(self, tmp_path: Path) -> None:
+        folder = make_unparsed(tmp_path / "it's new" / "h_1_20250318093015001_ascend_ms")
 
         with pytest.raises(InputError, match="never parsed") as caught:
             find_runs(tmp_path / "it's new")
@@ -397,16 +406,15 @@ class TestNothingUsable:
         program, option, code = shlex.split(caught.value.remedy.removeprefix("Parse it: "))
         assert (program, option) == ("python3", "-c")
         compile(code, "remedy", "exec")
-        module = {"pt": "torch_npu", "ms": "mindspore"}[suffix]
-        assert code.startswith(f"from {module}.profiler.profiler import analyse; analyse(profiler_path=")
+        assert code.startswith("from mindspore.profiler.profiler import analyse; analyse(profiler_path=")
         assert eval(code.split("profiler_path=")[1].rstrip(")")) == str(folder.parent)
 
     def test_the_command_that_parses_is_plain_where_the_path_is(self, tmp_path: Path) -> None:
-        folder = make_unparsed(tmp_path / "h_1_20250318093015001_ascend_pt")
+        folder = make_unparsed(tmp_path / "h_1_20250318093015001_ascend_ms")
         with pytest.raises(InputError) as caught:
             find_runs(folder)
         assert caught.value.remedy == (
-            'Parse it: python3 -c "from torch_npu.profiler.profiler import analyse; '
+            'Parse it: python3 -c "from mindspore.profiler.profiler import analyse; '
             f"analyse(profiler_path='{tmp_path}')\""
         )
 

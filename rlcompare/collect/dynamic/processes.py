@@ -41,7 +41,7 @@ def life_of(log: Log) -> Life:
         return Life.GONE
     if not os.access(process / "fd", os.R_OK):
         return Life.UNKNOWN
-    own = [_identity(log.path), _identity(log.older)]
+    own = {_identity(log.path), _identity(log.older)} - {None}
     return Life.ALIVE if any(_identity(opened) in own for opened in _opened(log.pid)) else Life.GONE
 
 
@@ -85,9 +85,9 @@ def _advice(memory: Path, users: list[int]) -> str:
 
 
 def _users(memory: Path) -> Iterator[int]:
-    wanted = _identity(memory)
+    wanted = {_identity(memory)} - {None}
     for process in Path("/proc").iterdir():
-        if process.name.isdecimal() and any(_identity(opened) == wanted for opened in _opened(int(process.name))):
+        if process.name.isdecimal() and any(_identity(opened) in wanted for opened in _opened(int(process.name))):
             yield int(process.name)
 
 

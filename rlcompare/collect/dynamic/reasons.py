@@ -94,7 +94,7 @@ def out_of_time(view: View, timeout: float) -> Reason:
     if view.request.start_step is not None:
         return Reason(
             f"the job took the request, but did not begin at step {view.request.start_step} in {timeout:g} s: it is "
-            "not there yet, or had passed it when it read the request; then its own output says: config is not effective",
+            "not there yet, or had passed it when it read the request, as its own output then says (not effective)",
             f"Give it longer (--timeout), or leave --start-step out to begin at once. {_STAYS}",
         )
     return Reason(
