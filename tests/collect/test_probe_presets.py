@@ -21,7 +21,7 @@ from rlcompare.collect.probe import PRESETS
 from rlcompare.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
-WHEELS = Path(os.environ.get("RLCOMPARE_WHEELS") or ROOT / "build" / "wheels")
+WHEELS = Path(os.environ.get("RLCOMPARE_VERL") or ROOT / "build" / "verl") / "wheels"
 
 VERL = """
 import sys
@@ -189,7 +189,7 @@ def verl(version: str, tmp_path: Path) -> Path:
     """The source of a verl wheel."""
     found = sorted(WHEELS.glob(f"verl-{version}-*.whl"))
     if not found:
-        pytest.skip(f"no wheel of verl {version} in {WHEELS} (make test downloads it; RLCOMPARE_WHEELS)")
+        pytest.skip(f"no wheel of verl {version} in {WHEELS} (make test downloads it; RLCOMPARE_VERL)")
     with zipfile.ZipFile(found[0]) as wheel:
         wheel.extractall(
             tmp_path / "verl",

@@ -93,8 +93,8 @@ def test_step_start_and_end_choose_mini_batches_as_in_verl() -> None:
     first = schedule("actor", f"{ACTOR}.tool_config.torch.step_end=1")
     assert first is not None
     assert [tick for tick in range(10) if first.records(tick)] == [0]
-    # another tool does not know these keys
-    assert schedule("actor", f"{ACTOR}.tool_config.torch.step_end=1", tool="npu") is None
+    with pytest.raises(UsageError, match="choose mini batches for the tool torch, and this role has npu"):
+        schedule("actor", f"{ACTOR}.tool_config.torch.step_end=1", tool="npu")
 
 
 def test_contradictory_choices_are_refused() -> None:
