@@ -42,7 +42,10 @@ def export_command(report: Path) -> str:
 
 def unexported(report: Path) -> Problem:
     """A report that was not exported: its form is NVIDIA's own, and only nsys reads it."""
+    export = report.with_suffix(".sqlite")
     remedy = f"Export it, where nsys is installed: {export_command(report)}"
+    if export.is_file() and file_kind(export).kind == "nsys":
+        remedy = f"Name its export: {export}"
     return Problem(report, "it is a report of Nsight Systems, which only nsys reads", remedy, "not_exported")
 
 

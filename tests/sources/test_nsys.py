@@ -267,6 +267,8 @@ class TestReports:
         (tmp_path / "a.nsys-rep").write_bytes(b"x")
         (tmp_path / "b.nsys-rep").write_bytes(b"x")
         training_step().write(tmp_path / "a.sqlite")
+        with pytest.raises(InputError, match=r"Name its export: .*a\.sqlite"):
+            find_runs(tmp_path / "a.nsys-rep")
         (run,) = find_runs(tmp_path)
         assert [f.message.split()[0] for f in run.findings if f.key == "not_exported"] == ["b.nsys-rep"]
 
@@ -291,6 +293,25 @@ class TestDamage:
         assert reading.rows("SELECT count(*) FROM stage_kernel") == [(4,)]
         assert reading.rows("SELECT count(*) FROM stage_collective") == [(2,)]
         assert not reading.said("damaged_database")
+
+    def test_columns_are_absent(self, tmp_path: Path) -> None:
+        # GIVEN an export that tells neither processes nor launches nor domains
+        path = training_step().write(tmp_path / "x.sqlite")
+        with sqlite3.connect(path) as con:
+            for table, column in (
+                ("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid"),
+                ("CUPTI_ACTIVITY_KIND_KERNEL", "correlationId"),
+                ("NVTX_EVENTS", "globalTid"),
+                ("NVTX_EVENTS", "domainId"),
+                ("NVTX_EVENTS", "jsonText"),
+            ):
+                con.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        con.close()
+        store = store_of(path, tmp_path / "x.duckdb")
+        # THEN all of it is one process; what no launch places belongs to no step, and that is said
+        assert rows(store, "SELECT step, count(*) FROM kernel GROUP BY step") == [(None, 4)]
+        assert rows(store, "SELECT count(*) FROM phase") == [(4,)]
+        assert {("unlinked",), ("outside_steps",)} <= set(rows(store, "SELECT key FROM finding"))
 
     def test_odd_values(self, tmp_path: Path) -> None:
         # GIVEN times that are no times, texts that are no text, names that are nowhere
