@@ -15,7 +15,7 @@ import duckdb
 
 from rlcompare import resources
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.sqlite_input import attempt, bind, decode_texts, fetch, readable_copy, tables_of
+from rlcompare.sources.sqlite_input import Failure, attempt, bind, decode_texts, fetch, readable_copy, tables_of
 from rlcompare.store import database
 
 SOURCE = "nsys"
@@ -47,22 +47,34 @@ def fill(
         for name in ("torch_trace/trace_values", "nsys/values"):
             con.execute(resources.sql(f"sources/{name}"))
         failures = bind(con, SOURCE, copy, present, Path(scratch))
-        failures += [failure for name in ("epoch", "text") if (failure := attempt(con, f"sources/nsys/{name}"))]
-        if any(name == "text" for name, _ in failures):
-            failures.remove(next(failure for failure in failures if failure[0] == "text"))
-            odd = decode_texts(con, copy, "StringIds", "sources/nsys/decoded_text")
-            if isinstance(odd, int):
-                message = f"{path.name}: {odd} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
-                report(Finding("warning", "undecodable_text", message, capture_id))
-            else:
-                failures.append(odd)
-        failures += [failure for name in FILL if (failure := attempt(con, f"sources/nsys/{name}"))]
+        failures += [
+            failure for failure in (_attempt(con, "epoch"), _texts(con, path, copy, capture_id, report)) if failure
+        ]
+        failures += [failure for name in FILL if (failure := _attempt(con, name))]
         if failures:
             lost = ", ".join(name for name, _ in failures)
             message = f"{path.name} is damaged ({failures[0][1]}): what could be read is used, without {lost}"
             report(Finding("warning", "damaged_database", message, capture_id))
         _report_findings(con, path, capture_id, report)
         database.run(con, resources.sql("sources/nsys/clear"))
+
+
+def _attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
+    return attempt(con, f"sources/nsys/{name}")
+
+
+def _texts(
+    con: duckdb.DuckDBPyConnection, path: Path, copy: Path, capture_id: int, report: Callable[[Finding], None]
+) -> Failure | None:
+    """Make ``nsys_text``, also where a text is no UTF-8."""
+    if _attempt(con, "text") is None:
+        return None
+    odd = decode_texts(con, copy, "StringIds", "sources/nsys/decoded_text")
+    if not isinstance(odd, int):
+        return odd
+    message = f"{path.name}: {odd} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
+    report(Finding("warning", "undecodable_text", message, capture_id))
+    return None
 
 
 def _report_findings(
