@@ -290,6 +290,13 @@ class TestNobodyThere:
         assert str(file) in outcome.error
         assert file.read_text() == content
 
+    def test_what_cannot_be_written_as_it_is(self, start: Start, tmp_path: Path) -> None:
+        job = start(counts=False)
+        (job.folder / "profiler_config.json").write_text('{"metadata": {"a": "\\ud800", "名": "\u540d"}}')
+        assert job.ask(timeout=1).code == 4
+        assert job.config["metadata"] == {"a": "\ud800", "名": "名"}
+        (tmp_path / "result").rmdir()
+
     def test_a_link_in_place_of_the_file(self, start: Start, tmp_path: Path) -> None:
         job = start()
         file = job.folder / "profiler_config.json"

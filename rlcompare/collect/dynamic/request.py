@@ -156,7 +156,7 @@ def write_config(file: Path, config: Mapping[str, Any], newer_than: int) -> byte
         UsageError: the folder cannot be written.
         InputError: the configuration is larger than torch_npu takes.
     """
-    content = json.dumps(config, indent=4, ensure_ascii=False).encode()
+    content = json.dumps(config, indent=4).encode()
     if len(json.dumps({**config, "is_valid": True}).encode()) > _LARGEST:
         raise InputError(file, "it is larger than 1 MiB, which torch_npu refuses", "Shorten what it holds")
     try:

@@ -65,5 +65,5 @@ def profiler_info(folder: Path) -> dict[str, object]:
 
 
 def is_any_filled(folder: Path, pattern: str) -> bool:
-    """Whether a file of this pattern is there and not empty."""
+    """Whether a file of such a name is there, and not empty."""
     return any(path.stat().st_size > 0 for path in folder.glob(pattern))
