@@ -11,6 +11,7 @@ to behave:
     deaf        true: the poller hangs
     refuses     true: the poller cannot read the file
     counts      false: nothing calls dynamic_profile.step
+    waits       true: its first step begins when a request was read
     knows_now   false: start_step -1 is unknown, as in 2.5.1
     leaves      "all"; "nothing"; "unfinished": no profiler_info
     ends_at, dies_at    the step in which the last rank ends properly, or is killed
@@ -83,7 +84,7 @@ class Rank:
         is_last = self._rank == self._asked["ranks"] - 1
         for _ in range(100_000):
             time.sleep(self._asked["step_seconds"])
-            if self._asked["counts"]:
+            if self._asked["counts"] and (not self._asked["waits"] or any(self._memory[:4])):
                 self.step()
             if is_last and self._step == self._asked["dies_at"]:
                 os._exit(9)

@@ -24,6 +24,7 @@ _BEHAVIOUR = {
     "deaf": False,
     "refuses": False,
     "counts": True,
+    "waits": False,
     "knows_now": True,
     "leaves": "all",
     "ends_at": -1,
@@ -132,9 +133,8 @@ class TestServed:
         assert job.ask("--quiet").err == ""
 
     def test_a_step_of_its_choice(self, start: Start) -> None:
-        job = start()
-        outcome = job.ask("--start-step", "40", "--warmup", "2", "--active", "1")
-        assert " · from step 42 · parsed" in outcome.out, outcome.err
+        outcome = start(waits=True).ask("--start-step", "5", "--warmup", "2", "--active", "1")
+        assert " · from step 7 · parsed" in outcome.out, outcome.err
 
     def test_the_same_second_twice(self, start: Start) -> None:
         """torch_npu compares whole seconds, and would overlook the second request."""
@@ -176,9 +176,9 @@ UNSERVED = [
     ({"knows_now": False}, (), "cannot begin at once", "--start-step"),
     ({"leaves": "nothing"}, (), "left no *_ascend_pt folder", "Failed to make directory"),
     ({"leaves": "unfinished"}, (), "profiler_info is missing", "swallows its errors"),
-    ({"ends_at": 60}, ("--start-step", "5000"), "the job has ended", "Start it again"),
-    ({"dies_at": 60}, ("--start-step", "5000"), "the job has ended", "Start it again"),
-    ({"dies_at": 60}, ("--active", "200"), "ended while it was profiled, from step ", "ask for fewer"),
+    ({"waits": True, "ends_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
+    ({"waits": True, "dies_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
+    ({"waits": True, "dies_at": 5}, ("--active", "200"), "ended while it was profiled, from step ", "ask for fewer"),
 ]
 
 

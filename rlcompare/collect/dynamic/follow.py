@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -131,7 +132,7 @@ class Job:
             has_ended=life is Life.GONE or _has_ended(log),
             steps_done=steps_done(log.earlier + log.lines),
             folder=folder,
-            problem=missing(folder, False, ()) if folder else "",
+            problem=_problem(folder) if folder else "",
             said=tuple(output.said) if output else (),
             silencers=tuple(silencers(log.pid)) if output else (),
         )
@@ -201,6 +202,13 @@ def _folder(output: Path, log: Log) -> Path | None:
     except OSError:
         return None
     return max(found, default=None)
+
+
+def _problem(folder: Path) -> str:
+    """What keeps a folder from being whole; torch_npu lets nobody but its user and group into it."""
+    if not os.access(folder, os.R_OK | os.X_OK):
+        return "it cannot be read by this user, but by the job's"
+    return missing(folder, False, ())
 
 
 def _has_ended(log: Log) -> bool:
