@@ -23,6 +23,7 @@ _LATE_SECONDS = 15
 _APPEARING_SECONDS = 5
 """So long a folder may take to be seen after its process is done: shared storage shows it late."""
 _MOST_QUOTED = 8
+_FOLDER = re.compile(r"(.+)_(\d{1,10})_\d+_ascend_pt")
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,9 @@ class Job:
             written: the content of the request; None: it is not written yet.
             waited: seconds since then.
         """
-        workers = tuple(self._worker(log, request) for log in self._logs.values() if not log.is_monitor)
+        folders = _folders(request.output)
+        logs = [log for log in self._logs.values() if not log.is_monitor]
+        workers = [self._worker(log, folders.get((log.host, log.pid))) for log in logs]
         monitors = [log for log in self._logs.values() if log.is_monitor]
         polling = [log.host for log in monitors if self._lives[log.path] is not Life.GONE]
         return View(
@@ -116,11 +119,10 @@ class Job:
         said = [f"output of process {output.pid}: {text}" for output in self._outputs.values() for text in output.said]
         yield from [*chosen, *said][-_MOST_QUOTED:]
 
-    def _worker(self, log: Log, request: Request) -> Worker | None:
+    def _worker(self, log: Log, folder: Path | None) -> Worker | None:
         life, given = self._lives[log.path], answer(log.lines)
         if is_bystander(log.earlier + log.lines) and given.asked is None:
             return None
-        folder = _folder(request.output, log)
         output = self._outputs.get(log.pid) if life is Life.ALIVE else None
         return Worker(
             host=log.host,
@@ -194,14 +196,14 @@ def _captures(view: View) -> tuple[Capture, ...]:
     return tuple(sorted(found, key=lambda capture: (capture.rank, capture.folder.name)))
 
 
-def _folder(output: Path, log: Log) -> Path | None:
-    """The folder that a process made for the request: the output was empty before."""
-    name = re.compile(rf"{re.escape(log.host)}_{log.pid}_\d+_ascend_pt")
+def _folders(output: Path) -> dict[tuple[str, int], Path]:
+    """The folder that each process, by host and number, made for the request: the output was empty before."""
     try:
-        found = [path for path in output.iterdir() if name.fullmatch(path.name) and path.is_dir()]
+        found = sorted(path for path in output.iterdir() if path.is_dir())
     except OSError:
-        return None
-    return max(found, default=None)
+        return {}
+    named = ((_FOLDER.fullmatch(path.name), path) for path in found)
+    return {(match[1], int(match[2])): path for match, path in named if match}
 
 
 def _problem(folder: Path) -> str:
