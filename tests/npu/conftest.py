@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.npu.signatures import Wheel
 from tests.npu.stand_in.build import build, environment
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
+VERSIONS = ("2.5.1", "2.7.1", "2.9.0", "2.13.0", "2.14.0")
 _CLI = "from rlcompare.cli.main import main; main()"
 SMALL = (
     "trainer.device=npu", "trainer.total_training_steps=1", "trainer.warmup_steps=0", "data.train_batch_size=2",
@@ -89,3 +91,18 @@ def wheel_of(python: str) -> Path:
     query = "import importlib.util as u; print(u.find_spec('torch_npu').submodule_search_locations[0])"
     found = subprocess.run([python, "-c", query], capture_output=True, text=True, check=True)
     return Path(found.stdout.strip())
+
+
+@pytest.fixture(params=VERSIONS)
+def wheel(request: pytest.FixtureRequest) -> Wheel:
+    """Each wheel that is here."""
+    version = request.param
+    folder = os.environ.get("RLCOMPARE_NPU_WHEELS")
+    if folder and (fetched := list(Path(folder, version).glob("*.whl"))):
+        return Wheel(version, fetched[0])
+    python = os.environ.get("RLCOMPARE_NPU_PYTHON")
+    if python:
+        root = wheel_of(python).parent
+        if list(root.glob(f"torch_npu-{version}*.dist-info")):
+            return Wheel(version, root)
+    pytest.skip(f"torch_npu {version} is not here (make test-npu-all fetches it)")

@@ -7,7 +7,6 @@ The calls are made by the collector itself, on a stand-in module which refuses w
 from __future__ import annotations
 
 import ast
-import os
 import sys
 from enum import Enum
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from tests.npu.conftest import wheel_of
 from tests.npu.signatures import Wheel, checked
 
 pytest.importorskip("torch")
@@ -26,7 +24,6 @@ from rlcompare.errors import UsageError
 from tests.collect import fake_torch_npu
 from tests.collect.profiled_loop import PROFILER, ROLLOUT, run
 
-VERSIONS = ("2.5.1", "2.7.1", "2.9.0", "2.13.0", "2.14.0")
 NPU = f"{PROFILER}.tool_config.npu"
 _PROFILER, _CONFIG = "torch_npu/profiler/profiler.py", "torch_npu/profiler/experimental_config.py"
 _SWITCHES = {
@@ -35,21 +32,6 @@ _SWITCHES = {
     "mstx_domain_include": "[a]", "mstx_domain_exclude": "[a]", "host_sys": "[cpu,mem,disk,network,osrt]",
     "sys_io": "true", "sys_interconnection": "true",
 }  # fmt: skip
-
-
-@pytest.fixture(params=VERSIONS)
-def wheel(request: pytest.FixtureRequest) -> Wheel:
-    """Each wheel that is here."""
-    version = request.param
-    folder = os.environ.get("RLCOMPARE_NPU_WHEELS")
-    if folder and (fetched := list(Path(folder, version).glob("*.whl"))):
-        return Wheel(version, fetched[0])
-    python = os.environ.get("RLCOMPARE_NPU_PYTHON")
-    if python:
-        root = wheel_of(python).parent
-        if list(root.glob(f"torch_npu-{version}*.dist-info")):
-            return Wheel(version, root)
-    pytest.skip(f"torch_npu {version} is not here (make test-npu-all fetches it)")
 
 
 class _Fake(fake_torch_npu.FakeTorchNPU):
