@@ -44,16 +44,16 @@ from rlcompare.errors import UsageError
 @click.option(
     "--tool",
     type=click.Choice(["npu", "torch", "nsys", "torch_memory"]),
-    help="Which of verl's profilers; by default npu where torch_npu is installed, else torch.",
+    help="--launcher: which of verl's profilers; by default npu where torch_npu is installed, else torch.",
 )
 @click.option(
     "--probe",
     "probes",
     multiple=True,
     metavar="'PRESET [KEY=VALUE]…'",
-    help="Record a few decode steps, mini or micro batches in place of a step: 'vllm-decode skip_first=30 active=3'.",
+    help="--launcher: record a few decode steps, mini or micro batches in place of a step: 'vllm-decode skip_first=30 active=3'.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the command that would be run, and do nothing else.")
+@click.option("--dry-run", is_flag=True, help="--launcher: print the command that would be run, and do nothing else.")
 @attach_options
 @common_options
 def command(
@@ -85,6 +85,7 @@ def command(
 
     \b
     rlcompare run --launcher verl -o runs/base -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
+
     With --attach, a job that runs already under torch_npu.profiler.dynamic_profile is profiled, and nothing else is
     run. Other settings of its profiler_config.json stay. What the job cannot serve ends with the reason, and exit code
     4, within --timeout.
