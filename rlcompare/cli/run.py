@@ -51,7 +51,8 @@ from rlcompare.errors import UsageError
     "probes",
     multiple=True,
     metavar="'PRESET [KEY=VALUE]…'",
-    help="--launcher: record a few decode steps, mini or micro batches in place of a step: 'vllm-decode skip_first=30 active=3'.",
+    help="--launcher: record a few decode steps, mini or micro batches in place of a step: "
+    "'vllm-decode skip_first=30 active=3'.",
 )
 @click.option("--dry-run", is_flag=True, help="--launcher: print the command that would be run, and do nothing else.")
 @attach_options
