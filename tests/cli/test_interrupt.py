@@ -43,7 +43,9 @@ def start(tmp_path: Path) -> Start:
             "TMPDIR": str(tmp_path / "tmp"),
             "RLCOMPARE_CACHE_DIR": str(tmp_path / "cache"),
         }
-        command = [sys.executable, "-X", "faulthandler", "-c", code, *map(str, arguments), "-q"]
+        # Under nohup, SIGHUP is ignored, and would be so in the process too.
+        heeding = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+        command = [sys.executable, "-X", "faulthandler", "-c", heeding + code, *map(str, arguments), "-q"]
         return subprocess.Popen(
             command, cwd=tmp_path / "cwd", env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

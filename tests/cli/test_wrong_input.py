@@ -91,7 +91,7 @@ class TestPaths:
         (tmp_path / "h_1_20250318093015001_ascend_pt" / "FRAMEWORK").mkdir(parents=True)
         result = compare(tmp_path / "h_1_20250318093015001_ascend_pt")
         assert result.code == 4
-        assert "from torch_npu.profiler.profiler import analyse" in result.error
+        assert f"rlcompare analyse {tmp_path}" in result.error
 
     def test_a_name_with_a_line_break(self, compare: Callable[[Path], Outcome], tmp_path: Path) -> None:
         result = compare(tmp_path / "a\nb\x1b[31m")
