@@ -20,8 +20,8 @@ Record = Mapping[str, Any]
 
 LOAD = (
     "capture", "step", "time", "phase", "kernel", "collective", "task", "copy", "operator", "module", "api", "link",
-    "memory", "allocation", "counter", "msprof", "metric_alias", "metric_meaning", "metric", "env", "release",
-    "finding", "reported",
+    "memory", "memory_category", "allocation", "stack", "counter", "msprof", "metric_alias", "metric_meaning", "metric",
+    "env", "release", "finding", "reported",
 )  # fmt: skip
 """Files of sql/compare/load, in the order of their dependencies."""
 

@@ -30,6 +30,13 @@ LATE_ENOUGH = 0.02
 """A rank whose delays sum to less than this part of the step is no straggler: somebody is always last."""
 
 
+_STACKS = (
+    "Operators' own time by the three innermost frames of their call stacks. export_stacks leaves out what took less"
+    " than a microsecond, and does not say whether its time is the host's or the device's: ask for the same on both"
+    " sides."
+)
+
+
 def make_sections(
     rollups: Rollups, overall: Sequence[Delta], env: Mapping[str, Mapping[str, str]], headline: str
 ) -> dict[str, Section]:
@@ -56,6 +63,8 @@ def make_sections(
         maker.timed("links", rollups.rows("link"), lambda record: record["domain"], keys=("transport", "group_key")),
         maker.timed("copies", rollups.rows("copy"), "device"),
         _memory(maker, rollups),
+        _memory_categories(rollups.rows("memory_category")),
+        maker.timed("stacks", rollups.rows("stack"), "stack", keys=("callers",), note=_STACKS),
         maker.timed("apis", rollups.rows("api"), lambda record: f"api {record['layer']}", keys=("layer",)),
         _metrics(rollups, env),
         _workload(overall),
@@ -231,6 +240,20 @@ def _memory(maker: SectionMaker, rollups: Rollups) -> Section:
     rows = ordered(peaks, ("what",)) + ordered(made, ("what",))
     note = "Peaks: the fullest rank. Allocated: bytes per rank and step, by the operator that asked."
     return Section("memory", "bytes", ("what",), matched_share(rows), note, rows)
+
+
+def _memory_categories(records: Records) -> Section:
+    rows: list[Row] = []
+    for category, pair in _paired_runs(records, "category").items():
+        sides = {side: pair.get(side, ()) for side in SIDES}
+        peaks = {side: mean(row["peak_bytes"] for row in sides[side]) for side in SIDES}
+        found = {f"in_{side}": peaks[side] is not None for side in SIDES}
+        row = _plain(category, found, peaks["baseline"], peaks["new"])
+        rows.append(row | {f"{side}_mean_bytes": mean(row["mean_bytes"] for row in sides[side]) for side in SIDES})
+    note = (
+        "Peaks by category of tensor, each at its own fullest moment, of the fullest rank; means over time and ranks."
+    )
+    return Section("memory_categories", "bytes", (), matched_share(rows), note if rows else "", ordered(rows, ()))
 
 
 def _paired_runs(records: Records, key: str) -> dict[Any, dict[str, list[Mapping[str, Any]]]]:

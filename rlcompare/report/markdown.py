@@ -16,7 +16,7 @@ from rlcompare.report.view import UNVERIFIED, UNVERIFIED_MEANS, GateView, Report
 
 TABLE_ROWS = 5
 _NAME_LIMIT = 80
-_TABLES = ("phases", "kernels", "operators", "collectives", "memory")
+_TABLES = ("phases", "kernels", "operators", "collectives", "memory", "memory_categories", "stacks")
 _COLUMNS = ("baseline", "new", "delta", "ratio")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:;,/()+=<>· -]*")
 _ACTIVE = re.compile(r"[&<>|`*\[\]\\~$!{}#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")

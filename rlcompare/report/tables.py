@@ -28,12 +28,14 @@ _TITLES = {
     "kernels": "Kernels",
     "links": "Links between ranks",
     "memory": "Memory",
+    "memory_categories": "Memory by category of tensor",
     "metrics": "Training and importance-sampling metrics",
     "modules": "Modules",
     "msprof": "As msprof-analyze compare counts",
     "operators": "Framework operators",
     "phases": "Phases of the step",
     "ranks": "Ranks",
+    "stacks": "Call stacks",
     "steps": "Steps",
     "workload": "Workload",
 }
@@ -292,7 +294,7 @@ def _tone(row: Row, section: Section, floor: float) -> str:
         return "differs" if row.get("baseline") != row.get("new") else ""
     delta, ratio, polarity = row.get("delta"), row.get("ratio"), row.get("polarity")
     if not isinstance(polarity, str):
-        judged = section.unit == "ms" or section.name == "memory"
+        judged = section.unit == "ms" or section.name in ("memory", "memory_categories")
         polarity = "lower" if judged and section.name not in _NEUTRAL else "neutral"
     return tone(
         delta if quantity.is_number(delta) else None,

@@ -26,7 +26,7 @@ TERMINAL_ROWS = 40
 _LABEL = 12
 _NAME = (20, 44)
 _METRICS = ("timing_s/step", "timing_per_token_ms/step", "time.", "memory.", "perf/")
-_TABLES = ("kernels", "operators", "collectives", "copies", "memory")
+_TABLES = ("kernels", "operators", "collectives", "copies", "memory", "memory_categories", "stacks")
 _MEASURES = ("baseline", "new", "delta", "ratio")
 _COLOURED = slice(2, 4)
 

@@ -10,11 +10,12 @@ import re
 import shlex
 from calendar import timegm
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.described import description
+from rlcompare.sources.exports import exports_in
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, file_problem, json_object, rank_of_database
 from rlcompare.sources.verl_names import PROFILE_SUFFIXES
 
@@ -100,6 +101,10 @@ def captures_of_folder(folder: Path, prefer: str) -> tuple[list[CaptureInput], N
         if files.analysis:
             parts["analysis_db"] = files.analysis
         captures = [_capture("ascend_text", folder, home, parts, None, notes)]
+    found, said = exports_in(dict.fromkeys((home, output)))
+    notes += said
+    if len(captures) == 1:  # of several ranks' databases in one folder, none says which it is of
+        captures = [replace(captures[0], files={**captures[0].files, **found})]
     return captures, notes, problems
 
 

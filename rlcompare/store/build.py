@@ -18,12 +18,13 @@ import rlcompare
 from rlcompare import resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding, RunInput
+from rlcompare.sources import exports
 from rlcompare.sources.env import environment
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store import database
 from rlcompare.store.fingerprint import InputFile, input_files
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised whenever a table or the meaning of a column changes; part of every cache key."""
 
 LEAST_MEMORY_BYTES = 128 * 2**20
@@ -50,6 +51,7 @@ NORMALIZE = (
 ROLLUPS = (
     "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
     "r_api", "r_memory", "r_allocation", "r_counter", "r_msprof",
+    "r_stack",
 )  # fmt: skip
 
 
@@ -144,6 +146,7 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
             f"holds nothing that can be compared: no kernels, collectives, operators, calls or ranges{left_out}",
             "Parse or collect it again, or name another folder",
         )
+    exports.fill(con, capture, number, lambda finding: _report(con, finding))
     _run_all(con, (f"normalize/{name}" for name in NORMALIZE))
     for severity, key, message in database.run(con, resources.sql("normalize/findings")):
         _report(con, Finding(severity, key, f"{capture.path.name}: {message}", number))

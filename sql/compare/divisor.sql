@@ -8,6 +8,7 @@ WITH present AS (   -- what a member measured: by its device times, else by any 
     UNION ALL SELECT side, run, capture, 'operator', bool_or(whole) FROM c_operator GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'api ' || layer, bool_or(whole) FROM c_api GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'link', bool_or(whole) FROM c_link GROUP BY ALL
+    UNION ALL SELECT DISTINCT side, run, capture, 'stack', TRUE FROM c_stack
     UNION ALL SELECT DISTINCT side, run, capture, 'module', FALSE FROM c_module
     UNION ALL SELECT DISTINCT side, run, capture, 'task', FALSE FROM c_task
     UNION ALL SELECT DISTINCT side, run, capture, 'phase', FALSE FROM c_phase

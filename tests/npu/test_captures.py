@@ -96,6 +96,13 @@ def test_everything_at_once_is_written(machine: Machine, tmp_path: Path) -> None
     # AND what was written besides does not disturb the reading
     counted = machine.rlcompare("sql", str(folder), "select count(*) as kernels from kernel", "--format", "json")
     assert json.loads(counted)[0]["kernels"] == 8
+    # AND it is read too
+    query = (
+        "select (select count(*) from exported_stack) as stacks, (select max(peak_bytes) from memory_category) as peak"
+    )
+    exported = json.loads(machine.rlcompare("sql", str(folder), query, "--format", "json"))[0]
+    assert exported["stacks"] > 0
+    assert exported["peak"] == max(size for point in sizes for size in point)
 
 
 def asked(capture: Path) -> dict[str, list[str]]:

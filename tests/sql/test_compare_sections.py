@@ -10,7 +10,8 @@ from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
 
 SECTIONS = [
     "categories", "steps", "ranks", "phases", "kernels", "kernel_types", "operators", "modules", "collectives",
-    "groups", "links", "copies", "memory", "apis", "metrics", "workload", "env", "msprof",
+    "groups", "links", "copies", "memory", "memory_categories", "stacks", "apis", "metrics",
+    "workload", "env", "msprof",
 ]  # fmt: skip
 
 

@@ -1,0 +1,121 @@
+"""What ``export_stacks`` and ``export_memory_timeline`` wrote into a capture's folder: torch_npu's, or torch's own.
+
+Both profilers write the same forms, under a name that the caller chose: a line per operator with its stack and its
+microseconds (``.log``, ``.txt``), and the bytes by category of tensor over time (``.json``, ``.json.gz``,
+``.raw.json.gz``, or a picture in ``.html``). Damage in them is a finding, for all else stands without them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import duckdb
+
+from rlcompare import resources
+from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.peek import file_problem
+from rlcompare.store import database
+
+STACKS = "stacks"
+TIMELINE = "memory_timeline"
+
+_STACKS_NAME = re.compile(r".*stacks?(?:[._-].*)?\.(?:log|txt)", re.IGNORECASE)
+_TIMELINE_NAME = re.compile(r".*mem(?:ory)?_?timeline.*\.(json|json\.gz|html)", re.IGNORECASE)
+_REMEDY = "export it again, or take it away"
+_ROOM = 64
+"""How many times as large a compressed timeline may be."""
+_MOST = 2**30
+
+
+def exports_in(folders: Iterable[Path]) -> tuple[dict[str, Path], list[tuple[Path, Finding]]]:
+    """The exports in a capture's folders by the part that they play, one of each, and what to say about others.
+
+    Raises:
+        OSError: a folder cannot be listed.
+    """
+    found: dict[str, Path] = {}
+    notes: list[tuple[Path, Finding]] = []
+    for path in sorted((path for folder in folders for path in folder.iterdir()), key=_preference):
+        part = part_of(path.name)
+        if part is None or not os.path.lexists(path):  # somebody removed it meanwhile
+            continue
+        problem = _problem(path, found.get(part))
+        if problem is None:
+            found[part] = path
+        else:
+            severity = "warning" if part not in found else "info"
+            notes.append((path, Finding(severity, "left_out_export", f"{path.name} was left out: {problem}")))
+    return found, notes
+
+
+def part_of(name: str) -> str | None:
+    """``STACKS`` or ``TIMELINE`` for a file that is called like one."""
+    if _STACKS_NAME.fullmatch(name):
+        return STACKS
+    return TIMELINE if _TIMELINE_NAME.fullmatch(name) else None
+
+
+def _preference(path: Path) -> tuple[int, int, str]:
+    """What can be read before what is a picture, and what is smaller to read before the raw form."""
+    name = path.name.lower()
+    kinds = (name.endswith(".html"), ".raw." in name, name.endswith(".gz"))
+    return kinds.index(True) if True in kinds else -1, len(path.parts), str(path)
+
+
+def _problem(path: Path, taken: Path | None) -> str | None:
+    """Why an export is not read, as a clause; None: it is."""
+    if taken is not None:
+        return f"{taken.name} is read, and it may be of other settings"
+    if path.suffix.lower() == ".html":
+        return "it is a picture; export it as .json"
+    problem = file_problem(path)
+    return problem and f"{problem}; {_REMEDY}"
+
+
+def fill(
+    con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Callable[[Finding], None]
+) -> None:
+    """Read a capture's exports, if it has any, into ``exported_stack`` and ``memory_category``.
+
+    Args:
+        con: has the schema's tables and the variable ``capture``, equal to ``capture_id``.
+        capture: its files ``STACKS`` and ``TIMELINE`` are read.
+        capture_id: its number in the store.
+        report: told what is damaged.
+    """
+    for part, read in ((STACKS, _read_stacks), (TIMELINE, _read_timeline)):
+        path = capture.files.get(part)
+        if path is None:
+            continue
+        try:
+            problem = read(con, path)
+        except duckdb.OutOfMemoryException:
+            raise
+        except (duckdb.Error, OSError) as error:
+            cause = str(error).replace(str(path), path.name).strip().splitlines()[0][:200]
+            problem = f"it was left out: {cause}"
+        con.execute(resources.sql("sources/exports/clear"))
+        if problem:
+            report(Finding("warning", "damaged_export", f"{path.name}: {problem}; {_REMEDY}", capture_id))
+
+
+def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+    con.execute("SET VARIABLE stacks_file = ?", [str(path)])
+    ((other, known),) = database.run(con, resources.sql("sources/exports/stacks"))
+    # Lines that are no text, or longer than DuckDB takes.
+    other += database.run(con, resources.sql("sources/ascend_text/rejected"))[0][0]
+    con.execute(resources.sql("sources/ascend_text/forget_rejected"))
+    if not known:
+        return "it was left out: no line ends in a call stack's microseconds"
+    return f"{other} of {other + known} lines were left out: they are not of export_stacks" if other else None
+
+
+def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+    room = path.stat().st_size * (_ROOM if path.suffix == ".gz" else 1) + 2**20
+    con.execute("SET VARIABLE timeline_file = ?", [str(path)])
+    con.execute("SET VARIABLE timeline_bytes = ?", [min(room, _MOST)])
+    ((levels,),) = database.run(con, resources.sql("sources/exports/memory_timeline"))
+    return None if levels else "it was left out: it holds no memory of the device that was asked for"

@@ -1,0 +1,25 @@
+-- A file of export_stacks: a line per operator, its frames from the outermost, joined with ";", a blank, and whole microseconds. Summed by stack.
+-- Taken from frames is what says nothing about the code and would keep two sides apart: where an object lay in memory, and of a file's path what
+-- stands before the packages' folder, or a user's own folder and all but the last three parts. Gives how many lines are of another form, and of this.
+-- Variables: capture, stacks_file.
+CREATE OR REPLACE TEMP TABLE stack_line AS
+SELECT frames, count(*) AS operators, sum(TRY_CAST(microseconds AS BIGINT)) AS self_us
+FROM (SELECT regexp_extract(line, '^(.*[^ ;]) ([0-9]{1,12})\r?$', 1) AS frames, regexp_extract(line, ' ([0-9]{1,12})\r?$', 1) AS microseconds
+      FROM read_csv(getvariable('stacks_file'), columns = {line: 'VARCHAR'}, auto_detect = FALSE, header = FALSE, delim = chr(1), quote = '',
+                    escape = '', comment = '', strict_mode = FALSE, ignore_errors = TRUE, store_rejects = TRUE)
+      WHERE line <> '')
+GROUP BY frames;
+INSERT INTO exported_stack
+WITH plain AS (
+    SELECT operators, self_us, regexp_replace(frames, '[ _]at[ _]0x[0-9a-fA-F]+', '', 'g') AS frames FROM stack_line WHERE frames <> ''
+), packaged AS (
+    SELECT operators, self_us, regexp_replace(frames, '(^|;)[^;]*/(?:site|dist)-packages/', '\1', 'g') AS frames FROM plain
+), unowned AS (
+    SELECT operators, self_us, regexp_replace(frames, '(^|;)/(?:home/[^/;]+|Users/[^/;]+|root)/', '\1/', 'g') AS frames FROM packaged
+), short AS (
+    SELECT operators, self_us, regexp_replace(frames, '(^|;)/[^;(]*/([^/;(]+/[^/;(]+/[^/;(]+[(])', '\1\2', 'g') AS frames FROM unowned
+), bare AS (
+    SELECT operators, self_us, regexp_replace(frames, '(^|;)/', '\1', 'g') AS frames FROM short
+)
+SELECT getvariable('capture'), frames, CAST(sum(operators) AS BIGINT), CAST(sum(self_us) * 1000 AS BIGINT) FROM bare GROUP BY frames;
+SELECT coalesce(sum(operators) FILTER (frames = ''), 0), coalesce(sum(operators) FILTER (frames <> ''), 0) FROM stack_line;
