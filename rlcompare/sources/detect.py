@@ -18,6 +18,7 @@ from pathlib import Path
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import CaptureInput, Finding, RunInput, TrainingInput
 from rlcompare.sources import run_directory
+from rlcompare.sources.exports import with_exports
 from rlcompare.sources.folder import (
     OUTPUT,
     RECOVER,
@@ -235,7 +236,10 @@ def _look_at_loose_files(
             found.stores.append(store)
         else:
             found.problems.append(Problem(store, problem, "Make it again with rlcompare ingest, or move it away"))
+    before = len(found.captures)
     traces = [name for name in files if _look_at_trace(folder / name, found)]
+    if len(found.captures) == before + 1 and "trace" in found.captures[-1].files:  # of several, none says whose it is
+        found.captures[-1] = with_exports(found.captures[-1], [folder], found.notes)
     has_captures |= bool(traces)
     if depth == 0 and not has_captures and not stores and not folders:
         for name in files:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -30,14 +31,16 @@ _ROOM = 64
 _MOST = 2**30
 
 
-def exports_in(folders: Iterable[Path]) -> tuple[dict[str, Path], list[tuple[Path, Finding]]]:
-    """The exports in a capture's folders by the part that they play, one of each, and what to say about others.
+def with_exports(capture: CaptureInput, folders: Iterable[Path], notes: list[tuple[Path, Finding]]) -> CaptureInput:
+    """A capture with the exports in its folders, one of each part.
+
+    Args:
+        notes: what there is to say about others is added here.
 
     Raises:
         OSError: a folder cannot be listed.
     """
     found: dict[str, Path] = {}
-    notes: list[tuple[Path, Finding]] = []
     for path in sorted((path for folder in folders for path in folder.iterdir()), key=_preference):
         part = part_of(path.name)
         if part is None or not os.path.lexists(path):  # somebody removed it meanwhile
@@ -48,7 +51,7 @@ def exports_in(folders: Iterable[Path]) -> tuple[dict[str, Path], list[tuple[Pat
         else:
             severity = "warning" if part not in found else "info"
             notes.append((path, Finding(severity, "left_out_export", f"{path.name} was left out: {problem}")))
-    return found, notes
+    return replace(capture, files={**capture.files, **found})
 
 
 def part_of(name: str) -> str | None:

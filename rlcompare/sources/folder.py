@@ -10,12 +10,12 @@ import re
 import shlex
 from calendar import timegm
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.described import description
-from rlcompare.sources.exports import exports_in
+from rlcompare.sources.exports import with_exports
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, file_problem, json_object, rank_of_database
 from rlcompare.sources.verl_names import PROFILE_SUFFIXES
 
@@ -101,10 +101,8 @@ def captures_of_folder(folder: Path, prefer: str) -> tuple[list[CaptureInput], N
         if files.analysis:
             parts["analysis_db"] = files.analysis
         captures = [_capture("ascend_text", folder, home, parts, None, notes)]
-    found, said = exports_in(dict.fromkeys((home, output)))
-    notes += said
-    if len(captures) == 1:  # of several ranks' databases in one folder, none says which it is of
-        captures = [replace(captures[0], files={**captures[0].files, **found})]
+    if len(captures) == 1:  # of several ranks' databases in one folder, none says which an export is of
+        captures = [with_exports(captures[0], dict.fromkeys((home, output)), notes)]
     return captures, notes, problems
 
 

@@ -47,6 +47,7 @@ def torchs_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
         warnings.simplefilter("ignore", FutureWarning)  # torch will drop it one day
         for form in ("json", "json.gz", "raw.json.gz"):
             made.export_memory_timeline(str(folder / f"memory_timeline.{form}"), device="cpu")
+    made.export_chrome_trace(str(folder / "step.pt.trace.json"))
     made.export_stacks(str(folder / "stacks.txt"), "self_cpu_time_total")
     return folder
 
@@ -116,6 +117,19 @@ def test_a_mean_is_over_time(sample: Path, tmp_path: Path) -> None:
     ):
         made = categories(read(sample, tmp_path, file, f"run{number}"))
         assert (made["parameter"], made["input"], made["unknown"]) == ((100, 100), (50, 17), (0, 0))
+
+
+def test_beside_torchs_one_trace_they_are_its(torchs_own: Path, tmp_path: Path) -> None:
+    (run,) = find_runs(torchs_own)
+    assert sorted(run.captures[0].files) == ["memory_timeline", "stacks", "trace"]
+    assert len(categories(store_of(torchs_own, tmp_path / "run.duckdb"))) == 8
+    # AND of two traces, none says which they are of
+    for name in ("step.pt.trace.json", "stacks.txt"):
+        (tmp_path / "two").mkdir(exist_ok=True)
+        (tmp_path / "two" / name).write_bytes((torchs_own / name).read_bytes())
+    (tmp_path / "two" / "next.pt.trace.json").write_bytes((torchs_own / "step.pt.trace.json").read_bytes())
+    captures = [capture for run in find_runs(tmp_path / "two") for capture in run.captures]
+    assert [sorted(capture.files) for capture in captures] == [["trace"], ["trace"]]
 
 
 def test_torchs_stacks_are_summed_by_stack(sample: Path, torchs_own: Path, tmp_path: Path) -> None:
