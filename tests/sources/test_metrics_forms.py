@@ -17,7 +17,7 @@ from rlcompare.model.run import RunInput
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.metrics import console, form, tensorboard
 from rlcompare.sources.metrics.read import read_metrics
-from rlcompare.sources.metrics.values import Metrics
+from rlcompare.sources.metrics.values import Earlier, Metrics
 from rlcompare.sources.peek import file_kind
 from tests.run_directories import write_metrics
 from tests.sources.profile_folders import make_profile
@@ -467,6 +467,30 @@ class TestOneRunInSeveralFiles:
         assert rows(store, "SELECT step FROM metric WHERE name = 'timing_s/step' AND warmup") == [(4,)]
         assert "2 steps (4, 5)" in findings(store)["repeated_steps"]
         assert "(4 in job.log)" in findings(store)["restarted"]
+
+    def test_another_job_in_the_same_log_is_not_mixed_with_the_first(self, tmp_path: Path) -> None:
+        # GIVEN a job of ten steps, and the same command once more: five steps, appended to the log
+        first = console_log({step: training_step(step, only__first=1.0) for step in range(1, 11)})
+        later = console_log({step: training_step(step, slower=2.0) for step in range(1, 6)})
+        store = store_of(_write(tmp_path / "job.log", first + later), tmp_path / "s.duckdb")
+
+        # THEN the run is the second job alone, its validation with it, and the reader is told
+        alone = store_of(_write(tmp_path / "two" / "job.log", later), tmp_path / "t.duckdb")
+        query = "SELECT step, name, value, warmup FROM metric ORDER BY step, name"
+        assert rows(store, query) == rows(alone, query)
+        said = findings(store)
+        assert "10 steps before it (lines 1 to 30)" in said["earlier_job"] and "from line 32 on" in said["earlier_job"]
+        assert not {"repeated_steps", "restarted"} & set(said)
+
+    def test_another_job_in_a_file_of_the_file_logger(self, tmp_path: Path) -> None:
+        steps = (*range(1, 5), 4, 5, 1, 2)  # killed, resumed in its middle, and begun anew
+        lines = [json.dumps({"step": step, "data": {"timing_s/step": 1.5 + place}}) for place, step in enumerate(steps)]
+        path = _write(tmp_path / "exp.jsonl", "\n".join(lines) + "\n")
+
+        metrics = _read(find_runs(path)[0])
+
+        assert values(metrics) == {(1, "timing_s/step"): 7.5, (2, "timing_s/step"): 8.5}
+        assert metrics.earlier == Earlier(steps=6, last_line=6)
 
     def test_a_log_beside_verls_profiles(self, tmp_path: Path) -> None:
         # GIVEN two jobs as verl leaves them, and the folder of both

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics.printed_config import read_config
-from rlcompare.sources.metrics.values import Metrics
+from rlcompare.sources.metrics.values import Metrics, keep_last_job
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 """What colours a terminal's text and moves its cursor."""
@@ -66,6 +66,7 @@ def read(path: Path) -> Metrics:
     if not metrics.steps:
         remedy = "Name the log of a job whose trainer.logger has console"
         raise InputError(path, "it holds no metrics: no line such as step:1 - timing_s/step:1.5 can be read", remedy)
+    keep_last_job(metrics)
     metrics.rounded = len(written) >= _LEAST_ROUNDED and all(map(_THREE_DECIMALS.fullmatch, written))
     return metrics
 

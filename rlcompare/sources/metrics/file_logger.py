@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rlcompare.errors import InputError
-from rlcompare.sources.metrics.values import NUMPY, Metrics, whole_step
+from rlcompare.sources.metrics.values import NUMPY, Metrics, keep_last_job, whole_step
 
 
 def read(path: Path) -> Metrics:
@@ -32,6 +32,7 @@ def read(path: Path) -> Metrics:
         what = "its only line is cut" if metrics.cut == 1 else "no line of it can be read"
         remedy = 'Name a file with lines such as {"step": 1, "data": {"timing_s/step": 1.5}}'
         raise InputError(path, f"it holds no metrics: {what}", remedy)
+    keep_last_job(metrics)
     return metrics
 
 

@@ -122,6 +122,15 @@ def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterato
 def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     """What a reader must know about the metrics of one source."""
     name = source.name
+    if metrics.earlier is not None:
+        steps, last = metrics.earlier.steps, metrics.earlier.last_line
+        text = (
+            f"{name} holds several jobs, as its steps begin anew: the last job's count, from line {metrics.lines[0]} on"
+        )
+        left = f"{_counted(steps, 'step')} before it (lines 1 to {last}) were left out"
+        yield Finding(
+            "warning", "earlier_job", f"{text}; {left}: to read them, keep those lines in a file of their own"
+        )
     if metrics.cut is not None:
         kept = "what stands before the cut counts" if metrics.cut_in_part else f"the {metrics.unit}s before it count"
         text = f"{name} ends in a cut {metrics.unit} ({metrics.cut}), as when a run is killed; {kept}"

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|uint|bool_?)\d*_?\(([^()]*)\)")
 """A number as Python prints those of NumPy 2."""
@@ -19,6 +20,14 @@ NAME_LENGTH = 300
 MOST_STEP = 2**62
 
 _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a file holds of jobs before its last one: how many steps, and their last line."""
+
+    steps: int
+    last_line: int
 
 
 @dataclass
@@ -35,6 +44,7 @@ class Metrics:
         first_text: the place of the first value that is no number at all.
         rounded: whether all values were written with three decimals, as verl's console did before 0.5.
         config: the job's configuration, where it stands beside the metrics.
+        earlier: what was left out because it is of a job before the last one; None where there is one job.
         unit: what a place counts: ``line`` or ``record``.
     """
 
@@ -49,6 +59,7 @@ class Metrics:
     first_text: int | None = None
     rounded: bool = False
     config: Mapping[str, object] = field(default_factory=dict)
+    earlier: Earlier | None = None
     unit: str = "line"
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
@@ -63,6 +74,29 @@ class Metrics:
         self.steps.append(step)
         self.names.append(name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH])
         self.values.append(value)
+
+
+def keep_last_job(metrics: Metrics) -> None:
+    """Leaves out what a log holds of earlier jobs: those before its steps begin anew, at its first one or before.
+
+    A job that goes on from a checkpoint goes back to a later step, and is the same one. Steps that were only validated
+    do not tell: each job may begin with them.
+    """
+    rows = list(zip(metrics.lines, metrics.steps, metrics.names, strict=True))
+    told = [(place, step) for place, (_, step, name) in enumerate(rows) if name == "timing_s/step"]
+    told = told or [(place, step) for place, (_, step, _) in enumerate(rows) if rows[place - 1][:2] != rows[place][:2]]
+    begun = [
+        (before, step) for (before, last), (_, step) in pairwise(told) if step < last and step <= told[0][1]
+    ]  # fmt: skip
+    if not begun:
+        return
+    before, first = begun[-1]
+    # What stands between is the new job's where it is no later step: it validates before it trains.
+    start = next(place for place in range(before + 1, len(rows)) if rows[place][1] <= first)
+    metrics.earlier = Earlier(sum(place <= before for place, _ in told), rows[start - 1][0])
+    metrics.unreadable = [line for line in metrics.unreadable if line > rows[start - 1][0]]
+    metrics.lines, metrics.steps = metrics.lines[start:], metrics.steps[start:]
+    metrics.names, metrics.values = metrics.names[start:], metrics.values[start:]
 
 
 def number(given: object) -> tuple[str, float | None]:
