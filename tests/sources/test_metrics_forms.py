@@ -159,6 +159,23 @@ class TestConsole:
         assert said["unreadable_metrics"] == "1 line of job.log cannot be read and were left out: 4"
         assert "1 value in job.log" in said["no_numbers"] and "line 2" in said["no_numbers"]
 
+    @pytest.mark.parametrize(
+        ("written", "found", "left"),
+        [
+            ("a/x:1,234.5", {}, 1), ("a/x:50%", {}, 1), ("a/x:3.5GiB", {}, 1), ("a/x:1.2.3", {}, 1),
+            ("a/x:2.5 some tail a/z:7", {"a/x": 2.5}, 1), ("a/x:2.5(WorkerDict pid=7) hello: 3", {"a/x": 2.5}, 0),
+            (f"a/x:3.5{BAR.format(step=3)}", {"a/x": 3.5}, 0), ("a/x:1e-06Validation Progress: 3", {"a/x": 1e-6}, 0),
+            ("val/hf:7b/x y/acc/mean@1:np.float64(0.5)", {"val/hf:7b/x y/acc/mean@1": 0.5}, 0),
+            ("val/hf:2/x:0.5", {"val/hf:2/x": 0.5}, 0),
+        ],
+    )  # fmt: skip
+    def test_what_stands_behind_a_value(self, tmp_path: Path, written: str, found: dict[str, float], left: int) -> None:
+        metrics = logged(tmp_path, f"step:1 - a/y:0.25 - {written} - b/y:0.75\n")
+
+        expected = {"a/y": 0.25, **found, "b/y": 0.75}
+        assert values(metrics) == {(1, name): value for name, value in expected.items()}
+        assert metrics.odd["text"] == left
+
     @pytest.mark.parametrize("end", ["step:2 - a/x:2.5 - a/", "step:2 - a/x:2.5 - a/y", "step:2 - a/x:2.5 - a/y:"])
     def test_a_cut_line_gives_what_stands_before_the_cut(self, tmp_path: Path, end: str) -> None:
         store = store_of(_write(tmp_path / "job.log", f"step:1 - a/x:1.5 - a/y:1.0\n{end}"), tmp_path / "s.duckdb")

@@ -28,8 +28,9 @@ _BEFORE_BYTES = 24
 _REPEATED = re.compile(r"\s*\[repeated \d+x across .*$")  # Ray's, on lines that several processes printed
 _FLOAT = r"[-+]?(?:nan|inf(?:inity)?|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _VALUE = rf"(?:np|numpy)\.\w+\([^()]*\)|{_FLOAT}|True|False"
-_ITEM = re.compile(rf"(.*):({_VALUE})", re.DOTALL)
-_ITEM_AND_MORE = re.compile(rf"(.*?):({_VALUE})(?![\w.+-])(.*)", re.DOTALL)
+_BAR = r"(?:[A-Z][a-z]+ )*[A-Z][a-z]+:\s"  # Training Progress:  10%|█…, which a terminal would show in its own line
+_ITEM = re.compile(rf"(.*?):({_VALUE})(?=\Z|{_BAR}|(?![\w.+:/%-]|,\d))(.*)", re.DOTALL)
+_LOST = re.compile(r"[\w@.-]+/[\w@./-]+:")  # a metric behind another one's value, which nothing parts from it
 _THREE_DECIMALS = re.compile(r"-?\d+\.\d{3}|-?nan|-?inf")
 _LEAST_ROUNDED = 5
 
@@ -112,9 +113,10 @@ def _items(text: str) -> tuple[list[tuple[str, str]], int]:
     left = 0
     name = ""
     for part in text.split(" - "):
-        match = _ITEM.fullmatch(part) or _ITEM_AND_MORE.fullmatch(part)
+        match = _ITEM.fullmatch(part)
         if match:
             items.append((name + match.group(1), match.group(2)))
+            left += len(_LOST.findall(match.group(3)))
             name = ""
         elif ":" in part:
             left += 1
