@@ -176,6 +176,37 @@ class TestConsole:
         assert values(metrics) == {(1, name): value for name, value in expected.items()}
         assert metrics.odd["text"] == left
 
+    @pytest.mark.parametrize(
+        ("cut", "kept"),
+        [
+            ("a/x:1.5 - a/y:0.123", {"a/x": 1.5}), ("a/x:1.5 - a/y:np.float64(0.1", {"a/x": 1.5}),
+            ("a/x:1.5 - a/y:", {"a/x": 1.5}), ("a/x:1.5 - a/", {"a/x": 1.5}), ("a/x:1.5 - a/gen", {"a/x": 1.5}),
+            ("a/x:1.5 - ", {"a/x": 1.5}), ("a/x:0.12", {}),
+        ],
+    )  # fmt: skip
+    def test_the_next_jobs_line_behind_a_cut_one(self, tmp_path: Path, cut: str, kept: dict[str, float]) -> None:
+        text = f"step:5 - {cut}step:6 - a/x:0.5 - a/y:1.0 - a/z:2.0\nstep:7 - a/x:0.75 - a/y:1.0 - a/z:2.0\n"
+        path = _write(tmp_path / "job.log", text)
+
+        store = store_of(path, tmp_path / "s.duckdb")
+
+        assert dict(rows(store, "SELECT name, value FROM metric WHERE step = 5")) == kept
+        assert rows(store, "SELECT name, value FROM metric WHERE step = 6 ORDER BY name") == [
+            ("a/x", 0.5), ("a/y", 1.0), ("a/z", 2.0),
+        ]  # fmt: skip
+        assert "1 step in job.log cut" in findings(store)["cut_step"] and "line 1" in findings(store)["cut_step"]
+
+    def test_a_metric_called_step_is_no_step(self, tmp_path: Path) -> None:
+        line = "step:5 - training/global_step:5 - timing_s/step:48 - perf/timestep:3 - val/x-step:4 - a/y:1.0"
+
+        metrics = logged(tmp_path, f"{line}\n")
+
+        assert values(metrics) == {
+            (5, "training/global_step"): 5, (5, "timing_s/step"): 48, (5, "perf/timestep"): 3, (5, "val/x-step"): 4,
+            (5, "a/y"): 1.0,
+        }  # fmt: skip
+        assert metrics.odd["cut"] == 0
+
     @pytest.mark.parametrize("end", ["step:2 - a/x:2.5 - a/", "step:2 - a/x:2.5 - a/y", "step:2 - a/x:2.5 - a/y:"])
     def test_a_cut_line_gives_what_stands_before_the_cut(self, tmp_path: Path, end: str) -> None:
         store = store_of(_write(tmp_path / "job.log", f"step:1 - a/x:1.5 - a/y:1.0\n{end}"), tmp_path / "s.duckdb")

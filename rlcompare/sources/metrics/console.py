@@ -23,6 +23,8 @@ SCAN_BYTES = 256 * 2**20
 """A text without metrics in so many bytes is no log of a job."""
 
 _STEP = re.compile(rb"step:(\d{1,18}) - ([^\r\n]*)")
+_AGAIN = re.compile(rb"step:\d{1,18} - (?=([\w@.-]+/[\w@./-]+):)")
+_IN_A_VALUE = re.compile(rb"(?::[^\s:/]*|[^\w./@-])\Z")
 _METRIC = re.compile(rb"[\w@.-]+/[\w@./-]+(?::|$)")  # what a line of metrics goes on with, be it cut
 _BEFORE_BYTES = 24
 _REPEATED = re.compile(r"\s*\[repeated \d+x across .*$")  # Ray's, on lines that several processes printed
@@ -59,7 +61,9 @@ def read(path: Path) -> Metrics:
             for match in _matches(text, len(text)):
                 line += text[place : match.start()].count(b"\n")
                 place = match.start()
-                _add(metrics, line, match, match.end() == len(text), written)
+                parts = _parts(match)
+                for number, part in enumerate(parts, 1):
+                    _add(metrics, line, part, number < len(parts), match.end() == len(text), written)
             metrics.config = read_config(text)
     except (OSError, ValueError) as error:  # ValueError: an empty file has nothing to map
         problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -81,11 +85,33 @@ def _matches(text: mmap.mmap, limit: int) -> Iterator[re.Match[bytes]]:
             yield match
 
 
-def _add(metrics: Metrics, line: int, match: re.Match[bytes], at_end: bool, written: list[str]) -> None:
+def _parts(match: re.Match[bytes]) -> list[re.Match[bytes]]:
+    """The steps in a line: several where a killed job's last line lacks its end, and the next job's stands behind."""
+    text = match.group()
+    name = _METRIC.match(match.group(2))
+    first = name.group().rstrip(b":") if name else b""
+    # A metric's own name may end in step: what follows is a step where the cut is in a value, or it begins alike.
+    places = [0] + [
+        again.start()
+        for again in _AGAIN.finditer(text, len(b"step:"))
+        if again.group(1) == first or _IN_A_VALUE.search(text[max(0, again.start() - _BEFORE_BYTES) : again.start()])
+    ]
+    ends = [*places[1:], len(text)]
+    found = (_STEP.match(text, place, end) for place, end in zip(places, ends, strict=True))
+    return [part for part in found if part]
+
+
+def _add(
+    metrics: Metrics, line: int, match: re.Match[bytes], lacks_end: bool, at_end: bool, written: list[str]
+) -> None:
     step = int(match.group(1))
     text = _REPEATED.sub("", ANSI.sub("", match.group(2).decode("utf-8", "replace")))
     items, left = _items(text)
-    if at_end and (left or _lacks_names(metrics, {name for name, _ in items})):
+    if lacks_end:
+        metrics.odd["cut"] += 1
+        metrics.first_cut = line if metrics.first_cut is None else metrics.first_cut
+        items = items if left else items[:-1]  # the last value may lack digits
+    elif at_end and (left or _lacks_names(metrics, {name for name, _ in items})):
         items = items if left else items[:-1]  # the last value may lack digits
         metrics.cut, metrics.cut_in_part = line, bool(items)
     elif left and not items:

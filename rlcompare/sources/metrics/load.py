@@ -135,6 +135,10 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         kept = "what stands before the cut counts" if metrics.cut_in_part else f"the {metrics.unit}s before it count"
         text = f"{name} ends in a cut {metrics.unit} ({metrics.cut}), as when a run is killed; {kept}"
         yield Finding("warning", "cut_metrics", text)
+    if metrics.odd["cut"]:
+        text = f"{_counted(metrics.odd['cut'], 'step')} in {name} cut where another one begins within the same line"
+        how = f"(the first in line {metrics.first_cut}), as when a run is killed and started again"
+        yield Finding("warning", "cut_step", f"{text} {how}; what stands before the cut counts")
     if metrics.unreadable:
         text = f"{_counted(len(metrics.unreadable), metrics.unit)} of {name} cannot be read and were left out"
         yield Finding("warning", "unreadable_metrics", f"{text}: {_listed(metrics.unreadable)}")

@@ -40,8 +40,10 @@ class Metrics:
         unreadable: the places of what should be metrics and cannot be read.
         cut: the place of the file's last line or record where that lacks its end; None where it is whole.
         cut_in_part: whether values stand before that cut, and were taken.
-        odd: how many values are no plain numbers, by kind: NaN, infinite, null, numpy, quoted, text.
+        odd: how many values are no plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, cut (a step
+            that lacks its end before another one in the same line).
         first_text: the place of the first value that is no number at all.
+        first_cut: the place of the first step that lacks its end before another one in the same line.
         rounded: whether all values were written with three decimals, as verl's console did before 0.5.
         config: the job's configuration, where it stands beside the metrics.
         earlier: what was left out because it is of a job before the last one; None where there is one job.
@@ -57,6 +59,7 @@ class Metrics:
     cut_in_part: bool = False
     odd: Counter[str] = field(default_factory=Counter)
     first_text: int | None = None
+    first_cut: int | None = None
     rounded: bool = False
     config: Mapping[str, object] = field(default_factory=dict)
     earlier: Earlier | None = None

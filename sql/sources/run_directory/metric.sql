@@ -4,7 +4,7 @@
 -- Variables: metrics_sources (names by number, from 0), profiled_steps, warmup_steps (NULL: unknown).
 CREATE OR REPLACE TEMP TABLE metric_start AS
 WITH timed AS (
-    SELECT source, step, lag(step) OVER (PARTITION BY source ORDER BY line) AS before, count(*) OVER (PARTITION BY source, step) AS times
+    SELECT source, step, lag(step) OVER (PARTITION BY source ORDER BY line, rowid) AS before, count(*) OVER (PARTITION BY source, step) AS times
     FROM stage_metric WHERE name = 'timing_s/step'
 ), begun AS (
     SELECT source, min(step) AS step FROM timed GROUP BY source
@@ -15,5 +15,5 @@ INSERT INTO metric
 SELECT step, name, value, getvariable('metrics_sources')[source + 1], coalesce(list_contains(getvariable('profiled_steps'), step), FALSE),
        CASE WHEN step IN (SELECT step FROM metric_start) THEN TRUE ELSE list_contains(getvariable('warmup_steps'), step) END
 FROM stage_metric
-QUALIFY row_number() OVER (PARTITION BY step, name ORDER BY source, line DESC) = 1
+QUALIFY row_number() OVER (PARTITION BY step, name ORDER BY source, line DESC, rowid DESC) = 1
 ORDER BY source, line, name;
