@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import struct
+import tracemalloc
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,9 +16,9 @@ import pytest
 from rlcompare.errors import InputError
 from rlcompare.model.run import RunInput
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.metrics import console, form, tensorboard
+from rlcompare.sources.metrics import console, file_logger, form, tensorboard
 from rlcompare.sources.metrics.read import read_metrics
-from rlcompare.sources.metrics.values import Earlier, Metrics
+from rlcompare.sources.metrics.values import LINE_BYTES, Earlier, Metrics
 from rlcompare.sources.peek import file_kind
 from tests.run_directories import write_metrics
 from tests.sources.profile_folders import make_profile
@@ -226,6 +227,29 @@ class TestConsole:
         store = store_of(_write(tmp_path / "old.log", f"{line}\n"), tmp_path / "s.duckdb")
 
         assert "three decimals" in findings(store)["rounded_metrics"]
+
+    def test_a_line_too_long_is_left_out_without_being_taken_apart(self, tmp_path: Path) -> None:
+        long = "step:2 - a/x:0.5" + " - a/y:0.25" * (3 * LINE_BYTES // 22) + " - step:9 - a/x:0.5"
+        path = _write(tmp_path / "job.log", f"step:1 - a/x:0.5\n{long}\nstep:3 - a/x:0.75\n")
+        tracemalloc.start()
+
+        metrics = console.read(path)
+
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert values(metrics) == {(1, "a/x"): 0.5, (3, "a/x"): 0.75}
+        assert (metrics.unreadable, metrics.lines) == ([2], [1, 3])
+        assert peak < 4 * LINE_BYTES
+
+    @pytest.mark.parametrize("end", ["}}\n", ""])
+    def test_such_a_line_of_the_file_logger(self, tmp_path: Path, end: str) -> None:
+        long = '{"step": 2, "data": {"a/x": 1' + "0" * 2 * LINE_BYTES + end
+        path = _write(tmp_path / "job.jsonl", '{"step": 1, "data": {"a/x": 0.5}}\n' + long)
+
+        metrics = file_logger.read(path)
+
+        assert values(metrics) == {(1, "a/x"): 0.5}
+        assert (metrics.unreadable, metrics.cut) == (([2], None) if end else ([], 2))
 
     def test_a_log_larger_than_any_head(self, tmp_path: Path) -> None:
         noise = "(WorkerDict pid=1) INFO 08-02 00:36:03 loading weights\n" * 40_000

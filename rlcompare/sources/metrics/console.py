@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics.printed_config import read_config
-from rlcompare.sources.metrics.values import Metrics, keep_last_job
+from rlcompare.sources.metrics.values import LINE_BYTES, Metrics, keep_last_job
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 """What colours a terminal's text and moves its cursor."""
@@ -22,10 +22,12 @@ ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 SCAN_BYTES = 256 * 2**20
 """A text without metrics in so many bytes is no log of a job."""
 
-_STEP = re.compile(rb"step:(\d{1,18}) - ([^\r\n]*)")
+_STEP = re.compile(rb"step:(\d{1,18}) - ([^\r\n]{0,%d})" % LINE_BYTES)
+_BEGIN = re.compile(rb"step:\d{1,18} - (?=[\w@.-]+/[\w@./-]+(?:[:\r\n]|\Z))")  # with a metric behind, be it cut
+_REST = re.compile(rb"[^\r\n]*")
 _AGAIN = re.compile(rb"step:\d{1,18} - (?=([\w@.-]+/[\w@./-]+):)")
 _IN_A_VALUE = re.compile(rb"(?::[^\s:/]*|[^\w./@-])\Z")
-_METRIC = re.compile(rb"[\w@.-]+/[\w@./-]+(?::|$)")  # what a line of metrics goes on with, be it cut
+_NAME = re.compile(rb"[\w@./-]+")
 _BEFORE_BYTES = 24
 _REPEATED = re.compile(r"\s*\[repeated \d+x across .*$")  # Ray's, on lines that several processes printed
 _FLOAT = r"[-+]?(?:nan|inf(?:inity)?|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -59,8 +61,11 @@ def read(path: Path) -> Metrics:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             line, place = 1, 0
             for match in _matches(text, len(text)):
-                line += text[place : match.start()].count(b"\n")
+                line += _line_ends(text, place, match.start())
                 place = match.start()
+                if len(match.group(2)) == LINE_BYTES:
+                    metrics.unreadable.append(line)
+                    continue
                 parts = _parts(match)
                 for number, part in enumerate(parts, 1):
                     _add(metrics, line, part, number < len(parts), match.end() == len(text), written)
@@ -78,18 +83,28 @@ def read(path: Path) -> Metrics:
 
 def _matches(text: mmap.mmap, limit: int) -> Iterator[re.Match[bytes]]:
     """The lines of metrics, from ``step:`` on."""
-    for match in _STEP.finditer(text, 0, min(limit, len(text))):
-        before = ANSI.sub("", text[max(0, match.start() - _BEFORE_BYTES) : match.start()].decode("latin-1"))
+    place, limit = 0, min(limit, len(text))
+    while begin := _BEGIN.search(text, place, limit):
+        before = ANSI.sub("", text[max(0, begin.start() - _BEFORE_BYTES) : begin.start()].decode("latin-1"))
         inside_a_word = re.search(r"[\w./-]\Z", before) is not None  # global_step:3
-        if not inside_a_word and _METRIC.match(match.group(2)):
+        place = begin.end()
+        if not inside_a_word and (match := _STEP.match(text, begin.start(), limit)):
             yield match
+            rest = _REST.match(text, match.end())
+            place = rest.end() if rest else match.end()
+
+
+def _line_ends(text: mmap.mmap, start: int, end: int) -> int:
+    """How many lines end in a part of a text, of which only so much is held as one line may have."""
+    parts = range(start, end, LINE_BYTES)
+    return sum(text[place : min(place + LINE_BYTES, end)].count(b"\n") for place in parts)
 
 
 def _parts(match: re.Match[bytes]) -> list[re.Match[bytes]]:
     """The steps in a line: several where a killed job's last line lacks its end, and the next job's stands behind."""
     text = match.group()
-    name = _METRIC.match(match.group(2))
-    first = name.group().rstrip(b":") if name else b""
+    name = _NAME.match(match.group(2))
+    first = name.group() if name else b""
     # A metric's own name may end in step: what follows is a step where the cut is in a value, or it begins alike.
     places = [0] + [
         again.start()

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from rlcompare.errors import InputError
-from rlcompare.sources.metrics.values import NUMPY, Metrics, keep_last_job, whole_step
+from rlcompare.sources.metrics.values import LINE_BYTES, NUMPY, Metrics, keep_last_job, whole_step
 
 
 def read(path: Path) -> Metrics:
@@ -37,16 +38,23 @@ def read(path: Path) -> Metrics:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
-    """The lines of a text that hold something, numbered from 1, and whether each is ended.
+    """The lines of a text that hold something, numbered from 1, and whether each is ended. Too long ones are empty.
 
     Raises:
         InputError: it cannot be opened or read.
     """
     try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-            for line, text in enumerate(file, 1):
-                if text.strip():
-                    yield line, text, text.endswith("\n")
+        with path.open("rb") as file:
+            for line in count(1):
+                data = file.readline(LINE_BYTES)
+                if not data:
+                    return
+                end = data
+                while len(end) == LINE_BYTES and not end.endswith(b"\n"):
+                    data, end = b"", file.readline(LINE_BYTES)
+                text = data.decode("utf-8-sig" if line == 1 else "utf-8", "replace")
+                if text.strip() or not data:
+                    yield line, text, end.endswith(b"\n")
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check that it is still there and may be read") from error
 

@@ -17,6 +17,9 @@ NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|uint|bool_?)\d*_?\(([^()]*)\)"
 """A number as Python prints those of NumPy 2."""
 
 NAME_LENGTH = 300
+LINE_BYTES = 16 * 2**20
+"""A line that is as long holds no metrics: a step has a few kilobytes."""
+
 MOST_STEP = 2**62
 
 _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
