@@ -89,6 +89,11 @@ def event_file(path: Path, events: Iterable[tuple[int, str, float]], *, began: f
     return path
 
 
+def summary_record(value: bytes) -> bytes:
+    """A record of step 3 with the metric a/x, whose value is a protobuf field as it is given."""
+    return _record(b"\x10\x03" + _bytes(5, _bytes(1, _bytes(1, b"a/x") + value)))
+
+
 def _record(data: bytes) -> bytes:
     length = struct.pack("<Q", len(data))
     return length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))

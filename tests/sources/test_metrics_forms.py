@@ -31,6 +31,7 @@ from tests.verl_logs import (
     event_file,
     mlflow_database,
     step_line,
+    summary_record,
     training_step,
 )
 
@@ -368,6 +369,17 @@ class TestTensorBoard:
 
         assert values(metrics) == {(1, "a/x"): 1.0, (3, "a/x"): 3.0}
         assert (metrics.unreadable, metrics.cut) == ([3], 5)
+
+    def test_values_that_are_no_floats_and_steps_that_are_none(self, tmp_path: Path) -> None:
+        # GIVEN a simple_value as text (also one of four bytes), as whole number and of eight bytes; no tag; a far step
+        path = event_file(tmp_path / "events", [(1, "a/x", 0.5), (2, "", 0.5), (2**62 + 1, "a/x", 0.5)])
+        wrong = (b"\x12\x03abc", b"\x12\x04abcd", b"\x10\x05", b"\x11" + b"\0" * 8)
+        path.write_bytes(path.read_bytes() + b"".join(map(summary_record, wrong)))
+
+        metrics = tensorboard.read([path])
+
+        assert values(metrics) == {(1, "a/x"): 0.5}
+        assert (metrics.odd["text"], metrics.odd["unnamed"], metrics.unreadable) == (4, 1, [4])
 
     @pytest.mark.parametrize(
         ("data", "crc"),

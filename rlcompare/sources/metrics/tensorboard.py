@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rlcompare.errors import InputError
-from rlcompare.sources.metrics.values import Metrics
+from rlcompare.sources.metrics.values import Metrics, whole_step
 
 _HEADER_BYTES = 12
 _MOST_BYTES = 256 * 2**20
@@ -21,6 +21,10 @@ _VERSION = b"brain.Event:"
 # How a number is packed and in which field it may stand, by tensorflow.DataType: float and double.
 _FORMS: Mapping[object, tuple[str, int]] = {1: ("<f", 5), 2: ("<d", 6)}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # protobuf's wire types
+
+
+class _Fixed(bytes):
+    """The four or eight bytes of a protobuf field of fixed size."""
 
 
 def _crc_table() -> tuple[int, ...]:
@@ -114,6 +118,9 @@ def _add(metrics: Metrics, record: int, event: bytes) -> None:
     fields = list(_fields(event))
     step = next((value for number, value in fields if number == 2 and isinstance(value, int)), 0)
     step -= 2**64 if step >= 2**63 else 0
+    if whole_step(step) is None:
+        metrics.unreadable.append(record)
+        return
     for number, summary in fields:
         if number == 5 and isinstance(summary, bytes):
             for inner, value in _fields(summary):
@@ -125,8 +132,10 @@ def _add_value(metrics: Metrics, record: int, step: int, value: bytes) -> None:
     parts = dict(_fields(value))
     tag, simple, tensor = parts.get(1), parts.get(2), parts.get(8)
     name = tag.decode("utf-8", "replace") if isinstance(tag, bytes) else ""
-    if isinstance(simple, bytes):
+    if isinstance(simple, _Fixed) and len(simple) == struct.calcsize("<f"):
         metrics.add(record, step, name, struct.unpack("<f", simple)[0])
+    elif simple is not None:
+        metrics.add(record, step, name, "no number")
     elif isinstance(tensor, bytes):
         scalar = _scalar(tensor)
         if scalar is not None:
@@ -168,7 +177,8 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
             return
         if place + size > len(data):
             return
-        yield number, data[place : place + size]
+        held = data[place : place + size]
+        yield number, held if wire == _BYTES else _Fixed(held)
         place += size
 
 

@@ -43,8 +43,8 @@ class Metrics:
         unreadable: the places of what should be metrics and cannot be read.
         cut: the place of the file's last line or record where that lacks its end; None where it is whole.
         cut_in_part: whether values stand before that cut, and were taken.
-        odd: how many values are no plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, cut (a step
-            that lacks its end before another one in the same line).
+        odd: how many values are no plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, or have no name:
+            unnamed; and cut: steps that lack their end before another one in the same line.
         first_text: the place of the first value that is no number at all.
         first_cut: the place of the first step that lacks its end before another one in the same line.
         rounded: whether all values were written with three decimals, as verl's console did before 0.5.
@@ -69,8 +69,11 @@ class Metrics:
     unit: str = "line"
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
-        """Adds a value as it was written; what is no number at all is counted, and not kept."""
+        """Adds a value as it was written; what has no name or is no number at all is counted, and not kept."""
         kind, value = number(given)
+        if not name:
+            self.odd["unnamed"] += 1
+            return
         if kind:
             self.odd[kind] += 1
         if kind == "text":
