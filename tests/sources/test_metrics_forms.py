@@ -478,6 +478,15 @@ class TestWandb:
         assert found == {(1, "timing_s/step"): 1.5, (1, "actor/lr"): 1e-6, (2, "val/a,b"): 0.25, (2, "actor/lr"): 2e-6}
         assert metrics.unreadable == [4]
 
+    @pytest.mark.parametrize("after", ["", "\n", "\n5,6.0,7\n6,7.0,8\n"])
+    def test_a_quote_that_is_never_closed_is_said_as_a_cut(self, tmp_path: Path, after: str) -> None:
+        text = f'_step,timing_s/step,a/note\n1,1.5,"two\nlines"\n2,"1.75",""\n4,1.5,"unterminated{after}'
+
+        metrics = _read(find_runs(_write(tmp_path / "export.csv", text))[0])
+
+        assert values(metrics) == {(1, "timing_s/step"): 1.5, (2, "timing_s/step"): 1.75}
+        assert (metrics.cut, metrics.unreadable) == (5, [])
+
     def test_a_chart_of_two_runs(self, tmp_path: Path) -> None:
         text = (
             '"Step","base - timing_s/step","base - timing_s/step__MIN","base - timing_s/step__MAX",'

@@ -71,7 +71,7 @@ def runs_in(path: Path) -> list[str]:
     if columns.run is None:
         return list(dict.fromkeys(run for _, run, _ in columns.metrics)) or [""]
     place = columns.run
-    return list(dict.fromkeys(row[place].strip() for _, row in rows if len(row) > place)) or [""]
+    return list(dict.fromkeys(row[place].strip() for _, row, _ in rows if len(row) > place)) or [""]
 
 
 def read(path: Path, run: str) -> Metrics:
@@ -84,7 +84,10 @@ def read(path: Path, run: str) -> Metrics:
     rows = _rows(path)
     columns = _columns(path, rows)
     width = 0
-    for line, row in rows:
+    for line, row, whole in rows:
+        if not whole:
+            metrics.cut = line
+            break
         step = whole_step(row[columns.step]) if len(row) > columns.step else None
         width = max(width, len(row))
         if step is None:
@@ -110,7 +113,7 @@ def _values(columns: Columns, row: Sequence[str], run: str) -> Iterator[tuple[st
             yield name, row[place]
 
 
-def _columns(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Columns:
+def _columns(path: Path, rows: Iterator[tuple[int, list[str], bool]]) -> Columns:
     header = next(rows, None)
     columns = None if header is None else columns_of(header[1])
     if columns is None:
@@ -119,17 +122,24 @@ def _columns(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Columns:
     return columns
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows with the line that each ends in."""
+def _rows(path: Path) -> Iterator[tuple[int, list[str], bool]]:
+    """The rows with the line that each ends in, and whether it is whole.
+
+    One with a quote that is never closed holds all that follows in the file; it comes with the line that it begins in.
+    """
     csv.field_size_limit(_FIELD_CHARACTERS)
     try:
         text = path.read_text(encoding="utf-8-sig", errors="replace").replace("\0", "\ufffd")
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check that it is still there and may be read") from error
-    reader = csv.reader(io.StringIO(text, newline=""))
+    lines = io.StringIO(text, newline="").readlines()
+    reader = csv.reader(lines)
+    begin = 0
     try:
         for row in reader:
+            whole = reader.line_num < len(lines) or list(csv.reader([*lines[begin:], "end"]))[-1] == ["end"]
             if any(cell.strip() for cell in row):
-                yield reader.line_num, row
+                yield reader.line_num if whole else begin + 1, row, whole
+            begin = reader.line_num
     except csv.Error as error:
         raise InputError(path, f"it is no valid CSV ({error})", "Export it again") from error
