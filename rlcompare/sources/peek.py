@@ -158,6 +158,8 @@ def file_kind(path: Path) -> FileKind:
         kind = _json_object_kind(path, text) if text[:1] == b"{" else _csv_kind(path, text)
     # A log may begin with anything, a brace or a bracket too.
     metrics = form.form_of_text(path, head) if kind.kind == "unknown" else None
+    if metrics is None and kind.kind == "unknown":
+        return FileKind("unknown", form.why_unknown(head) or kind.problem)
     return kind if metrics is None else FileKind(metrics)
 
 

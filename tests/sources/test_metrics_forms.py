@@ -638,6 +638,27 @@ def _write(path: Path, text: str) -> Path:
 
 
 class TestHostile:
+    @pytest.mark.parametrize(
+        ("data", "said"),
+        [
+            ("step:1 - timing_s/step:1.5\n".encode("utf-16"), "it is text in UTF-16: convert it to UTF-8"),
+            (b"\0" * 100 + b"nothing\n", "it begins with NUL bytes"),
+            (b"_step;timing_s/step\n1;1,5\n", "separated by semicolons"),
+            (b"_step\ttiming_s/step\n1\t1.5\n", "separated by tabs"),
+        ],
+    )
+    def test_what_keeps_it_from_being_read_is_said(self, tmp_path: Path, data: bytes, said: str) -> None:
+        path = tmp_path / "job"
+        path.write_bytes(data)
+
+        with pytest.raises(InputError, match=said):
+            find_runs(path)
+
+    def test_a_log_that_was_emptied_while_the_job_wrote(self, tmp_path: Path) -> None:
+        metrics = logged(tmp_path, b"\0" * 100_000 + b"\x01step:1 - a/x:0.5\nstep:2 - a/x:0.75\n")
+
+        assert values(metrics) == {(1, "a/x"): 0.5, (2, "a/x"): 0.75}
+
     def test_names_of_runs_lead_nowhere(self, tmp_path: Path) -> None:
         rows_of = [(1, "timing_s/step", 1.5, False)]
         path = mlflow_database(tmp_path / "mlflow.db", {"/etc/passwd": rows_of, "../../x": rows_of, "\x1b[2J": rows_of})

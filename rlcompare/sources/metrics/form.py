@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 from pathlib import Path
 
@@ -15,6 +16,8 @@ FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOAR
 """The forms, the exactest first: where several files tell the same of one run, the first counts. The console of old
 releases rounds, and TensorBoard keeps single precision."""
 
+_SEPARATORS = {";": "semicolon", "\t": "tab"}
+
 
 def form_of_text(path: Path, head: bytes) -> str | None:
     """The form of a text that is neither JSON nor anything else that is known; None: it holds no metrics.
@@ -27,11 +30,23 @@ def form_of_text(path: Path, head: bytes) -> str | None:
     """
     if tensorboard.is_event_file(head):
         return TENSORBOARD
-    if b"\0" in head:
+    if b"\0" in head.lstrip(b"\0"):  # NULs before a log are left where it was emptied while the job wrote on
         return None
     if _is_table(head):
         return TABLE
     return CONSOLE if console.has_metrics(path) else None
+
+
+def why_unknown(head: bytes) -> str | None:
+    """What keeps a text from being read that may well hold metrics, as a clause; None: nothing that is known."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it is text in UTF-16: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"
+    separator = next((name for sign, name in _SEPARATORS.items() if _is_table(head, sign)), None)
+    if separator:
+        return f"its columns are separated by {separator}s: export it with commas, and points in numbers"
+    if head.startswith(b"\0"):
+        return "it begins with NUL bytes, which no log of a job holds: take them out (tr -d '\\000')"
+    return None
 
 
 def form_of_json_lines(head: bytes) -> str | None:
@@ -39,9 +54,9 @@ def form_of_json_lines(head: bytes) -> str | None:
     return HISTORY if history.is_history(head) else None
 
 
-def _is_table(head: bytes) -> bool:
+def _is_table(head: bytes, separator: str = ",") -> bool:
     line = head.split(b"\n", 1)[0].decode("utf-8-sig", "replace")
     try:
-        return "," in line and columns_of(next(csv.reader([line]), [])) is not None
+        return separator in line and columns_of(next(csv.reader([line], delimiter=separator), [])) is not None
     except csv.Error:
         return False
