@@ -128,6 +128,25 @@ def test_a_variable_that_cannot_be_heeded_is_told_and_the_job_goes_on(
         assert message in done.stderr and "Traceback" not in done.stderr
 
 
+def test_what_fails_at_the_start_leaves_the_host_alone(python: Path, tmp_path: Path) -> None:
+    # GIVEN a module of the user's own that has the name of one which is needed, and ends the program
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "shlex.py").write_text("raise SystemExit('mine')", encoding="utf-8")
+    base = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    for folder, variable, message in (
+        ("own", "update-mini output=/tmp/x", "is not heeded: SystemExit: mine"),
+        ("", "vllm\x1b[31m output=/tmp/x", "probe vllm\\x1b[31m is none of"),
+    ):
+        environment = base | {"RLCOMPARE_PROBE": variable, "PYTHONPATH": folder}
+        for closing in ("", " 2>&-"):
+            # WHEN an interpreter starts, with standard error or without
+            line = f"{python} -c 'print(7)'{closing}"
+            done = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
+            # THEN its program runs, and its output is its own
+            assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+            assert closing or (message in done.stderr and "\x1b" not in done.stderr)
+
+
 def test_without_the_variable_nothing_of_ours_is_imported(python: Path, tmp_path: Path) -> None:
     script = "import sys; print([name for name in sys.modules if 'rlcompare' in name])"
     assert run(python, tmp_path, script).stdout == "[]\n"

@@ -1,0 +1,37 @@
+"""Attaches the probes of RLCOMPARE_PROBE at interpreter start: ``rlcompare-probe.pth`` imports it where that is set.
+
+It runs in every process that inherits the variable, whatever its program: what is wrong is said, and nothing raised.
+So it lies outside of the packages that it imports, and imports nothing itself that could be shadowed.
+"""
+
+import os
+import sys
+
+
+def _start() -> None:
+    try:
+        from rlcompare.collect.probe.attaching import attach_request
+        from rlcompare.collect.probe.request import VARIABLE, requests_in
+
+        for request in requests_in(os.environ.get(VARIABLE, "")):
+            attach_request(request)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a user's module that shadows one of ours may even call sys.exit
+        _say(error)
+
+
+def _say(error: BaseException) -> None:
+    try:
+        from rlcompare.errors import UsageError
+        from rlcompare.report.text import safe_text
+
+        kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+        sys.stderr.write(f"rlcompare: RLCOMPARE_PROBE is not heeded: {kind}{safe_text(error, 1000)}\n")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # standard error may be closed, and site would print a traceback to standard output
+        return
+
+
+_start()
