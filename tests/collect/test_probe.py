@@ -20,6 +20,8 @@ pytest.importorskip("omegaconf")
 
 from rlcompare.collect import probe  # noqa: E402
 from rlcompare.collect.probe.replica import claimed  # noqa: E402
+from rlcompare.collect.probe.request import request_of  # noqa: E402
+from rlcompare.collect.probe.say import say  # noqa: E402
 from rlcompare.errors import UsageError  # noqa: E402
 from tests.collect.fake_torch_npu import FakeTorchNPU  # noqa: E402
 from tests.collect.probed import ENGINE, Probed, count, steps  # noqa: E402
@@ -48,6 +50,11 @@ def test_warm_up_and_cycles_are_those_of_the_schedule(probed: Probed) -> None:
     module.Engine().generate(20)
     assert probed.sampled() == [[4, 5], [8, 9], [12, 13]]
     assert [count(trace, "aten::mm") for trace in probed.traces()] == [2, 2, 2]
+
+
+def test_what_a_probe_says_is_safe_on_a_terminal(probed: Probed, capfd: pytest.CaptureFixture[str]) -> None:
+    say(request_of("update-mini", {"output": "/tmp/x"}), "records nothing: \x1b[31mred")
+    assert capfd.readouterr().err == "rlcompare: probe update-mini: records nothing: \\x1b[31mred\n"
 
 
 def test_calls_of_the_scope_are_chosen(probed: Probed) -> None:

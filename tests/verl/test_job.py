@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from rlcompare.collect.verl.job import Ended, run_job
+from rlcompare.collect.verl.launch import _status
 from rlcompare.errors import UsageError
 
 
@@ -94,3 +95,8 @@ def test_a_signal_that_comes_while_the_job_is_started(tmp_path: Path, monkeypatc
     monkeypatch.setattr("rlcompare.collect.verl.job.subprocess.Popen", signalled)
     ended, _ = ran("import time; time.sleep(30)", tmp_path)
     assert (ended.code, ended.received) == (143, signal.SIGTERM)
+
+
+def test_the_words_of_a_job_that_failed_are_kept_without_its_escapes() -> None:
+    status, error = _status(Ended(code=1, received=None, last_error="\x1b[31mout of memory\x07"))
+    assert (status, error) == ("failed", "the job ended with 1: \\x1b[31mout of memory\\x07")

@@ -6,14 +6,17 @@ import sys
 from contextlib import suppress
 
 from rlcompare.collect.probe.request import Request
+from rlcompare.report.text import safe_text
 
+_LONGEST = 2000
 _said: set[tuple[str, str]] = set()
 
 
 def say(request: Request, message: str) -> None:
     """One line."""
     with suppress(Exception):  # standard error may be closed
-        sys.stderr.write(f"rlcompare: probe {request.probe.name}: {' '.join(message.split())}\n")
+        line = f"probe {request.probe.name}: {' '.join(message.split())}"
+        sys.stderr.write(f"rlcompare: {safe_text(line, _LONGEST)}\n")
         sys.stderr.flush()
 
 

@@ -18,6 +18,7 @@ from rlcompare.collect.verl.job import Ended, run_job
 from rlcompare.collect.verl.keys import keys_of, number
 from rlcompare.collect.verl.plan import VerlPlan, make_plan
 from rlcompare.collect.verl.refused import refuse
+from rlcompare.report.text import safe_text
 from rlcompare.secret import looks_secret
 
 _ROOTS = ("data", "actor_rollout_ref", "critic", "algorithm")
@@ -127,7 +128,7 @@ def _status(ended: Ended) -> tuple[str, str | None]:
     if ended.code == 0:
         return "complete", None
     last = ended.last_error[:200]
-    said = f": {last}" if last and not looks_secret("", last) else ""
+    said = f": {safe_text(last)}" if last and not looks_secret("", last) else ""
     return "failed", f"the job ended with {ended.code}{said}"
 
 
