@@ -57,6 +57,19 @@ def test_what_a_probe_says_is_safe_on_a_terminal(probed: Probed, capfd: pytest.C
     assert capfd.readouterr().err == "rlcompare: probe update-mini: records nothing: \\x1b[31mred\n"
 
 
+@pytest.mark.parametrize("scope", ["Engine.generate", None])
+def test_an_odd_rank_of_the_launcher_does_not_reach_the_program(
+    probed: Probed, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scope: str | None
+) -> None:
+    monkeypatch.setenv("RANK", "1" * 5000)  # more digits than Python makes a number of
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    module = probed.engine(scope=scope, ranks=[0], steps=[1])
+    engine = module.Engine()
+    assert [engine.generate(3), engine.generate(3)] == [3, 6]
+    assert capfd.readouterr().err.count("records nothing more: ValueError") == 1
+    assert probed.traces() == []
+
+
 def test_calls_of_the_scope_are_chosen(probed: Probed) -> None:
     module = probed.engine(steps=[2, 4])
     engine = module.Engine()

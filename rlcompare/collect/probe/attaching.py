@@ -40,8 +40,18 @@ def _attach_variant(session: Session, variant: Variant) -> None:
     def is_over() -> bool:
         return session.is_over
 
-    tick = Hooks(partial(session.enter_tick, variant), session.leave_tick, session.take_back_tick, is_over)
-    scope = Hooks(partial(session.enter_scope, variant), session.leave_scope, session.take_back_scope, is_over)
+    tick, scope = (
+        Hooks(
+            session.guarded(partial(enter, variant), False),
+            session.guarded(leave, None),
+            session.guarded(take_back, None),
+            is_over,
+        )
+        for enter, leave, take_back in (
+            (session.enter_tick, session.leave_tick, session.take_back_tick),
+            (session.enter_scope, session.leave_scope, session.take_back_scope),
+        )
+    )
     for point in variant.ticks:
         _attach_point(session.request, variant, point, tick)
     if variant.scope is not None:  # last, so that it goes around the tick where both are one callable
@@ -105,7 +115,7 @@ def _end_with_process(_: object = None) -> None:
 
 def _end() -> None:
     for session in _sessions.values():
-        session.end()
+        session.guarded(session.end, None)()
 
 
 def _forget() -> None:

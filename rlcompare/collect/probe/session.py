@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from rlcompare.collect.probe.conflict import other_profiler
 from rlcompare.collect.probe.presets import Arguments, Variant
@@ -18,6 +18,8 @@ from rlcompare.collect.probe.say import say, say_once
 from rlcompare.collect.probe.settings import rank_here, schedule_of, start_capture, target_of
 from rlcompare.collect.profiler.record import Capture
 from rlcompare.errors import UsageError
+
+Given = TypeVar("Given")
 
 _forgotten: list[Any] = []
 """Captures of the process that this one was forked from; if they were deleted, some tools would stop them."""
@@ -37,6 +39,21 @@ class Session:
         self._calls = 0
         self._thread: int | None = None
         self._call: _Call | None = None
+
+    def guarded(self, hook: Callable[..., Given], otherwise: Given) -> Callable[..., Given]:
+        """A hook for somebody else's program: what goes wrong in it is said, ends this probe, and is not raised."""
+
+        def call(*arguments: Any) -> Given:
+            try:
+                return hook(*arguments)
+            except Exception as error:
+                say_once(self.request, f"records nothing more: {type(error).__name__}: {error}")
+                dropped, self._call, self.is_over = self._call, None, True
+                if dropped is not None:
+                    dropped.drop()
+                return otherwise
+
+        return call
 
     # The scope
 
@@ -60,7 +77,7 @@ class Session:
         call, self._call = self._call, None
         if call is not None:
             call.close(error)
-        self.is_over = self._calls >= max(self.request.steps)
+        self.is_over = self.is_over or self._calls >= max(self.request.steps)
         self._thread = None
 
     def take_back_scope(self) -> None:
