@@ -128,6 +128,20 @@ def test_a_variable_that_cannot_be_heeded_is_told_and_the_job_goes_on(
         assert message in done.stderr and "Traceback" not in done.stderr
 
 
+def test_a_place_that_is_never_met_is_told_at_the_end(python: Path, probed: Probed, tmp_path: Path) -> None:
+    script = "import sys, toy_engine; print('email.mime' in sys.modules)"
+    for points, message in (
+        ("scope=toy_engin:run tick=toy_engine:Engine.decode", "knows no module toy_engin, of toy_engin:run"),
+        ("tick=toy_engine.core:decode", "knows no module toy_engine.core, of toy_engine.core:decode"),
+        ("scope=toy_engine:Engine.generate tick=toy_engine:Engine.decode", "Engine.generate was never called in this"),
+        ("tick=email.mime.text:MIMEText.as_string", None),  # it is there, but this process has no need of it
+    ):
+        done = run(python, tmp_path, script, f"{points} output={probed.output}")
+        told = [line for line in done.stderr.splitlines() if "recorded nothing" in line]
+        assert (done.returncode, done.stdout, len(told)) == (0, "False\n", int(message is not None)), done.stderr
+        assert message is None or message in told[0]
+
+
 def test_what_fails_at_the_start_leaves_the_host_alone(python: Path, tmp_path: Path) -> None:
     # GIVEN a module of the user's own that has the name of one which is needed, and ends the program
     (tmp_path / "own").mkdir()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from importlib import metadata
+from importlib.util import find_spec
 from multiprocessing import util
 from pathlib import Path
 from types import ModuleType
@@ -53,13 +55,14 @@ def _attach_variant(session: Session, variant: Variant) -> None:
         )
     )
     for point in variant.ticks:
-        _attach_point(session.request, variant, point, tick)
+        _attach_point(session, variant, point, tick)
     if variant.scope is not None:  # last, so that it goes around the tick where both are one callable
-        _attach_point(session.request, variant, variant.scope, scope)
+        _attach_point(session, variant, variant.scope, scope)
 
 
-def _attach_point(request: Request, variant: Variant, point: str, hooks: Hooks) -> None:
+def _attach_point(session: Session, variant: Variant, point: str, hooks: Hooks) -> None:
     name, _, path = point.partition(":")
+    request = session.request
 
     def watcher(module: ModuleType) -> None:
         version = _version(variant.package)
@@ -71,6 +74,7 @@ def _attach_point(request: Request, variant: Variant, point: str, hooks: Hooks) 
         except Exception as error:
             say(request, f"cannot attach to {point}: {type(error).__name__}: {error}")
         else:
+            session.attached.add(point)
             if point == (variant.scope or point):  # of the two, the one that the user knows it by
                 say(request, f"attached to {point} ({version})")
 
@@ -116,6 +120,36 @@ def _end_with_process(_: object = None) -> None:
 def _end() -> None:
     for session in _sessions.values():
         session.guarded(session.end, None)()
+        session.guarded(_say_unused, None)(session)
+
+
+def _say_unused(session: Session) -> None:
+    """What a probe of the user's own has not met: a misspelt module is never imported, and so says nothing itself."""
+    probe = session.request.probe
+    if probe.known or session.is_forked:  # presets name several places, and most processes have none of them
+        return
+    (variant,) = probe.variants
+    points = [variant.scope or variant.ticks[0], *variant.ticks]
+    for point in points:
+        missing = _missing(point.partition(":")[0])
+        if missing:
+            say(session.request, f"recorded nothing: this process knows no module {missing}, of {point}")
+            return
+    if points[0] in session.attached and not session.was_called:
+        say(session.request, f"recorded nothing: {points[0]} was never called in this process")
+
+
+def _missing(name: str) -> str | None:
+    """The part of a module's name that cannot be imported; None: it can, as far as that is known without importing."""
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        part = ".".join(parts[:count])
+        if part not in sys.modules:
+            try:
+                return None if find_spec(part) else part
+            except (ImportError, ValueError):  # the one that it lies in is no package
+                return part
+    return None
 
 
 def _forget() -> None:

@@ -30,15 +30,23 @@ class Session:
 
     Attributes:
         is_over: nothing will be recorded any more.
+        is_forked: the process was forked from the one where the probe was attached.
+        attached: the points where it is.
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.is_over = False
+        self.is_over = self.is_forked = False
+        self.attached: set[str] = set()
         self._lock = threading.Lock()
         self._calls = 0
         self._thread: int | None = None
         self._call: _Call | None = None
+
+    @property
+    def was_called(self) -> bool:
+        """Whether the scope was called in this process."""
+        return self._calls > 0
 
     def guarded(self, hook: Callable[..., Given], otherwise: Given) -> Callable[..., Given]:
         """A hook for somebody else's program: what goes wrong in it is said, ends this probe, and is not raised."""
@@ -151,7 +159,7 @@ class Session:
         self._lock = threading.Lock()
         if self._call is not None:
             _forgotten.append(self._call)
-        self._call, self._thread, self._calls = None, None, 0
+        self._call, self._thread, self._calls, self.is_forked = None, None, 0, True
 
     def _is_on_this_rank(self) -> bool:
         return self.request.ranks is None or rank_here()[0] in self.request.ranks
