@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,8 +21,17 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+
+def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """A click callback: a range lets nan pass, and there is no end to wait for."""
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds", ctx, param)
+    return value
+
+
 _CONTENTS = ("npu", "cpu", "memory", "shapes", "module", "stack")
 _LEVELS = ("level_none", "level0", "level1", "level2")
+_MOST_STEPS = 2**31 - 1
 _SHARED = ("output", "quiet")
 """Options of ``rlcompare run`` that ``--attach`` takes too."""
 _OPTIONS = (
@@ -32,11 +42,16 @@ _OPTIONS = (
         help="Profile a job that runs already: the folder of its PROF_CONFIG_PATH or dynamic_profile.init.",
     ),
     click.option(
-        "--active", type=click.IntRange(1), default=1, metavar="N", show_default=True, help="--attach: steps to record."
+        "--active",
+        type=click.IntRange(1, _MOST_STEPS),
+        default=1,
+        metavar="N",
+        show_default=True,
+        help="--attach: steps to record.",
     ),
     click.option(
         "--warmup",
-        type=click.IntRange(0),
+        type=click.IntRange(0, _MOST_STEPS),
         default=1,
         show_default=True,
         metavar="N",
@@ -44,7 +59,7 @@ _OPTIONS = (
     ),
     click.option(
         "--start-step",
-        type=click.IntRange(0),
+        type=click.IntRange(0, _MOST_STEPS),
         metavar="N",
         help="--attach: begin when the job has made N steps; at once if not given. Step 0 cannot be had.",
     ),
@@ -71,6 +86,7 @@ _OPTIONS = (
     click.option(
         "--timeout",
         type=click.FloatRange(1),
+        callback=_finite,
         default=1800.0,
         metavar="SECONDS",
         show_default=True,

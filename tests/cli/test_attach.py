@@ -311,6 +311,10 @@ class TestWrongUsage:
         [
             (("--start-step", "0"), "step 0 cannot be had"),
             (("--contents", "cuda"), "choose of npu, cpu"),
+            (("--timeout", "nan"), "nan is no number of seconds"),
+            (("--timeout", "inf"), "inf is no number of seconds"),
+            (("--active", "2147483648"), "'--active': 2147483648 is not in the range"),
+            (("--start-step", "2147483648"), "'--start-step': 2147483648 is not in the range"),
             (("--seed", "1"), "--seed has no meaning"),
             (("trainer.device=npu",), "KEY=VALUE has no meaning"),
             (("-o", "taken"), "is not empty"),
