@@ -198,6 +198,14 @@ class TestUnserved:
         assert problem in error
         assert remedy in error
 
+    @pytest.mark.parametrize("is_there", [False, True])
+    def test_an_empty_folder_is_left_only_where_it_was(self, start: Start, is_there: bool) -> None:
+        job = start(counts=False)
+        if is_there:
+            job.results.mkdir()
+        assert job.ask(timeout=1).code == 4
+        assert job.results.exists() == is_there
+
     def test_what_the_job_said_is_quoted_safely(self, start: Start) -> None:
         job = start(counts=False)
         (log,) = job.folder.glob("log/dp_*.log")
@@ -290,12 +298,11 @@ class TestNobodyThere:
         assert str(file) in outcome.error
         assert file.read_text() == content
 
-    def test_what_cannot_be_written_as_it_is(self, start: Start, tmp_path: Path) -> None:
+    def test_what_cannot_be_written_as_it_is(self, start: Start) -> None:
         job = start(counts=False)
         (job.folder / "profiler_config.json").write_text('{"metadata": {"a": "\\ud800", "名": "\u540d"}}')
         assert job.ask(timeout=1).code == 4
         assert job.config["metadata"] == {"a": "\ud800", "名": "名"}
-        (tmp_path / "result").rmdir()
 
     def test_a_link_in_place_of_the_file(self, start: Start, tmp_path: Path) -> None:
         job = start()

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -157,10 +158,16 @@ def attach(request: Request, timeout: float, say: Callable[[str], None]) -> Outc
     if reason := unservable(job.view(request, None, 0)):
         raise InputError(request.folder, reason.problem, reason.remedy)
     newest = job.mark()
+    is_ours = not request.output.exists()
     request.output.mkdir(parents=True, exist_ok=True)
-    written = write_config(request.folder / CONFIG, config, newest)
-    say(f"asked, in {request.folder / CONFIG}")
-    return _wait(job, request, written, timeout, say)
+    try:
+        written = write_config(request.folder / CONFIG, config, newest)
+        say(f"asked, in {request.folder / CONFIG}")
+        return _wait(job, request, written, timeout, say)
+    finally:
+        if is_ours:
+            with suppress(OSError):  # it holds something; if not, a job that comes to the request later makes it itself
+                request.output.rmdir()
 
 
 def _wait(job: Job, request: Request, written: bytes, timeout: float, say: Callable[[str], None]) -> Outcome:
