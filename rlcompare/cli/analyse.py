@@ -9,6 +9,11 @@ import click
 
 from rlcompare.cli.options import common_options, path_type
 
+_REMEDY = (
+    "Look into logs/ of each; torch_npu needs CANN's msprof on PATH, and room. To parse one again, remove its "
+    "ASCEND_PROFILER_OUTPUT"
+)
+
 
 @click.command("analyse")
 @click.argument("path", type=path_type(file_okay=False))
@@ -33,17 +38,14 @@ def command(path: Path, jobs: int | None, quiet: bool) -> None:
     from rlcompare.report.text import safe_text
 
     folders = find_folders(path)
-    bad = 0
+    bad, was_tried = 0, False
     for number, parsed in enumerate(analyse(folders, jobs or max(1, (os.cpu_count() or 2) // 2)), 1):
         reason = f" · {safe_text(parsed.reason, 400)}" if parsed.reason else ""
         click.echo(f"{parsed.state.value:<16}{safe_text(parsed.folder, 1000)}{reason}")
-        bad += parsed.state in (State.FAILED, State.INCOMPLETE)
+        if parsed.state in (State.FAILED, State.INCOMPLETE):
+            bad, was_tried = bad + 1, was_tried or parsed.was_tried
         if not quiet:
             click.echo(f"rlcompare: {number} of {len(folders)} folders", err=True)
     if bad:
-        raise InputError(
-            path,
-            f"{bad} of {len(folders)} folders are not whole",
-            "Look into logs/ of each; torch_npu needs CANN's msprof on PATH, and room. To parse one again, remove its "
-            "ASCEND_PROFILER_OUTPUT",
-        )
+        remedy = _REMEDY if was_tried else "What each line above says is to be mended first: torch_npu was not asked"
+        raise InputError(path, f"{bad} of {len(folders)} folders are not whole", remedy)

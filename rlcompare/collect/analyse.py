@@ -48,11 +48,12 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Parsed:
-    """A folder, what became of it, and the reason where it is not whole."""
+    """A folder, what became of it, the reason where it is not whole, and whether torch_npu was given it."""
 
     folder: Path
     state: State
     reason: str = ""
+    was_tried: bool = True
 
 
 def find_folders(path: Path) -> list[Path]:
@@ -84,9 +85,9 @@ def analyse(folders: Sequence[Path], jobs: int) -> Iterator[Parsed]:
     raw = []
     for folder in folders:
         if not unparsed(folder):
-            yield Parsed(folder, State.ALREADY)
+            yield Parsed(folder, State.ALREADY, was_tried=False)
         elif problem := _unusable(folder):
-            yield Parsed(folder, State.FAILED, problem)
+            yield Parsed(folder, State.FAILED, problem, was_tried=False)
         else:
             raw.append(folder)
     running: set[subprocess.Popen[bytes]] = set()

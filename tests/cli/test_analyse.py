@@ -111,6 +111,7 @@ class TestParsing:
         assert line.startswith(f"{state:<16}{bad} · ") and reason in line
         assert f"{'parsed':<16}{good}" in outcome.out
         assert outcome.err.splitlines()[-1].startswith(f"rlcompare: error: {tmp_path / 'raw'}: 1 of 2 folders are not")
+        assert "Look into logs/ of each" in outcome.err
 
     def test_recording_that_did_not_end(self, rlcompare: Command, tmp_path: Path) -> None:
         folder = make_raw(tmp_path / "raw")
@@ -118,6 +119,7 @@ class TestParsing:
         outcome = rlcompare("analyse", folder)
         assert outcome.code == 4
         assert "recording did not end properly, or still goes on" in outcome.out
+        assert "logs/" not in outcome.err and "torch_npu was not asked" in outcome.err
         assert not (folder / "FRAMEWORK" / "seen").exists()
 
     def test_nothing_from_the_profile_is_run(

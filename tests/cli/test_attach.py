@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from rlcompare.collect.dynamic.request import read_config
+from rlcompare.errors import InputError
 from tests.cli.conftest import Command, Outcome
 
 _BEHAVIOUR = {
@@ -310,6 +312,13 @@ class TestNobodyThere:
         file.rename(tmp_path / "elsewhere.json")
         file.symlink_to(tmp_path / "elsewhere.json")
         assert "it is a link, which torch_npu does not take" in job.ask().error
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_something_else_in_place_of_the_file(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "profiler_config.json")
+    with pytest.raises(InputError, match=r"it is no file\. Move it away: a new one is then written"):
+        read_config(tmp_path / "profiler_config.json")
 
 
 class TestWrongUsage:

@@ -124,9 +124,11 @@ def read_config(file: Path) -> dict[str, Any]:
     """What ``profiler_config.json`` holds; empty where there is none.
 
     Raises:
-        InputError: it is a link, or no JSON object.
+        InputError: it is a link, no file, or no JSON object.
     """
     try:
+        if file.exists() and not (file.is_file() or file.is_symlink()):
+            raise InputError(file, "it is no file", "Move it away: a new one is then written")
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             content = json.loads(opened.read(_LARGEST + 1))
     except FileNotFoundError:
