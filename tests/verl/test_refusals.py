@@ -227,6 +227,23 @@ class TestOnTheCommandLine:
         assert outcome.code == 2
         assert "/nowhere/python3 cannot be started: No such file" in outcome.error
 
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            "garbage", "[]", "{}", "[" * 100_000, '{"versions": {"python": "3.11", "verl": 7}}',
+            '{"versions": {"python": "3.11", "verl": "0.7.1"}, "npu": false, "problem": null, "config": []}',
+        ],
+        ids=lambda answer: answer[:20],
+    )  # fmt: skip
+    def test_an_interpreter_that_answers_nonsense(self, rlcompare: Command, tmp_path: Path, answer: str) -> None:
+        (tmp_path / "answer").write_text(f"rlcompare-asked:{answer}\n")
+        python = tmp_path / "python3"
+        python.write_text(f"#!/bin/sh\ncat '{tmp_path / 'answer'}'\n")
+        python.chmod(0o755)
+        outcome = rlcompare(*self.RUN, python, "-m", "verl.trainer.main_ppo")
+        assert outcome.code == 2
+        assert "could not be asked which verl it has (exit code 0): its answer makes no sense" in outcome.error
+
     def test_verls_own_complaint_comes_before_the_job(
         self, rlcompare: Command, installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -18,7 +18,7 @@ OLDEST = (0, 5, 0)
 NEWEST = (0, 9, 1)
 """The verl versions whose configuration is known."""
 _SECONDS = 120
-_RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+_RELEASE = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 
 
 @dataclass(frozen=True)
@@ -106,13 +106,32 @@ def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
         raise UsageError(f"{command.python} cannot be started: {error.strerror or error}") from error
     except subprocess.TimeoutExpired as error:
         raise UsageError(f"{command.python} did not say within {_SECONDS} s which verl it has") from error
-    for text in reversed(done.stdout.splitlines()):
-        if text.startswith(asked.MARK):
-            answer = json.loads(text.removeprefix(asked.MARK))
-            assert isinstance(answer, dict)
-            return answer
-    last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+    marked = [text.removeprefix(asked.MARK) for text in done.stdout.splitlines() if text.startswith(asked.MARK)]
+    answer = _understood(marked[-1]) if marked else None
+    if answer is not None:
+        return answer
+    last = "its answer makes no sense" if marked else (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
     raise UsageError(f"{command.python} could not be asked which verl it has (exit code {done.returncode}): {last}")
+
+
+def _understood(text: str) -> dict[str, Any] | None:
+    """An answer; None where it is of another form than ``asked`` gives."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    versions = found.get("versions")
+    is_whole = (
+        isinstance(versions, dict)
+        and all(isinstance(version, str) for version in versions.values())
+        and "python" in versions
+        and isinstance(found.get("npu"), bool)
+        and isinstance(found.get("config"), dict | None)
+        and "problem" in found
+    )
+    return found if is_whole else None
 
 
 def _flat(text: object) -> str:
