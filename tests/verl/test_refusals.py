@@ -115,6 +115,11 @@ PROBES = [
     ("update-mini", MEGATRON | OFF, "the actor's backend is megatron: use megatron-update-mini"),
     ("megatron-update-mini", FSDP | OFF, "the actor's backend is fsdp2: use update-mini"),
     ("sglang-decode", FSDP | OFF, "the job generates with vllm: use vllm-decode"),
+    ("vllm-decode", OFF, "rollout.name is not set, so nobody knows what the job generates with: set actor_rollout_ref"),
+    ("sglang-decode", OFF, "set actor_rollout_ref.rollout.name=sglang"),
+    ("vllm-decode", FSDP | OFF | {"actor_rollout_ref.rollout.name": "hf"}, "with hf, and presets know sglang and vllm"),
+    ("vllm-decode skip_first=x", OFF, "skip_first=x is no number of at least 0"),
+    (f"vllm-decode steps={'1' * 5000}", FSDP | OFF, "Exceeds the limit"),
     ("ref-log-prob", FSDP | OFF, "no reference policy"),
     ("update-nano", FSDP | OFF, "there is no update-nano: choose one of vllm-decode"),
     ("update-mini", FSDP, "leave global_profiler.steps out"),
@@ -146,6 +151,7 @@ def test_what_the_workers_are_told_of_probes() -> None:
     text = variable_of(probes, Path("/data/a b"), "torch")
     assert text == "update-mini steps=2,5 active=3 'output=/data/a b' tool=torch; vllm-decode output=/mine tool=npu"
     assert steps_of(probes) == [1, 2, 5]
+    assert steps_of([f"update-mini steps={'1' * 5000}"]) == [1]  # which is refused afterwards
     request = pytest.importorskip("rlcompare.collect.probe.request")
     first, second = request.requests_in(text)
     assert (first.output, first.tool, first.schedule["active"]) == (Path("/data/a b"), "torch", 3)

@@ -5,6 +5,7 @@ They stand in place of verl's own profiler, because a process has one at a time.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from rlcompare.collect.verl.keys import keys_of, numbers, roles_of
 from rlcompare.errors import UsageError
 
 VARIABLE = "RLCOMPARE_PROBE"
+_ENGINE = "actor_rollout_ref.rollout.name"
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def _problems(installed: Installed, probe: str) -> Iterator[str]:
     name = next((word for word in words if "=" not in word), None)
     if name is not None and name not in _PRESETS:
         yield f"there is no {name}: choose one of {', '.join(_PRESETS)}, or name a tick="
+    yield from _misunderstood(name, words)
     steps = keys_of(installed).steps
     if numbers(installed.value(steps)):
         yield f"verl's profiler is switched on too ({steps}), and a process has one profiler: leave {steps} out"
@@ -65,11 +68,30 @@ def _problems(installed: Installed, probe: str) -> Iterator[str]:
     strategy = str(installed.value("actor_rollout_ref.actor.strategy"))
     if need.megatron is not None and need.megatron != strategy.startswith(_BACKENDS_OF_MEGATRON):
         yield f"the actor's backend is {strategy}: use {need.instead}"
-    engine = installed.value("actor_rollout_ref.rollout.name")
-    if need.engine is not None and engine != need.engine:
-        yield f"the job generates with {engine}: use {need.instead}"
+    if need.engine is not None:
+        yield from _of_engine(installed.value(_ENGINE), need)
     if need.role is not None and need.role not in roles_of(installed):
         yield "the job has no reference policy (actor.use_kl_loss, algorithm.use_kl_in_reward)"
+
+
+def _misunderstood(name: str | None, words: Sequence[str]) -> Iterator[str]:
+    """What the workers would say of the probe's own options."""
+    from rlcompare.collect.probe.request import request_of
+
+    try:
+        request_of(name, {"output": "/", **dict(word.split("=", 1) for word in words if "=" in word)})
+    except (UsageError, ValueError) as error:  # the latter of a number that is too long for Python
+        yield str(error)
+
+
+def _of_engine(engine: object, need: _Need) -> Iterator[str]:
+    engines = sorted(preset.engine for preset in _PRESETS.values() if preset.engine is not None)
+    if engine is None:
+        yield f"{_ENGINE} is not set, so nobody knows what the job generates with: set {_ENGINE}={need.engine}"
+    elif engine not in engines:
+        yield f"the job generates with {engine}, and presets know {' and '.join(engines)}: name its scope= and tick="
+    elif engine != need.engine:
+        yield f"the job generates with {engine}: use {need.instead}"
 
 
 def variable_of(probes: Sequence[str], output: Path, tool: str | None) -> str:
@@ -88,7 +110,7 @@ def steps_of(probes: Sequence[str]) -> list[int]:
     found: set[int] = set()
     for probe in probes:
         text = next((word.removeprefix("steps=") for word in _words(probe) if word.startswith("steps=")), "1")
-        found |= {int(part) for part in text.strip("[]").split(",") if part.strip().isdecimal()}
+        found |= {int(part) for part in text.strip("[]").split(",") if re.fullmatch(r"\s*\d{1,9}\s*", part)}
     return sorted(found) or [1]
 
 
