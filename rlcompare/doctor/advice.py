@@ -126,9 +126,11 @@ def _torch_memory(machine: Machine) -> Row:
 
 def _nsys(machine: Machine) -> Row:
     name = "tool nsys"
+    has_gpu = "nvidia-smi" in machine.tools or (machine.torch is not None and bool(machine.torch.devices))
+    if not has_gpu:
+        without = "" if "nsys" in machine.tools else "nsys is not in PATH, and "
+        return Row("collect", name, NO, f"{without}this machine has no NVIDIA GPU")
     if "nsys" not in machine.tools:
-        if "nvidia-smi" not in machine.tools:
-            return Row("collect", name, NO, "nsys is not in PATH, and this machine has no NVIDIA GPU")
         return Row("collect", name, NO, "nsys is not in PATH", "install Nsight Systems")
     if machine.perf_paranoid is not None and machine.perf_paranoid > _MOST_PARANOID:
         found = f"no CPU samples: kernel.perf_event_paranoid is {machine.perf_paranoid}"

@@ -130,10 +130,22 @@ def imported(code: str, seconds: float = _IMPORT_SECONDS) -> Imported:
         return Imported(error.strerror or str(error))
     for line in reversed(done.stdout.splitlines()):
         if line.startswith("rlcompare:"):
-            return Imported(devices=tuple(map(str, json.loads(line.removeprefix("rlcompare:"))["devices"])))
+            return _devices(line.removeprefix("rlcompare:"))
     if done.returncode < 0:
         return Imported(f"the import ended the process by signal {-done.returncode}")
     return Imported((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
+
+
+def _devices(text: str) -> Imported:
+    """What ``_TORCH`` printed; a module of the user's own that is called json or torch may print anything."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    names = found.get("devices") if isinstance(found, dict) else None
+    if not isinstance(names, list):
+        return Imported("it answered something that makes no sense")
+    return Imported(devices=tuple(map(str, names)))
 
 
 def _packages() -> dict[str, str]:

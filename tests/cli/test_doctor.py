@@ -100,6 +100,12 @@ def test_verl(packages: dict[str, str], status: str, word: str) -> None:
     assert (advice.status, word in advice.found) == (status, True)
 
 
+def test_nsys_needs_a_gpu() -> None:
+    assert row(replace(CPU, tools={"nsys": "/bin/nsys"}), "tool nsys").status == "no"
+    assert row(replace(CPU, tools={"nsys": "/bin/nsys"}), "tool nsys").found == "this machine has no NVIDIA GPU"
+    assert row(replace(CPU, tools={}), "tool nsys").found.startswith("nsys is not in PATH, and this machine has no")
+
+
 def test_room() -> None:
     tight = replace(CPU, free_bytes={"/work": 10 * 2**30, "/dev/shm": 2**26})
     assert row(tight, "free in /work").status == row(tight, "free in /dev/shm").status == "limited"
@@ -121,6 +127,11 @@ class TestImports:
         assert imported("""print('rlcompare:{"devices": ["a", "b"]}')""") == Imported(None, ("a", "b"))
         assert imported("import no_such_module").problem == "ModuleNotFoundError: No module named 'no_such_module'"
         assert imported("pass").problem == "it printed nothing"
+
+    @pytest.mark.parametrize("answer", ["{", "[]", "{}", '{"devices": 3}', "[" * 90_000], ids=lambda text: text[:9])
+    def test_what_makes_no_sense(self, answer: str) -> None:
+        code = f"print('rlcompare:' + {answer!r})"
+        assert imported(code).problem == "it answered something that makes no sense"
 
     def test_a_crash(self) -> None:
         assert imported("import os; os.abort()").problem == "the import ended the process by signal 6"
