@@ -303,7 +303,7 @@ def _groups(groups: Records) -> list[Finding]:
         if (row["baseline"] == 0) != (row["new"] == 0):
             where = "new side" if row["baseline"] == 0 else "baseline"
             message = f"Only the {where} has captures of {what}: their time is on one side of every sum."
-            findings.append(Finding("captures", baseline, new, "caution", message))
+            findings.append(Finding("captures", baseline, new, "severe", message))
         elif row["baseline"] != row["new"] and row["folder"]:
             message = f"{baseline} captures of {what} against {new} per run: those of one rank and step are summed."
             findings.append(Finding("captures", baseline, new, "info", message))

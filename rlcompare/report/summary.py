@@ -76,7 +76,7 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         _side("baseline", diff.baseline),
         _side("new", diff.new),
         _differs(diff),
-        _headline(diff.headline, headline),
+        _headline(diff, headline),
         _workload(diff),
         _cause(diff, headline),
         _phases(diff, headline),
@@ -170,7 +170,8 @@ def _differs(diff: Diff) -> SummaryItem:
     return SummaryItem("differs", "differs", tuple(parts), mood)
 
 
-def _headline(metric: str, delta: Delta | None) -> SummaryItem:
+def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
+    metric = diff.headline
     label = "step" if metric == "time.step" else "headline"
     if delta is None or (delta.baseline is None and delta.new is None):
         return SummaryItem("headline", label, (f"{safe_text(metric, 40)} was not measured",), "caution")
@@ -178,8 +179,9 @@ def _headline(metric: str, delta: Delta | None) -> SummaryItem:
         missing = "baseline" if delta.baseline is None else "new side"
         parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", f"not measured on the {missing}"]
         return SummaryItem("headline", label, tuple(parts), "caution")
-    mood = tone_of(delta)
-    word = {"worse": "WORSE", "better": "better", "noise": f"within {quantity.share(NOISE_RELATIVE)}"}.get(mood, "")
+    mood = tone_of(delta, diff)
+    words = {"worse": "WORSE", "better": "better", "noise": f"within {quantity.share(NOISE_RELATIVE)}"}
+    word = {**words, "caution": "not comparable"}.get(mood, "")
     samples = [len(delta.samples.get(side, ())) for side in ("baseline", "new")]
     number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run a side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
@@ -198,7 +200,7 @@ def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
         cause = diff.causes[0]
         share = "" if cause.share is None else f"{quantity.share(cause.share)} of the change: "
         return SummaryItem("cause", "cause", (share + safe_text(cause.text, _CAUSE_LIMIT),), lines=None)
-    still = headline is not None and tone_of(headline) == "noise"
+    still = headline is not None and tone_of(headline, diff) == "noise"
     return SummaryItem("cause", "cause", ("none to look for" if still else "none found",))
 
 

@@ -5,7 +5,7 @@ This colours reports only; verdicts are the gate's.
 
 from __future__ import annotations
 
-from rlcompare.model.diff import Delta
+from rlcompare.model.diff import Delta, Diff
 
 NOISE_RELATIVE = 0.01
 """Relative changes below this are shown in grey."""
@@ -21,9 +21,11 @@ def floor_of(headline: Delta | None) -> float:
     return abs(headline.baseline) * NOISE_OF_HEADLINE
 
 
-def tone_of(headline: Delta) -> str:
-    """The tone of the headline itself."""
-    return tone(headline.delta, headline.ratio, headline.polarity, floor_of(headline))
+def tone_of(headline: Delta, diff: Diff) -> str:
+    """The tone of the headline itself; nothing is better or worse where the sides must not be compared."""
+    mood = tone(headline.delta, headline.ratio, headline.polarity, floor_of(headline))
+    barred = diff.comparability.status == "not_comparable"
+    return "caution" if barred and mood in ("better", "worse") else mood
 
 
 def tone(delta: float | None, ratio: float | None, polarity: str, floor: float) -> str:

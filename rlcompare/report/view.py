@@ -164,7 +164,7 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        headline=_headline(diff.headline, headline),
+        headline=_headline(diff, headline),
         summary=summary_items(diff, document),
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
@@ -268,7 +268,8 @@ def _steps_text(steps: tuple[int, ...]) -> str:
     return f"{shown} and {len(steps) - 12} more" if len(steps) > 12 else shown
 
 
-def _headline(metric: str, delta: Delta | None) -> Headline:
+def _headline(diff: Diff, delta: Delta | None) -> Headline:
+    metric = diff.headline
     if delta is None:
         absent = quantity.ABSENT
         return Headline(safe_text(metric), absent, absent, absent, absent, tone="", samples="")
@@ -278,7 +279,7 @@ def _headline(metric: str, delta: Delta | None) -> Headline:
         new=quantity.quantity(delta.new, delta.unit),
         delta=quantity.signed_quantity(delta.delta, delta.unit, headline_decimals(delta)),
         change=quantity.change_of(delta.delta, delta.ratio),
-        tone=tone_of(delta),
+        tone=tone_of(delta, diff),
         samples=samples_text(delta),
     )
 

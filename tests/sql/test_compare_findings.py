@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare.errors import ExitCode
+from rlcompare.gate.policy import built_in_policy
+from rlcompare.gate.rules import judge
 from rlcompare.model.diff import Finding
-from tests.sql.rollup_stores import MS, RollupStore, compared, side
+from rlcompare.report.summary import summary_items
+from tests.sql.rollup_stores import MS, RollupStore, compared, side, values
 
 
 def made_with(folder: Path, name: str, **env: str) -> Path:
@@ -117,13 +121,29 @@ def test_sides_that_hold_different_numbers_of_steps_call_for_caution(tmp_path: P
     assert (finding.key, finding.baseline, finding.new, finding.severity) == ("steps", "2", "1", "caution")
 
 
-def test_a_role_on_one_side_only_calls_for_caution(tmp_path: Path) -> None:
+def test_a_role_on_one_side_only_forbids_a_comparison_unless_declared(tmp_path: Path) -> None:
     old = RollupStore(tmp_path / "old.duckdb").capture(0, 0, role="actor", phase="update_actor").step(1).time(1, MS)
     new = RollupStore(tmp_path / "new.duckdb").capture(0, 0, role="actor", phase="update_actor").step(1).time(1, MS)
     new.capture(1, 0, role="ref", phase="ref_log_prob").step(1, 1).time(1, MS, 1)
-    findings = compared(old.done(), new.done()).comparability.findings
-    assert [(finding.key, finding.severity) for finding in findings] == [("captures", "caution")]
-    assert "ref ref_log_prob" in findings[0].message
+    diff = compared(old.done(), new.done())
+    (finding,) = diff.comparability.findings
+    assert (finding.key, finding.severity, diff.comparability.status) == ("captures", "severe", "not_comparable")
+    assert "ref ref_log_prob" in finding.message
+    declared = compared(old.path, new.path, varied=("captures",)).comparability
+    assert (declared.status, declared.findings[0].severity) == ("comparable", "info")
+
+
+def test_a_lost_role_is_no_improvement(tmp_path: Path) -> None:
+    old = RollupStore(tmp_path / "old.duckdb").capture(0, 0, role="ref", phase="ref_log_prob").step(1).time(1, MS)
+    old.capture(1, 0, role="actor", phase="update_actor").step(1, 1).time(1, 10 * MS, 1)
+    new = RollupStore(tmp_path / "new.duckdb").capture(0, 0, role="ref", phase="ref_log_prob").step(1).time(1, MS)
+    diff = compared(old.done(), new.done())
+    assert values(diff, "time.device_span") == (11.0, 1.0)
+    result = judge(diff, built_in_policy())
+    assert result.exit_code == ExitCode.NOT_COMPARABLE
+    assert {verdict.status for verdict in result.verdicts} == {"not_comparable"}
+    (headline,) = (item for item in summary_items(diff, "diff.json") if item.key == "headline")
+    assert (headline.tone, headline.parts[2]) == ("caution", "not comparable")
 
 
 def test_other_work_calls_for_caution(tmp_path: Path) -> None:
