@@ -23,6 +23,8 @@ def path_of(value: PathLike, name: str) -> Path:
         text = os.fspath(value)
     except TypeError as error:
         raise UsageError(f"{name} should be a path, not {type(value).__name__}") from error
+    if not isinstance(text, str):
+        raise UsageError(f"{name} should be a text or a pathlib.Path, not {type(text).__name__}")
     problem = problem_of_path(text)
     if problem:
         raise UsageError(f"{name}: {problem}")
@@ -44,6 +46,21 @@ def numbers_of(value: Numbers, name: str) -> tuple[int, ...] | None:
     if not numbers or any(not isinstance(number, int) or isinstance(number, bool) or number < 0 for number in numbers):
         raise UsageError(f"{name} should be whole numbers, such as 3 or range(3, 6), not {numbers!r}")
     return tuple(sorted(set(numbers)))
+
+
+def keys_of(value: str | Iterable[str], name: str) -> tuple[str, ...]:
+    """Texts, such as keys of what differs; a single one need not be in a list.
+
+    Raises:
+        UsageError: these are no texts.
+    """
+    try:
+        keys = (value,) if isinstance(value, str) else tuple(value)
+    except TypeError as error:
+        raise UsageError(f"{name} should be a text or several, not {type(value).__name__}") from error
+    if not all(isinstance(key, str) for key in keys):
+        raise UsageError(f"{name} should be texts, such as ['cann'], not {keys!r}")
+    return keys
 
 
 def choice_of(value: str | None, name: str, choices: tuple[str | None, ...]) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlcompare.cli.comparison import Request, compare_sides
+from rlcompare.cli.diff import warn_of_unknown_keys
+from rlcompare.cli.options import split_commas
 from rlcompare.errors import UsageError
-from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
+from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, keys_of, numbers_of, path_of
 from rlcompare.notebook.run import Run
 from rlcompare.notebook.table import ROWS_SHOWN, Table, table_of_rows
 
@@ -66,12 +68,15 @@ def diff(
         ranks=numbers_of(ranks, "ranks"),
         layout=layout,
         prefer=prefer,
-        varied=(varied,) if isinstance(varied, str) else tuple(varied),
+        varied=keys_of(varied, "varied"),
         cache_dir=None if cache_dir is None else path_of(cache_dir, "cache_dir"),
         no_cache=not cache,
         quiet=quiet,
     )
-    return Comparison(compare_sides(request, None))
+    found = compare_sides(request, None)
+    if not quiet:
+        warn_of_unknown_keys(found, split_commas(request.varied))
+    return Comparison(found)
 
 
 def _side(value: Side, name: str) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ class Run(Mapping[str, Table]):
         self.path = path
         self._scratch = scratch
         self._lock = threading.RLock()
+        self._closed = False
         self._con = database.connect(2)
         database.attach(self._con, store, read_only=True)
         self._con.execute("USE store")
@@ -117,6 +118,8 @@ class Run(Mapping[str, Table]):
 
     def _table(self, name: str, query: str) -> Table:
         with self._lock:
+            if self._closed:
+                raise UsageError(f"the run {self.name!r} was closed: load it again")
             try:
                 result = self._con.execute(query)
             except duckdb.InterruptException:
@@ -155,6 +158,7 @@ class Run(Mapping[str, Table]):
     def close(self) -> None:
         """Closes the store; the run cannot be used afterwards."""
         with self._lock:
+            self._closed = True
             self._con.close()
             if self._scratch is not None:
                 self._scratch.cleanup()

@@ -213,7 +213,21 @@ class TestErrors:
         with pytest.raises(UsageError):
             rlcompare.diff(base, base, quiet=True, **options)  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("side", ["", 3, None, [], "a\0b"])
+    def test_of_what_is_meant_to_differ(self, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        base = runs / "base.sqlite"
+        for varied in (3, [3]):
+            with pytest.raises(UsageError, match="varied should be"):
+                rlcompare.diff(base, base, varied=varied, quiet=True)  # type: ignore[arg-type]
+        rlcompare.diff(base, base, varied=["nope"])
+        assert "--varied nope: neither side has it" in capsys.readouterr().err
+
+    def test_of_a_run_that_was_closed(self, runs: Path) -> None:
+        with rlcompare.load(runs / "base.sqlite", quiet=True) as run:
+            pass
+        with pytest.raises(UsageError, match="was closed: load it again"):
+            run.sql("SELECT 1")
+
+    @pytest.mark.parametrize("side", ["", 3, None, [], "a\0b", b"bytes"])
     def test_of_sides(self, runs: Path, side: object) -> None:
         with pytest.raises(UsageError):
             rlcompare.diff(runs / "base.sqlite", side)  # type: ignore[arg-type]
