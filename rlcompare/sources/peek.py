@@ -194,6 +194,8 @@ def _database_kind(path: Path, head: bytes) -> FileKind:
         return FileKind(
             "other_db", "it is an export of Nsight Systems without CUDA and NVTX (nsys profile --trace=cuda,nvtx)"
         )
+    if tables & _NSYS_TABLES:
+        return FileKind("other_db", f"it is an export of Nsight Systems without its table of texts, {_NSYS_STRINGS}")
     what = "none of the tables of an Ascend profile" if tables else "no tables"
     return FileKind("other_db", f"the database has {what}")
 

@@ -288,6 +288,7 @@ class TestDamage:
         if table == "StringIds":
             path = training_step().write(tmp_path / "x.sqlite", without=[table])
             assert file_kind(path).kind == "other_db"
+            assert "without its table of texts, StringIds" in str(file_kind(path).problem)
             return
         reading = read(training_step().write(tmp_path / "x.sqlite", without=[table]))
         assert reading.rows("SELECT count(*) FROM stage_kernel") == [(4,)]
