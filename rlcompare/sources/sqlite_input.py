@@ -53,7 +53,7 @@ def readable_copy(path: Path, scratch: Path) -> Path:
 
 
 def tables_of(path: Path, copy: Path) -> set[str]:
-    """Names of the tables in a database.
+    """Names of the tables in a database. A view is none: it is a query of somebody else's, which may never end.
 
     Args:
         path: the file that the user knows, for the message.
@@ -64,7 +64,7 @@ def tables_of(path: Path, copy: Path) -> set[str]:
     """
     try:
         with open_sqlite(copy) as con:
-            return {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+            return {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error as error:
         if "locked" in str(error) or "busy" in str(error):
             problem = "is locked by a process that writes to it"
@@ -127,7 +127,7 @@ def fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
     for statement in con.extract_statements(resources.sql(name)):
         try:
             rows = database.run(con, statement)
-        except duckdb.TypeMismatchException:
+        except (duckdb.TypeMismatchException, UnicodeDecodeError):  # the latter where the message quotes the value
             con.execute("SET sqlite_all_varchar = true")
             try:
                 rows = database.run(con, statement)

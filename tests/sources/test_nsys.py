@@ -330,6 +330,30 @@ class TestDamage:
         (said,) = reading.said("unlinked")
         assert "1 of 5" in said
 
+    def test_bytes_in_place_of_a_time_lose_one_kernel(self, tmp_path: Path) -> None:
+        path = training_step().write(tmp_path / "x.sqlite")
+        with sqlite3.connect(path) as con:
+            con.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = X'ff00' WHERE rowid = 1")
+        con.close()
+        reading = read(path)
+        assert reading.rows("SELECT count(*) FROM stage_kernel") == [(3,)]
+        (said,) = reading.said("damaged_time")
+        assert said.startswith("x.sqlite: 1 task")
+        assert not reading.said("damaged_database")
+
+    def test_a_view_is_not_asked(self, tmp_path: Path) -> None:
+        # GIVEN a view that never ends in place of the kernels
+        path = training_step().write(tmp_path / "x.sqlite", without=["CUPTI_ACTIVITY_KIND_KERNEL"])
+        with sqlite3.connect(path) as con:
+            con.execute(
+                "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE c(start) AS"
+                " (SELECT 1 UNION ALL SELECT start + 1 FROM c) SELECT start FROM c"
+            )
+        con.close()
+        reading = read(path)
+        assert reading.rows("SELECT count(*) FROM stage_kernel") == [(0,)]
+        assert reading.rows("SELECT count(*) > 0 FROM host_api") == [(True,)]
+
     def test_a_text_is_no_text(self, tmp_path: Path) -> None:
         path = training_step().write(tmp_path / "x.sqlite")
         with sqlite3.connect(path) as con:
