@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from rlcompare.errors import InputError
 from rlcompare.store import database
 
 MAGIC = b"SQLite format 3\x00"
+_LOG_HEADER = 32
 
 Failure = tuple[str, str]
 """A table or a statement of ours, and why it could not be read."""
@@ -50,6 +51,22 @@ def readable_copy(path: Path, scratch: Path) -> Path:
         if source.exists():
             shutil.copyfile(source, copy.with_name(f"copy-of-{source.name}"))
     return copy
+
+
+def discards_log(copy: Path) -> bool:
+    """Whether SQLite takes nothing from the write-ahead log beside a private copy: the log is damaged, or another's.
+
+    Raises:
+        sqlite3.Error: the database cannot be read.
+    """
+    log = copy.with_name(copy.name + "-wal")
+    if not log.exists() or log.stat().st_size <= _LOG_HEADER:
+        return False
+    # Opened apart and for writing: a log can only be asked for its frames by writing them to the copy.
+    with closing(sqlite3.connect(copy, timeout=1.0)) as con:
+        con.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        (_, frames, _) = con.execute("PRAGMA wal_checkpoint").fetchone()
+    return int(frames) == 0
 
 
 def tables_of(path: Path, copy: Path) -> set[str]:

@@ -6,8 +6,10 @@ import json
 import math
 import os
 import shutil
+import sqlite3
 import struct
 import tracemalloc
+from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
 
@@ -412,6 +414,27 @@ class TestMlflow:
         ]
         assert ("algorithm.adv_estimator", "grpo") in rows(store, "SELECT key, value FROM env")
         assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "s.duckdb"])
+
+    @pytest.mark.parametrize("damaged", [False, True])
+    def test_a_log_that_cannot_be_used_is_said(self, tmp_path: Path, damaged: bool) -> None:
+        # GIVEN a copy of a database whose last values stand in its write-ahead log alone
+        path = mlflow_database(tmp_path / "live.db", {"grpo": self.ROWS[:1]})
+        copy, log = tmp_path / "mlflow.db", tmp_path / "mlflow.db-wal"
+        with closing(sqlite3.connect(path)) as con:
+            con.execute("PRAGMA journal_mode = wal")
+            con.execute("INSERT INTO metrics SELECT key, 2.5, 2000, run_uuid, 2, FALSE FROM metrics")
+            con.commit()
+            copy.write_bytes(path.read_bytes())
+            log.write_bytes(bytes(4 if damaged else 0) + (tmp_path / "live.db-wal").read_bytes()[4 if damaged else 0 :])
+        before = {file: file.read_bytes() for file in (copy, log)}
+
+        store = store_of(copy, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT max(step) FROM metric") == [(1 if damaged else 2,)]
+        said = [text for (text,) in rows(store, "SELECT message FROM finding") if "-wal is damaged" in text]
+        assert len(said) == damaged
+        assert {file: file.read_bytes() for file in (copy, log)} == before
+        assert not (tmp_path / "mlflow.db-shm").exists()
 
     def test_one_of_several_runs(self, tmp_path: Path) -> None:
         path = mlflow_database(

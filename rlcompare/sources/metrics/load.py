@@ -139,6 +139,9 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         text = f"{_counted(metrics.odd['cut'], 'step')} in {name} cut where another one begins within the same line"
         how = f"(the first in line {metrics.first_cut}), as when a run is killed and started again"
         yield Finding("warning", "cut_step", f"{text} {how}; what stands before the cut counts")
+    if metrics.lost_log:
+        text = f"{name}-wal is damaged or of another database: what was logged last is missing; copy both files again"
+        yield Finding("warning", "unreadable_metrics", text)
     if metrics.unreadable:
         text = f"{_counted(len(metrics.unreadable), metrics.unit)} of {name} cannot be read and were left out"
         yield Finding("warning", "unreadable_metrics", f"{text}: {_listed(metrics.unreadable)}")

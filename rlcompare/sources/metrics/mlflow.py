@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics.values import Metrics, whole_step
-from rlcompare.sources.sqlite_input import readable_copy
+from rlcompare.sources.sqlite_input import discards_log, readable_copy
 
 TABLES = frozenset({"metrics", "runs", "params", "experiments"})
 """The tables that tell MLflow's database."""
@@ -77,7 +77,7 @@ def read(path: Path, run: str) -> Metrics:
         InputError: it cannot be read, or holds no metrics of that run.
     """
     metrics = Metrics(unit="record")
-    with _open(path) as con:
+    with _open(path, metrics) as con:
         for line, (name, value, step, is_nan) in enumerate(con.execute(_QUERY_METRICS, [run]), 1):
             _add(metrics, line, step, str(name), math.nan if is_nan else value)
         params = con.execute("SELECT key, value FROM params WHERE run_uuid = ?", [run])
@@ -88,10 +88,12 @@ def read(path: Path, run: str) -> Metrics:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[sqlite3.Connection]:
+def _open(path: Path, metrics: Metrics | None = None) -> Iterator[sqlite3.Connection]:
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         copy = readable_copy(path, Path(scratch))
         try:
+            if metrics is not None and copy != path:
+                metrics.lost_log = discards_log(copy)
             with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
                 con.text_factory = lambda data: data.decode("utf-8", "replace")
                 yield con

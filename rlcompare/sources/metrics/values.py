@@ -50,6 +50,7 @@ class Metrics:
         rounded: whether all values were written with three decimals, as verl's console did before 0.5.
         config: the job's configuration, where it stands beside the metrics.
         earlier: what was left out because it is of a job before the last one; None where there is one job.
+        lost_log: whether a database's write-ahead log was there and could not be used.
         unit: what a place counts: ``line`` or ``record``.
     """
 
@@ -66,6 +67,7 @@ class Metrics:
     rounded: bool = False
     config: Mapping[str, object] = field(default_factory=dict)
     earlier: Earlier | None = None
+    lost_log: bool = False
     unit: str = "line"
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
