@@ -137,10 +137,18 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
     con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if run.steps is None else sorted(run.steps)])
     _insert_capture(con, run, number, capture)
     source: Source = importlib.import_module(f"rlcompare.sources.{capture.source}").fill
-    source(con, capture, number, lambda finding: _report(con, finding))
+    said: list[Finding] = []
+
+    def report(finding: Finding) -> None:
+        said.append(finding)
+        _report(con, finding)
+
+    source(con, capture, number, report)
     ((usable,),) = database.run(con, resources.sql("normalize/is_usable"))
     if not usable:
-        left_out = "".join(f"; {finding.message}" for finding in run.findings if finding.severity == "warning")
+        left_out = "".join(
+            f"; {finding.message}" for finding in (*run.findings, *said) if finding.severity == "warning"
+        )
         raise InputError(
             capture.path,
             f"holds nothing that can be compared: no kernels, collectives, operators, calls or ranges{left_out}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -329,6 +330,20 @@ class TestDamage:
         assert said.startswith("x.sqlite: 3 tasks")
         (said,) = reading.said("unlinked")
         assert "1 of 5" in said
+
+    def test_damage_that_leaves_nothing_is_named(self, tmp_path: Path) -> None:
+        export = Export()
+        export.kernel("good", 10_000, 10)
+        path = export.write(tmp_path / "x.sqlite")
+        with closing(sqlite3.connect(path)) as con:
+            pages = [page for (page,) in con.execute("SELECT rootpage FROM sqlite_master WHERE type = 'table'")]
+            ((size,),) = con.execute("PRAGMA page_size")
+        content = bytearray(path.read_bytes())
+        for page in pages:
+            content[(page - 1) * size : page * size] = b"\xff" * size
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"nothing that can be compared.*x\.sqlite is damaged \(.*malformed"):
+            store_of(path, tmp_path / "x.duckdb")
 
     def test_bytes_in_place_of_a_time_lose_one_kernel(self, tmp_path: Path) -> None:
         path = training_step().write(tmp_path / "x.sqlite")
