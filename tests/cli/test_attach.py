@@ -46,7 +46,7 @@ class Job:
                 [*command, json.dumps(_BEHAVIOUR | behaviour)], stdout=said, start_new_session=True, **_environment()
             )
         ranks = int(str(behaviour.get("ranks", 1)))
-        _until(lambda: len(list(folder.glob("log/dp_*.log"))) == ranks)
+        _until(lambda: sum(path.read_text().count("\n") >= 2 for path in folder.glob("log/dp_*.log")) == ranks)
         _until(lambda: not behaviour.get("polls", True) or list(folder.glob("log/monitor_*.log")))
 
     def ask(self, *options: object, timeout: float = 8) -> Outcome:
@@ -68,7 +68,7 @@ def _environment() -> dict[str, Any]:
 _extra: dict[str, str] = {}
 
 
-def _until(condition: Callable[[], object], seconds: float = 20) -> None:
+def _until(condition: Callable[[], object], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -170,8 +170,8 @@ class TestServed:
 UNSERVED = [
     # The poller hangs, and others that never come.
     ({"deaf": True}, (), "no poller read the request in ", "no log/monitor_dp_*.log moved"),
-    ({"counts": False}, (), "the job read the request, but came to no step in 1.5 s", "torch.optim.Optimizer alone"),
-    ({}, ("--start-step", "5000"), "did not begin at step 5000 in 1.5 s", "The request stays in profiler_config.json"),
+    ({"counts": False}, (), "the job read the request, but came to no step in 4 s", "torch.optim.Optimizer alone"),
+    ({}, ("--start-step", "5000"), "did not begin at step 5000 in 4 s", "The request stays in profiler_config.json"),
     ({}, ("--active", "5000"), "its profile ends when it has made step ", "Give it longer"),
     # What is certain earlier.
     ({"refuses": True}, (), "torch_npu refused profiler_config.json", "Failed to read the file"),
@@ -190,10 +190,10 @@ class TestUnserved:
         self, start: Start, behaviour: dict[str, object], options: tuple[str, ...], problem: str, remedy: str
     ) -> None:
         job = start(**behaviour)
-        limit = 1.5 if not {"ends_at", "dies_at", "leaves"} & set(behaviour) else 6
+        limit = 4 if not {"ends_at", "dies_at", "leaves"} & set(behaviour) else 15
         began = time.monotonic()
         outcome = job.ask(*options, timeout=limit)
-        assert time.monotonic() - began < limit + 1
+        assert time.monotonic() - began < limit + 10, "on a busy machine"
         assert outcome.code == 4
         error = outcome.err.splitlines()[-1]
         assert error.startswith(f"rlcompare: error: {job.folder}: ")
