@@ -18,6 +18,10 @@ _SHOWN = 4
 VARIES = 0.5
 """A step time whose standard deviation over steps is more than this part of its mean is called uneven."""
 
+LONGER = 0.02
+"""A profile that exceeds training's own timer of its steps by more than this part holds more than the steps; the marks
+and the timer are set a little apart."""
+
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
 
@@ -54,7 +58,11 @@ def quality_findings(
     made += _memory(memory)
     made += [_idle(row, given) for row in idle]
     made += [_uneven(row, given) for row in uneven]
-    made += [_longer(side, outside) for side, _, _, outside in profiled if outside is not None and outside < 0]
+    made += [
+        _longer(side, outside)
+        for side, _, step, outside in profiled
+        if outside is not None and outside < -LONGER * step
+    ]
     return tuple(sorted(dict.fromkeys(made), key=lambda finding: finding.severity != "caution"))
 
 
