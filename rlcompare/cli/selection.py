@@ -8,8 +8,9 @@ from pathlib import Path
 
 from rlcompare.errors import UsageError
 from rlcompare.model.run import CaptureInput, RunInput
-from rlcompare.sources.detect import find_runs, list_numbers
+from rlcompare.sources.detect import find_runs
 from rlcompare.sources.nsys_capture import steps_of_export
+from rlcompare.sources.numbers import list_numbers
 from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
 from rlcompare.sources.torch_file import steps_of_trace
 

@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rlcompare.sources.numbers import list_numbers
+
 METADATA = "rlcompare"
 SAMPLED = "sampled"
 """Keys of table ``env`` begin with it: ``sampled.generate_sequences``, or ``sampled`` of what is no phase."""
@@ -64,18 +66,11 @@ def sampled_environment(metadata: Mapping[str, object]) -> dict[str, str]:
     found = description(metadata)
     if found.sampled is None:
         return {}
-    return {f"{SAMPLED}.{found.phase}" if found.phase else SAMPLED: f"{found.granularity} {_ranges(found.sampled)}"}
-
-
-def _ranges(ordinals: tuple[int, ...]) -> str:
-    """``30-32 40``."""
-    parts: list[list[int]] = []
-    for ordinal in ordinals:
-        if parts and ordinal == parts[-1][1] + 1:
-            parts[-1][1] = ordinal
-        else:
-            parts.append([ordinal, ordinal])
-    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+    return {
+        f"{SAMPLED}.{found.phase}"
+        if found.phase
+        else SAMPLED: f"{found.granularity} {list_numbers(found.sampled, separator=' ')}"
+    }
 
 
 def _name(value: object) -> str | None:

@@ -31,6 +31,7 @@ from rlcompare.sources.folder import (
 from rlcompare.sources.layout import home_of, layout_sentence, run_names
 from rlcompare.sources.metrics import form, jobs
 from rlcompare.sources.nsys_capture import captures_in, captures_of_export, unexported
+from rlcompare.sources.numbers import list_numbers
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
 from rlcompare.sources.torch_capture import capture_of_trace
@@ -334,17 +335,6 @@ def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset
         has = f"has rank {list_numbers(present)}" if present else "states no rank"
         raise UsageError(f"--rank {list_numbers(missing)}: {path} {has}")
     return [capture for capture in captures if capture.rank in ranks]
-
-
-def list_numbers(numbers: Iterable[int]) -> str:
-    """Numbers as on the command line: ``0-3,63``."""
-    spans: list[list[int]] = []
-    for number in sorted(numbers):
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
 
 
 def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | None) -> list[RunInput]:
