@@ -13,11 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rlcompare.errors import InputError
-from rlcompare.sources.metrics.printed_config import read_config
+from rlcompare.sources.metrics.printed_config import ANSI, read_config
 from rlcompare.sources.metrics.values import LINE_BYTES, Metrics, keep_last_job
-
-ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-"""What colours a terminal's text and moves its cursor."""
 
 SCAN_BYTES = 256 * 2**20
 """A text without metrics in so many bytes is no log of a job."""

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 _START = b"{'actor_rollout_ref': {"
 _MOST_BYTES = 2 * 2**20
 _MOST_DEPTH = 40
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+"""What colours a terminal's text and moves its cursor."""
 _PREFIX = re.compile(r"^\s*(\([\w.:-]+ pid=\d+[^)]*\))\s?")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
@@ -26,7 +27,7 @@ def read_config(text: mmap.mmap) -> Mapping[str, object]:
         return {}
     begin = text.rfind(b"\n", 0, start) + 1
     printed = text[begin : begin + _MOST_BYTES].decode("utf-8", "replace")
-    literal = _literal(_ANSI.sub("", printed).splitlines())
+    literal = _literal(ANSI.sub("", printed).splitlines())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # a stray backslash is the log's, not the user's
