@@ -69,10 +69,8 @@ class Session:
         """A call of the scope begins; False: it is none of this probe's, or one is under way already."""
         if self.is_over or not self._judged(variant.applies, arguments):
             return False
-        with self._lock:
-            if self._thread is not None:
-                return False
-            self._thread = threading.get_ident()
+        if not self._take():
+            return False
         self._calls += 1
         if self._calls in self.request.steps and self._is_on_this_rank():
             self._call = _Call(self.request, self._calls, _caller(arguments))
@@ -132,10 +130,8 @@ class Session:
         if self._call is None:
             if not self._judged(variant.counts, arguments):
                 return False
-            with self._lock:
-                if self._thread is not None:
-                    return False
-                self._thread = threading.get_ident()
+            if not self._take():
+                return False
             self._calls = 1
             self.is_over = not self._is_on_this_rank()
             if not self.is_over:
@@ -160,6 +156,14 @@ class Session:
         if self._call is not None:
             _forgotten.append(self._call)
         self._call, self._thread, self._calls, self.is_forked = None, None, 0, True
+
+    def _take(self) -> bool:
+        """Gives the session to this thread; False: a call has it already."""
+        with self._lock:
+            if self._thread is not None:
+                return False
+            self._thread = threading.get_ident()
+            return True
 
     def _is_on_this_rank(self) -> bool:
         return self.request.ranks is None or rank_here()[0] in self.request.ranks
