@@ -25,12 +25,14 @@ from rlcompare.sources.sqlite_input import (
     Failure,
     attempt,
     bind,
+    damaged,
     decode_texts,
     fetch,
     first_line,
     readable_copy,
     stand_in,
     tables_of,
+    undecodable,
 )
 from rlcompare.store import database
 
@@ -112,9 +114,7 @@ def _read(
     failures += [failure for name in FILL_AS_TEXT if (failure := attempt(con, f"sources/ascend_db/{name}"))]
     con.execute("SET sqlite_all_varchar = false")
     if failures:
-        lost = ", ".join(name for name, _ in failures)
-        message = f"{path.name} is damaged ({failures[0][1]}): what could be read is used, without {lost}"
-        report(Finding("warning", "damaged_database", message, capture_id))
+        report(damaged(path, failures, capture_id))
     _insert_environment(con, capture_id)
     for severity, key, message in _findings(con):
         report(Finding(severity, key, f"{path.name}: {message}", capture_id))
@@ -126,8 +126,7 @@ def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, ca
     odd = decode_texts(con, Path(database_path), "STRING_IDS", "sources/ascend_db/decoded_text")
     if not isinstance(odd, int):
         return odd
-    message = f"{path.name}: {odd} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
-    report(Finding("warning", "undecodable_text", message, capture_id))
+    report(undecodable(path, odd, capture_id))
     return None
 
 

@@ -15,7 +15,17 @@ import duckdb
 
 from rlcompare import resources
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.sqlite_input import Failure, attempt, bind, decode_texts, fetch, readable_copy, tables_of
+from rlcompare.sources.sqlite_input import (
+    Failure,
+    attempt,
+    bind,
+    damaged,
+    decode_texts,
+    fetch,
+    readable_copy,
+    tables_of,
+    undecodable,
+)
 from rlcompare.store import database
 
 SOURCE = "nsys"
@@ -52,9 +62,7 @@ def fill(
         ]
         failures += [failure for name in FILL if (failure := _attempt(con, name))]
         if failures:
-            lost = ", ".join(name for name, _ in failures)
-            message = f"{path.name} is damaged ({failures[0][1]}): what could be read is used, without {lost}"
-            report(Finding("warning", "damaged_database", message, capture_id))
+            report(damaged(path, failures, capture_id))
         _report_findings(con, path, capture_id, report)
         database.run(con, resources.sql("sources/nsys/clear"))
 
@@ -72,8 +80,7 @@ def _texts(
     odd = decode_texts(con, copy, "StringIds", "sources/nsys/decoded_text")
     if not isinstance(odd, int):
         return odd
-    message = f"{path.name}: {odd} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
-    report(Finding("warning", "undecodable_text", message, capture_id))
+    report(undecodable(path, odd, capture_id))
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import duckdb
 
 from rlcompare import resources
 from rlcompare.errors import InputError
+from rlcompare.model.run import Finding
 from rlcompare.store import database
 
 MAGIC = b"SQLite format 3\x00"
@@ -185,6 +186,19 @@ def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: s
     database.run(con, resources.sql(name))
     con.unregister("decoded_texts")
     return sum("\ufffd" in (text or "") for text in texts)
+
+
+def damaged(path: Path, failures: Sequence[Failure], capture_id: int) -> Finding:
+    """What to say where some of a database, at least one table or statement, could not be read."""
+    lost = ", ".join(name for name, _ in failures)
+    message = f"{path.name} is damaged ({failures[0][1]}): what could be read is used, without {lost}"
+    return Finding("warning", "damaged_database", message, capture_id)
+
+
+def undecodable(path: Path, texts: int, capture_id: int) -> Finding:
+    """What to say of texts that are no UTF-8."""
+    message = f"{path.name}: {texts} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
+    return Finding("warning", "undecodable_text", message, capture_id)
 
 
 def first_line(error: Exception) -> str:
