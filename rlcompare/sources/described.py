@@ -66,11 +66,8 @@ def sampled_environment(metadata: Mapping[str, object]) -> dict[str, str]:
     found = description(metadata)
     if found.sampled is None:
         return {}
-    return {
-        f"{SAMPLED}.{found.phase}"
-        if found.phase
-        else SAMPLED: f"{found.granularity} {list_numbers(found.sampled, separator=' ')}"
-    }
+    key = f"{SAMPLED}.{found.phase}" if found.phase else SAMPLED
+    return {key: f"{found.granularity} {list_numbers(found.sampled, separator=' ')}"}
 
 
 def _name(value: object) -> str | None:
