@@ -22,10 +22,9 @@ from typing import Any
 
 import rlcompare
 from rlcompare.errors import UsageError
+from rlcompare.model.run import METRICS, RUN_JSON
 
 SCHEMA = "rlcompare.run/1"
-RUN_JSON = "run.json"
-METRICS = "metrics.jsonl"
 PROFILE = "profile"
 LOG = "job.log"
 """What a job that was launched printed."""

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+RUN_JSON = "run.json"
+METRICS = "metrics.jsonl"
+"""The files of a run directory (DESIGN §8)."""
+
 
 @dataclass(frozen=True)
 class CaptureInput:

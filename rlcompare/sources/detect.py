@@ -16,7 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from rlcompare.errors import InputError, UsageError
-from rlcompare.model.run import CaptureInput, Finding, RunInput, TrainingInput
+from rlcompare.model.run import METRICS, RUN_JSON, CaptureInput, Finding, RunInput, TrainingInput
 from rlcompare.sources import run_directory
 from rlcompare.sources.exports import with_exports
 from rlcompare.sources.folder import (
@@ -177,7 +177,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         training = run_directory.training_in(folder, files)
         if training is not None:
             found.training.append(training)
-            files = [name for name in files if name not in (run_directory.RUN_JSON, run_directory.METRICS)]
+            files = [name for name in files if name not in (RUN_JSON, METRICS)]
         loose, problems, complete = run_directory.loose_metrics(folder, files, folders)
         found.training += loose
         found.problems += problems

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rlcompare.errors import InputError
-from rlcompare.model.run import CaptureInput, Finding, MetricsInput, RunInput, TrainingInput
+from rlcompare.model.run import METRICS, RUN_JSON, CaptureInput, Finding, MetricsInput, RunInput, TrainingInput
 from rlcompare.secret import looks_secret
 from rlcompare.sources.env import environment_from_configuration, put
 from rlcompare.sources.folder import Problem
@@ -26,8 +26,6 @@ from rlcompare.sources.peek import file_kind, file_problem, json_object
 if TYPE_CHECKING:
     import duckdb
 
-RUN_JSON = "run.json"
-METRICS = "metrics.jsonl"
 SCHEMA = re.compile(r"rlcompare\.run/(\d+)")
 
 EMPTY = "the run left neither metrics nor a profile"

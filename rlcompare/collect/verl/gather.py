@@ -11,11 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rlcompare.collect.run_directory import LOG, METRICS
+from rlcompare.collect.run_directory import LOG
 from rlcompare.collect.verl.ask import Installed
 from rlcompare.collect.verl.job import Ended
 from rlcompare.collect.verl.keys import keys_of, number, roles_of
 from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.model.run import METRICS
 
 _FOLDERS = ("_ascend_pt",)
 _FILES = (".json.gz", ".trace.json", ".nsys-rep", ".sqlite", ".pickle")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import rlcompare
-from rlcompare.collect.run_directory import LOG, METRICS, SCHEMA, git_state, now, write_run
+from rlcompare.collect.run_directory import LOG, SCHEMA, git_state, now, write_run
 from rlcompare.collect.verl.ask import Installed, ask, confirm
 from rlcompare.collect.verl.command import VerlCommand, parse_command, without_secrets
 from rlcompare.collect.verl.gather import fetch_metrics, find_captures, steps_that_ran, why_no_profile, without_output
@@ -18,6 +18,7 @@ from rlcompare.collect.verl.job import Ended, run_job
 from rlcompare.collect.verl.keys import keys_of, number
 from rlcompare.collect.verl.plan import VerlPlan, make_plan
 from rlcompare.collect.verl.refused import refuse
+from rlcompare.model.run import METRICS
 from rlcompare.report.text import safe_text
 from rlcompare.secret import looks_secret
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlcompare.collect.run_directory import METRICS, PROFILE
+from rlcompare.collect.run_directory import PROFILE
 from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import NEWEST, Installed
 from rlcompare.collect.verl.command import VerlCommand, written
@@ -29,6 +29,7 @@ from rlcompare.collect.verl.keys import (
     roles_of,
 )
 from rlcompare.errors import UsageError
+from rlcompare.model.run import METRICS
 
 FILE_LOGGER_PATH = "VERL_FILE_LOGGER_PATH"
 _FIRST_STEP = 3
