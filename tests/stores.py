@@ -7,7 +7,9 @@ from typing import Any
 
 import duckdb
 
+from rlcompare import resources
 from rlcompare.sources.detect import find_runs
+from rlcompare.store import database
 from rlcompare.store.build import build_store
 
 
@@ -22,3 +24,14 @@ def rows(store: Path, query: str, parameters: list[Any] | None = None) -> list[t
     """What a query says about a store."""
     with duckdb.connect(str(store), read_only=True) as con:
         return con.execute(query, parameters or []).fetchall()
+
+
+def to_fill(*, keep_events: bool = True) -> duckdb.DuckDBPyConnection:
+    """A fresh connection with the tables that a source fills, for capture 0."""
+    con = database.connect(1, sqlite=True)
+    for folder in ("schema/run", "schema/events", "schema/stage", "sources/macro"):
+        for name in resources.sql_names(folder):
+            con.execute(resources.sql(name))
+    con.execute("SET VARIABLE capture = 0")
+    con.execute("SET VARIABLE keep_events = ?", [keep_events])
+    return con

@@ -13,11 +13,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlcompare import resources
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import nsys
-from rlcompare.store import database
 from tests.sources.text_files import Reading
+from tests.stores import to_fill
 
 EPOCH_NS = 1_790_857_026_000_000_000
 MACHINE = 0x01AB
@@ -155,12 +154,7 @@ class Export:
 
 def read(path: Path, *, pid: int | None = None) -> Reading:
     """Fill the tables of a fresh connection from one process of an export."""
-    con = database.connect(1, sqlite=True)
-    for folder in ("schema/run", "schema/events", "schema/stage", "sources/macro"):
-        for name in resources.sql_names(folder):
-            con.execute(resources.sql(name))
-    con.execute("SET VARIABLE capture = 0")
-    con.execute("SET VARIABLE keep_events = TRUE")
+    con = to_fill()
     con.execute(
         "INSERT INTO capture BY NAME SELECT 0 AS capture, 0 AS ordinal, 'nsys' AS tool, 'nsys' AS source, 'x' AS path,"
         " 'device' AS executor"

@@ -10,10 +10,9 @@ from typing import Any
 
 import duckdb
 
-from rlcompare import resources
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import ascend_text
-from rlcompare.store import database
+from tests.stores import to_fill
 
 PYTHON, HARDWARE, COMMUNICATION, CANN, OVERLAP = (
     100,
@@ -71,12 +70,7 @@ def read(
 
 def read_capture(capture: CaptureInput, *, keep_events: bool = True) -> Reading:
     """Fill the tables of a fresh connection from one capture."""
-    con = database.connect(1, sqlite=True)
-    for folder in ("schema/run", "schema/events", "schema/stage", "sources/macro"):
-        for name in resources.sql_names(folder):
-            con.execute(resources.sql(name))
-    con.execute("SET VARIABLE capture = 0")
-    con.execute("SET VARIABLE keep_events = ?", [keep_events])
+    con = to_fill(keep_events=keep_events)
     findings: list[Finding] = []
     ascend_text.fill(con, capture, 0, findings.append)
     return Reading(con, findings)

@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rlcompare import resources
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import torch_trace
-from rlcompare.store import database
 from tests.sources.text_files import Reading
+from tests.stores import to_fill
 
 Event = dict[str, Any]
 
@@ -62,12 +61,7 @@ def write(path: Path, content: dict[str, Any] | str | bytes) -> Path:
 
 def read(path: Path, *, step_hint: int | None = None) -> Reading:
     """Fill the tables of a fresh connection from one trace."""
-    con = database.connect(1, sqlite=True)
-    for folder in ("schema/run", "schema/events", "schema/stage", "sources/macro"):
-        for name in resources.sql_names(folder):
-            con.execute(resources.sql(name))
-    con.execute("SET VARIABLE capture = 0")
-    con.execute("SET VARIABLE keep_events = TRUE")
+    con = to_fill()
     con.execute(
         "INSERT INTO capture BY NAME SELECT 0 AS capture, 0 AS ordinal, ?::BIGINT AS step_hint, 'torch' AS tool,"
         " 'torch_trace' AS source, 'x' AS path, 'device' AS executor",
