@@ -35,11 +35,6 @@ def received() -> int | None:
     return _received[0] if _received else None
 
 
-def came(number: int) -> None:
-    """Notes a signal that somebody else's handler received."""
-    _received.append(number)
-
-
 def listen() -> None:
     """Begins to listen; call it once, in the main thread. Signals that are ignored (``nohup``) stay so."""
     reader, writer = socket.socketpair()

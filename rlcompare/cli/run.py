@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from rlcompare.cli.attach import attach_options
-from rlcompare.cli.interrupt import came
 from rlcompare.cli.options import common_options, path_type
 from rlcompare.errors import UsageError
 
@@ -116,7 +115,7 @@ def command(
         click.echo(to_yaml(config), nl=False)
         return None
     _need_torch()
-    from rlcompare.collect.launch import Interrupted, Launch, check, launch
+    from rlcompare.collect.launch import Launch, check, launch
     from rlcompare.collect.launched import is_launched
     from rlcompare.collect.run_directory import prepare_all
 
@@ -129,12 +128,8 @@ def command(
     for number, target in enumerate(targets):
         seed_of = config.data.seed + number
         seeded = replace(config, data=replace(config.data, seed=seed_of))
-        try:
-            overrides_of = [*given, f"data.seed={seed_of}"] if repeat > 1 else given
-            launch(Launch(seeded, overrides_of, target, quiet, fresh=repeat > 1))
-        except Interrupted as stopped:
-            came(stopped.number)
-            raise
+        overrides_of = [*given, f"data.seed={seed_of}"] if repeat > 1 else given
+        launch(Launch(seeded, overrides_of, target, quiet, fresh=repeat > 1))
     if is_first:
         from rlcompare.report.text import safe_text
 

@@ -7,27 +7,20 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
+from types import FrameType
 
 from rlcompare.collect.config.schema import Config
 from rlcompare.collect.launched import is_launched
 from rlcompare.collect.run_directory import blame
 from rlcompare.errors import UsageError
 
-
-class Interrupted(KeyboardInterrupt):
-    """A signal ended a run of several processes.
-
-    Attributes:
-        number: the signal's.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
+_RANK = ".rank"
+"""The suffix of an empty file named after a rank's process, from when that listens to signals."""
 
 
 @dataclass(frozen=True)
@@ -88,32 +81,59 @@ def launch(request: Launch) -> None:
 
 
 def _launch_here(world_size: int, request: Launch) -> None:
-    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
-    from torch.distributed.elastic.multiprocessing.api import SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+    """Runs the ranks by torch's launcher, which works in a thread of its own.
 
-    with _scratch() as scratch, _own_signals(), _silence():
-        launcher = LaunchConfig(
-            min_nodes=1,
-            max_nodes=1,
-            nproc_per_node=world_size,
-            run_id=f"rlcompare-{os.getpid()}",
-            rdzv_backend="c10d",
-            rdzv_endpoint="localhost:0",
-            max_restarts=0,
-            monitor_interval=0.1,
-            logs_specs=DefaultLogsSpecs(log_dir=scratch),
-        )
+    It would raise what a signal tells it wherever it is, also between the start of a rank and the sending of that
+    rank's arguments; ranks that are half started print tracebacks, and nobody ends them. Here the signal ends this
+    thread's waiting, and the ranks are told once they can hear it.
+    """
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+    with _scratch() as scratch, _silence(), ThreadPoolExecutor(1, thread_name_prefix="launcher") as launcher:
         try:
-            elastic_launch(launcher, _work_of_child)(request)
+            ranks = launcher.submit(_launch_ranks, world_size, request, scratch)
+            try:
+                ranks.result()
+            except KeyboardInterrupt:
+                _interrupt_ranks(ranks, Path(scratch))
+                raise
         except ChildFailedError as error:
             rank, failure = error.get_first_failure()
             said = _said(failure.message)
             blame(request.folder, f"rank {rank}: {said}")
             raise _failure(f"rank {rank} ended with {failure.exitcode}: ", said) from error
-        except SignalException as error:  # the launcher has handlers of its own, which end the ranks
-            raise Interrupted(int(error.sigval)) from error
+
+
+def _launch_ranks(world_size: int, request: Launch, scratch: str) -> None:
+    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=world_size,
+        run_id=f"rlcompare-{os.getpid()}",
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        max_restarts=0,
+        monitor_interval=0.1,
+        logs_specs=DefaultLogsSpecs(log_dir=scratch),
+    )
+    resource_tracker.ensure_running()  # which unblocks the signal when it starts
+    # The ranks take over this thread's mask: a terminal sends them SIGINT too, which they cannot hear while importing.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    elastic_launch(config, _work_of_child)(request, scratch)
+
+
+def _interrupt_ranks(ranks: Future[None], scratch: Path) -> None:
+    """Tells each rank once, as soon as it listens, and waits for the launcher; how it ends does not matter then."""
+    told: set[int] = set()
+    while not ranks.done():
+        for pid in {int(file.stem) for file in scratch.glob(f"*{_RANK}")} - told:
+            told.add(pid)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGINT)
+        wait([ranks], timeout=0.05)
 
 
 @contextmanager
@@ -126,24 +146,6 @@ def _scratch() -> Iterator[str]:
             yield folder
         finally:
             tempfile.tempdir = before
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """The launcher's handlers are taken back afterwards, and the ranks begin with Ctrl-C blocked.
-
-    A terminal sends SIGINT to the ranks as well, and one that is still importing would print a traceback. The main
-    thread's mask becomes theirs; in this process, another thread (``cli.interrupt``) takes the signal.
-    """
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    resource_tracker.ensure_running()  # which unblocks the signal when it starts
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 @contextmanager
@@ -171,11 +173,25 @@ def _said(message: object) -> str:
     return str(message)
 
 
-def _work_of_child(request: Launch) -> None:
+def _work_of_child(request: Launch, scratch: str) -> None:
     from torch.distributed.elastic.multiprocessing.errors import record
 
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see _own_signals
-    record(_work)(request)
+    signal.signal(signal.SIGINT, _interrupt_rank)
+    (Path(scratch) / f"{os.getpid()}{_RANK}").touch()  # see _interrupt_ranks
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which raises what came meanwhile
+        record(_work)(request)
+    except KeyboardInterrupt:
+        # torch would end the process with 0, and its launcher wait for the result. At a usual end, it complains of
+        # collectives that nobody waits for.
+        os._exit(128 + signal.SIGINT)
+
+
+def _interrupt_rank(number: int, frame: FrameType | None) -> None:
+    """Ends a rank; what the launcher does because another rank has ended must not stop the clean-up of this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _work(request: Launch) -> None:

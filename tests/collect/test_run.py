@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,16 @@ def ran(folder: Path, name: str, *overrides: str) -> Path:
     done = rlcompare("run", "-o", name, *FAST, *overrides, folder=folder)
     assert done.returncode == 0, done.stderr
     return folder / name
+
+
+def ranks_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """The ranks that have been started, also those that do not listen to signals yet."""
+    found = []
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.Error):  # it has ended
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
 
 
 def read(run: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -126,8 +137,7 @@ def test_a_rank_that_dies_is_named(work: Path) -> None:
         metrics = work / "bereft" / "metrics.jsonl"
         while time.monotonic() < deadline and not (metrics.is_file() and metrics.read_text().count("\n") >= 2):
             time.sleep(0.05)
-        children = psutil.Process(process.pid).children(recursive=True)
-        ranks = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        ranks = ranks_of(process)
         for rank in ranks[-1:]:
             rank.kill()
         try:
@@ -190,17 +200,15 @@ def test_what_was_finished_stays_readable(work: Path, one: Path, number: signal.
     assert "the run did not finish" in done.stdout
 
 
-def test_ctrl_c_while_the_ranks_are_starting_is_quiet(work: Path) -> None:
-    command = [*RLCOMPARE, "run", "-o", "early", *SMALL, "trainer.n_gpus_per_node=2"]
+@pytest.mark.parametrize("started", [1, 2])
+def test_ctrl_c_while_the_ranks_are_starting_is_quiet(work: Path, started: int) -> None:
+    command = [*RLCOMPARE, "run", "-o", f"early{started}", *SMALL, "trainer.n_gpus_per_node=2"]
     with subprocess.Popen(
         command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
     ) as process:
         deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            children = psutil.Process(process.pid).children(recursive=True)
-            if sum("spawn_main" in " ".join(child.cmdline()) for child in children) == 2:
-                break
-            time.sleep(0.05)
+        while time.monotonic() < deadline and len(ranks_of(process)) < started:
+            time.sleep(0.001)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said.decode().strip()) == (130, "")
