@@ -51,6 +51,19 @@ class UsageError(RlcompareError):
         super().__init__(f"{message}: {'; '.join(reasons)}" if reasons else message)
 
 
+class OutputError(UsageError):
+    """A file or folder of what was asked for could not be written.
+
+    Args:
+        path: the file or folder.
+        problem: what is wrong, in one sentence without a full stop.
+        remedy: what the user can do, in one sentence without a full stop.
+    """
+
+    def __init__(self, path: Path | str, problem: str, remedy: str) -> None:
+        super().__init__(f"{path} cannot be written ({problem}): {remedy}")
+
+
 class InputError(RlcompareError):
     """An input could not be read.
 

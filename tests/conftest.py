@@ -9,6 +9,12 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from hypothesis import settings
+
+# A commit passes or fails on every machine alike. `pytest --hypothesis-profile=search` looks for examples that fail.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("search", derandomize=False, deadline=None, max_examples=2000)
+settings.load_profile("repeatable")
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 

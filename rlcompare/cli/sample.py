@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.cli.options import common_options, parse_numbers, path_type, split_commas
-from rlcompare.errors import UsageError
+from rlcompare.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from rlcompare.writer.spec import Change
@@ -175,7 +175,5 @@ def command(
         folders = write_sample(run, output)
     except (OSError, sqlite3.OperationalError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(
-            f"{output} cannot be written ({reason}): make room, or choose another place with -o"
-        ) from error
+        raise OutputError(output, str(reason), "make room, or choose another place with -o") from error
     click.echo("\n".join(map(str, folders)))

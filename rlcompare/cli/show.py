@@ -33,6 +33,8 @@ SECTIONS = {
     "kernels": "Kernels, per rank and step",
     "collectives": "Collectives, per rank and step",
     "memory": "Peak memory over all ranks",
+    "memory_categories": "Memory by category of tensor",
+    "stacks": "Call stacks, own time per rank and step",
     "metrics": "Training metrics, mean over steps",
     "quality": "Data quality",
 }

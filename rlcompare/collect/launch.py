@@ -17,10 +17,24 @@ from types import FrameType
 from rlcompare.collect.config.schema import Config
 from rlcompare.collect.launched import is_launched
 from rlcompare.collect.run_directory import blame
-from rlcompare.errors import UsageError
+from rlcompare.errors import ExitCode, InputError, OutputError, RlcompareError, UsageError
+
+_KNOWN_ERRORS = (UsageError, OutputError, InputError)
 
 _RANK = ".rank"
 """The suffix of an empty file named after a rank's process, from when that listens to signals."""
+
+
+class RankError(RlcompareError):
+    """A rank ended with an error that tells the user what to do.
+
+    Args:
+        exit_code: of that error.
+    """
+
+    def __init__(self, message: str, exit_code: ExitCode) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,8 @@ def launch(request: Launch) -> None:
     """Runs the training of one run to its end.
 
     Raises:
-        UsageError: the processes cannot be started, or one of them failed; the message says which and why.
+        UsageError: the processes cannot be started.
+        RankError: one of several failed; the message says which and why.
     """
     trainer = request.config.trainer
     if is_launched():
@@ -163,7 +178,8 @@ def _failure(where: str, said: str) -> Exception:
     kind, colon, message = said.partition(": ")
     if kind == "BrokenPipeError":
         return BrokenPipeError(said)
-    return UsageError(where + message) if kind == "UsageError" and colon else RuntimeError(where + said)
+    code = next((known.exit_code for known in _KNOWN_ERRORS if known.__name__ == kind and colon), None)
+    return RuntimeError(where + said) if code is None else RankError(where + message, code)
 
 
 def _said(message: object) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import rlcompare
-from rlcompare.errors import UsageError
+from rlcompare.errors import OutputError, UsageError
 from rlcompare.model.run import METRICS, RUN_JSON
 
 SCHEMA = "rlcompare.run/1"
@@ -162,7 +162,7 @@ def _written(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         remedy = "make room, or choose another folder with -o; what was finished is kept"
-        raise UsageError(f"{path} cannot be written ({reason}); {remedy}") from error
+        raise OutputError(path, reason, remedy) from error
 
 
 def versions() -> dict[str, str | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from rlcompare.errors import InputError, UsageError
+from rlcompare.errors import InputError, OutputError
 
 _WRITING_FAILED = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG})
 _REFUSED = re.compile(
@@ -29,7 +29,7 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
         remedy: a clause that says what to do about it.
 
     Raises:
-        UsageError: the target, or a temporary file, cannot be written.
+        OutputError: the target, or a temporary file, cannot be written.
         InputError: another file could not be read meanwhile.
     """
     try:
@@ -38,13 +38,13 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
         reason = error.strerror or type(error).__name__
         at_fault = Path(error.filename) if isinstance(error.filename, str) else target
         if error.errno in _WRITING_FAILED or _belongs(at_fault, target):
-            raise UsageError(f"{target} cannot be written ({reason}): {remedy}") from error
+            raise OutputError(target, reason, remedy) from error
         raise InputError(at_fault, reason, "Check that it is still there and may be read") from error
     except (duckdb.IOException, duckdb.FatalException, sqlite3.OperationalError) as error:
         reason = str(error).splitlines()[0]
         if not _REFUSED.search(reason):
             raise
-        raise UsageError(f"{target} cannot be written ({reason}): {remedy}") from error
+        raise OutputError(target, reason, remedy) from error
 
 
 def _belongs(path: Path, target: Path) -> bool:

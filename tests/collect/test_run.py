@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -233,12 +234,20 @@ def test_a_disk_that_takes_no_more_is_blamed_on_the_file(work: Path, kilobytes: 
     command = [*RLCOMPARE, "run", "-q", "-o", f"full{kilobytes}", *FAST, "trainer.total_training_steps=8"]
     limited = ["bash", "-c", f'ulimit -f {kilobytes}; exec "$@"', "-", *command]
     done = subprocess.run(limited, cwd=work, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode in (ExitCode.USAGE, ExitCode.INPUT), done.stderr
+    assert done.returncode == ExitCode.USAGE, done.stderr
     (line,) = done.stderr.splitlines()
     assert file in line and "standard output" not in line
     # THEN nothing half-written is left
     left = [path.name for path in (work / f"full{kilobytes}").rglob("*") if path.is_file()]
     assert not [name for name in left if name.startswith(".") or name.endswith((".tmp", ".gz"))], left
+
+
+def test_no_room_for_a_trace_is_no_fault_of_ours(work: Path) -> None:
+    limited = 'ulimit -f 100; exec "$@"'
+    command = ["bash", "-c", limited, "bash", *RLCOMPARE, "run", "-o", "narrow", *FAST, "trainer.n_gpus_per_node=2"]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == ExitCode.USAGE, done.stderr
+    assert re.search(r"rank \d ended with 1: narrow/profile/e2e/\S+ cannot be written .*: make room", done.stderr)
 
 
 class TestRefusals:

@@ -289,3 +289,16 @@ def test_a_side_without_exports_is_unknown_and_not_nought(sample: Path, tmp_path
     for section, name in (("stacks", "b"), ("memory_categories", "parameter")):
         row = found(diff, section, name)
         assert (row["baseline"], row["delta"], row["presence"]) == (None, None, "new_only")
+
+
+def test_show_lists_what_takes_most(sample: Path, tmp_path: Path) -> None:
+    import duckdb
+
+    from rlcompare.cli.show import sections_of
+
+    levels = timeline([9 << 20, 0, 0, 0, 0, 0, 0, 0], [1 << 20, 0, 0, 0, 0, 0, 0, 2 << 20])
+    store = read(sample, tmp_path, {"memory_timeline.json": levels, "stacks.log": b"m;f;g;h 100\nm;f;g;h 20\nm;x 300"})
+    with duckdb.connect(str(store), read_only=True) as con:
+        shown = {name: rows for name, _, rows in sections_of(con)}
+    assert shown["stacks"] == [("x", "m", 1.0, 0.3), ("h", "g < f", 2.0, pytest.approx(0.12))]
+    assert [row[:2] for row in shown["memory_categories"]] == [("parameter", 9.0), ("unknown", 2.0)]

@@ -70,7 +70,7 @@ def start_capture(request: Request, target: Target) -> tuple[Capture, list[str]]
 
     Raises:
         UsageError: this machine does not have the tool, or it does not know a setting.
-        InputError: the folder cannot be made.
+        OutputError: the folder cannot be made.
     """
     from rlcompare.collect.profiler.tools import find_tool
 

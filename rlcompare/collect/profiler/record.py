@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rlcompare.collect.profiler.schedule import Schedule
-from rlcompare.errors import InputError
+from rlcompare.errors import OutputError
 
 END_TO_END = "e2e"
 FOLDERS = {
@@ -80,12 +80,13 @@ class Target:
         """A new file, its folder made: ``{prefix}_step3_rank0-of-2_pid77_20261121150102003{suffix}``.
 
         Raises:
-            InputError: the folder cannot be made.
+            OutputError: the folder cannot be made.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(self.folder, f"it could not be made ({error})", "choose another save_path") from error
+            reason = error.strerror or type(error).__name__
+            raise OutputError(self.folder, reason, "choose another save_path") from error
         stem = f"{prefix}_step{self.step}_rank{self.rank}-of-{self.world_size}_pid{os.getpid()}"
         while True:
             seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1_000)

@@ -16,7 +16,7 @@ from torch.profiler import ProfilerActivity, profile, record_function, schedule
 from rlcompare.collect.profiler.plan import Options
 from rlcompare.collect.profiler.record import Target, Written
 from rlcompare.collect.profiler.schedule import Sampler, Schedule
-from rlcompare.errors import InputError
+from rlcompare.errors import OutputError
 
 _COMPRESSION = 6
 """gzip's own default 9 takes three times as long for 3 % less."""
@@ -92,7 +92,7 @@ def export(ready: profile, path: Path) -> Path:
     """Writes the trace beside its place, compressed, and renames it into it.
 
     Raises:
-        InputError: it could not be written, or is not whole.
+        OutputError: it could not be written, or is not whole.
     """
     packed = path.with_name(f".{path.name}.part")
     try:
@@ -110,16 +110,16 @@ def whole_trace(ready: profile, path: Path) -> Iterator[Path]:
     """The trace as a file for the time being, beside the ``path`` that is made from it.
 
     Raises:
-        InputError: torch could not write it, which it does not say itself, or what is made of it cannot be written.
+        OutputError: torch could not write it, which it does not say itself, or what is made of it cannot be written.
     """
     raw = path.with_name(f".{path.name}.json")
     try:
         ready.export_chrome_trace(str(raw))
         if not _is_whole(raw):
-            raise InputError(path, "torch.profiler left no whole trace", "make room or record less")
+            raise OutputError(path, "torch.profiler left no whole trace", "make room or record less")
         yield raw
     except (OSError, RuntimeError) as error:
-        raise InputError(path, f"it could not be written ({error})", "make room or choose another save_path") from error
+        raise OutputError(path, str(error), "make room or choose another save_path") from error
     finally:
         for unfinished in (raw, raw.with_name(f"{raw.name}.tmp")):  # torch writes into the second and renames it
             unfinished.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ from rlcompare.collect.profiler.plan import Options
 from rlcompare.collect.profiler.record import Capture, Target, Written
 from rlcompare.collect.profiler.torch import TorchCapture, synchronize, whole_trace
 from rlcompare.collect.profiler.windows import Windows
-from rlcompare.errors import InputError, UsageError
+from rlcompare.errors import OutputError, UsageError
 
 SCHEMA = "rlcompare.memory/1"
 
@@ -173,7 +173,7 @@ def _write(path: Path, document: Mapping[str, Any]) -> Path:
     """Writes the document beside its place and renames it into it.
 
     Raises:
-        InputError: it could not be written.
+        OutputError: it could not be written.
     """
     partial = path.with_name(f".{path.name}.part")
     try:
@@ -182,5 +182,5 @@ def _write(path: Path, document: Mapping[str, Any]) -> Path:
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise InputError(path, f"it could not be written ({error})", "make room or choose another save_path") from error
+        raise OutputError(path, str(error), "make room or choose another save_path") from error
     return path
