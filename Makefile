@@ -7,6 +7,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO := build/demo
 WHEEL_VENV := build/venv
 WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
@@ -36,18 +37,18 @@ export RLCOMPARE_SHARED ?= $(abspath $(CURDIR)/../shared)
 export RLCOMPARE_VERL ?= $(CURDIR)/$(VERL)
 
 demo: $(VENV)/.installed-run
-	@rm -rf demo
-	@echo; echo '$$ rlcompare run -o demo/baseline'
-	@$(BIN)/rlcompare run -q -o demo/baseline
-	@echo; echo '$$ rlcompare run -o demo/new actor_rollout_ref.actor.ppo_epochs=2'
-	@$(BIN)/rlcompare run -q -o demo/new actor_rollout_ref.actor.ppo_epochs=2
-	@echo; echo '$$ rlcompare diff -d demo/new -bp demo/baseline -o demo/report'
-	@$(BIN)/rlcompare diff -d demo/new -bp demo/baseline -o demo/report
-	@echo; echo '$$ rlcompare gate demo/report/diff.json'
-	@$(BIN)/rlcompare gate demo/report/diff.json; code=$$?; \
+	@rm -rf $(DEMO)
+	@echo; echo '$$ rlcompare run -o $(DEMO)/baseline'
+	@$(BIN)/rlcompare run -q -o $(DEMO)/baseline
+	@echo; echo '$$ rlcompare run -o $(DEMO)/new actor_rollout_ref.actor.ppo_epochs=2'
+	@$(BIN)/rlcompare run -q -o $(DEMO)/new actor_rollout_ref.actor.ppo_epochs=2
+	@echo; echo '$$ rlcompare diff -d $(DEMO)/new -bp $(DEMO)/baseline -o $(DEMO)/report'
+	@$(BIN)/rlcompare diff -d $(DEMO)/new -bp $(DEMO)/baseline -o $(DEMO)/report
+	@echo; echo '$$ rlcompare gate $(DEMO)/report/diff.json'
+	@$(BIN)/rlcompare gate $(DEMO)/report/diff.json; code=$$?; \
 	  if [ $$code -gt 1 ]; then echo "the gate ended with $$code, and should have ended with 0 or 1"; exit 1; fi; \
 	  echo; echo "The gate ended with $$code: a CI job would have $$([ $$code -eq 0 ] && echo passed || echo failed) here."
-	@echo "Open the report: $(CURDIR)/demo/report/report.html"
+	@echo "Open the report: $(CURDIR)/$(DEMO)/report/report.html"
 
 # Lint and types see the checkout; the suite runs once, against the wheel that users get.
 test: lint editable wheel
@@ -122,4 +123,4 @@ $(NPU_WHEELS)/%/.fetched: | $(WHEEL_VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build demo rlcompare-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build rlcompare-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
