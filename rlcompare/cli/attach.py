@@ -143,6 +143,7 @@ def _check_given(chosen: _Options) -> None:
 def _attach(folder: Path, chosen: _Options, output: Path | None, quiet: bool) -> None:
     from rlcompare.collect.dynamic.follow import attach
     from rlcompare.collect.dynamic.request import Request, check_path
+    from rlcompare.collect.profiler.disk import check_room
     from rlcompare.report.text import safe_text
 
     if not folder.is_dir():
@@ -158,6 +159,7 @@ def _attach(folder: Path, chosen: _Options, output: Path | None, quiet: bool) ->
     check_path(folder.resolve(), "--attach")
     check_path(target, "-o")
     _check_empty(target)
+    check_room(target, "npu", len(chosen.attach_ranks or (0,)))
     request = Request(
         folder=folder.resolve(),
         output=target,

@@ -98,6 +98,17 @@ def start(rlcompare: Command, samples: Path, tmp_path: Path, monkeypatch: pytest
         job.end()
 
 
+def test_where_there_is_no_room_nothing_is_asked(
+    rlcompare: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total, used, _ = usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: type(usage)(total, used, 2 << 30))
+    asked = rlcompare("run", "--attach", tmp_path, "-o", tmp_path / "out", "--rank", "0-1")
+    assert asked.code == 2
+    assert "out has 2,048 MiB free, and 2,112 MiB are wanted, as a first profile of 2 ranks may take" in asked.error
+    assert not (tmp_path / "profiler_config.json").exists() and not (tmp_path / "out").exists()
+
+
 class TestServed:
     def test_two_ranks_and_a_diff_of_what_they_leave(self, start: Start, rlcompare: Command) -> None:
         # GIVEN a job of two ranks whose configuration has a setting of its own

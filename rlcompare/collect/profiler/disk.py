@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from rlcompare.errors import UsageError
+
 _RESERVE = 64 << 20
 """Bytes that a capture leaves to the run's own files and to others."""
 _FIRST_CAPTURE = {"npu": 1 << 30}
@@ -35,7 +37,7 @@ class DiskGuard:
         if self.problem:
             return False
         known = self._largest.get(tool)
-        needed = _RESERVE + (_FIRST_CAPTURE.get(tool, 0) if known is None else int(known * _MARGIN)) * _ranks_here()
+        needed = _first_need(tool, _ranks_here()) if known is None else _RESERVE + int(known * _MARGIN) * _ranks_here()
         free = _free(folder)
         if free is not None and free < needed:
             basis = "as a first one may take" if known is None else f"after one of {_mib(known)}"
@@ -59,6 +61,24 @@ class DiskGuard:
         """Remembers how much room a capture took."""
         size = sum(_sizes(path))
         self._largest[tool] = max(size, self._largest.get(tool, 0))
+
+
+def check_room(folder: Path, tool: str, ranks: int) -> None:
+    """Refuses a capture that another process is to write, while nothing has begun.
+
+    Raises:
+        UsageError: there is too little room.
+    """
+    free, needed = _free(folder), _first_need(tool, ranks)
+    if free is not None and free < needed:
+        raise UsageError(
+            f"{folder} has {_mib(free)} free, and {_mib(needed)} are wanted, as a first profile of {ranks} ranks may "
+            "take: make room, ask for fewer ranks, or choose another folder with -o"
+        )
+
+
+def _first_need(tool: str, ranks: int) -> int:
+    return _RESERVE + _FIRST_CAPTURE.get(tool, 0) * ranks
 
 
 def _ranks_here() -> int:
