@@ -21,12 +21,11 @@ _COMMENTS = {
     "on_inconclusive": '"pass", "warn", or "fail" (exit code 3)',
     "varied": 'what is meant to differ in every comparison, such as ["cann", "torch_npu"]',
     "headline": "the metric that speaks for the step",
-    "timing_s/step": "from verl's log",
     "perf/throughput": "from verl's log; higher is better",
     "phase.*.wall": "each phase, by itself",
     "memory.peak_*": "allocated and reserved",
     "max_increase": 'a part of the baseline: 0.05 or "5%"; max_decrease means the same',
-    "max_increase_abs": "in the metric's unit; where both are given, both must be passed to fail",
+    "max_increase_abs": "where both are given, both must be passed to fail; B, KiB, MiB, … for sizes",
     "severity": '"warn" only speaks; "error", the default, fails',
     "min": "a limit on the new value itself",
     "max": "a limit on the new value itself",
@@ -58,7 +57,7 @@ def _items(rule: Rule) -> Iterator[tuple[str, object]]:
     yield "metric", rule.metric
     named = (
         ("max_increase", rule.max_relative),
-        ("max_increase_abs", rule.max_absolute),
+        ("max_increase_abs", _absolute(rule)),
         ("min", rule.min_value),
         ("max", rule.max_value),
     )
@@ -67,6 +66,12 @@ def _items(rule: Rule) -> Iterator[tuple[str, object]]:
         yield "severity", rule.severity
     if rule.message:
         yield "message", rule.message
+
+
+def _absolute(rule: Rule) -> str | float | None:
+    if rule.max_absolute is None or not rule.absolute_unit:
+        return rule.max_absolute
+    return f"{rule.max_absolute:.15g}{rule.absolute_unit}"
 
 
 def _line(key: str, value: object, said: set[str]) -> str:

@@ -8,7 +8,7 @@
     [[rule]]
     metric = "headline"               # the metric that speaks for the step
     max_increase = "5%"               # a part of the baseline: "5%" or 0.05
-    max_increase_abs = 1.0            # in the metric's unit; where both are given, both must be passed to fail
+    max_increase_abs = "1ms"          # where both are given, both must be passed to fail
     message = "Ask the performance team before you merge this."
 
     [[rule]]
@@ -26,6 +26,9 @@
 
 A part of a baseline of 0, or of one smaller than what its runs differ by, is no limit: without an absolute limit too,
 such a rule is inconclusive. A phase that only the new side has took 0 on the baseline.
+
+An absolute limit carries its unit (ns, us, ms, s; B, KiB, MiB, GiB, TiB), and is converted into the metric's: the
+headline is in ms or in s. A bare number is in the metric's own unit, as the diff shows it.
 
 ``max_increase`` and ``max_decrease`` name the same limit, on a change for the worse: write the one that reads right.
 Where no direction is better (``workload.*``, ``actor/grad_norm``), a change either way counts, if the rule names the
@@ -45,6 +48,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from rlcompare.errors import UsageError
+from rlcompare.gate import units
 from rlcompare.model.verdict import Policy, Rule
 
 if sys.version_info >= (3, 11):
@@ -77,10 +81,9 @@ def built_in_policy() -> Policy:
     return Policy(
         source=BUILT_IN,
         rules=(
-            Rule("timing_s/step", max_relative=0.05),
-            Rule(HEADLINE, max_relative=0.05, max_absolute=1.0),
+            Rule(HEADLINE, max_relative=0.05, max_absolute=1.0, absolute_unit="ms"),
             Rule("perf/throughput", max_relative=0.05),
-            Rule("phase.*.wall", max_relative=0.10, max_absolute=1.0, severity="warn"),
+            Rule("phase.*.wall", max_relative=0.10, max_absolute=1.0, absolute_unit="ms", severity="warn"),
             Rule("memory.peak_*", max_relative=0.05, severity="warn"),
             Rule("*rollout_is_eff_sample_size", min_value=0.8),
             Rule("*rollout_is_veto_fraction", max_value=0.05),
@@ -144,10 +147,14 @@ class _Reader:
         message = table.get("message", "")
         if not isinstance(message, str):
             self._fail(number, "message", "must be a text")
+        increase = self._either(table, "max_increase", "max_decrease", number)
+        increase_abs = self._either(table, "max_increase_abs", "max_decrease_abs", number)
+        absolute, unit = self._absolute(table, increase_abs, number)
         rule = Rule(
             metric=metric,
-            max_relative=self._either(table, "max_increase", "max_decrease", number, relative=True),
-            max_absolute=self._either(table, "max_increase_abs", "max_decrease_abs", number, relative=False),
+            max_relative=self._part(table, increase, number),
+            max_absolute=absolute,
+            absolute_unit=unit,
             min_value=self._number(table, "min", number),
             max_value=self._number(table, "max", number),
             severity=self._choice(table, "severity", _SEVERITIES, "error", number),
@@ -159,14 +166,22 @@ class _Reader:
             self._fail(number, "min", "is larger than max")
         return rule
 
-    def _either(
-        self, table: Mapping[str, object], increase: str, decrease: str, number: int, *, relative: bool
-    ) -> float | None:
-        """The limit on a change for the worse, under whichever of its two names."""
+    def _either(self, table: Mapping[str, object], increase: str, decrease: str, number: int) -> str:
+        """The key of the limit on a change for the worse, which has two names."""
         if increase in table and decrease in table:
             self._fail(number, decrease, f"names the same limit as {increase}: give one of them")
-        key = decrease if decrease in table else increase
-        return self._part(table, key, number) if relative else self._size(table, key, number)
+        return decrease if decrease in table else increase
+
+    def _absolute(self, table: Mapping[str, object], key: str, number: int) -> tuple[float | None, str]:
+        """A limit and its unit: ``"1ms"``, ``"64MiB"``, or a bare number in the metric's own."""
+        value = table.get(key)
+        if not isinstance(value, str):
+            return self._size(table, key, number), ""
+        found = units.parse(value)
+        if found is None:
+            known = ", ".join(units.KNOWN)
+            self._fail(number, key, f'must be a number with a unit such as "1ms" or "64MiB" ({known}), not "{value}"')
+        return found
 
     def _part(self, table: Mapping[str, object], key: str, number: int) -> float | None:
         """A part of the baseline: ``"5%"`` or ``0.05``."""

@@ -14,7 +14,8 @@ from fnmatch import fnmatchcase
 
 from rlcompare.compare.comparability import is_declared
 from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.errors import ExitCode
+from rlcompare.errors import ExitCode, UsageError
+from rlcompare.gate import units
 from rlcompare.gate.evidence import RUNS_NEEDED, are_separate, enough_runs, is_exact, known
 from rlcompare.gate.policy import BUILT_IN, HEADLINE
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding
@@ -35,6 +36,9 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
 
     Undeclared severe differences end with 5, failed rules of severity ``error`` with 1, evidence that does not decide
     with 3 if the policy says ``fail``, everything else with 0.
+
+    Raises:
+        UsageError: a limit is of another kind than the metric: a time for a size, for example.
     """
     barred = tuple(
         finding
@@ -113,7 +117,20 @@ def _unmeasured(value: float | None) -> bool:
     return value is None or not math.isfinite(value)
 
 
+def _refuse_wrong_unit(rule: Rule, delta: Delta, policy: Policy) -> None:
+    if rule.max_absolute is None or units.fits(rule.absolute_unit, delta.unit):
+        return
+    limit = f"{rule.max_absolute:.15g}{rule.absolute_unit}"
+    measured = f"is measured in {delta.unit}" if delta.unit else "has no unit"
+    raise UsageError(
+        f"the policy {policy.source}: the rule for {rule.metric} has the limit {limit}, "
+        f"a {units.kind(rule.absolute_unit)}, but {delta.metric} {measured}: "
+        "give a limit of its kind, or a number without a unit"
+    )
+
+
 def _verdict(rule: Rule, delta: Delta, diff: Diff, policy: Policy, *, comparable: bool) -> Verdict:
+    _refuse_wrong_unit(rule, delta, policy)
     status, text, verified = _status(rule, delta, policy, comparable=comparable)
     if status == "regressed" and _limits_change(rule) and delta.unit in ("ms", "s"):
         text += _workload_note(diff)
@@ -183,7 +200,7 @@ def _is_beyond(rule: Rule, delta: Delta, change: float) -> bool:
     if rule.max_relative is not None:
         limits.append(rule.max_relative * abs(delta.baseline or 0.0))
     if rule.max_absolute is not None:
-        limits.append(rule.max_absolute)
+        limits.append(units.converted(rule.max_absolute, rule.absolute_unit, delta.unit))
     return change > 0 and all(change > limit * (1 + _ROUNDING) for limit in limits)
 
 
@@ -198,7 +215,8 @@ def _expected(rule: Rule, delta: Delta) -> str:
     if rule.max_relative is not None:
         limits.append(f"{sign}{rule.max_relative * 100:.1f} %")
     if rule.max_absolute is not None:
-        limits.append(f"{sign}{_number(rule.max_absolute)}{_unit(delta)}")
+        unit = f" {rule.absolute_unit}" if rule.absolute_unit else _unit(delta)
+        limits.append(f"{sign}{_number(rule.max_absolute)}{unit}")
     parts = [f"at most {' or '.join(limits)}"] if limits else []
     if rule.min_value is not None:
         parts.append(f"at least {_number(rule.min_value)}")

@@ -14,7 +14,8 @@ class Rule:
     Attributes:
         metric: a metric id or a glob over ids, such as ``phase.*.wall``.
         max_relative: largest tolerated worsening as a part of the baseline (0.05: five percent); None: no such limit.
-        max_absolute: largest tolerated worsening in the metric's unit. With both, both must be passed to fail.
+        max_absolute: largest tolerated worsening. With both, both must be passed to fail.
+        absolute_unit: the unit of ``max_absolute``, such as ``ms`` or ``MiB``; empty: the metric's own.
         min_value, max_value: limits on the new value itself.
         severity: ``error`` fails the gate, ``warn`` only speaks.
         message: the team's own words, printed when the rule fails; may be empty.
@@ -23,6 +24,7 @@ class Rule:
     metric: str
     max_relative: float | None = None
     max_absolute: float | None = None
+    absolute_unit: str = ""
     min_value: float | None = None
     max_value: float | None = None
     severity: str = "error"

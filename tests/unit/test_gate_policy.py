@@ -87,6 +87,16 @@ def test_parts_of_the_baseline(tmp_path: Path, written: str, part: float) -> Non
 
 
 @pytest.mark.parametrize(
+    ("written", "limit"),
+    [('"1ms"', (1.0, "ms")), ('"0.5 s"', (0.5, "s")), ('"64MiB"', (64.0, "MiB")), ("2", (2.0, "")), ("0.5", (0.5, ""))],
+)
+def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: tuple[float, str]) -> None:
+    for key in ("max_increase_abs", "max_decrease_abs"):
+        (rule,) = load(tmp_path, f'[[rule]]\nmetric = "a"\n{key} = {written}\n').rules
+        assert (rule.max_absolute, rule.absolute_unit) == limit
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ('[[rule]]\nmetric = "a"\nmax_incraese = "5%"\n', r":3: \[\[rule\]\] 1: max_incraese .*mean max_increase\?"),
@@ -98,6 +108,9 @@ def test_parts_of_the_baseline(tmp_path: Path, written: str, part: float) -> Non
         ('[[rule]]\nmetric = "a"\nmax_increase = "5"\n', r':3: .*such as "5%" or 0.05, not "5"'),
         ('[[rule]]\nmetric = "a"\nmax_increase = 5\n', r':3: .*write "5%" if you mean 5 percent'),
         ('[[rule]]\nmetric = "a"\nmax_increase_abs = -1\n', ":3: .*must not be negative"),
+        ('[[rule]]\nmetric = "a"\nmax_increase_abs = "1 min"\n', ':3: .*such as "1ms" or "64MiB" .*, not "1 min"'),
+        ('[[rule]]\nmetric = "a"\nmax_decrease_abs = "5%"\n', ':3: .*max_decrease_abs .*, not "5%"'),
+        ('[[rule]]\nmetric = "a"\nmax_increase_abs = "-1ms"\n', ":3: .*a number with a unit"),
         ('[[rule]]\nmetric = "a"\nmax_increase = 0.1\nmax_decrease = 0.1\n', ":4: .*same limit as max_increase"),
         ('[[rule]]\nmax = 1\n', r":1: \[\[rule\]\] 1: metric must name a metric"),
         ('[[rule]]\nmetric = "a"\n', ":1: .*has no limit"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge
 from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Side
 from rlcompare.model.verdict import STATUSES, GateResult, Policy, Rule
@@ -186,6 +187,7 @@ def test_the_built_in_rules_guard_speed_memory_and_sampling() -> None:
         for verdict in judge(found, built_in_policy()).verdicts
         if verdict.status == "regressed"
     ]
+    # each once, the headline too: it is timing_s/step here
     assert failing == [
         ("timing_s/step", "error"), ("perf/throughput", "error"), ("phase.update_actor.wall", "warn"),
         ("memory.peak_allocated", "warn"), ("rollout_corr/rollout_is_eff_sample_size", "error"),
@@ -303,3 +305,47 @@ def test_a_worse_new_value_never_has_a_better_verdict(baseline: float, growth: f
         for factor in (growth, growth + 0.01, growth + 1)
     ]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("unit", "baseline", "new", "limit", "status"),
+    [
+        ("s", 0.193, 0.288, (1.0, "ms"), "regressed"),  # 95 ms more
+        ("ms", 193.0, 288.0, (1.0, "ms"), "regressed"),
+        ("s", 0.193, 0.288, (0.1, "s"), "pass"),
+        ("ms", 193.0, 288.0, (0.1, "s"), "pass"),
+        ("ms", 193.0, 288.0, (94_000.0, "us"), "regressed"),
+        ("s", 0.193, 0.288, (1.0, ""), "pass"),  # a bare number is in seconds here
+        ("bytes", 2.0**30, 2.0**30 + 65 * 2**20, (64.0, "MiB"), "regressed"),
+        ("bytes", 2.0**30, 2.0**30 + 63 * 2**20, (64.0, "MiB"), "pass"),
+        ("bytes", 2.0**30, 2.0**31, (1.5, "GiB"), "pass"),
+    ],
+)
+def test_an_absolute_limit_has_its_own_unit(
+    unit: str, baseline: float, new: float, limit: tuple[float, str], status: str
+) -> None:
+    found = delta("m", baseline, new, unit=unit)
+    assert gate(found, Rule("m", max_absolute=limit[0], absolute_unit=limit[1])).verdicts[0].status == status
+
+
+def test_the_headline_has_one_limit_in_ms_and_in_s() -> None:
+    rule = Rule("headline", max_relative=0.05, max_absolute=1.0, absolute_unit="ms")
+    for metric, unit, scale in (("time.step", "ms", 1.0), ("timing_s/step", "s", 1e-3)):
+        for new, status in ((193.9, "pass"), (203.0, "regressed"), (202.0, "pass")):
+            found = diff(delta(metric, 193.0 * scale, new * scale, unit=unit), headline=metric)
+            verdict = judge(found, policy(rule)).verdicts[0]
+            assert (verdict.status, "+5.0 % or +1 ms" in verdict.text) == (status, True)
+
+
+@pytest.mark.parametrize(
+    ("unit", "limit", "message"),
+    [
+        ("bytes", "ms", "rule for m has the limit 1ms, a time, but m is measured in bytes"),
+        ("ms", "GiB", "rule for m has the limit 1GiB, a size, but m is measured in ms"),
+        ("", "s", "rule for m has the limit 1s, a time, but m has no unit"),
+        ("count", "B", "rule for m has the limit 1B, a size, but m is measured in count"),
+    ],
+)
+def test_a_limit_of_another_kind_is_refused_by_name(unit: str, limit: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        gate(delta("m", 1.0, 2.0, unit=unit), Rule("m", max_absolute=1.0, absolute_unit=limit))
