@@ -9,12 +9,8 @@ from rlcompare.model.verdict import Policy, Rule
 
 _HEAD = """\
 # The rules that rlcompare gate applies where there is no policy file. To have your own, write this to rlcompare.toml in
-# your repository, and change it. Metrics are those of diff.json; * stands for any text. In a file, every rule needs
-# its metric, where the built-in ones are skipped without: rules of what only training logs tell begin with #, to be
-# removed where you have these.
+# your repository, and change it. Metrics are those of diff.json; * stands for any text.
 """
-_OF_PROFILES = ("headline", "phase.", "memory.")
-"""How metrics begin that a profile alone tells."""
 
 _COMMENTS = {
     "evidence": '"limits": judge by limits alone; "runs": ask for evidence over several runs a side',
@@ -27,15 +23,14 @@ _COMMENTS = {
     "max_increase": 'a part of the baseline: 0.05 or "5%"; max_decrease means the same',
     "max_increase_abs": "where both are given, both must be passed to fail; B, KiB, MiB, … for sizes",
     "severity": '"warn" only speaks; "error", the default, fails',
+    "optional": "skipped where neither side has such a metric; without this, the rule fails there",
     "min": "a limit on the new value itself",
     "max": "a limit on the new value itself",
 }
 
 
 def policy_text(policy: Policy) -> str:
-    """The policy as commented TOML. It gives the same rules when it is read again, and the first # of lines without a
-    blank after it was removed.
-    """
+    """The policy as commented TOML, which gives the same rules when it is read again."""
     return "\n".join([_HEAD, *_lines(policy)]) + "\n"
 
 
@@ -46,11 +41,10 @@ def _lines(policy: Policy) -> Iterator[str]:
     yield _line("on_inconclusive", policy.on_inconclusive, said)
     yield _line("varied", list(policy.varied), said)
     for rule in policy.rules:
-        mark = "" if rule.metric.startswith(_OF_PROFILES) else "#"
         yield ""
-        yield f"{mark}[[rule]]"
+        yield "[[rule]]"
         for key, value in _items(rule):
-            yield mark + _line(key, value, said)
+            yield _line(key, value, said)
 
 
 def _items(rule: Rule) -> Iterator[tuple[str, object]]:
@@ -64,6 +58,8 @@ def _items(rule: Rule) -> Iterator[tuple[str, object]]:
     yield from ((key, value) for key, value in named if value is not None)
     if rule.severity != "error":
         yield "severity", rule.severity
+    if rule.optional:
+        yield "optional", True
     if rule.message:
         yield "message", rule.message
 

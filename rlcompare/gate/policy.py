@@ -19,6 +19,7 @@
     [[rule]]
     metric = "perf/throughput"        # higher is better
     max_decrease = "5%"
+    optional = true                   # skipped where there is nothing to judge, instead of failing
 
     [[rule]]
     metric = "mismatch/rollout_is_eff_sample_size"
@@ -33,8 +34,9 @@ headline is in ms or in s. A bare number is in the metric's own unit, as the dif
 ``max_increase`` and ``max_decrease`` name the same limit, on a change for the worse: write the one that reads right.
 Where no direction is better (``workload.*``, ``actor/grad_norm``), a change either way counts, if the rule names the
 metric itself or the metric is exact; a glob leaves the others alone. A glob matches ``time.step@max`` only if it has an
-``@`` itself. Every rule of the file needs its metric: one that was not measured fails the rule. Anything that is not
-defined here is refused, with the nearest word that is.
+``@`` itself. A rule needs its metric: one that was not measured fails it, unless the rule is ``optional``. Then it is
+skipped where no such metric is known, or for a change no baseline; the headline only where neither side has one. Where
+all rules are skipped, the first fails. Anything that is not defined here is refused, with the nearest word that is.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ else:
     import tomli as tomllib
 
 BUILT_IN = "built-in"
-"""``Policy.source`` of the built-in policy, whose rules are skipped where there is nothing to judge."""
+"""``Policy.source`` of the built-in policy."""
 
 HEADLINE = "headline"
 """The word that stands for the diff's headline metric in a rule."""
@@ -65,7 +67,7 @@ HEADLINE = "headline"
 _GATE_KEYS = ("evidence", "on_inconclusive", "varied")
 _RULE_KEYS = (
     "metric", "max_increase", "max_increase_abs", "max_decrease", "max_decrease_abs", "min", "max", "severity",
-    "message",
+    "message", "optional",
 )  # fmt: skip
 _EVIDENCE = ("limits", "runs")
 _ON_INCONCLUSIVE = ("pass", "warn", "fail")
@@ -81,13 +83,15 @@ def built_in_policy() -> Policy:
     return Policy(
         source=BUILT_IN,
         rules=(
-            Rule(HEADLINE, max_relative=0.05, max_absolute=1.0, absolute_unit="ms"),
-            Rule("perf/throughput", max_relative=0.05),
-            Rule("phase.*.wall", max_relative=0.10, max_absolute=1.0, absolute_unit="ms", severity="warn"),
-            Rule("memory.peak_*", max_relative=0.05, severity="warn"),
-            Rule("*rollout_is_eff_sample_size", min_value=0.8),
-            Rule("*rollout_is_veto_fraction", max_value=0.05),
-            Rule("*rollout_is_catastrophic_token_fraction", max_value=0.01, severity="warn"),
+            Rule(HEADLINE, max_relative=0.05, max_absolute=1.0, absolute_unit="ms", optional=True),
+            Rule("perf/throughput", max_relative=0.05, optional=True),
+            Rule(
+                "phase.*.wall", max_relative=0.1, max_absolute=1.0, absolute_unit="ms", severity="warn", optional=True
+            ),
+            Rule("memory.peak_*", max_relative=0.05, severity="warn", optional=True),
+            Rule("*rollout_is_eff_sample_size", min_value=0.8, optional=True),
+            Rule("*rollout_is_veto_fraction", max_value=0.05, optional=True),
+            Rule("*rollout_is_catastrophic_token_fraction", max_value=0.01, severity="warn", optional=True),
         ),
     )
 
@@ -159,6 +163,7 @@ class _Reader:
             max_value=self._number(table, "max", number),
             severity=self._choice(table, "severity", _SEVERITIES, "error", number),
             message=message,
+            optional=self._flag(table, "optional", number),
         )
         if (rule.max_relative, rule.max_absolute, rule.min_value, rule.max_value) == (None,) * 4:
             self._fail(number, "", "has no limit: give max_increase, max_increase_abs, min or max")
@@ -209,6 +214,12 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             self._fail(number, key, f"must be a number, not {value!r}")
         return float(value)
+
+    def _flag(self, table: Mapping[str, object], key: str, number: int) -> bool:
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            self._fail(number, key, f"must be true or false, not {value!r}")
+        return value
 
     def _choice(
         self, table: Mapping[str, object], key: str, choices: tuple[str, ...], default: str, number: int

@@ -17,7 +17,7 @@ from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import units
 from rlcompare.gate.evidence import RUNS_NEEDED, are_separate, enough_runs, is_exact, known
-from rlcompare.gate.policy import BUILT_IN, HEADLINE
+from rlcompare.gate.policy import HEADLINE
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 
@@ -48,6 +48,8 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
     verdicts = tuple(
         verdict for rule in policy.rules for verdict in _verdicts(rule, diff, policy, comparable=not barred)
     )
+    if not verdicts and policy.rules:  # where every rule was skipped, nothing must pass
+        verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in policy.rules[:1])
     return GateResult(policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, policy, barred))
 
 
@@ -65,19 +67,32 @@ def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Fin
 def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> Iterator[Verdict]:
     name = _headline(diff) if rule.metric == HEADLINE else rule.metric
     deltas = [delta for delta in diff.overall if _applies(rule, name, delta)]
-    # Of the built-in policy only the headline is always wanted: without it a gate would pass what it cannot judge.
-    required = policy.source != BUILT_IN or rule.metric == HEADLINE
-    if not deltas and required:
-        yield Verdict(rule, name, "missing", _unknown(name, diff), None, None, "", verified=True)
+    if not deltas and not rule.optional:
+        yield _absent(rule, name, diff)
     for delta in (_with_new_phase(found, diff) for found in deltas):
-        if required or not _limits_change(rule) or not _unmeasured(delta.baseline):
+        if not (rule.optional and _is_nothing_to_judge(rule, delta)):
             yield _verdict(rule, delta, diff, policy, comparable=comparable)
 
 
+def _absent(rule: Rule, name: str, diff: Diff) -> Verdict:
+    return Verdict(rule, name, "missing", _unknown(name, diff), None, None, "", verified=True)
+
+
+def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
+    """Whether a metric lacks what an optional rule compares."""
+    if rule.metric == HEADLINE:  # a baseline without it would let every new side pass
+        return not units.fits(rule.absolute_unit, delta.unit)
+    return _limits_change(rule) and _unmeasured(delta.baseline)
+
+
 def _headline(diff: Diff) -> str:
-    """What speaks for the baseline's step: a new side that lacks it must not pass by a lesser measure."""
-    known = {delta.metric for delta in diff.overall if not _unmeasured(delta.baseline)}
-    return next((metric for metric in (SPEED, *HEADLINES) if metric in known), diff.headline)
+    """What speaks for the step, first of the baseline: a new side that lacks it must not pass by a lesser measure."""
+    for side in ("baseline", "new"):
+        known = {delta.metric for delta in diff.overall if not _unmeasured(getattr(delta, side))}
+        found = next((metric for metric in (SPEED, *HEADLINES) if metric in known), None)
+        if found:
+            return found
+    return diff.headline
 
 
 def _applies(rule: Rule, name: str, delta: Delta) -> bool:
@@ -283,6 +298,8 @@ def _summary(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Findi
     if open_ones:
         words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
         parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
+    if any(rule.metric == HEADLINE and not any(v.rule == rule for v in verdicts) for rule in policy.rules):
+        parts.append("The step was not judged: neither side has a time for it.")
     if warned:
         parts.append(f"{_count(warned, 'warning')}: {_names(warned)}.")
     return " ".join(parts)

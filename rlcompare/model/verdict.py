@@ -19,6 +19,8 @@ class Rule:
         min_value, max_value: limits on the new value itself.
         severity: ``error`` fails the gate, ``warn`` only speaks.
         message: the team's own words, printed when the rule fails; may be empty.
+        optional: skipped, not failed, where there is nothing to judge: no such metric, or for a change no baseline.
+            The headline is skipped only where neither side has one.
     """
 
     metric: str
@@ -29,6 +31,7 @@ class Rule:
     max_value: float | None = None
     severity: str = "error"
     message: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True)

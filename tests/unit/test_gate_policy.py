@@ -43,6 +43,7 @@ def test_a_whole_policy(tmp_path: Path) -> None:
         metric = "mismatch/rollout_is_eff_sample_size"
         min = 0.8
         max = 1
+        optional = true
         """,
     )
     assert loaded == Policy(
@@ -50,7 +51,7 @@ def test_a_whole_policy(tmp_path: Path) -> None:
         rules=(
             Rule("time.*", max_relative=0.05, max_absolute=1.0, message="Ask us."),
             Rule("perf/throughput", max_relative=0.1, severity="warn"),
-            Rule("mismatch/rollout_is_eff_sample_size", min_value=0.8, max_value=1.0),
+            Rule("mismatch/rollout_is_eff_sample_size", min_value=0.8, max_value=1.0, optional=True),
         ),
         evidence="runs",
         on_inconclusive="fail",
@@ -116,6 +117,7 @@ def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: t
         ('[[rule]]\nmetric = "a"\n', ":1: .*has no limit"),
         ('[[rule]]\nmetric = "a"\nmin = 2\nmax = 1\n', ":3: .*min is larger than max"),
         ('[[rule]]\nmetric = "a"\nmax = 1\nseverity = "warning"\n', r":4: .*one of error, warn; did you mean warn\?"),
+        ('[[rule]]\nmetric = "a"\nmax = 1\noptional = "yes"\n', ":4: .*optional must be true or false, not 'yes'"),
         ('[[rule]]\nmetric = "a"\nmax = 1\nmessage = 3\n', ":4: .*message must be a text"),
         ('[gate]\nvaried = "cann"\n[[rule]]\nmetric = "a"\nmax = 1\n', r":2: \[gate\]: varied must be a list"),
         ('[gate]\non_inconclusive = "ignore"\n[[rule]]\nmetric = "a"\nmax = 1\n', ":2: .*one of pass, warn, fail"),

@@ -172,6 +172,28 @@ def test_the_built_in_rules_do_not_pass_what_has_no_headline() -> None:
     assert result.exit_code == 1
 
 
+def test_memory_alone_can_pass_the_built_in_rules() -> None:
+    """As from two folders of torch_memory's snapshots, of which none tells a time."""
+    for new, exit_code, status in ((2.0**30, 0, "pass"), (2.0**31, 0, "regressed")):
+        found = diff(delta("memory.peak_allocated", 2.0**30, new, unit="bytes"), headline="time.device_span")
+        result = judge(found, built_in_policy())
+        assert [(verdict.metric, verdict.status) for verdict in result.verdicts] == [("memory.peak_allocated", status)]
+        assert result.exit_code == exit_code
+        assert "The step was not judged: neither side has a time for it." in result.summary
+
+
+def test_a_headline_in_bytes_is_no_matter_of_the_rule_for_the_step() -> None:
+    found = diff(delta("memory.peak_allocated", 1.0, 2.0, unit="bytes"), headline="memory.peak_allocated")
+    assert [verdict.rule.metric for verdict in judge(found, built_in_policy()).verdicts] == ["memory.peak_*"]
+
+
+def test_a_headline_of_one_side_alone_does_not_pass() -> None:
+    for old, new in ((None, 10.0), (10.0, None)):
+        found = diff(delta("time.step", old, new), delta("memory.peak_allocated", 1, 1, unit="bytes"))
+        result = judge(found, built_in_policy())
+        assert (result.verdicts[0].metric, result.verdicts[0].status, result.exit_code) == ("time.step", "missing", 1)
+
+
 def test_the_built_in_rules_guard_speed_memory_and_sampling() -> None:
     found = diff(
         delta("timing_s/step", 10, 11, unit="s"),
