@@ -13,7 +13,7 @@ _HEAD = """\
 """
 
 _COMMENTS = {
-    "evidence": '"limits": judge by limits alone; "runs": ask for evidence over several runs a side',
+    "evidence": '"runs" where each side has four, which must not overlap; else "limits": by the means alone',
     "on_inconclusive": '"pass", "warn", or "fail" (exit code 3)',
     "varied": 'what is meant to differ in every comparison, such as ["cann", "torch_npu"]',
     "headline": "the metric that speaks for the step",

@@ -17,8 +17,9 @@ from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, TOKEN_RATE, polarity_of, unit_of
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import NS_PER_MS, difference, ratio
+from rlcompare.compare.runs import overlap
 from rlcompare.compare.training import TOTAL, have_phases, profiled_steps, workload_of
-from rlcompare.model.diff import NOT_COMPARED, Delta
+from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Value
 
 Samples = dict[str, dict[int, float | None]]
 """Values by side and run."""
@@ -76,8 +77,13 @@ class Overall:
             delta=None if change is None else change / scale,
             ratio=ratio(baseline, new) if reason is None else None,
             samples={side: tuple(None if value is None else value / scale for value in values[side]) for side in SIDES},
-            evidence={} if reason is None else {NOT_COMPARED: reason},
+            evidence=_evidence(values) if reason is None else {NOT_COMPARED: reason},
         )
+
+
+def _evidence(values: Mapping[str, Sequence[float | None]]) -> dict[str, Value]:
+    found = overlap(*(values[side] for side in SIDES))
+    return {} if found is None else {RUNS_OVERLAP: found}
 
 
 def mean(values: Iterable[float | None]) -> float | None:

@@ -1,15 +1,11 @@
-"""How many runs a verdict rests on.
-
-The run, not the step, is the sample, because the steps of one run share its luck (DESIGN §7).
-"""
+"""How many runs a verdict rests on; whether they tell the sides apart is ``compare.runs``'s to say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-RUNS_NEEDED = 4
-"""Runs a side from which a difference can be told from luck: that all of one side lie beyond all of the other although
-nothing changed has a chance of 2 in 70 with four against four, and still of 2 in 20 with three against three."""
+from rlcompare.compare.runs import known
+from rlcompare.model.verdict import RUNS_NEEDED
 
 
 def is_exact(metric: str) -> bool:
@@ -17,17 +13,6 @@ def is_exact(metric: str) -> bool:
     return metric.startswith("workload.")
 
 
-def enough_runs(baseline: Sequence[float | None], new: Sequence[float | None]) -> bool:
-    """Whether both sides have the runs that a decision takes."""
-    return min(len(known(baseline)), len(known(new))) >= RUNS_NEEDED
-
-
-def are_separate(baseline: Sequence[float | None], new: Sequence[float | None]) -> bool:
-    """Whether all runs of one side lie beyond all runs of the other."""
-    old, fresh = known(baseline), known(new)
-    return max(old) < min(fresh) or max(fresh) < min(old)
-
-
-def known(values: Sequence[float | None]) -> list[float]:
-    """The runs in which the metric was measured."""
-    return [value for value in values if value is not None]
+def enough_runs(*sides: Sequence[float | None]) -> bool:
+    """Whether each side has the runs that a decision takes."""
+    return min(len(known(values)) for values in sides) >= RUNS_NEEDED

@@ -1,7 +1,7 @@
 """The policy file: which changes a team tolerates (``rlcompare.toml`` in its repository).
 
     [gate]
-    evidence = "limits"               # judge by limits alone; "runs": ask for evidence over several runs
+    evidence = "auto"                 # "runs" where each side has four, else "limits"; see below
     on_inconclusive = "warn"          # "pass", "warn" or "fail" (exit code 3)
     varied = ["cann", "torch_npu"]    # env keys, or globs over them, that are meant to differ
 
@@ -27,6 +27,9 @@
 
 A part of a baseline of 0, or of one smaller than what its runs differ by, is no limit: without an absolute limit too,
 such a rule is inconclusive. A phase that only the new side has took 0 on the baseline.
+
+A change beyond its limits fails by ``evidence = "runs"`` only if the runs of the two sides do not overlap, which takes
+four runs a side to tell; otherwise it is inconclusive. ``"limits"`` judges by the means alone.
 
 An absolute limit carries its unit (ns, us, ms, s; B, KiB, MiB, GiB, TiB), and is converted into the metric's: the
 headline is in ms or in s. A bare number is in the metric's own unit, as the diff shows it.
@@ -69,7 +72,7 @@ _RULE_KEYS = (
     "metric", "max_increase", "max_increase_abs", "max_decrease", "max_decrease_abs", "min", "max", "severity",
     "message", "optional",
 )  # fmt: skip
-_EVIDENCE = ("limits", "runs")
+_EVIDENCE = ("auto", "limits", "runs")
 _ON_INCONCLUSIVE = ("pass", "warn", "fail")
 _SEVERITIES = ("error", "warn")
 
@@ -138,7 +141,7 @@ class _Reader:
         return Policy(
             source=str(self._path),
             rules=tuple(self._rule(table, number) for number, table in enumerate(tables, 1)),
-            evidence=self._choice(gate, "evidence", _EVIDENCE, "limits", 0),
+            evidence=self._choice(gate, "evidence", _EVIDENCE, "auto", 0),
             on_inconclusive=self._choice(gate, "on_inconclusive", _ON_INCONCLUSIVE, "warn", 0),
             varied=self._words(gate, "varied"),
         )

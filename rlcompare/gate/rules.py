@@ -14,12 +14,13 @@ from fnmatch import fnmatchcase
 
 from rlcompare.compare.comparability import is_declared
 from rlcompare.compare.overall import HEADLINES, SPEED
+from rlcompare.compare.runs import known, overlap
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import units
-from rlcompare.gate.evidence import RUNS_NEEDED, are_separate, enough_runs, is_exact, known
+from rlcompare.gate.evidence import enough_runs, is_exact
 from rlcompare.gate.policy import HEADLINE
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding
-from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
+from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Policy, Rule, Verdict
 
 FAILED = ("regressed", "missing")
 """Statuses that fail a rule."""
@@ -158,10 +159,10 @@ def _status(rule: Rule, delta: Delta, policy: Policy, *, comparable: bool) -> tu
     if delta.new is None or not math.isfinite(delta.new):
         return "missing", f"{expected}, found no value on the new side{values}", True
     beyond = _beyond_value(rule, delta.new)
-    if beyond and (comparable or not _limits_change(rule)):
-        return "regressed", f"{expected}, found {_number(delta.new)}{values}", is_exact(delta.metric)
-    if not _limits_change(rule):
-        return "pass", f"{expected}, found {_number(delta.new)}{values}", is_exact(delta.metric)
+    many = policy.evidence != "limits" and enough_runs(delta.samples.get("new", ()))
+    if (beyond and comparable) or not _limits_change(rule):
+        status, verified = "regressed" if beyond else "pass", is_exact(delta.metric) or many
+        return status, f"{expected}, found {_number(delta.new)}{values}", verified
     if delta.baseline is None or not math.isfinite(delta.baseline):
         return "missing", f"{expected}, found no value on the baseline{values}", True
     if NOT_COMPARED in delta.evidence:
@@ -182,18 +183,21 @@ def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str) -> tuple
         return "inconclusive", f"{found}; {text}", False
     if is_exact(delta.metric):
         return status, found, True
-    if policy.evidence == "limits":
-        return status, found, False
     samples = delta.samples.get("baseline", ()), delta.samples.get("new", ())
-    if not enough_runs(*samples):
+    enough = enough_runs(*samples)
+    if policy.evidence == "limits" or (policy.evidence == "auto" and not enough):
+        return status, found, False
+    if not enough:
         have = [len(known(values)) for values in samples]
         return (
             "inconclusive",
             f"{found}; it takes {RUNS_NEEDED} runs a side to decide, there are {have[0]} and {have[1]}",
             False,
         )
-    if status != "pass" and not are_separate(*samples):
-        return "inconclusive", f"{found}; the runs of the two sides overlap, more of them would decide", False
+    if better and overlap(*samples):
+        return "pass", found, False
+    if worse and overlap(*samples):
+        return "inconclusive", f"{found}; the runs of the two sides overlap: more of them would decide", False
     return status, found, status != "pass"
 
 

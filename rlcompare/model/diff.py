@@ -13,6 +13,9 @@ SCHEMA = "rlcompare.diff/1"
 NOT_COMPARED = "not_compared"
 """In a metric's evidence and in a row: why both values stand there without a difference."""
 
+RUNS_OVERLAP = "runs_overlap"
+"""In a metric's evidence, where a side has several runs: whether luck alone may have put them in their order."""
+
 Value = float | int | str | bool | None
 Row = Mapping[str, Value]
 

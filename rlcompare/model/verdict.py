@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+RUNS_NEEDED = 4
+"""Runs a side from which a difference can be told from luck: that all of one side lie beyond all of the other although
+nothing changed has a chance of 2 in 70 with four against four, and still of 2 in 20 with three against three."""
+
 STATUSES = ("pass", "improved", "regressed", "inconclusive", "not_comparable", "missing")
 
 
@@ -40,14 +44,15 @@ class Policy:
 
     Attributes:
         source: the file they came from, or ``built-in``.
-        evidence: ``limits`` (judge by limits alone, verdicts are unverified) or ``runs`` (ask for run-level evidence).
+        evidence: ``limits`` (judge by limits alone, verdicts are unverified), ``runs`` (ask for run-level evidence), or
+            ``auto`` (by runs where each side has enough, else by limits).
         on_inconclusive: ``pass``, ``warn`` or ``fail``.
         varied: env keys that were meant to differ.
     """
 
     source: str
     rules: tuple[Rule, ...]
-    evidence: str = "limits"
+    evidence: str = "auto"
     on_inconclusive: str = "warn"
     varied: tuple[str, ...] = ()
 

@@ -19,7 +19,6 @@ from rlcompare.report.output import Line, print_lines
 from rlcompare.report.view import (
     DECLARED,
     UNVERIFIED,
-    UNVERIFIED_MEANS,
     GateView,
     VerdictView,
     gate_findings,
@@ -87,8 +86,8 @@ def _lines(gate: GateView) -> Iterator[Line]:
     if counts:
         yield _entry("passed", ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
     yield _entry("gate", f"{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code})")
-    if any(not verdict.verified for verdict in failing):
-        yield _entry(f"[{UNVERIFIED}]", UNVERIFIED_MEANS, "noise")
+    if gate.unverified:
+        yield _entry(f"[{UNVERIFIED}]", gate.unverified, "noise")
 
 
 def _entry(label: str, text: str, tone: str = "") -> Line:

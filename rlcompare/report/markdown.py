@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from rlcompare.report.findings import FindingView
 from rlcompare.report.tables import Table, TableRow
 from rlcompare.report.text import safe_text
-from rlcompare.report.view import UNVERIFIED, UNVERIFIED_MEANS, GateView, ReportView
+from rlcompare.report.view import UNVERIFIED, GateView, ReportView
 
 TABLE_ROWS = 5
 _NAME_LIMIT = 80
@@ -93,9 +93,9 @@ def _gate(gate: GateView) -> Iterator[str]:
         notes = [verdict.text, verdict.message, "" if verdict.verified else f"({UNVERIFIED})"]
         status = f"{verdict.status} ({verdict.severity})" if verdict.severity != "error" else verdict.status
         yield f"| {prose(status)} | {code(verdict.metric)} | {prose(' '.join(note for note in notes if note))} |"
-    if any(not verdict.verified for verdict in failing):
+    if gate.unverified:
         yield ""
-        yield f"<sub>{UNVERIFIED}: {UNVERIFIED_MEANS}</sub>"
+        yield f"<sub>{UNVERIFIED}: {gate.unverified}</sub>"
     yield ""
 
 

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Row, Side, Value
+from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_texts
 from rlcompare.report.text import ELLIPSIS, safe_text
@@ -182,6 +182,8 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     mood = tone_of(delta, diff)
     words = {"worse": "WORSE", "better": "better", "noise": f"within {quantity.share(NOISE_RELATIVE)}"}
     word = {**words, "caution": "not comparable"}.get(mood, "")
+    if mood == "noise" and delta.evidence.get(RUNS_OVERLAP):
+        word = "runs overlap"
     samples = [len(delta.samples.get(side, ())) for side in ("baseline", "new")]
     number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run a side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"

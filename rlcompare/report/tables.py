@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rlcompare.model.diff import Delta, Row, Section, Value
+from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
 from rlcompare.report import quantity
 from rlcompare.report.text import safe_text
 from rlcompare.report.tone import tone
@@ -198,6 +198,8 @@ def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
 
 
 def _evidence(delta: Delta) -> str:
+    if RUNS_OVERLAP in delta.evidence:
+        return "runs overlap" if delta.evidence[RUNS_OVERLAP] else "runs lie apart"
     return ", ".join(f"{safe_text(key, 40)} {quantity.amount(value, '')}" for key, value in delta.evidence.items())
 
 

@@ -5,7 +5,7 @@ This colours reports only; verdicts are the gate's.
 
 from __future__ import annotations
 
-from rlcompare.model.diff import Delta, Diff
+from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
 
 NOISE_RELATIVE = 0.01
 """Relative changes below this are shown in grey."""
@@ -22,10 +22,14 @@ def floor_of(headline: Delta | None) -> float:
 
 
 def tone_of(headline: Delta, diff: Diff) -> str:
-    """The tone of the headline itself; nothing is better or worse where the sides must not be compared."""
+    """The tone of the headline itself; nothing is better or worse where the sides must not be compared, or luck may be
+    all that differs.
+    """
     mood = tone(headline.delta, headline.ratio, headline.polarity, floor_of(headline))
     barred = diff.comparability.status == "not_comparable"
-    return "caution" if barred and mood in ("better", "worse") else mood
+    if mood not in ("better", "worse"):
+        return mood
+    return "caution" if barred else "noise" if headline.evidence.get(RUNS_OVERLAP) else mood
 
 
 def tone(delta: float | None, ratio: float | None, polarity: str, floor: float) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from rlcompare import __version__
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
-from rlcompare.model.verdict import GateResult, Verdict
+from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Verdict
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
@@ -23,7 +23,11 @@ from rlcompare.report.workload import large_differences
 
 DECLARED = "declared"
 UNVERIFIED = "unverified"
-UNVERIFIED_MEANS = "judged by the limits alone, without evidence from several runs a side."
+_FEW_RUNS = f"judged by the limits alone: with fewer than {RUNS_NEEDED} runs a side, luck cannot be ruled out."
+_AS_ASKED = 'judged by the limits alone, as the policy asks (evidence = "limits"): luck was not ruled out.'
+_DECIDED = ("improved", "regressed")
+"""Statuses for which it matters whether they were verified: the others say that nothing changed or was decided."""
+
 FAILING = ("regressed", "missing", "not_comparable", "inconclusive")
 
 _VERDICT_TONE = {
@@ -98,6 +102,7 @@ class GateView:
         status: may the sides be compared; empty where the diff is not known, as are the next two.
         findings: differences that a reader must know before the verdicts, and those that the policy declares.
         quality: warnings about the data in one line.
+        unverified: why some that failed are marked so; empty where none is.
     """
 
     summary: str
@@ -108,6 +113,7 @@ class GateView:
     status_tone: str = ""
     findings: tuple[FindingView, ...] = ()
     quality: str = ""
+    unverified: str = ""
 
 
 @dataclass(frozen=True)
@@ -185,11 +191,14 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         diff: what was judged; what stands in the way of comparing its sides is then part of the view.
     """
     verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
+    shown = tuple(map(_verdict, verdicts))
+    means = _AS_ASKED if gate.policy.evidence == "limits" else _FEW_RUNS
     view = GateView(
         summary=safe_text(gate.summary, MESSAGE_LIMIT),
         policy=safe_text(gate.policy.source),
         exit_code=gate.exit_code,
-        verdicts=tuple(map(_verdict, verdicts)),
+        verdicts=shown,
+        unverified=means if any(verdict.failing and not verdict.verified for verdict in shown) else "",
     )
     if diff is None:
         return view
@@ -246,7 +255,7 @@ def _verdict(verdict: Verdict) -> VerdictView:
         metric=safe_text(verdict.metric),
         text=safe_text(verdict.text, MESSAGE_LIMIT),
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
-        verified=verdict.verified,
+        verified=verdict.verified or verdict.status not in _DECIDED,
     )
 
 

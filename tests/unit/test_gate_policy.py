@@ -61,7 +61,7 @@ def test_a_whole_policy(tmp_path: Path) -> None:
 
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     loaded = load(tmp_path, '[[rule]]\nmetric = "headline"\nmax_increase = 0\n')
-    assert (loaded.evidence, loaded.on_inconclusive, loaded.varied) == ("limits", "warn", ())
+    assert (loaded.evidence, loaded.on_inconclusive, loaded.varied) == ("auto", "warn", ())
     assert loaded.rules == (Rule("headline", max_relative=0.0),)
 
 

@@ -263,6 +263,40 @@ def test_enough_runs_decide_where_they_do_not_overlap(new: list[float], status: 
     assert (verdict.status, verdict.verified) == (status, verified)
 
 
+FIVE_RUNS = [0.434, 0.453, 0.529, 0.373, 0.282]
+
+
+@pytest.mark.parametrize(
+    ("new", "evidence", "status", "verified"),
+    [
+        ([0.400, 0.571, 0.419, 0.301, 0.780], "auto", "inconclusive", False),
+        ([0.400, 0.571, 0.419, 0.301, 0.780], "limits", "regressed", False),
+        ([0.400, 0.371, 0.419, 0.301, 0.380], "auto", "pass", False),  # luck may be all that got better
+        ([0.200, 0.171, 0.119, 0.201, 0.180], "auto", "improved", True),
+        ([0.634, 0.653, 0.729, 0.573, 0.582], "auto", "regressed", True),
+        ([0.634, 0.653, 0.729, 0.573, 0.512], "auto", "regressed", True),  # one pair of 25 lies the wrong way round
+        ([0.634, 0.653, 0.729], "auto", "regressed", False),
+        ([0.634, 0.653, 0.729], "runs", "inconclusive", False),
+    ],
+)
+def test_runs_decide_of_themselves_where_there_are_enough(
+    new: list[float], evidence: str, status: str, verified: bool
+) -> None:
+    found = delta("time.step", sum(FIVE_RUNS) / 5, sum(new) / len(new), runs=(FIVE_RUNS, new))
+    verdict = gate(found, FIVE_PERCENT, evidence=evidence).verdicts[0]
+    assert (verdict.status, verdict.verified) == (status, verified)
+    assert ("the runs of the two sides overlap" in verdict.text) == (evidence == "auto" and status == "inconclusive")
+
+
+@pytest.mark.parametrize(
+    ("runs", "evidence", "verified"), [(1, "auto", False), (4, "auto", True), (4, "limits", False)]
+)
+def test_a_limit_on_a_value_is_verified_by_several_runs(runs: int, evidence: str, verified: bool) -> None:
+    found = delta("ess", None, 0.5, "higher", "ratio", runs=([], [0.5] * runs))
+    verdict = gate(found, Rule("ess", min_value=0.8), evidence=evidence).verdicts[0]
+    assert (verdict.status, verdict.verified) == ("regressed", verified)
+
+
 def test_exact_metrics_decide_from_one_run() -> None:
     verdict = gate(
         delta("workload.total_tokens", 10, 12, "neutral", "count"),

@@ -144,7 +144,7 @@ class TestGate:
         assert lines[-3:] == [
             "passed          1 improved, 1 pass",
             "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1)",
-            "[unverified]    judged by the limits alone, without evidence from several runs a side.",
+            "[unverified]    judged by the limits alone: with fewer than 4 runs a side, luck cannot be ruled out.",
         ]
 
     def test_what_speaks_against_comparing_stands_above_the_verdicts(self) -> None:
@@ -188,6 +188,15 @@ class TestGate:
         result = diff_examples.verdicts()
         verified = tuple(replace(verdict, verified=True) for verdict in result.verdicts)
         assert not any("unverified" in line for line in gate_lines(replace(result, verdicts=verified)))
+
+    def test_what_unverified_means_is_what_happened(self) -> None:
+        result = diff_examples.verdicts()
+        asked = replace(result, policy=replace(result.policy, evidence="limits"))
+        assert 'as the policy asks (evidence = "limits")' in gate_lines(asked)[-1]
+        # what was not judged was not judged by limits either
+        open_ones = [verdict for verdict in result.verdicts if verdict.status != "regressed"]
+        assert {verdict.verified for verdict in open_ones} == {False}
+        assert not any("unverified" in line for line in gate_lines(replace(result, verdicts=tuple(open_ones))))
 
     def test_a_status_of_two_words_stands_apart(self) -> None:
         result = diff_examples.verdicts()

@@ -65,6 +65,17 @@ def test_fifteen_lines_of_a_hundred_columns_in_the_order_of_the_design(make: typ
     assert labels[0] == "baseline" and labels[-1] == "next"
 
 
+def test_runs_that_overlap_are_not_worse() -> None:
+    diff = diff_examples.regression()
+    runs = {"baseline": (4400.0, 5105.0), "new": (4900.0, 5135.0)}
+    for overlap, word in ((True, "runs overlap"), (False, "WORSE")):
+        overall = [replace(delta, samples=runs, evidence={"runs_overlap": overlap}) for delta in diff.overall[:1]]
+        view = build_view(replace(diff, overall=(*overall, *diff.overall[1:])))
+        (said,) = [item for item in view.summary if item.key == "headline"]
+        assert said.parts[2:] == (word, "2 runs against 2")
+        assert (said.tone == "worse", view.headline.tone == "worse") == (not overlap, not overlap)
+
+
 def test_regression_says_what_happened() -> None:
     diff = diff_examples.regression()
     assert text(diff, "headline") == "time.step 4,752.5 → 5,017.5 ms · +265.0 ms (+5.6 %) · WORSE · one run a side"
