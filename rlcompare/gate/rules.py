@@ -19,6 +19,7 @@ from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import units
 from rlcompare.gate.evidence import enough_runs, is_exact
 from rlcompare.gate.policy import HEADLINE
+from rlcompare.gate.work import PerToken, per_token, work_text
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding
 from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Policy, Rule, Verdict
 
@@ -51,7 +52,9 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
     )
     if not verdicts and policy.rules:  # where every rule was skipped, nothing must pass
         verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in policy.rules[:1])
-    return GateResult(policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, policy, barred))
+    return GateResult(
+        policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, diff, policy, barred)
+    )
 
 
 def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Finding]) -> ExitCode:
@@ -147,13 +150,13 @@ def _refuse_wrong_unit(rule: Rule, delta: Delta, policy: Policy) -> None:
 
 def _verdict(rule: Rule, delta: Delta, diff: Diff, policy: Policy, *, comparable: bool) -> Verdict:
     _refuse_wrong_unit(rule, delta, policy)
-    status, text, verified = _status(rule, delta, policy, comparable=comparable)
-    if status == "regressed" and _limits_change(rule) and delta.unit in ("ms", "s"):
-        text += _workload_note(diff)
+    status, text, verified = _status(rule, delta, per_token(delta, diff), policy, comparable=comparable)
     return Verdict(rule, delta.metric, status, text, delta.baseline, delta.new, delta.unit, verified)
 
 
-def _status(rule: Rule, delta: Delta, policy: Policy, *, comparable: bool) -> tuple[str, str, bool]:
+def _status(
+    rule: Rule, delta: Delta, work: PerToken | None, policy: Policy, *, comparable: bool
+) -> tuple[str, str, bool]:
     """Status, text and whether run-level evidence (or none being needed) stands behind it."""
     expected, values = f"expected {_expected(rule, delta)}", _values(delta)
     if delta.new is None or not math.isfinite(delta.new):
@@ -171,11 +174,15 @@ def _status(rule: Rule, delta: Delta, policy: Policy, *, comparable: bool) -> tu
     found = f"{expected}, found {_change(delta)}{values}"
     if not comparable:
         return "not_comparable", f"{found}; the sides must not be compared", False
-    return _judge_change(rule, delta, policy, found)
-
-
-def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str) -> tuple[str, str, bool]:
     worse = _is_beyond(rule, delta, _worsening(delta))
+    if worse and work:
+        found += f"; {work.text}"
+        if work.growth > 1 and not _is_beyond(rule, delta, (delta.baseline or 0.0) * (work.factor - 1)):
+            return "inconclusive", f"{found}, within the limits", False
+    return _judge_change(rule, delta, policy, found, worse=worse)
+
+
+def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str, *, worse: bool) -> tuple[str, str, bool]:
     better = delta.polarity != "neutral" and _is_beyond(rule, delta, -_worsening(delta))
     status = "regressed" if worse else "improved" if better else "pass"
     if worse and rule.max_relative and rule.max_absolute is None and _is_trifling(delta):
@@ -268,22 +275,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
 
 
-def _workload_note(diff: Diff) -> str:
-    """What a reader of a slower time must know where more was asked for."""
-    asked = [
-        delta
-        for delta in diff.overall
-        if delta.metric.startswith("workload.") and delta.ratio is not None and abs(delta.ratio - 1) > 0.001
-    ]
-    if not asked:
-        return ""
-    most = next((delta for delta in asked if delta.metric == "workload.total_tokens"), None) or max(
-        asked, key=lambda delta: abs((delta.ratio or 1) - 1)
-    )
-    return f"; the workload differs ({most.metric} {((most.ratio or 1) - 1) * 100:+.1f} %): more tokens is not slower"
-
-
-def _summary(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Finding]) -> str:
+def _summary(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: Sequence[Finding]) -> str:
     if barred:
         keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
         return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
@@ -306,7 +298,9 @@ def _summary(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Findi
         parts.append("The step was not judged: neither side has a time for it.")
     if warned:
         parts.append(f"{_count(warned, 'warning')}: {_names(warned)}.")
-    return " ".join(parts)
+    if any(verdict.unit in ("ms", "s") for verdict in (*failed, *warned, *open_ones)):
+        parts.append(work_text(diff))
+    return " ".join(filter(None, parts))
 
 
 def _count(verdicts: Sequence[Verdict], noun: str) -> str:

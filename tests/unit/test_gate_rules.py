@@ -319,14 +319,59 @@ def test_the_text_says_what_was_expected_what_was_found_and_all_values() -> None
     )
 
 
-def test_more_tokens_is_not_slower() -> None:
+@pytest.mark.parametrize(
+    ("new", "tokens", "status", "text"),
+    [
+        # 19.3 % longer for 36.7 % more tokens: 1.193 / 1.367 = 0.8727
+        (119.3, 136.7, "inconclusive", "; per token -12.7 %, within the limits"),
+        (140.0, 136.7, "inconclusive", "; per token +2.4 %, within the limits"),
+        (150.0, 136.7, "regressed", "; per token +9.7 %"),
+        (120.0, 92.0, "regressed", "; per token +30.4 %"),  # longer, for less
+        (120.0, 100.3, "regressed", "found +20.0 % (100 → 120 ms)"),  # as good as the same work
+        (104.0, 80.0, "pass", "found +4.0 % (100 → 104 ms)"),
+    ],
+)
+def test_more_tokens_is_not_slower(new: float, tokens: float, status: str, text: str) -> None:
     found = diff(
-        delta("time.step", 10, 12),
+        delta("time.step", 100, new),
         delta("workload.kernels", 9, 18, "neutral", "count"),
-        delta("workload.total_tokens", 100, 120, "neutral", "count"),
+        delta("workload.total_tokens", 100, tokens, "neutral", "count"),
     )
-    text = judge(found, policy(FIVE_PERCENT)).verdicts[0].text
-    assert text.endswith("; the workload differs (workload.total_tokens +20.0 %): more tokens is not slower")
+    result = judge(found, policy(FIVE_PERCENT))
+    assert result.verdicts[0].status == status
+    assert result.verdicts[0].text.endswith(text)
+    note = f"The work differs (workload.total_tokens {tokens - 100:+.1f} %): slower is what takes longer per token."
+    assert (note in result.summary) == ("per token" in text)
+
+
+def test_other_measures_of_the_work_are_no_tokens() -> None:
+    """An implementation that launches more kernels, on more elements, is not asked for more."""
+    for measure in ("workload.kernels", "workload.input_elements", "workload.micro_batches"):
+        found = diff(delta("time.step", 100, 150), delta(measure, 100, 200, "neutral", "count"))
+        result = judge(found, policy(FIVE_PERCENT))
+        assert (result.verdicts[0].status, "per token" in result.verdicts[0].text) == ("regressed", False)
+        assert "work" not in result.summary
+
+
+def test_generation_goes_with_the_tokens_of_responses() -> None:
+    found = diff(
+        delta("phase.generate_sequences.wall", 100, 148), delta("phase.update_actor.wall", 100, 148),
+        delta("workload.total_tokens", 100, 120, "neutral", "count"),
+        delta("workload.response_tokens", 60, 90, "neutral", "count"),
+    )  # fmt: skip
+    verdicts = judge(found, policy(Rule("phase.*.wall", max_relative=0.05))).verdicts
+    assert [verdict.status for verdict in verdicts] == ["inconclusive", "regressed"]
+    assert "per response token -1.3 %" in verdicts[0].text
+    assert "per token +23.3 %" in verdicts[1].text
+
+
+def test_the_time_per_token_is_the_one_that_the_diff_shows() -> None:
+    found = diff(
+        delta("timing_s/step", 0.414, 0.494, unit="s"), delta("timing_per_token_ms/step", 0.3238, 0.2829, unit=""),
+        delta("workload.total_tokens", 1277.3, 1746.5, "neutral", "count"), headline="timing_s/step",
+    )  # fmt: skip
+    verdict = judge(found, policy(Rule("headline", max_relative=0.05))).verdicts[0]
+    assert (verdict.status, "per token -12.6 %" in verdict.text) == ("inconclusive", True)
 
 
 number = st.none() | st.floats(allow_nan=True, allow_infinity=True)

@@ -1,0 +1,59 @@
+"""What a longer time is per token: more tokens is not slower (DESIGN §4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlcompare.compare.names import TOKEN_RATE
+from rlcompare.compare.overall import SPEED
+from rlcompare.compare.training import GENERATION, RESPONSE, TOTAL
+from rlcompare.model.diff import Delta, Diff
+
+MATTERS = 0.01
+"""Work that differs by less than this part is the same."""
+
+_OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
+"""How times begin that go with the tokens of responses, and not with those of prompts."""
+
+
+@dataclass(frozen=True)
+class PerToken:
+    """A time for each token.
+
+    Attributes:
+        growth: tokens of the new side as a multiple of the baseline's.
+        factor: new time per token as a multiple of the old.
+        text: what a reader is told.
+    """
+
+    growth: float
+    factor: float
+    text: str
+
+
+def per_token(delta: Delta, diff: Diff) -> PerToken | None:
+    """The change of a time per token; None where the work is the same or unknown, or this is no time."""
+    if delta.unit not in ("ms", "s") or delta.polarity != "lower" or delta.ratio is None:
+        return None
+    of_responses = delta.metric.startswith(_OF_RESPONSES) and growth(diff, RESPONSE) is not None
+    grown = growth(diff, RESPONSE if of_responses else TOTAL)
+    if grown is None or abs(grown - 1) < MATTERS:
+        return None
+    measured = diff.metric(TOKEN_RATE) if delta.metric == SPEED else None
+    factor = delta.ratio / grown if measured is None or measured.ratio is None else measured.ratio
+    word = "response token" if of_responses else "token"
+    return PerToken(grown, factor, f"per {word} {round((factor - 1) * 100, 1) + 0.0:+,.1f} %")
+
+
+def growth(diff: Diff, metric: str) -> float | None:
+    """The tokens of the new side as a multiple of the baseline's."""
+    tokens = diff.metric(metric)
+    return tokens.ratio if tokens and tokens.ratio else None
+
+
+def work_text(diff: Diff) -> str:
+    """How the work differs, in a sentence; empty where it does not."""
+    grown = growth(diff, TOTAL)
+    if grown is None or abs(grown - 1) < MATTERS:
+        return ""
+    return f"The work differs ({TOTAL} {(grown - 1) * 100:+,.1f} %): slower is what takes longer per token."
