@@ -8,7 +8,7 @@ clock, a rank that others wait for, single operators, lost overlap, communicatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rlcompare.compare.evidence import Evidence, OperatorChange, count, moved, ms, number, percent, short, times
 from rlcompare.compare.names import kind_of
@@ -214,7 +214,7 @@ def _called(change: OperatorChange, place: str) -> str:
 
 def _straggler(evidence: Evidence) -> Iterator[Cause]:
     """A rank that starts collectives later than it did, or no longer so late, and others that wait for it."""
-    sign, of_interest = (1, "new") if evidence.change > 0 else (-1, "baseline")
+    sign, of_interest, other = (1, "new", "baseline") if evidence.change > 0 else (-1, "baseline", "new")
     rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == "both"]
     late = [row for row in rows if row.get(f"{of_interest}_straggler")]
     if not late:
@@ -225,21 +225,42 @@ def _straggler(evidence: Evidence) -> Iterator[Cause]:
     ]  # a trainer's rank waits for no replica
     if len(rows) < 2:
         return
-    more = sign * (number(rank.get("new_late_ms")) - number(rank.get("baseline_late_ms")))
-    others = [sign * _grown(row, "exposed_comm") for row in rows if row is not rank]
-    waited = sum(others) / len(others)
-    if more < LEAST_MS or waited < 0.3 * abs(evidence.change) or sign * _grown(rank, "exposed_comm") > 0.5 * waited:
+    others = [row for row in rows if row is not rank]
+    # Where another rank came as late on the other side, somebody was waited for then too.
+    latest = max(number(row.get(f"{other}_late_ms")) for row in rows)
+    waited = sign * _mean_growth(others, "exposed_comm")
+    if number(rank.get(f"{of_interest}_late_ms")) - latest < LEAST_MS or waited < 0.3 * abs(evidence.change):
+        return
+    if sign * _grown(rank, "exposed_comm") > 0.5 * waited:
         return
     own = {part: sign * _grown(rank, part) for part in ("compute", "free")}
-    part = max(own, key=lambda name: own[name])
+    theirs = {part: sign * _mean_growth(others, part) for part in own}
+    part = max(own, key=lambda name: own[name] - theirs[name])
     why = f"; on {rank['name']} {_PARTS[part]} {moved(sign * own[part])}" if own[part] > 0.3 * waited else ""
+    if why and theirs[part] > 0.1 * own[part]:
+        why += f", on the others by {ms(theirs[part])}"
     now, before = (ms(number(rank.get(f"{side}_most_late_ms"))) for side in ("new", "baseline"))
     text = (
         f"The others wait {'' if sign > 0 else 'less '}for {rank['name']}, which starts collectives up to {now} late"
         f" ({before} before): their exposed communication {moved(sign * waited)}{why}."
     )
-    delta = evidence.delta("time.exposed_comm") + sign * max(0.0, own["compute"] + own["free"]) / len(rows)
+    delta = sign * _lateness(sign * _mean_growth(rows, "exposed_comm"), own, theirs, len(rows))
     yield evidence.cause("straggler", delta, text, "ranks", str(rank["name"]))
+
+
+def _lateness(exposed: float, own: Mapping[str, float], theirs: Mapping[str, float], ranks: int) -> float:
+    """What a rank that others wait for adds to the step, as the mean over ranks, in ms.
+
+    That is the waiting, and on the rank itself what its own work grew by more than that of the others: growth that
+    all ranks share has another cause. Waiting that took the place of free time on the others made no step longer.
+
+    Args:
+        exposed: growth of exposed communication, the mean over all ranks.
+        own, theirs: growth of computation and free time, on the rank and the mean of the others.
+    """
+    excess = sum(own[part] - max(0.0, theirs[part]) for part in own)
+    replaced = max(0.0, min(0.0, own["free"]) - theirs["free"])
+    return exposed + (max(0.0, excess) - (ranks - 1) * replaced) / ranks
 
 
 _PARTS = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
@@ -247,6 +268,10 @@ _PARTS = {"compute": "computation", "exposed_comm": "exposed communication", "fr
 
 def _grown(row: Row, part: str) -> float:
     return number(row.get(f"new_{part}")) - number(row.get(f"baseline_{part}"))
+
+
+def _mean_growth(rows: Sequence[Row], part: str) -> float:
+    return sum(_grown(row, part) for row in rows) / len(rows)
 
 
 def _lost_overlap(evidence: Evidence) -> Iterator[Cause]:

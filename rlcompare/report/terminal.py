@@ -76,9 +76,12 @@ def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
         # A command that is cut cannot be typed: on a narrow terminal it may run over.
         return list(item.parts)
     if item.lines is None:
-        lines_of_words = wrap(" ".join(item.parts), width)
+        for parts in (item.parts, *item.shorter):
+            lines_of_words = wrap(" ".join(parts), width)
+            if len(lines_of_words) <= lines:
+                return lines_of_words
         # Long names leave gaps at the ends of lines: where there is no room for gaps, lines are broken anywhere.
-        return lines_of_words if len(lines_of_words) <= lines else pieces(" ".join(item.parts), width)
+        return pieces(" ".join(parts), width)
     whole = (parts for parts in (item.parts, *item.shorter) if is_whole(parts, width, lines))
     return flow(next(whole, item.shorter[-1] if item.shorter else item.parts), width, lines)
 

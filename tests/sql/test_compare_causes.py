@@ -114,6 +114,46 @@ def test_a_late_rank_is_named_over_several_steps(tmp_path: Path) -> None:
     assert (diff.causes[0].what, diff.causes[0].row) == ("straggler", "rank 1")
 
 
+def test_what_slowed_on_all_ranks_is_no_lateness(tmp_path: Path) -> None:
+    """README's tour: of 6.98 ms more, matrix multiplications of both ranks are 3.30, and rank 1's lateness the rest."""
+    stores = []
+    for name, changes in (("old", ()), ("new", (Change.slower("MatMulV2", 1.3), Change.late(1, 4 * MS)))):
+        write_sample(SampleRun(changes=changes), tmp_path / name)
+        stores.append(store_of(tmp_path / name, tmp_path / f"{name}.duckdb", keep_events=False))
+    diff = compared(*stores)
+    shares = {cause.what: cause.share or 0 for cause in diff.causes}
+    assert diff.causes[0].what == "straggler"
+    assert shares["straggler"] + shares["operator_slower"] == pytest.approx(1.0, abs=0.01)
+
+
+def two_ranks(folder: Path, name: str, rank0: tuple[int, int, int], rank1: tuple[int, int, int]) -> RollupStore:
+    """Computation of rank 0 and rank 1 in ms, exposed communication, and when its collective starts."""
+    store = RollupStore(folder / f"{name}.duckdb")
+    for capture, (compute, exposed, start) in enumerate((rank0, rank1)):
+        store.capture(capture, capture, ordinal=0).step(1, capture)
+        store.time(1, compute * MS, capture, exposed=exposed * MS, comm=exposed * MS)
+        store.collective(1, "all_reduce", 0, start * MS, start * MS + exposed * MS, capture)
+    return store
+
+
+def test_only_what_the_late_rank_needs_beyond_the_others_counts(tmp_path: Path) -> None:
+    """Both compute 10 ms more and rank 1 another 6, which rank 0 waits for: of 16 ms the lateness is 6."""
+    old, new = (
+        two_ranks(tmp_path, "old", (40, 2, 40), (40, 2, 40)),
+        two_ranks(tmp_path, "new", (50, 8, 50), (56, 2, 56)),
+    )
+    (late,) = (cause for cause in causes(old, new).causes if cause.what == "straggler")
+    assert late.delta_ms == pytest.approx(6.0)
+    assert "on rank 1 computation grew by 16.00 ms, on the others by 10.00 ms." in late.text
+
+
+def test_another_rank_that_was_as_late_before_makes_no_straggler(tmp_path: Path) -> None:
+    """Rank 0 came 4 ms late, and now rank 1 does: what communication took longer is not that."""
+    old = two_ranks(tmp_path, "old", (44, 2, 44), (40, 6, 40))
+    new = two_ranks(tmp_path, "new", (40, 16, 40), (44, 8, 44))
+    assert "straggler" not in {cause.what for cause in causes(old, new).causes}
+
+
 def test_without_types_and_shapes_the_operator_is_found_by_name(tmp_path: Path) -> None:
     """Level0: names alone, and no way to tell larger inputs from slower kernels."""
     folders = [tmp_path / name for name in ("old", "new")]

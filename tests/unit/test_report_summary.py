@@ -229,6 +229,22 @@ def test_the_first_cause_is_never_cut(width: int) -> None:
         assert len(lines) <= SUMMARY_LINES
 
 
+def test_a_second_cause_is_named_where_it_explains_another_part() -> None:
+    """What explains the same part once more (waiting beside the straggler, a phase) is no second cause."""
+    base = diff_examples.regression()
+    operator, late, _ = base.causes
+    waiting = replace(late, what="communication", share=0.5, text="Communication grew.")
+    phase = replace(operator, what="phase", share=0.9, text="Phase update_actor grew.")
+    causes = (replace(late, share=0.53), phase, waiting, replace(operator, share=0.47))
+    first, second = items(replace(base, causes=causes))["cause"].parts
+    assert first.startswith("53 % of the change: Rank 3")
+    assert second.startswith("And 47 %: FlashAttentionScoreGrad in update_actor")
+    assert len(items(replace(base, causes=(*causes[:3], replace(operator, share=0.19))))["cause"].parts) == 1
+    long = replace(base, causes=(replace(causes[0], text="word " * 60), causes[3]))
+    lines = summary_lines(build_view(long))
+    assert len(lines) == SUMMARY_LINES and not any("And 47 %" in line for line in lines)
+
+
 def test_phases_without_room_are_summed_up() -> None:
     """A longer cause takes their lines: what is shown still sums to the headline."""
     base = diff_examples.regression()
