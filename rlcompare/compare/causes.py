@@ -182,19 +182,24 @@ def _operators(evidence: Evidence) -> Iterator[Cause]:
             text = _came_or_went(change, place)
             yield evidence.cause("operator_calls", change.calls + change.gaps, text, "kernels", change.name)
             continue
-        same_calls = round(change.baseline_calls, 3) == round(change.new_calls, 3)
-        if abs(change.slower) > 0:
-            calls = f", called {count(change.new_calls)} times per step as before" if same_calls else ""
-            per = "per input element" if change.size else "per call for the same inputs"
-            text = f"{place} takes {times(change.factor)} {per}{calls}."
-            yield evidence.cause("operator_slower", change.slower, text, "kernels", change.name)
-        if abs(change.calls) > 0:
-            delta = change.calls if same_calls else change.calls + change.gaps
-            yield evidence.cause("operator_calls", delta, _called(change, place), "kernels", change.name)
-        if abs(change.size) > 0:
-            word = "larger" if change.size > 0 else "smaller"
-            text = f"{place} works on {word} inputs, which accounts for {ms(change.size)}."
-            yield evidence.cause("workload", change.size, text, "kernels", change.name)
+        yield from (cause for cause in _parts_of(evidence, change, place) if cause.delta_ms * change.whole > 0)
+
+
+def _parts_of(evidence: Evidence, change: OperatorChange, place: str) -> Iterator[Cause]:
+    """What an operator's change is made of. A part against the whole explains nothing: the other outweighs it."""
+    same_calls = round(change.baseline_calls, 3) == round(change.new_calls, 3)
+    if abs(change.slower) > 0:
+        calls = f", called {count(change.new_calls)} times per step as before" if same_calls else ""
+        per = "per input element" if change.size else "per call for the same inputs"
+        text = f"{place} takes {times(change.factor)} {per}{calls}."
+        yield evidence.cause("operator_slower", change.slower, text, "kernels", change.name)
+    if abs(change.calls) > 0:
+        delta = change.calls if same_calls else change.calls + change.gaps
+        yield evidence.cause("operator_calls", delta, _called(change, place), "kernels", change.name)
+    if abs(change.size) > 0:
+        word = "larger" if change.size > 0 else "smaller"
+        text = f"{place} works on {word} inputs, which accounts for {ms(change.size)}."
+        yield evidence.cause("workload", change.size, text, "kernels", change.name)
 
 
 def _came_or_went(change: OperatorChange, place: str) -> str:

@@ -11,6 +11,9 @@ from rlcompare.model.diff import Cause, Delta, Row, Section, Value
 
 Records = Sequence[Mapping[str, Any]]
 
+LONGEST_LAUNCH_MS = 0.5
+"""Free time before one more call of a kernel, up to which its launch may be what took it."""
+
 _NAME_LENGTH = 80
 
 
@@ -23,7 +26,8 @@ class OperatorChange:
         calls: change through the number of calls, new and vanished kinds included.
         size: change through larger or smaller inputs, as far as shapes tell.
         slower: change of the time per call of the same inputs.
-        gaps: change of the free time right before them: where the host is slow, one kernel more costs that too.
+        gaps: change of the free time right before them: where the host is slow, one kernel more costs that too. 0 where
+            that is longer than a launch can take (``LONGEST_LAUNCH_MS``): then the device waited for something else.
         baseline_calls, new_calls: calls on each side.
         on_both: whether both sides run it.
     """
@@ -43,6 +47,11 @@ class OperatorChange:
     def work(self) -> float:
         """Change through what was asked for: more calls, with the free time before them, and larger inputs."""
         return self.calls + self.size + (self.gaps if self.calls else 0.0)
+
+    @property
+    def whole(self) -> float:
+        """Change of its own time and, where other numbers of calls cost that too, of the free time before them."""
+        return self.new - self.baseline + (self.gaps if self.calls else 0.0)
 
     @property
     def factor(self) -> float:
@@ -142,6 +151,8 @@ def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
 
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     size = sum(_by_size(row) for row in rows)
+    gaps = sum(number(row.get("new_gap_ms")) - number(row.get("baseline_gap_ms")) for row in rows)
+    before, after = (sum(number(row.get(f"{side}_calls")) for row in rows) for side in ("baseline", "new"))
     return OperatorChange(
         name=name,
         baseline=sum(number(row["baseline"]) for row in rows),
@@ -149,9 +160,9 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
         calls=sum(number(row.get("delta_calls_ms")) for row in rows),
         size=size,
         slower=sum(number(row.get("delta_per_call_ms")) for row in rows) - size,
-        gaps=sum(number(row.get("new_gap_ms")) - number(row.get("baseline_gap_ms")) for row in rows),
-        baseline_calls=sum(number(row.get("baseline_calls")) for row in rows),
-        new_calls=sum(number(row.get("new_calls")) for row in rows),
+        gaps=gaps if abs(gaps) <= LONGEST_LAUNCH_MS * abs(after - before) else 0.0,
+        baseline_calls=before,
+        new_calls=after,
         on_both=any(row["presence"] == "both" for row in rows)
         or {"baseline_only", "new_only"} <= {str(row["presence"]) for row in rows},
     )

@@ -251,6 +251,32 @@ def test_larger_inputs_are_told_from_slower_kernels(tmp_path: Path) -> None:
     assert found(diff, "kernels", "MatMul")["input_shapes"] == "*,64"
 
 
+def test_a_part_against_the_whole_of_an_operator_is_no_cause(tmp_path: Path) -> None:
+    """The step got 20 ms faster; MatMul took 5 ms more, in calls of half the elements that are slower for each."""
+    old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 80 * MS)
+    old.kernel(1, "MatMul", 1, 10 * MS, shapes="200,64", elements=12800.0).kernel(1, "Sort", 1, 90 * MS)
+    new.kernel(1, "MatMul", 3, 15 * MS, shapes="100,64", elements=19200.0).kernel(1, "Sort", 1, 65 * MS)
+    found_causes = causes(old, new).causes
+    assert {(cause.what, cause.row) for cause in found_causes if cause.section == "kernels"} == {
+        ("operator_slower", "Sort")
+    }
+
+
+@pytest.mark.parametrize(("gap_us", "calls"), [(20, True), (20_000, False)])
+def test_free_time_before_a_new_kernel_is_its_own_only_if_a_launch_can_take_it(
+    tmp_path: Path, gap_us: int, calls: bool
+) -> None:
+    """1,000 calls with 20 us before each of them cost that too; 20 ms before a single call are idle time."""
+    number = 1000 if calls else 1
+    gap = number * gap_us * 1000
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 40 * MS + 7000, free=gap)
+    old.kernel(1, "MatMul", 1, 40 * MS)
+    new.kernel(1, "MatMul", 1, 40 * MS).kernel(1, "Sort", number, 7000, gap_ns=gap)
+    first = causes(old, new).causes[0]
+    assert first.what == ("operator_calls" if calls else "free")
+    assert first.delta_ms == pytest.approx(20.007 if calls else 20.0)
+
+
 @pytest.mark.parametrize(("level", "named"), [("Level1", True), ("Level0", False)])
 def test_categories_of_different_levels_are_no_causes(tmp_path: Path, level: str, named: bool) -> None:
     """20 ms more, all in the category cube; Level0 tells cube by the task type, Level1 by PMU values."""
