@@ -27,7 +27,7 @@ def _say(error: BaseException) -> None:
         from rlcompare.report.text import safe_text
 
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
-        sys.stderr.write(f"rlcompare: RLCOMPARE_PROBE is not heeded: {kind}{safe_text(error, 1000)}\n")
+        sys.stderr.write(f"rlcompare: RLCOMPARE_PROBE is ignored: {kind}{safe_text(error, 1000)}\n")
     except KeyboardInterrupt:
         raise
     except BaseException:  # standard error may be closed, and site would print a traceback to standard output

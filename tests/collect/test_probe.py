@@ -57,6 +57,15 @@ def test_what_a_probe_says_is_safe_on_a_terminal(probed: Probed, capfd: pytest.C
     assert capfd.readouterr().err == "rlcompare: probe update-mini: records nothing: \\x1b[31mred\n"
 
 
+def test_what_a_tool_says_of_verls_keys_is_said_of_the_probes_options(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    request = request_of("update-mini", {"output": "/tmp/x"})
+    say(request, "choose another save_path; tool_config.npu.level=level0 is off; set global_profiler.tool=torch")
+    said = "choose another output; level=level0 is off; set tool=torch"
+    assert capfd.readouterr().err == f"rlcompare: probe update-mini: {said}\n"
+
+
 @pytest.mark.parametrize("scope", ["Engine.generate", None])
 def test_an_odd_rank_of_the_launcher_does_not_reach_the_program(
     probed: Probed, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scope: str | None

@@ -119,7 +119,7 @@ def test_a_variable_that_cannot_be_heeded_is_told_and_the_job_goes_on(
     )
     for variable, message in (
         ("vllm-decoder output=/tmp/x", "did you mean vllm-decode?"),
-        ("update-mini output=here", "output=here: give a folder from the root on"),
+        ("update-mini output=here", "output=here: give an absolute path"),
         ("tick=toy_engine:Engine.missing output=/tmp/x", "toy_engine has no Engine.missing"),
         ("update-mini 'output=/tmp/x", "No closing quotation"),
     ):
@@ -142,13 +142,31 @@ def test_a_place_that_is_never_met_is_told_at_the_end(python: Path, probed: Prob
         assert message is None or message in told[0]
 
 
+def test_calls_and_ranks_that_never_come_are_told(python: Path, probed: Probed, tmp_path: Path) -> None:
+    (tmp_path / "toy_engine.py").write_text(
+        "class Engine:\n    def decode(self): pass\n    def generate(self): self.decode()", encoding="utf-8"
+    )
+    script = "import toy_engine\nfor _ in range(3): toy_engine.Engine().generate()"
+    points = "scope=toy_engine:Engine.generate tick=toy_engine:Engine.decode warmup=0"
+    for options, message in (
+        ("steps=[9]", "recorded nothing: the scope was called 3 times, steps=[9]"),
+        ("ranks=[1]", "records nothing: ranks=[1], and there is rank 0 alone"),
+        ("skip=3", "is ignored: probe generate: skip is no option of a probe; the nearest is skip_first"),
+    ):
+        done = run(python, tmp_path, script, f"{points} {options} output={probed.output}")
+        assert done.returncode == 0
+        assert done.stderr.count("nothing") + done.stderr.count("ignored") == 1, done.stderr
+        assert message in done.stderr
+    assert probed.traces() == []
+
+
 def test_what_fails_at_the_start_leaves_the_host_alone(python: Path, tmp_path: Path) -> None:
     # GIVEN a module of the user's own that has the name of one which is needed, and ends the program
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "shlex.py").write_text("raise SystemExit('mine')", encoding="utf-8")
     base = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     for folder, variable, message in (
-        ("own", "update-mini output=/tmp/x", "is not heeded: SystemExit: mine"),
+        ("own", "update-mini output=/tmp/x", "is ignored: SystemExit: mine"),
         ("", "vllm\x1b[31m output=/tmp/x", "probe vllm\\x1b[31m is none of"),
     ):
         environment = base | {"RLCOMPARE_PROBE": variable, "PYTHONPATH": folder}

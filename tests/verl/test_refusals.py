@@ -119,6 +119,10 @@ PROBES = [
     ("sglang-decode", OFF, "set actor_rollout_ref.rollout.name=sglang"),
     ("vllm-decode", FSDP | OFF | {"actor_rollout_ref.rollout.name": "hf"}, "with hf, and presets know sglang and vllm"),
     ("vllm-decode skip_first=x", OFF, "skip_first=x is no number of at least 0"),
+    ("vllm-decode skip=3", FSDP | OFF, "skip is no option of a probe with tool=npu; the nearest is skip_first"),
+    ("vllm-decode contents=[stac]", FSDP | OFF, "tool npu: contents: expected a list out of npu"),
+    ("vllm-decode tool=torch contents=[cuda]", FSDP | OFF, None),  # here is no GPU, but the job may have one
+    ("vllm-decode step_end=3", FSDP | OFF, "step_end is no option of a probe"),
     (f"vllm-decode steps={'1' * 5000}", FSDP | OFF, "Exceeds the limit"),
     ("ref-log-prob", FSDP | OFF, "no reference policy"),
     ("update-nano", FSDP | OFF, "there is no update-nano: choose one of vllm-decode"),

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
+from typing import get_type_hints
 
 from rlcompare.collect.probe.presets import EDGES, PRESETS, Probe, Variant
 from rlcompare.errors import UsageError
@@ -20,7 +21,10 @@ VARIABLE = "RLCOMPARE_PROBE"
 TOOLS = ("npu", "torch", "torch_memory", "nsys")
 
 _SCHEDULE = {"skip_first": 0, "wait": 0, "warmup": 1, "active": 1, "repeat": 1}
+_OTHERS = ("output", "tool", "steps", "ranks", "ticks")
 _POINTS = ("scope", "tick", "edge")
+_OF_WHOLE_STEPS = ("discrete", "step_start", "step_end")
+"""Settings of tools that act where whole training steps are recorded."""
 _AT_LEAST_ONE = ("active", "ticks")
 _POINT = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _LIST = re.compile(r"\[?\s*(\d+(?:\s*,\s*\d+)*)?\s*\]?")
@@ -61,22 +65,36 @@ def request_of(preset: str | None, options: Mapping[str, object]) -> Request:
         raise UsageError(f"probe {preset}: it has its own {', '.join(_POINTS)}; leave these out, or the preset")
     output = given.pop("output", "")
     if not output.startswith("/"):
-        raise UsageError(f"probe {probe.name}: output={output}: give a folder from the root on, as output=/data/new")
-    schedule = {**_SCHEDULE, **probe.schedule}
-    schedule |= {key: _number(probe, key, given.pop(key)) for key in _SCHEDULE if key in given}
+        raise UsageError(f"probe {probe.name}: output={output}: give an absolute path, as output=/data/new")
     tool = given.pop("tool", None)
     if tool is not None and tool not in TOOLS:
         raise UsageError(f"probe {probe.name}: tool={tool} is none of {', '.join(TOOLS)}")
-    return Request(
-        probe=probe,
-        output=Path(output),
-        schedule=schedule,
-        steps=_numbers(probe, "steps", given.pop("steps", "1")),
-        ranks=_numbers(probe, "ranks", given.pop("ranks")) if "ranks" in given else None,
-        ticks=_number(probe, "ticks", given.pop("ticks")) if "ticks" in given else None,
-        tool=tool,
-        settings={key: value for key, value in given.items() if key not in _POINTS},
-    )
+    schedule = {**_SCHEDULE, **probe.schedule}
+    schedule |= {key: _number(probe, key, given.pop(key)) for key in _SCHEDULE if key in given}
+    steps = _numbers(probe, "steps", given.pop("steps", "1"))
+    ranks = _numbers(probe, "ranks", given.pop("ranks")) if "ranks" in given else None
+    ticks = _number(probe, "ticks", given.pop("ticks")) if "ticks" in given else None
+    settings = {key: value for key, value in given.items() if key not in _POINTS}
+    _check_names(probe, tool, settings)
+    return Request(probe, Path(output), schedule, steps, ranks, ticks, tool, settings)
+
+
+def _check_names(probe: Probe, tool: str | None, settings: Mapping[str, str]) -> None:
+    """Refuses what is neither an option of a probe nor a setting of its tool."""
+    if not settings:
+        return
+    from rlcompare.collect.config.schema import ToolConfig
+
+    of_tools = get_type_hints(ToolConfig)
+    blocks = of_tools.values() if tool is None else [of_tools[tool]]
+    known = [field.name for block in blocks for field in fields(block) if field.name not in _OF_WHOLE_STEPS]
+    for key in settings:
+        if key not in known:
+            options = list(dict.fromkeys([*_SCHEDULE, *_OTHERS, *(() if probe.known else _POINTS), *known]))
+            near = [name for name in options if name.startswith(key)] or get_close_matches(key, options, 1)
+            of = f" with tool={tool}" if tool else ""
+            hint = f"the nearest is {near[0]}" if near else f"there are {', '.join(options)}"
+            raise UsageError(f"probe {probe.name}: {key} is no option of a probe{of}; {hint}")
 
 
 def requests_in(text: str) -> list[Request]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import suppress
 
@@ -9,13 +10,26 @@ from rlcompare.collect.probe.request import Request
 from rlcompare.report.text import safe_text
 
 _LONGEST = 2000
+_WORDS = (
+    (re.compile(r"(?:\w+\.)*tool_config\.\w+\."), ""),
+    (re.compile(r"\bglobal_profiler\.tool="), "tool="),
+    (re.compile(r"\bsave_path\b"), "output"),
+)
+"""What verl's configuration calls otherwise than a probe does."""
 _said: set[tuple[str, str]] = set()
+
+
+def in_own_words(message: str) -> str:
+    """What a profiler says of verl's keys, said of a probe's options."""
+    for pattern, word in _WORDS:
+        message = pattern.sub(word, message)
+    return message
 
 
 def say(request: Request, message: str) -> None:
     """One line."""
     with suppress(Exception):  # standard error may be closed
-        line = f"probe {request.probe.name}: {' '.join(message.split())}"
+        line = f"probe {request.probe.name}: {' '.join(in_own_words(message).split())}"
         sys.stderr.write(f"rlcompare: {safe_text(line, _LONGEST)}\n")
         sys.stderr.flush()
 

@@ -149,6 +149,9 @@ class Session:
         call, self._call, self.is_over = self._call, None, True
         if call is not None:
             call.close(None)
+        if 0 < self._calls < min(self.request.steps) and self._is_on_this_rank():
+            times = "once" if self._calls == 1 else f"{self._calls} times"
+            say(self.request, f"recorded nothing: the scope was called {times}, steps={sorted(self.request.steps)}")
 
     def forget(self) -> None:
         """This process was forked from the one where the calls are under way."""
@@ -166,7 +169,13 @@ class Session:
             return True
 
     def _is_on_this_rank(self) -> bool:
-        return self.request.ranks is None or rank_here()[0] in self.request.ranks
+        if self.request.ranks is None:
+            return True
+        rank, size = rank_here()
+        if rank == 0 and min(self.request.ranks) >= size:
+            there = "rank 0" if size == 1 else f"ranks 0 to {size - 1}"
+            say_once(self.request, f"records nothing: ranks={sorted(self.request.ranks)}, and there is {there} alone")
+        return rank in self.request.ranks
 
     def _judged(self, condition: Callable[[Arguments], bool], arguments: Arguments) -> bool:
         """A condition that must not fail in somebody else's program."""

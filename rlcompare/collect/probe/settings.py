@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlcompare.collect.probe.replica import FOLDER, replica_here
 from rlcompare.collect.probe.request import Request
+from rlcompare.collect.probe.say import in_own_words
 from rlcompare.collect.profiler.record import FOLDERS, Capture, Target
 from rlcompare.collect.profiler.schedule import Schedule, check_schedule
 from rlcompare.errors import UsageError
@@ -43,7 +44,8 @@ def check(request: Request) -> None:
     if request.ticks is not None:
         check_schedule(schedule_of(request), request.ticks, f"probe {request.probe.name}")
     if request.settings:
-        _options(request, request.tool or ("npu" if find_spec("torch_npu") else "torch"), "cpu")
+        # Which device there is shows only when it records: a GPU has all contents that the tool knows.
+        _options(request, request.tool or ("npu" if find_spec("torch_npu") else "torch"), "cuda")
 
 
 def schedule_of(request: Request) -> Schedule:
@@ -104,7 +106,8 @@ def _options(request: Request, tool: str, device: str) -> Options:
         config = load_config([f"{_KEYS}.{tool}.{key}={value}" for key, value in settings.items()])
         return options_of(_ROLE, config.profilers[_ROLE], tool, device)
     except UsageError as error:
-        message = str(error).replace(f"{_KEYS}.{tool}.", "").replace(f"{_KEYS}.", "")
+        reasons = [reason for reason in error.reasons if reason.startswith(_KEYS)]  # the other roles follow the actor
+        message = in_own_words("; ".join(reasons) or str(error))
         raise UsageError(f"probe {request.probe.name}, tool {tool}: {message}") from error
 
 

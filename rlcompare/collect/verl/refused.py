@@ -36,7 +36,7 @@ def refuse(installed: Installed, plan: VerlPlan, environment: Mapping[str, str])
     Raises:
         UsageError: it would collect nothing, or fail.
     """
-    refuse_probes(installed, plan.probes)
+    refuse_probes(installed, plan.probes, plan.tool)
     for problems in () if plan.probes else (_of_tool, _of_steps, _of_roles, _of_rollout):
         for problem in problems(installed, plan):
             raise UsageError(problem)

@@ -42,23 +42,26 @@ _PRESETS: Mapping[str, _Need] = {
 _BACKENDS_OF_MEGATRON = ("megatron", "mindspeed")
 
 
-def refuse_probes(installed: Installed, probes: Sequence[str]) -> None:
+def refuse_probes(installed: Installed, probes: Sequence[str], tool: str) -> None:
     """Refuses probes that the job has nothing for.
+
+    Args:
+        tool: what records where a probe does not say.
 
     Raises:
         UsageError: one of them would record nothing; the message says which would.
     """
     for probe in probes:
-        for problem in _problems(installed, probe):
+        for problem in _problems(installed, probe, tool):
             raise UsageError(f"--probe {probe}: {problem}")
 
 
-def _problems(installed: Installed, probe: str) -> Iterator[str]:
+def _problems(installed: Installed, probe: str, tool: str) -> Iterator[str]:
     words = _words(probe)
     name = next((word for word in words if "=" not in word), None)
     if name is not None and name not in _PRESETS:
         yield f"there is no {name}: choose one of {', '.join(_PRESETS)}, or name a tick="
-    yield from _misunderstood(name, words)
+    yield from _misunderstood(name, words, tool)
     steps = keys_of(installed).steps
     if numbers(installed.value(steps)):
         yield f"verl's profiler is switched on too ({steps}), and a process has one profiler: leave {steps} out"
@@ -74,12 +77,15 @@ def _problems(installed: Installed, probe: str) -> Iterator[str]:
         yield "the job has no reference policy (actor.use_kl_loss, algorithm.use_kl_in_reward)"
 
 
-def _misunderstood(name: str | None, words: Sequence[str]) -> Iterator[str]:
+def _misunderstood(name: str | None, words: Sequence[str], tool: str) -> Iterator[str]:
     """What the workers would say of the probe's own options."""
     from rlcompare.collect.probe.request import request_of
+    from rlcompare.collect.probe.settings import check
 
     try:
-        request_of(name, {"output": "/", **dict(word.split("=", 1) for word in words if "=" in word)})
+        check(
+            request_of(name, {"output": "/", "tool": tool, **dict(word.split("=", 1) for word in words if "=" in word)})
+        )
     except (UsageError, ValueError) as error:  # the latter of a number that is too long for Python
         yield str(error)
 
