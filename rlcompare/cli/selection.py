@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rlcompare.errors import UsageError
 from rlcompare.model.run import CaptureInput, RunInput
+from rlcompare.sources.described import is_sample
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.nsys_capture import steps_of_export
 from rlcompare.sources.numbers import list_numbers
@@ -49,6 +50,8 @@ def known_steps(run: RunInput) -> frozenset[int] | None:
 
 
 def _steps_of(capture: CaptureInput) -> frozenset[int] | None:
+    if capture.step is not None and is_sample(capture):
+        return frozenset({capture.step})  # what it marks are ticks
     steps = None
     if "db" in capture.files:
         steps = steps_of_database(capture.files["db"])

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.numbers import list_numbers
 
 METADATA = "rlcompare"
@@ -68,6 +69,28 @@ def sampled_environment(metadata: Mapping[str, object]) -> dict[str, str]:
         return {}
     key = f"{SAMPLED}.{found.phase}" if found.phase else SAMPLED
     return {key: f"{found.granularity} {list_numbers(found.sampled, separator=' ')}"}
+
+
+def is_sample(capture: CaptureInput) -> bool:
+    """Whether a capture of a known training step holds ticks of a schedule: what it marks are no training steps."""
+    return capture.step is not None and _sample_of(capture) is not None
+
+
+def sampled_finding(capture: CaptureInput) -> Finding | None:
+    """What must be known of a capture's times where they are those of a sample; None where they are not."""
+    found = _sample_of(capture)
+    if found is None or found.sampled is None:
+        return None
+    what = f"of {found.phase} " if found.phase else ""
+    ticks = list_numbers(found.sampled, separator=" ")
+    return Finding(
+        "info", SAMPLED, f"{what}only a sample was recorded, {found.granularity} {ticks}: its times are of these"
+    )
+
+
+def _sample_of(capture: CaptureInput) -> Description | None:
+    said = (description(metadata) for metadata in (capture.info, capture.metadata))
+    return next((found for found in said if found.sampled is not None), None)
 
 
 def _name(value: object) -> str | None:

@@ -19,6 +19,7 @@ from rlcompare import resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding, RunInput
 from rlcompare.sources import exports
+from rlcompare.sources.described import is_sample, sampled_finding
 from rlcompare.sources.env import environment
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store import database
@@ -135,6 +136,7 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
 def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
     con.execute("SET VARIABLE capture = ?", [number])
     con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if run.steps is None else sorted(run.steps)])
+    con.execute("SET VARIABLE is_sample = CAST(? AS BOOLEAN)", [is_sample(capture)])
     _insert_capture(con, run, number, capture)
     source: Source = importlib.import_module(f"rlcompare.sources.{capture.source}").fill
     said: list[Finding] = []
@@ -154,6 +156,9 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
             f"holds nothing that can be compared: no kernels, collectives, operators, calls or ranges{left_out}",
             "Parse or collect it again, or name another folder",
         )
+    sample = sampled_finding(capture)
+    if sample is not None:
+        _report(con, sample)
     exports.fill(con, capture, number, lambda finding: _report(con, finding))
     _run_all(con, (f"normalize/{name}" for name in NORMALIZE))
     for severity, key, message in database.run(con, resources.sql("normalize/findings")):

@@ -1,9 +1,11 @@
 -- Steps: the host ranges that the trace marks, and the numbers that only other files know (without a range).
+-- In a sample of a known training step they are ticks, and no steps.
 -- Depends on trace_event, text_kernel, text_communication, reported_step_time.
 INSERT INTO step
 SELECT getvariable('capture'), TRY_CAST(substr(name, 14) AS BIGINT) AS number, min(start_ns), max(end_ns), FALSE
 FROM trace_event
 WHERE ph = 'X' AND cat = 'cpu_op' AND starts_with(name, 'ProfilerStep#') AND start_ns IS NOT NULL AND TRY_CAST(substr(name, 14) AS BIGINT) IS NOT NULL
+      AND NOT coalesce(getvariable('is_sample'), FALSE)
 GROUP BY number;
 INSERT INTO step
 SELECT getvariable('capture'), step, NULL, NULL, FALSE
@@ -12,4 +14,5 @@ FROM (
     UNION SELECT step FROM text_communication
     UNION SELECT step FROM reported_step_time WHERE capture = getvariable('capture')
 )
-WHERE step IS NOT NULL AND step NOT IN (SELECT step FROM step WHERE capture = getvariable('capture'));
+WHERE step IS NOT NULL AND step NOT IN (SELECT step FROM step WHERE capture = getvariable('capture'))
+      AND NOT coalesce(getvariable('is_sample'), FALSE);

@@ -2,6 +2,7 @@
 -- A step's mark is an annotation (in 2021 an operator); its copy on the device's track (gpu_user_annotation) is none. Where the capture's own
 -- file says which training step it is of, marks of other numbers count something smaller, such as mini-batches, and are ranges only; so do all
 -- marks where verl's tree gives the step: verl advances torch's profiler once per mini-batch, and engines once per iteration.
+-- Where ticks were sampled (variable is_sample), they may have the number of the training step by chance.
 -- Depends on trace_event, capture.
 INSERT INTO stage_host_op
 SELECT id, thread, profile_text(name), start_ns, end_ns, CASE WHEN sequence_number >= 0 THEN sequence_number END, input_shapes, input_dtypes
@@ -25,4 +26,4 @@ WITH marked AS (
 )
 SELECT getvariable('capture'), m.number, m.start_ns, m.end_ns, FALSE
 FROM marked AS m JOIN capture AS c ON c.capture = getvariable('capture')
-WHERE m.number IS NOT NULL AND (coalesce(c.step_hint, c.step_place) IS NULL OR c.step_hint IN (SELECT number FROM marked));
+WHERE m.number IS NOT NULL AND NOT coalesce(getvariable('is_sample'), FALSE) AND (coalesce(c.step_hint, c.step_place) IS NULL OR c.step_hint IN (SELECT number FROM marked));
