@@ -272,7 +272,7 @@ def test_the_layout_is_told_with_replicas_beside_ranks(tmp_path: Path) -> None:
     (run,) = find_runs(tmp_path / "SP")
 
     (told,) = [finding.message for finding in run.findings if finding.key == "layout"]
-    assert told == "read as 2 ranks and 4 rollout replicas × 1 run (--layout overrides)"
+    assert told == "read as 2 ranks and 4 rollout replicas × 1 run (--layout would change that)"
 
 
 def test_choosing_ranks_leaves_replicas_out(tmp_path: Path) -> None:
