@@ -134,9 +134,10 @@ class Comparison(Mapping[str, Table]):
     @cached_property
     def summary(self) -> str:
         """The summary as on a terminal, without the next command to type."""
-        from rlcompare.report.terminal import summary_lines
+        from rlcompare.report.terminal import summary_lines, warning_lines
 
-        return "\n".join(line for line in summary_lines(self._view) if not line.startswith("next "))
+        lines = [line for line in summary_lines(self._view) if not line.startswith("next ")]
+        return "\n".join([*lines, *warning_lines(self._view)])
 
     @cached_property
     def _view(self) -> ReportView:

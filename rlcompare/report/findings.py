@@ -72,12 +72,16 @@ def differences(findings: Iterable[Finding]) -> list[str]:
 
 def quality_texts(findings: Sequence[Finding]) -> list[str]:
     """How many warnings and notes there are with the worst of them, then the others."""
-    ordered = worst_first(findings)
-    serious = sum(map(is_serious, ordered))
+    first, *others = [safe_text(finding.message, 200) for finding in worst_first(findings)]
+    return [f"{quality_counts(findings)}: {first}", *others]
+
+
+def quality_counts(findings: Sequence[Finding]) -> str:
+    """``2 warnings, 3 notes``."""
+    serious = sum(map(is_serious, findings))
     counts = [count(serious, "warning")] if serious else []
-    counts += [count(len(ordered) - serious, "note")] if len(ordered) > serious else []
-    first, *others = [safe_text(finding.message, 200) for finding in ordered]
-    return [f"{', '.join(counts)}: {first}", *others]
+    counts += [count(len(findings) - serious, "note")] if len(findings) > serious else []
+    return ", ".join(counts)
 
 
 def _view(finding: Finding) -> FindingView:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Cause, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
-from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_texts
+from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
 from rlcompare.report.text import ELLIPSIS, safe_text
 from rlcompare.report.tone import NOISE_RELATIVE, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
@@ -361,7 +361,11 @@ def _quality(diff: Diff) -> SummaryItem:
     if not diff.quality:
         return SummaryItem("quality", "quality", ("nothing missing, nothing left out",))
     serious = any(map(is_serious, diff.quality))
-    return SummaryItem("quality", "quality", tuple(quality_texts(diff.quality)), "caution" if serious else "")
+    # Half a warning is none: what does not fit here stands whole below the summary, notes in the report.
+    where = "the warnings stand below, all in report.html" if serious else "in report.html"
+    shorter = ((f"{quality_counts(diff.quality)}: {where}",),)
+    mood = "caution" if serious else ""
+    return SummaryItem("quality", "quality", tuple(quality_texts(diff.quality)), mood, shorter=shorter)
 
 
 def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:

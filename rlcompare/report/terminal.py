@@ -1,7 +1,7 @@
 """The summary on a terminal: fifteen lines that answer, then short tables that show.
 
-``summary_lines`` and ``table_lines`` make plain text of a width; ``print_summary`` writes both, coloured where the
-output is a terminal. Made for 100 columns; from 60 on it fits.
+``summary_lines``, ``warning_lines`` and ``table_lines`` make plain text of a width; ``print_summary`` writes all,
+coloured where the output is a terminal. Made for 100 columns; from 60 on it fits.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from rlcompare.report.view import ReportView
 PIPED_WIDTH = 100
 SUMMARY_LINES = 15
 TABLE_ROWS = 5
+WARNINGS = 8
+"""Most warnings about the data that a terminal shows; all stand in the report."""
+
 TERMINAL_ROWS = 40
 """Rows that a view needs for the terminal: of these the first ``TABLE_ROWS`` that are not noise are shown."""
 
@@ -36,20 +39,25 @@ def summary_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
     return [line.text for line in _summary(view, width)]
 
 
+def warning_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
+    """The warnings about the data, whole, where the summary has no room for them."""
+    return [line.text for line in _warnings(view, width)]
+
+
 def table_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
     """The short tables below the summary as plain text: measured times and memory, then the rows that changed most."""
     return [line.text for line in _tables(view, width)]
 
 
 def print_summary(view: ReportView, stream: TextIO, width: int | None = None) -> None:
-    """Writes summary and tables.
+    """Writes summary, warnings and tables.
 
     Args:
         width: columns; by default those of the terminal, or 100 where the output is no terminal.
     """
     if width is None:
         width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns if stream.isatty() else PIPED_WIDTH
-    print_lines([*_summary(view, width), *_tables(view, width)], stream)
+    print_lines([*_summary(view, width), *_warnings(view, width), *_tables(view, width)], stream)
 
 
 def _summary(view: ReportView, width: int) -> Iterator[Line]:
@@ -84,6 +92,22 @@ def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
         return pieces(" ".join(parts), width)
     whole = (parts for parts in (item.parts, *item.shorter) if is_whole(parts, width, lines))
     return flow(next(whole, item.shorter[-1] if item.shorter else item.parts), width, lines)
+
+
+def _warnings(view: ReportView, width: int) -> Iterator[Line]:
+    quality = next(item for item in view.summary if item.key == "quality")
+    warnings = [finding.message for finding in view.quality if finding.tone]
+    if not warnings or is_whole(quality.parts, width - _LABEL, 1):
+        return
+    title = "Warnings about the data"
+    yield Line("")
+    yield Line(title, ((0, len(title), "label"),))
+    for message in warnings[:WARNINGS]:
+        first, *rest = wrap(message, width - 2)
+        yield Line(first, ((0, len(first), "caution"),))
+        yield from (Line(f"  {text}", ((0, len(text) + 2, "caution"),)) for text in rest)
+    if len(warnings) > WARNINGS:
+        yield Line(f"+{len(warnings) - WARNINGS} more in report.html")
 
 
 def _tables(view: ReportView, width: int) -> Iterator[Line]:

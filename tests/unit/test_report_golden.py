@@ -12,7 +12,7 @@ from rlcompare.report.document import from_document, to_document, to_json
 from rlcompare.report.gate_text import gate_document, gate_lines
 from rlcompare.report.html import render_html
 from rlcompare.report.markdown import render_markdown
-from rlcompare.report.terminal import summary_lines, table_lines
+from rlcompare.report.terminal import summary_lines, table_lines, warning_lines
 from rlcompare.report.view import ReportView, build_view
 from tests.golden import EXPECTED, assert_golden
 from tests.unit import diff_examples
@@ -29,7 +29,7 @@ def view(diff: Diff) -> ReportView:
 
 
 def test_terminal(view: ReportView) -> None:
-    assert_golden("summary.txt", "\n".join(summary_lines(view) + table_lines(view)) + "\n")
+    assert_golden("summary.txt", "\n".join(summary_lines(view) + warning_lines(view) + table_lines(view)) + "\n")
 
 
 def test_html(view: ReportView) -> None:

@@ -12,9 +12,16 @@ import pytest
 from rlcompare.model.diff import Comparability, Diff, Finding, Row, RunInfo, Section, Side
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.summary import COMMAND_LIMIT, SummaryItem
-from rlcompare.report.terminal import SUMMARY_LINES, TERMINAL_ROWS, print_summary, summary_lines, table_lines
+from rlcompare.report.terminal import (
+    SUMMARY_LINES,
+    TERMINAL_ROWS,
+    print_summary,
+    summary_lines,
+    table_lines,
+    warning_lines,
+)
 from rlcompare.report.text import width_of
-from rlcompare.report.view import build_view
+from rlcompare.report.view import ReportView, build_view
 from tests.unit import diff_examples
 from tests.unit.diff_examples import metric, row
 
@@ -260,12 +267,31 @@ def test_lists_that_have_no_room_say_how_many_there_are() -> None:
         Finding(f"key{number}", None, None, "caution", f"Rank {number} of the new side has no file of operators.")
         for number in range(6)
     )
-    diff = replace(diff_examples.regression(), quality=findings)
+    diff = replace(diff_examples.regression(), quality=(*findings, Finding("k", None, None, "info", "A note.")))
     line = next(line for line in summary_lines(build_view(diff)) if line.startswith("quality"))
-    assert line == "quality     6 warnings: Rank 0 of the new side has no file of operators. · +5 more"
-    long = replace(diff, quality=tuple(replace(finding, message="long " * 30) for finding in findings))
-    line = next(line for line in summary_lines(build_view(long)) if line.startswith("quality"))
-    assert line.startswith("quality     6 warnings: long long") and line.endswith("… · +5 more")
+    assert line == "quality     6 warnings, 1 note: the warnings stand below, all in report.html"
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_warnings_are_never_cut(width: int) -> None:
+    """What was left out stands at the end of the sentence, behind a path of any length."""
+    message = f"New side: {'folder_with_a_long_name/' * 4}profiler_0.db was left out: the database is truncated."
+    findings = tuple(Finding(f"key{number}", None, None, "caution", f"{number} {message}") for number in range(10))
+    stream = io.StringIO()
+    print_summary(build_view(replace(diff_examples.regression(), quality=findings)), stream, width)
+    block = stream.getvalue().split("\n\n")[1].splitlines()
+    assert block[0] == "Warnings about the data" and block[-1] == "+2 more in report.html"
+    assert max(map(width_of, block)) <= width
+    # Paths are broken anywhere, so blanks do not count.
+    shown = "".join("".join(block[1:-1]).split())
+    assert shown == "".join("".join(f"{number}{message}" for number in range(8)).split())
+
+
+def test_a_warning_that_fits_is_said_once() -> None:
+    finding = Finding("key", None, None, "caution", "Rank 3 has no file of operators.")
+    stream = io.StringIO()
+    print_summary(build_view(replace(diff_examples.regression(), quality=(finding,))), stream, 100)
+    assert stream.getvalue().count(finding.message) == 1
 
 
 def test_findings_of_one_key_are_counted() -> None:
@@ -361,7 +387,11 @@ def test_terminal_is_coloured_and_holds_the_same_text(monkeypatch: pytest.Monkey
     stream = Terminal()
     print_summary(view, stream, width=100)
     assert "\x1b[31m" in stream.getvalue()
-    assert _without_escapes(stream.getvalue()).splitlines() == summary_lines(view) + table_lines(view)
+    assert _without_escapes(stream.getvalue()).splitlines() == _all_lines(view)
+
+
+def _all_lines(view: ReportView) -> list[str]:
+    return summary_lines(view) + warning_lines(view) + table_lines(view)
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
