@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,25 +24,40 @@ from rlcompare.cli.options import (
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-PREPARE = ("shown_device", "shown_step", "shown_divisor")
+PREPARE = ("show/shown_device", "show/shown_step", "show/shown_divisor", "compare/late_of", "show/shown_late")
 SECTIONS = {
     "overview": "Run",
-    "env": "Made with",
     "steps": "Steps, mean over ranks of a role, ms",
     "ranks": "Ranks, mean over steps, ms",
     "phases": "Phases, per rank and step, ms",
     "kernels": "Kernels, per rank and step",
+    "operators": "Framework operators, per rank and step",
     "collectives": "Collectives, per rank and step",
     "memory": "Peak memory over all ranks",
     "memory_categories": "Memory by category of tensor",
     "stacks": "Call stacks, own time per rank and step",
     "metrics": "Training metrics, mean over steps",
     "quality": "Data quality",
+    "env": "Made with",
 }
 """The files of sql/show that make a section each, and their titles."""
 
+LATE = "; late: behind the first of its group to start a collective, on average"
+
 ROWS_SHOWN = 40
+PIPED_WIDTH = 140
+"""Columns of a table where names are long enough to be cut for it; on a terminal as many as that has."""
+
 TEXT_WIDTH = 160
+NAME_WIDTH = 40
+"""The least that is left of a name."""
+
+WHOLE = ("quality",)
+"""Sections of sentences, whose ends say what follows."""
+
+SENTENCE_WIDTH = 1000
+OF_PIPELINES = ("p2p_ms", "bubble_ms", "stage_ms")
+"""Columns that say something only where ranks send to each other."""
 VIEWER_WIDTH = 4000
 """A path that is cut cannot be opened."""
 
@@ -95,26 +111,27 @@ def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[
     from rlcompare.resources import sql
 
     for name in PREPARE:
-        con.execute(sql(f"show/{name}"))
+        con.execute(sql(name))
     for name in SECTIONS:
         result = con.execute(sql(f"show/{name}"))
         yield name, [column[0] for column in result.description or ()], result.fetchall()
 
 
 def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], viewers: Sequence[str]) -> None:
-    from rlcompare.cli.table import table_lines
     from rlcompare.cli.viewers import TITLE
     from rlcompare.report.output import Line, print_lines
     from rlcompare.report.text import safe_text
 
+    width = max(PIPED_WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else PIPED_WIDTH
     lines: list[Line] = []
     for name, columns, rows in sections:
-        measured = [index for index in range(len(columns)) if any(row[index] is not None for row in rows)]
-        if not rows or not measured:
+        measured = _measured(columns, rows)
+        if not measured:
             continue
         shown = [[row[index] for index in measured] for row in rows[:ROWS_SHOWN]]
-        title = SECTIONS[name]
-        texts = table_lines([columns[index] for index in measured], shown, thousands=True, text_width=TEXT_WIDTH)
+        names = [columns[index] for index in measured]
+        title = SECTIONS[name] + (LATE if "late_ms" in names else "")
+        texts = _table(names, shown, None if name in WHOLE else width)
         lines += [Line(""), Line(title, ((0, len(title), "title"),)), *map(Line, texts)]
         if len(rows) > ROWS_SHOWN:
             lines.append(Line(f"... and {len(rows) - ROWS_SHOWN} more"))
@@ -122,3 +139,26 @@ def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], vie
         lines += [Line(""), Line(TITLE, ((0, len(TITLE), "title"),))]
         lines += [Line(safe_text(line, VIEWER_WIDTH)) for line in viewers]
     print_lines(lines[1:], sys.stdout)
+
+
+def _measured(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[int]:
+    """The columns in which something was measured, those of pipelines only where anything was sent."""
+    known = [index for index in range(len(columns)) if any(row[index] is not None for row in rows)]
+    sent = any(row[index] for index in known if columns[index] in OF_PIPELINES[:2] for row in rows)
+    return known if sent else [index for index in known if columns[index] not in OF_PIPELINES]
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None) -> list[str]:
+    """The lines of a table; where they are wider than ``width``, names are cut so far that they are not."""
+    from rlcompare.cli.table import table_lines
+    from rlcompare.report.text import width_of
+
+    if width is None:
+        return table_lines(columns, rows, thousands=True, text_width=SENTENCE_WIDTH)
+    lines = table_lines(columns, rows, thousands=True, text_width=TEXT_WIDTH)
+    over = max(map(width_of, lines)) - width
+    longest = max((width_of(value) for row in rows for value in row if isinstance(value, str)), default=0)
+    if over <= 0 or longest <= NAME_WIDTH:
+        return lines
+    name_width = max(NAME_WIDTH, min(longest, TEXT_WIDTH) - over)
+    return table_lines(columns, rows, thousands=True, text_width=name_width)

@@ -22,10 +22,17 @@ def table_lines(
     """A header and one line per row; numbers to the right, an absent value as ``-``.
 
     Args:
-        thousands: separate the thousands of numbers, which copies less well.
+        thousands: for readers: thousands are separated, and a column of whole numbers has no decimals.
         text_width: longer texts are cut.
     """
-    cells = [[cell_text(value, thousands, text_width) for value in row] for row in rows]
+    whole = [thousands and all(_is_whole(row[index]) for row in rows) for index in range(len(columns))]
+    cells = [
+        [
+            cell_text(_counted(value) if count else value, thousands, text_width)
+            for value, count in zip(row, whole, strict=True)
+        ]
+        for row in rows
+    ]
     right = [all(_is_number(row[index]) for row in rows) and bool(rows) for index in range(len(columns))]
     header = [fit(safe_text(column), text_width) for column in columns]
     table = [header, *cells]
@@ -35,6 +42,14 @@ def table_lines(
 
 def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _is_whole(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value.is_integer())
+
+
+def _counted(value: object) -> object:
+    return int(value) if isinstance(value, float) else value
 
 
 def cell_text(value: object, thousands: bool, text_width: int) -> str:

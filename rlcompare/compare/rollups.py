@@ -26,7 +26,7 @@ LOAD = (
 """Files of sql/compare/load, in the order of their dependencies."""
 
 PREPARE = (
-    "macro", "divisor", "position", "time_value", "late", "kernel_sum", "kernel_match", "kernel_keyed",
+    "macro", "divisor", "position", "time_value", "late_of", "late", "kernel_sum", "kernel_match", "kernel_keyed",
     "collective_sum", "judged", "apart", "timer",
 )  # fmt: skip
 """Files of sql/compare that make what several queries share."""

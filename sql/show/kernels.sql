@@ -2,7 +2,7 @@
 -- Depends on r_kernel, shown_device, shown_divisor.
 WITH kernels AS (
     SELECT coalesce(k.op_type, k.name) AS kernel, k.core_type, sum(k.calls) AS all_calls, sum(k.sum_ns) AS all_ns,
-           sum(k.calls / times) AS calls, sum(k.sum_ns / times) AS ns, max(k.max_ns) AS max_ns
+           sum(k.calls / kernel_times) AS calls, sum(k.sum_ns / kernel_times) AS ns, max(k.max_ns) AS max_ns
     FROM r_kernel AS k
     JOIN shown_device AS d ON d.capture = k.capture AND d.step = k.step
      AND (d.device_id IS NOT DISTINCT FROM k.device_id OR d.compute_ns IS NULL)

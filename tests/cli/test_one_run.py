@@ -17,6 +17,11 @@ from rlcompare.resources import sql_names
 
 from .conftest import Command, Outcome, ranks_of, snapshot
 
+_TITLES = (
+    *("Run", "Steps", "Ranks", "Phases", "Kernels", "Framework operators", "Collectives"),
+    *("Peak memory", "Data quality", "Made with"),
+)
+
 
 @pytest.fixture(scope="session")
 def store(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -106,6 +111,49 @@ class TestShow:
             assert any(line.startswith(title) for line in result.out.splitlines()), title
         assert "MatMulV2" in result.out
 
+    def test_times_come_first_and_what_it_was_made_with_last(self, rlcompare: Command, samples: Path) -> None:
+        """A run of verl has hundreds of configuration keys."""
+        titles = [line for line in rlcompare("show", samples / "new").out.splitlines() if line.startswith(_TITLES)]
+        assert [title.split(",")[0].split(" over")[0] for title in titles] == list(_TITLES)
+
+    def test_the_rank_that_comes_late(self, rlcompare: Command) -> None:
+        assert rlcompare("sample", "-o", "run", "--change", "late:1:4ms", "-q").code == 0
+        ranks = json.loads(rlcompare("show", "run", "--json").out)["ranks"]
+        assert ranks[1]["most_late_ms"] == pytest.approx(4.0, abs=0.2)
+        assert ranks[1]["late_ms"] > 10 * ranks[0]["late_ms"]
+        assert (ranks[0]["starts_last"], ranks[1]["starts_last"]) == (0, 1)
+        assert "behind the first of its group" in rlcompare("show", "run").out
+
+    def test_ranks_without_kernels_do_not_halve_those_of_others(self, rlcompare: Command, profiles: Path) -> None:
+        """Two of the four ranks have no kernel_details.csv: means are over the two that have one."""
+        root = profiles / "ascend-qwen3-pp2-2025q4"
+        times = []
+        for path in root.glob("*/ASCEND_PROFILER_OUTPUT/kernel_details.csv"):
+            with path.open(newline="") as stream:
+                times += [
+                    float(row["Duration(us)"]) / 1e3
+                    for row in csv.DictReader(stream)
+                    if row["Type"] == "FlashAttentionScoreGrad"
+                ]
+        shown = json.loads(rlcompare("show", root, "--json").out)
+        (row,) = [row for row in shown["kernels"] if row["kernel"] == "FlashAttentionScoreGrad"]
+        assert row["calls"] == len(times) / 2
+        assert row["total_ms"] == pytest.approx(sum(times) / 2, abs=1e-6)
+        assert [step["ranks"] for step in shown["steps"]] == [2]
+        assert max(row["p2p_ms"] for row in shown["ranks"]) > 300
+        assert min(row["size_bytes"] for row in shown["collectives"] if row["size_bytes"] is not None) == 8
+
+    def test_long_names_are_cut_to_the_width(self, rlcompare: Command, profiles: Path) -> None:
+        out = rlcompare("show", profiles / "gpu-dlrm-8rank").out
+        kernels = out.split("Kernels")[1].split("\n\n")[0].splitlines()[1:]
+        assert max(map(len, kernels)) == 140
+        assert {line.split()[-5] for line in kernels[1:]} >= {"7", "16", "11"}, "calls are whole"
+
+    def test_a_run_of_the_host_alone_shows_its_operators(self, rlcompare: Command, profiles: Path) -> None:
+        shown = json.loads(rlcompare("show", profiles / "cpu-torch213-2rank" / "base", "--json").out)
+        assert shown["kernels"] == []
+        assert len(shown["operators"]) == 20 and shown["operators"][0]["host_ms"] > 0
+
     def test_one_rank_and_step(self, rlcompare: Command, samples: Path) -> None:
         shown = json.loads(rlcompare("show", samples / "new", "--rank", "1", "--step", "3", "--json").out)
         assert [row["rank"] for row in shown["ranks"]] == ["rank 1"]
@@ -121,11 +169,21 @@ class TestShow:
 
     def test_agrees_with_diff(self, rlcompare: Command, samples: Path) -> None:
         shown = json.loads(rlcompare("show", samples / "new", "--json").out)
-        overall = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--json").out)["overall"]
+        diff = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--json").out)
+        overall, sections = diff["overall"], diff["sections"]
+        late = {row["name"]: row["new_late_ms"] for row in sections["ranks"]}
+        assert {row["rank"]: row["late_ms"] for row in shown["ranks"]} == pytest.approx(late, abs=1e-9)
         for metric in ("step", "compute", "exposed_comm", "free"):
             expected = next(row["new"] for row in overall if row["metric"] == f"time.{metric}")
             mean = sum(row[f"{metric}_ms"] for row in shown["ranks"]) / len(shown["ranks"])
             assert mean == pytest.approx(expected, abs=1e-9)
+
+    def test_operators_agree_with_diff(self, rlcompare: Command, samples: Path) -> None:
+        shown = json.loads(rlcompare("show", samples / "new", "--json").out)["operators"]
+        diff = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--json").out)
+        expected = {row["name"]: (row["new"], row["new_calls"]) for row in diff["sections"]["operators"]}
+        for row in shown:
+            assert (row["device_ms"], row["calls"]) == pytest.approx(expected[row["operator"]])
 
     def test_real_rank(self, rlcompare: Command, ascend_910b: Path) -> None:
         document = json.loads(rlcompare("show", ascend_910b / "db" / "level1" / "rank0_ascend_pt", "--json").out)

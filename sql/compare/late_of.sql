@@ -1,0 +1,25 @@
+-- late_of(started): per side and member, how late it starts aligned collectives, against the earliest member of the same one, and how often it
+-- starts last. Collectives whose members start nearly together (within a quarter of the mean spread) have no last one. Aligned by kind, group and
+-- ordinal in the capture (that of the same role, replica and place in the step); the group by its members, else by its name, which the ranks of a
+-- run share. Sends and receives pair two different operators, and are left out. `started` names a table of collectives with side, run, role,
+-- folder, member, replica, place_in (the ordinal of the capture), step, kind, group_key, group_name, ordinal, start_ns.
+CREATE OR REPLACE TEMP MACRO late_of(started) AS TABLE
+WITH placed AS (
+    SELECT side, run, member, role, folder, coalesce(replica, -1) AS replica, step, kind, ordinal, start_ns,
+           dense_rank() OVER (PARTITION BY side, run, role, folder, member, step ORDER BY place_in) AS place,
+           CASE WHEN group_key LIKE 'group %' THEN coalesce(group_name, group_key) ELSE group_key END AS group_id
+    FROM query_table(started)
+    WHERE kind NOT IN ('send', 'recv', 'batch_send_recv') AND start_ns IS NOT NULL
+), aligned AS (
+    SELECT side, run, role, folder, replica, step, place, kind, ordinal, group_id, min(start_ns) AS first_ns, max(start_ns) AS last_ns
+    FROM placed GROUP BY ALL HAVING count(DISTINCT member) > 1
+), spread AS (
+    SELECT side, sum(last_ns - first_ns) / count(*) AS mean_ns FROM aligned GROUP BY side
+)
+SELECT p.side, p.member, sum(p.start_ns - a.first_ns) / count(*) AS late_ns, max(p.start_ns - a.first_ns) AS most_late_ns,
+       sum(p.start_ns - a.first_ns) / count(DISTINCT (p.run, p.step)) AS late_per_step_ns,
+       count(*) FILTER (WHERE p.start_ns = a.last_ns AND a.last_ns - a.first_ns > s.mean_ns / 4) AS times_last
+FROM placed AS p
+JOIN aligned AS a USING (side, run, role, folder, replica, step, place, kind, ordinal, group_id)
+JOIN spread AS s USING (side)
+GROUP BY p.side, p.member;

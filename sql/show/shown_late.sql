@@ -1,0 +1,8 @@
+-- How late each rank starts collectives, by the definition of a diff. Depends on late_of, r_collective, shown_device, capture.
+CREATE OR REPLACE TEMP VIEW shown_started AS
+SELECT 'run' AS side, 0 AS run, d.member, d.role, d.folder, c.replica, c.ordinal AS place_in, d.step, l.kind, l.group_key, l.group_name, l.ordinal,
+       l.start_ns
+FROM r_collective AS l
+JOIN shown_device AS d ON d.capture = l.capture AND d.step = l.step AND d.device_id IS NOT DISTINCT FROM l.device_id
+JOIN capture AS c ON c.capture = l.capture;
+CREATE OR REPLACE TEMP TABLE shown_late AS FROM late_of('shown_started');
