@@ -36,11 +36,14 @@ def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Pat
         UsageError: the query is wrong, or the file cannot be written.
     """
     try:
-        result = con.execute(statement)
+        several = len(con.extract_statements(statement)) > 1
+        result = None if several else con.execute(statement)
     except duckdb.InterruptException:
         raise
     except duckdb.Error as error:
         raise UsageError(f"the query failed: {' '.join(str(error).split())}{_hint(con)}") from error
+    if several:
+        raise UsageError("the query holds several statements, of which one alone would be shown: give one at a time")
     # DuckDB gives no result at all for a query that is only a comment.
     if result is None or result.description is None:
         raise UsageError("the query gives no rows: use SELECT")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FORMATS = ("table", "csv", "json", "parquet")
+_KERNELS = re.compile(r"\b(r_)?kernel\b", re.IGNORECASE)
+NO_KERNELS = (
+    "no device was recorded, so there are no kernels; what ran on the host is in host_op, what counts as computation in"
+    " host_compute"
+)
 SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events")
 
 
@@ -73,11 +79,13 @@ def command(
 
     from rlcompare.cli.one_run import open_one_store
     from rlcompare.cli.rows import write_result
-    from rlcompare.store.read import open_read_only
+    from rlcompare.store.read import is_of_host_alone, open_read_only
 
     with open_one_store(path, keep_events=True, **options) as store, open_read_only(store) as con:
         _lock(con)
         aside(lambda: write_result(con, statement, form, output))
+        if _KERNELS.search(statement) and is_of_host_alone(con):
+            click.echo(f"rlcompare: note: {NO_KERNELS}", err=True)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from rlcompare.errors import UsageError
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
 from rlcompare.notebook.table import Table, table_of_rows
 from rlcompare.store import database
+from rlcompare.store.read import is_of_host_alone
 
 
 def load(
@@ -87,6 +89,7 @@ class Run(Mapping[str, Table]):
             key: table_of_rows(key, SECTIONS[key], [dict(zip(columns, row, strict=True)) for row in rows])
             for key, columns, rows in sections_of(self._con)
         }
+        self._host_alone = is_of_host_alone(self._con)
         # A query may come from somebody else: it reads the store, and nothing else.
         self._con.execute("SET enable_external_access = false")
         self._con.execute("SET lock_configuration = true")
@@ -121,11 +124,14 @@ class Run(Mapping[str, Table]):
             if self._closed:
                 raise UsageError(f"the run {self.name!r} was closed: load it again")
             try:
-                result = self._con.execute(query)
+                several = len(self._con.extract_statements(query)) > 1
+                result = None if several else self._con.execute(query)
             except duckdb.InterruptException:
                 raise
             except duckdb.Error as error:
                 raise UsageError(f"the query failed: {' '.join(str(error).split())}") from error
+            if several:
+                raise UsageError("the query holds several statements: give one at a time")
             if result is None or result.description is None:  # DuckDB gives none at all for a comment
                 raise UsageError("the query gives no rows: use SELECT")
             return Table(name, f"{self.name}: {name}", result.to_arrow_table())
@@ -133,6 +139,8 @@ class Run(Mapping[str, Table]):
     def __getitem__(self, section: str) -> Table:
         if section not in self._sections:
             raise KeyError(f"{section}: there is no such section; there are {', '.join(self._sections)}")
+        if section == "kernels" and not len(self._sections[section]) and self._host_alone:
+            warnings.warn("no device was recorded, so there are no kernels: see the section operators", stacklevel=2)
         return self._sections[section]
 
     def __iter__(self) -> Iterator[str]:
@@ -153,7 +161,7 @@ class Run(Mapping[str, Table]):
     def _repr_html_(self) -> str:
         from rlcompare.report.notebook import render_tables
 
-        return render_tables([table.shown() for table in self.values() if len(table)], title=self.name)
+        return render_tables([table.shown() for table in self._sections.values() if len(table)], title=self.name)
 
     def close(self) -> None:
         """Closes the store; the run cannot be used afterwards."""

@@ -29,6 +29,12 @@ def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
     return con
 
 
+def is_of_host_alone(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether there are captures, and none of them holds a device: then there are no kernels."""
+    row = con.execute("SELECT bool_and(executor = 'host') FROM capture").fetchone()
+    return bool(row and row[0])
+
+
 def store_schema_version(path: Path) -> int | None:
     """The schema version of a DuckDB file; None where it is no store.
 

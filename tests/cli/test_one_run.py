@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from rlcompare.resources import sql_names
+from rlcompare.resources import sql, sql_names
 
 from .conftest import Command, Outcome, ranks_of, snapshot
 
@@ -255,6 +255,25 @@ class TestSql:
         assert rows(rlcompare("sql", store, query, "--format", "json")) == [
             {"a": None, "b": 1.5, "c": [1, None], "d": {"x": None}}
         ]
+
+    def test_one_statement_at_a_time(self, rlcompare: Command, store: Path) -> None:
+        result = rlcompare("sql", store, "SELECT 1 AS a; SELECT 2 AS b")
+        assert (result.code, result.out, "one at a time" in result.error) == (2, "", True)
+        assert rlcompare("sql", store, "SELECT 1 AS a; -- the only one").code == 0
+
+    def test_without_a_device_it_says_why_there_is_no_kernel(
+        self, rlcompare: Command, store: Path, profiles: Path
+    ) -> None:
+        host = profiles / "cpu-torch213-2rank" / "base"
+        result = rlcompare("sql", host, "--name", "longest_kernels", "-q")
+        assert (result.code, "host_compute" in result.err) == (0, True)
+        assert rlcompare("sql", host, "SELECT count(*) FROM host_compute", "-q").err == ""
+        assert rlcompare("sql", store, "--name", "longest_kernels").err == ""
+
+    def test_what_is_shown_names_nothing_that_users_lack(self) -> None:
+        for folder in ("schema/run", "schema/rollup", "schema/events", "named"):
+            for path in sql_names(folder):
+                assert not [word for word in ("DESIGN", "sources/") if word in sql(path)], path
 
     def test_empty_result(self, rlcompare: Command, store: Path) -> None:
         query = "SELECT name FROM kernel WHERE false"

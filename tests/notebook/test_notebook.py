@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
@@ -153,9 +154,27 @@ class TestLoad:
             ("SELECT * FROM '/etc/passwd'", "the query failed"),
             ("DELETE FROM kernel", "the query failed"),
             ("SET threads = 1", "the query failed"),
+            ("SELECT 1; SELECT 2", "one at a time"),
         ):
             with pytest.raises(UsageError, match=said):
                 run.sql(query)
+
+    def test_a_section_that_is_not_there(self, run: rlcompare.Run) -> None:
+        with pytest.raises(KeyError, match="there are overview, steps, ranks"):
+            run["nonsense"]
+
+    def test_a_run_of_the_host_alone_says_why_it_has_no_kernels(self, tmp_path: Path) -> None:
+        aten = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10.0, "dur": 5.0, "args": {}}
+        step = aten | {"cat": "user_annotation", "name": "ProfilerStep#1", "ts": 5.0, "dur": 20.0}
+        path = tmp_path / "host.pt.trace.json"
+        path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [step, aten]}))
+        with rlcompare.load(path, quiet=True) as loaded:
+            with pytest.warns(UserWarning, match="section operators"):
+                assert not len(loaded["kernels"])
+            assert [row["operator"] for row in loaded["operators"]] == ["aten::mm"]
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                loaded._repr_html_()
 
     def test_one_step_and_rank(self, runs: Path) -> None:
         part = rlcompare.load(runs / "new.sqlite", steps=[1], ranks=0, quiet=True)

@@ -1,4 +1,4 @@
--- What export_stacks wrote: time of framework operators by call stack. Frames from the outermost, joined with ";", shortened (sources/exports).
+-- What export_stacks wrote: time of framework operators by call stack. Frames from the outermost, joined with ";", shortened.
 CREATE TABLE exported_stack (
     capture INTEGER NOT NULL,
     frames VARCHAR NOT NULL,

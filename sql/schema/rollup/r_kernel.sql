@@ -4,7 +4,7 @@ CREATE TABLE r_kernel (
     device_id INTEGER,
     step BIGINT,              -- NULL: outside all steps (counts in msprof only)
     phase VARCHAR,            -- phase name; NULL: outside all phases
-    name VARCHAR,             -- kernel name without its running numbers (DESIGN §5), the key where there are no types
+    name VARCHAR,             -- kernel name without its running numbers, the key where there are no types
     op_type VARCHAR,          -- NULL at Level0
     core_type VARCHAR,
     category VARCHAR NOT NULL,

@@ -1,4 +1,4 @@
--- Times of one capture, device and step (DESIGN §4). An absent measurement is NULL, never 0.
+-- Times of one capture, device and step. An absent measurement is NULL, never 0.
 CREATE TABLE r_time (
     capture INTEGER NOT NULL,
     device_id INTEGER,

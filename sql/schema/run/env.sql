@@ -1,4 +1,4 @@
--- What the run was made with, by allowlist (sources/env.py). Environment dumps are never stored.
+-- What the run was made with, by a list of what may be kept. Environment dumps are never stored.
 CREATE TABLE env (
     capture INTEGER,          -- NULL: true of the whole run
     key VARCHAR NOT NULL,     -- chip, cann, torch_npu, world_size, profiler.level, env.HCCL_ALGO, user.<key>, …
