@@ -83,8 +83,8 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
     """The summary of a diff; ``document`` is the path of the diff.json that goes with it."""
     headline = diff.metric(diff.headline)
     return (
-        _side("baseline", diff.baseline),
-        _side("new", diff.new),
+        _side("baseline", diff.baseline, extent_text(diff, "baseline")),
+        _side("new", diff.new, extent_text(diff, "new")),
         _differs(diff),
         _headline(diff, headline),
         _workload(diff),
@@ -101,6 +101,16 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
 def label_text(side: Side) -> str:
     """The name of a side."""
     return _end_of(side.label) or "(no label)"
+
+
+def extent_text(diff: Diff, name: str) -> str:
+    """How much a side holds, and how many steps its speed is judged by where those are not the profiled ones."""
+    side = diff.baseline if name == "baseline" else diff.new
+    row = next((row for row in _rows(diff, "metrics") if row.get("name") == diff.headline), {})
+    timed = row.get(f"{name}_steps")
+    if not quantity.is_number(timed) or not any(run.ranks or run.replicas for run in side.runs):
+        return runs_text(side)
+    return f"{runs_text(side)} profiled, {timed:,.0f} timed"
 
 
 def runs_text(side: Side) -> str:
@@ -148,10 +158,10 @@ def _cause_rank(diff: Diff) -> str | None:
     return number if number.isascii() and number.isdigit() else None
 
 
-def _side(key: str, side: Side) -> SummaryItem:
+def _side(key: str, side: Side, extent: str) -> SummaryItem:
     label = label_text(side)
     paths = [_end_of(run.path) for run in side.runs[:1]]
-    short = (label, runs_text(side))
+    short = (label, extent)
     return SummaryItem(key, key, (*short, *(path for path in paths if path != label)), shorter=(short,))
 
 
@@ -384,10 +394,10 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
 def _outside_profile(diff: Diff) -> tuple[str, ...]:
     """What of a profiled step its profile does not hold, where training timed it."""
     outside, step = diff.metric("time.outside_profile"), diff.metric("time.profiled_step")
-    if outside is None or step is None:
+    if outside is None or step is None or max(_number(outside.baseline), _number(outside.new)) <= 0:
         return ()
     parts = [quantity.pair(delta.baseline, delta.new, "ms") for delta in (outside, step)]
-    return (f"outside of the profile {parts[0]} of {parts[1]}",)
+    return (f"not in the profile: {parts[0]} of the profiled step's {parts[1]}",)
 
 
 def _number(value: Value) -> float:

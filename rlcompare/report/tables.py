@@ -39,6 +39,9 @@ _TITLES = {
     "steps": "Steps",
     "workload": "Workload",
 }
+OF_PROFILE = "time.…: of profiled steps, with what the profiler costs"
+"""What a reader must know who sees the profile's times below those that training measured."""
+
 _DETAIL_LIMIT = 120
 _MEASURE = ("baseline", "new", "delta", "ratio")
 _LABELS = {
@@ -144,7 +147,7 @@ def section_table(section: Section, floor: float, limit: int) -> Table:
     )
 
 
-def overall_table(overall: tuple[Delta, ...], floor: float) -> Table:
+def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Table:
     """The table of the metrics of the whole step; values of runs and evidence only where there are several runs."""
     columns = [
         Column("metric", "metric", False),
@@ -170,6 +173,8 @@ def overall_table(overall: tuple[Delta, ...], floor: float) -> Table:
         for delta in overall
     )
     note = "Means over runs of the mean over ranks of the mean over steps."
+    if not headline.startswith("time.") and any(delta.metric.startswith("time.") for delta in overall):
+        note += f" {OF_PROFILE}; {headline}: of steps without it, where there are any."
     tails = [value for delta in overall if delta.metric == "time.tail" for value in (delta.baseline, delta.new)]
     if any(value < 0 for value in tails if value is not None):
         note += " A negative tail: the device outlived the host's step."

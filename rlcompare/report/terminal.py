@@ -13,7 +13,7 @@ from typing import TextIO
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.quantity import ABSENT
 from rlcompare.report.summary import SummaryItem
-from rlcompare.report.tables import Table, TableRow
+from rlcompare.report.tables import OF_PROFILE, Table, TableRow
 from rlcompare.report.text import fit, flow, is_whole, pad, pieces, width_of, wrap
 from rlcompare.report.view import ReportView
 
@@ -136,7 +136,8 @@ def _is_worth_a_row(row: TableRow) -> bool:
 def _title(table: Table) -> str:
     unit = next((f", {column.unit}" for column in table.columns if column.unit), "")
     matched = f" ({table.matched} matched)" if table.matched else ""
-    return f"{table.title}{unit}{matched}"
+    profiled = f"; {OF_PROFILE}" if OF_PROFILE in table.note else ""
+    return f"{table.title}{unit}{matched}{profiled}"
 
 
 def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Line]:

@@ -15,7 +15,14 @@ from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Verdict
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
-from rlcompare.report.summary import SummaryItem, headline_decimals, label_text, next_command, runs_text, summary_items
+from rlcompare.report.summary import (
+    SummaryItem,
+    extent_text,
+    headline_decimals,
+    label_text,
+    next_command,
+    summary_items,
+)
 from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
 from rlcompare.report.text import safe_text
 from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, tone_of
@@ -165,8 +172,8 @@ def build_view(
     return ReportView(
         title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
         version=version,
-        baseline=_side(diff.baseline, rows),
-        new=_side(diff.new, rows),
+        baseline=_side(diff.baseline, extent_text(diff, "baseline"), rows),
+        new=_side(diff.new, extent_text(diff, "new"), rows),
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
@@ -176,7 +183,7 @@ def build_view(
         causes=_causes(diff),
         bars=bars,
         bars_note=bars_note,
-        overall=overall_table(diff.overall, floor),
+        overall=overall_table(diff.overall, floor, diff.headline),
         tables=tuple(section_table(section, floor, rows) for section in diff.sections.values()),
         quality=findings.views(diff.quality),
         thresholds=_thresholds(floor),
@@ -259,11 +266,11 @@ def _verdict(verdict: Verdict) -> VerdictView:
     )
 
 
-def _side(side: Side, rows: int) -> SideView:
+def _side(side: Side, extent: str, rows: int) -> SideView:
     captures = Section("captures", "", (), None, "", tuple(side.captures))
     return SideView(
         label=label_text(side),
-        extent=runs_text(side),
+        extent=extent,
         runs=tuple(safe_text(run.path) for run in side.runs),
         steps=_steps_text(side.steps),
         captures=section_table(captures, 0.0, rows),

@@ -220,7 +220,7 @@ class TestBesideAProfile:
         inside = update["baseline_compute"] + update["baseline_exposed_comm"] + update["baseline_free"]
         assert update["baseline_outside_profile_ms"] == pytest.approx(3e3 * 21.5 - inside)
         assert not {"profiled_unknown", "profile_longer"} & {finding["key"] for finding in document["quality"]}
-        assert "outside of the profile" in " ".join(outcome.out.split())
+        assert "not in the profile" in " ".join(outcome.out.split())
 
     def test_a_profile_that_holds_more_than_the_step(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
         profile = ranks_of(samples / "base")[0]

@@ -145,3 +145,18 @@ def test_every_link_has_its_target(regression: str) -> None:
     tags = Page(regression).tags
     targets = {attrs["id"] for _, attrs in tags if "id" in attrs}
     assert {(attrs["href"] or "")[1:] for tag, attrs in tags if tag == "a"} <= targets
+
+
+def test_every_time_has_a_definition(regression: str) -> None:
+    """A name of a time that stands in a table is found under "How times are defined"."""
+    from rlcompare.compare.names import TIMES
+    from rlcompare.compare.overall import HEADLINES, OUTSIDE_PROFILE, PROFILED_STEP
+
+    defined = {
+        word.strip()
+        for terms in re.findall(r"<dt>(.*?)</dt>", regression.split('id="s-glossary"')[1])
+        for word in terms.split(",")
+    }
+    shown = {metric.removeprefix("time.") for metric in (*HEADLINES, PROFILED_STEP, OUTSIDE_PROFILE)} | set(TIMES)
+    # exposed_copy and idle are defined with what they are parts of.
+    assert shown - {"exposed_copy", "idle"} <= defined

@@ -189,6 +189,40 @@ def test_number_of_ranks_and_runs() -> None:
     assert text(diff, "ranks").startswith("8 → 16 ranks")
 
 
+def test_profiled_steps_are_told_from_those_that_speed_is_judged_by() -> None:
+    base = diff_examples.regression()
+    speed, step = metric("timing_s/step", 0.25, 0.47, unit="s"), metric("time.step", 285.0, 634.0)
+    rows = (row("timing_s/step", 0.25, 0.47, baseline_steps=10, new_steps=9),)
+    diff = replace(
+        base,
+        headline="timing_s/step",
+        overall=(speed, step),
+        sections={**base.sections, "metrics": replace(base.sections["metrics"], rows=rows)},
+    )
+    assert items(diff)["baseline"].parts[1] == "1 run × 8 ranks, 2 steps profiled, 10 timed"
+    assert items(diff)["new"].parts[1] == "1 run × 8 ranks, 2 steps profiled, 9 timed"
+    view = build_view(diff, rows=TERMINAL_ROWS)
+    assert table_lines(view)[1] == "Overall; time.…: of profiled steps, with what the profiler costs"
+    assert "timing_s/step: of steps without it" in view.overall.note
+    plain = build_view(base, rows=TERMINAL_ROWS)
+    assert (items(base)["baseline"].parts[1], table_lines(plain)[1]) == ("1 run × 8 ranks, 2 steps", "Overall")
+
+
+@pytest.mark.parametrize(
+    ("outside", "said"),
+    [
+        ((2.0, 485.4), "not in the profile: 2.0 → 485.4 ms of the profiled step's 231.9 → 731.1 ms"),
+        ((-0.5, -0.3), None),
+    ],
+)
+def test_what_the_profile_lacks_of_its_step(outside: tuple[float, float], said: str | None) -> None:
+    """A profile whose marks lie a little outside of the timer lacks nothing."""
+    further = (metric("time.profiled_step", 231.9, 731.1), metric("time.outside_profile", *outside))
+    base = diff_examples.regression()
+    parts = items(replace(base, overall=(*base.overall, *further)))["rest"].parts
+    assert parts[1:] == ((said,) if said else ())
+
+
 def test_next_command_declares_what_was_refused() -> None:
     findings = (Finding("chip", "A2", "A3", "severe", "x"), Finding("cann", "1", "2", "caution", "y"))
     diff = replace(diff_examples.regression(), comparability=Comparability("not_comparable", findings))

@@ -54,7 +54,7 @@ def test_a_key_that_the_name_contains_is_not_said_again() -> None:
 def test_a_negative_tail_is_explained() -> None:
     for tail, said in ((-1.5, True), (1.5, False)):
         overall = (diff_examples.metric("time.step", 10.0, 11.0), diff_examples.metric("time.tail", 2.0, tail))
-        assert ("the device outlived the host's step" in overall_table(overall, 0.0).note) is said
+        assert ("the device outlived the host's step" in overall_table(overall, 0.0, "time.step").note) is said
 
 
 def test_other_work_turns_the_banner_amber() -> None:
@@ -160,10 +160,10 @@ def test_values_of_runs_are_shown_where_there_are_several() -> None:
     several = Delta(
         "time.step", "ms", "lower", 1.5, 3.0, 1.5, 2.0, {"baseline": (1.0, 2.0), "new": (3.0,)}, {"p": 0.25}
     )
-    made = overall_table((several,), 0.0)
+    made = overall_table((several,), 0.0, "time.step")
     assert texts(made)["samples"] == "1.00, 2.00 against 3.00"
     assert texts(made)["evidence"] == "p 0.25"
-    assert "samples" not in texts(overall_table(diff_examples.regression().overall, 0.0))
+    assert "samples" not in texts(overall_table(diff_examples.regression().overall, 0.0, "time.step"))
 
 
 def test_a_key_that_the_name_ends_with_is_not_repeated() -> None:
