@@ -16,7 +16,7 @@ from rlcompare.compare.comparability import is_declared
 from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.compare.runs import known, overlap
 from rlcompare.errors import ExitCode, UsageError
-from rlcompare.gate import units
+from rlcompare.gate import text, units
 from rlcompare.gate.evidence import enough_runs, is_exact
 from rlcompare.gate.policy import HEADLINE
 from rlcompare.gate.work import PerToken, per_token, work_text
@@ -150,28 +150,28 @@ def _refuse_wrong_unit(rule: Rule, delta: Delta, policy: Policy) -> None:
 
 def _verdict(rule: Rule, delta: Delta, diff: Diff, policy: Policy, *, comparable: bool) -> Verdict:
     _refuse_wrong_unit(rule, delta, policy)
-    status, text, verified = _status(rule, delta, per_token(delta, diff), policy, comparable=comparable)
-    return Verdict(rule, delta.metric, status, text, delta.baseline, delta.new, delta.unit, verified)
+    status, said, verified = _status(rule, delta, per_token(delta, diff), policy, comparable=comparable)
+    return Verdict(rule, delta.metric, status, said, delta.baseline, delta.new, delta.unit, verified)
 
 
 def _status(
     rule: Rule, delta: Delta, work: PerToken | None, policy: Policy, *, comparable: bool
 ) -> tuple[str, str, bool]:
     """Status, text and whether run-level evidence (or none being needed) stands behind it."""
-    expected, values = f"expected {_expected(rule, delta)}", _values(delta)
+    expected, values = f"expected {text.expected(rule, delta)}", text.values(delta)
     if delta.new is None or not math.isfinite(delta.new):
         return "missing", f"{expected}, found no value on the new side{values}", True
     beyond = _beyond_value(rule, delta.new)
     many = policy.evidence != "limits" and enough_runs(delta.samples.get("new", ()))
     if (beyond and comparable) or not _limits_change(rule):
         status, verified = "regressed" if beyond else "pass", is_exact(delta.metric) or many
-        return status, f"{expected}, found {_number(delta.new)}{values}", verified
+        return status, f"{expected}, found {text.quantity(delta.new, delta.unit)}{values}", verified
     if delta.baseline is None or not math.isfinite(delta.baseline):
         return "missing", f"{expected}, found no value on the baseline{values}", True
     if NOT_COMPARED in delta.evidence:
         reason = f"verl changed what it means ({delta.evidence[NOT_COMPARED]})"
         return "not_comparable", f"{expected}, found nothing to compare{values}: {reason}", False
-    found = f"{expected}, found {_change(delta)}{values}"
+    found = f"{expected}, found {text.change(delta)}{values}"
     if not comparable:
         return "not_comparable", f"{found}; the sides must not be compared", False
     worse = _is_beyond(rule, delta, _worsening(delta))
@@ -186,8 +186,7 @@ def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str, *, worse
     better = delta.polarity != "neutral" and _is_beyond(rule, delta, -_worsening(delta))
     status = "regressed" if worse else "improved" if better else "pass"
     if worse and rule.max_relative and rule.max_absolute is None and _is_trifling(delta):
-        text = "no part of such a baseline can be a limit: add an absolute one (max_increase_abs)"
-        return "inconclusive", f"{found}; {text}", False
+        return "inconclusive", f"{found}; {text.missing_part(delta)}", False
     if is_exact(delta.metric):
         return status, found, True
     samples = delta.samples.get("baseline", ()), delta.samples.get("new", ())
@@ -233,46 +232,6 @@ def _is_beyond(rule: Rule, delta: Delta, change: float) -> bool:
 def _beyond_value(rule: Rule, value: float) -> bool:
     below = rule.min_value is not None and value < rule.min_value
     return below or (rule.max_value is not None and value > rule.max_value)
-
-
-def _expected(rule: Rule, delta: Delta) -> str:
-    sign = {"lower": "+", "higher": "-"}.get(delta.polarity, "±")
-    limits = []
-    if rule.max_relative is not None:
-        limits.append(f"{sign}{rule.max_relative * 100:.1f} %")
-    if rule.max_absolute is not None:
-        unit = f" {rule.absolute_unit}" if rule.absolute_unit else _unit(delta)
-        limits.append(f"{sign}{_number(rule.max_absolute)}{unit}")
-    parts = [f"at most {' or '.join(limits)}"] if limits else []
-    if rule.min_value is not None:
-        parts.append(f"at least {_number(rule.min_value)}")
-    if rule.max_value is not None:
-        parts.append(f"no more than {_number(rule.max_value)}")
-    return " and ".join(parts)
-
-
-def _change(delta: Delta) -> str:
-    if delta.ratio is not None:
-        return f"{round((delta.ratio - 1) * 100, 1) + 0.0:+.1f} %"
-    return f"{delta.delta:+,.6g}{_unit(delta)}" if delta.delta is not None else "no change to speak of"
-
-
-def _values(delta: Delta) -> str:
-    """Both values, and those of all runs where there are several."""
-    pair = " → ".join("none" if value is None else _number(value) for value in (delta.baseline, delta.new))
-    samples = [delta.samples.get(side, ()) for side in ("baseline", "new")]
-    if max(map(len, samples)) < 2:
-        return f" ({pair}{_unit(delta)})"
-    runs = " against ".join(", ".join("none" if run is None else _number(run) for run in side) for side in samples)
-    return f" ({pair}{_unit(delta)}; runs {runs})"
-
-
-def _unit(delta: Delta) -> str:
-    return f" {delta.unit}" if delta.unit in ("ms", "s", "bytes") else ""
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
 
 
 def _summary(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: Sequence[Finding]) -> str:

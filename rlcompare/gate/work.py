@@ -12,6 +12,9 @@ from rlcompare.model.diff import Delta, Diff
 MATTERS = 0.01
 """Work that differs by less than this part is the same."""
 
+_LARGEST = 1e6
+"""A time per token that grew by more is no time per token: the baseline was about nothing."""
+
 _OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
 """How times begin that go with the tokens of responses, and not with those of prompts."""
 
@@ -41,6 +44,8 @@ def per_token(delta: Delta, diff: Diff) -> PerToken | None:
         return None
     measured = diff.metric(TOKEN_RATE) if delta.metric == SPEED else None
     factor = delta.ratio / grown if measured is None or measured.ratio is None else measured.ratio
+    if not abs(factor) < _LARGEST:
+        return None
     word = "response token" if of_responses else "token"
     return PerToken(grown, factor, f"per {word} {round((factor - 1) * 100, 1) + 0.0:+,.1f} %")
 

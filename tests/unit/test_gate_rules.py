@@ -17,7 +17,7 @@ from rlcompare.model.verdict import STATUSES, GateResult, Policy, Rule
 
 def delta(
     metric: str, baseline: float | None, new: float | None, polarity: str = "lower", unit: str = "ms",
-    runs: tuple[Sequence[float], Sequence[float]] | None = None,
+    runs: tuple[Sequence[float | None], Sequence[float | None]] | None = None,
 ) -> Delta:  # fmt: skip
     change = None if baseline is None or new is None else new - baseline
     ratio = None if change is None or not baseline or new is None else new / baseline
@@ -81,7 +81,7 @@ def test_no_part_of_nothing_is_a_limit() -> None:
     from_nothing = delta("time.exposed_comm", 0.0, 0.1)
     verdict = gate(from_nothing, Rule("time.exposed_comm", max_relative=0.05)).verdicts[0]
     assert verdict.status == "inconclusive"
-    assert "add an absolute one (max_increase_abs)" in verdict.text
+    assert 'because it is 0: add an absolute one (max_increase_abs = "1ms")' in verdict.text
     for relative, absolute, status in ((0.05, 0.2, "pass"), (0.05, 0.05, "regressed"), (0.0, None, "regressed")):
         rule = Rule("time.exposed_comm", max_relative=relative, max_absolute=absolute)
         assert gate(from_nothing, rule).verdicts[0].status == status
@@ -342,6 +342,71 @@ def test_more_tokens_is_not_slower(new: float, tokens: float, status: str, text:
     assert result.verdicts[0].text.endswith(text)
     note = f"The work differs (workload.total_tokens {tokens - 100:+.1f} %): slower is what takes longer per token."
     assert (note in result.summary) == ("per token" in text)
+
+
+GIB = 2.0**30
+
+
+@pytest.mark.parametrize(
+    ("found", "rule", "text"),
+    [
+        (
+            delta(
+                "memory.peak_allocated",
+                1.02 * GIB,
+                1.1 * GIB,
+                unit="bytes",
+                runs=([1.95 * GIB, 0.09 * GIB], [1.1 * GIB]),
+            ),
+            Rule("memory.peak_allocated", max_relative=0.05),
+            "expected at most +5.0 %, found +7.8 % (1.02 GiB → 1.10 GiB; runs 1.95 GiB, 92.16 MiB against 1.10 GiB);"
+            " no part of this baseline can be a limit, because its runs differ by 1.86 GiB, more than it is itself:"
+            ' add an absolute one (max_increase_abs = "64MiB")',
+        ),
+        (
+            delta("memory.peak_allocated", GIB, GIB + 2**20, unit="bytes"),
+            Rule("memory.peak_allocated", max_absolute=512.0, absolute_unit="KiB"),
+            "expected at most +512 KiB, found +0.1 % (1.00 GiB → 1.00 GiB)",
+        ),
+        (
+            delta("memory.peak_allocated", 0.0, 100.0, unit="bytes"),
+            Rule("memory.peak_allocated", max_absolute=2048.0),
+            "expected at most +2.00 KiB, found +100 B (0 B → 100 B)",
+        ),
+        (
+            delta("timing_s/step", 0.345622, None, unit="s"),
+            Rule("timing_s/step", max_relative=0.05),
+            "expected at most +5.0 %, found no value on the new side (0.345622 s → not measured)",
+        ),
+        (
+            delta("timing_s/step", 39.05, 44.8, unit="s", runs=([None, 39.05], [None, 44.8])),
+            Rule("timing_s/step", max_relative=0.05),
+            "expected at most +5.0 %, found +14.7 % (39.05 → 44.8 s)",
+        ),
+        (
+            delta("phase.(outside).wall", 1.1967e-11, 6248.88),
+            Rule("phase.*.wall", max_relative=0.1, max_absolute=1.0, absolute_unit="ms"),
+            "expected at most +10.0 % or +1 ms, found +6,248.88 ms (1.1967e-11 → 6,248.88 ms)",
+        ),
+        (
+            delta("a", 0.5, 1e308, unit=""),
+            Rule("a", max_relative=0.05),
+            "expected at most +5.0 %, found +1e+308 (0.5 → 1e+308)",
+        ),
+        (
+            delta("a", -1.7e308, 1.7e308, unit=""),
+            Rule("a", max_relative=0.05),
+            "expected at most +5.0 %, found -200.0 % (-1.7e+308 → 1.7e+308)",
+        ),
+        (
+            delta("a", 1e308, 0.0, unit=""),
+            Rule("a", max_relative=0.05),
+            "expected at most +5.0 %, found -100.0 % (1e+308 → 0)",
+        ),
+    ],
+)
+def test_texts_are_read_by_people(found: Delta, rule: Rule, text: str) -> None:
+    assert gate(found, rule).verdicts[0].text == text
 
 
 def test_other_measures_of_the_work_are_no_tokens() -> None:

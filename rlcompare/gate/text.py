@@ -1,0 +1,89 @@
+"""What a verdict says: what was expected, what was found, and all values."""
+
+from __future__ import annotations
+
+import math
+
+from rlcompare.compare.runs import known
+from rlcompare.model.diff import Delta
+from rlcompare.model.verdict import Rule
+
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_LARGEST_PART = 100
+"""A change of more than so many times the baseline says nothing as a part of it: that was about nothing."""
+
+
+def expected(rule: Rule, delta: Delta) -> str:
+    """The limits of a rule."""
+    sign = {"lower": "+", "higher": "-"}.get(delta.polarity, "±")
+    limits = []
+    if rule.max_relative is not None:
+        limits.append(f"{sign}{rule.max_relative * 100:.1f} %")
+    if rule.max_absolute is not None:
+        own = f"{number(rule.max_absolute)} {rule.absolute_unit}"
+        limits.append(f"{sign}{own if rule.absolute_unit else quantity(rule.max_absolute, delta.unit)}")
+    parts = [f"at most {' or '.join(limits)}"] if limits else []
+    if rule.min_value is not None:
+        parts.append(f"at least {quantity(rule.min_value, delta.unit)}")
+    if rule.max_value is not None:
+        parts.append(f"no more than {quantity(rule.max_value, delta.unit)}")
+    return " and ".join(parts)
+
+
+def change(delta: Delta) -> str:
+    """The change as a part of the baseline; in the metric's unit where the baseline is about nothing."""
+    if delta.ratio is not None and abs(delta.ratio - 1) <= _LARGEST_PART:
+        return f"{round((delta.ratio - 1) * 100, 1) + 0.0:+,.1f} %"
+    if delta.delta is None or not math.isfinite(delta.delta):
+        return "no change to speak of" if delta.delta is None else "a change beyond all numbers"
+    return f"{'+' if delta.delta >= 0 else ''}{quantity(delta.delta, delta.unit)}"
+
+
+def values(delta: Delta) -> str:
+    """Both values, and those of all runs where there are several."""
+    pair = " → ".join(_each(_finite(delta.baseline, delta.new), delta.unit))
+    runs = [known(delta.samples.get(side, ())) for side in ("baseline", "new")]
+    if max(map(len, runs)) < 2:
+        return f" ({pair})"
+    unit = "bytes" if delta.unit == "bytes" else ""  # that of times stands behind the two values
+    shown = " against ".join(", ".join(quantity(run, unit) for run in side) or "none" for side in runs)
+    return f" ({pair}; runs {shown})"
+
+
+def missing_part(delta: Delta) -> str:
+    """Why no part of a baseline is a limit: it is 0, or less than its own runs differ by."""
+    runs = known(delta.samples.get("baseline", ()))
+    apart = max(runs) - min(runs) if runs else 0.0
+    reason = f"its runs differ by {quantity(apart, delta.unit)}, more than it is itself" if apart else "it is 0"
+    example = {"ms": ' = "1ms"', "s": ' = "1ms"', "bytes": ' = "64MiB"'}.get(delta.unit, "")
+    return f"no part of this baseline can be a limit, because {reason}: add an absolute one (max_increase_abs{example})"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A value with its unit; sizes as the diff shows them."""
+    if unit == "bytes":
+        return _size(value)
+    return f"{number(value)} {unit}" if unit in ("ms", "s") else number(value)
+
+
+def number(value: float) -> str:
+    """A number without a unit."""
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:,.6g}"
+
+
+def _finite(*found: float | None) -> list[float | None]:
+    return [None if value is None or not math.isfinite(value) else value for value in found]
+
+
+def _each(pair: list[float | None], unit: str) -> list[str]:
+    """Values with their units; two times share one."""
+    if None not in pair and unit != "bytes":
+        return [number(pair[0] or 0.0), quantity(pair[1] or 0.0, unit)]
+    return ["not measured" if value is None else quantity(value, unit) for value in pair]
+
+
+def _size(value: float) -> str:
+    power = 0
+    while abs(value) >= 1024 and power < len(_BYTE_UNITS) - 1:
+        value, power = value / 1024, power + 1
+    return f"{value:,.2f} {_BYTE_UNITS[power]}" if power else f"{number(value)} B"
