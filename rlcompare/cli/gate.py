@@ -64,7 +64,6 @@ def command(
     Takes two sides as "rlcompare diff" does, or the diff.json of an earlier diff, for which no profiles are needed. The
     rules are those of rlcompare.toml in your repository; --print-policy shows the built-in ones, to begin with.
 
-    \b
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
     5 not comparable.
 

@@ -143,6 +143,11 @@ class TestOutput:
         assert {"report.html", "diff.json", "report.md"} <= {path.name for path in Path("report").iterdir()}
         assert "regressed" in Path("report/report.html").read_text(encoding="utf-8")
 
+    def test_help_keeps_to_the_width_of_a_terminal(self, rlcompare: Command) -> None:
+        lines = rlcompare("gate", "--help").out.splitlines()
+        assert any("Exit codes: 0 no regression" in line for line in lines)
+        assert max(map(len, lines)) <= 100
+
 
 class TestWrongUse:
     @pytest.mark.parametrize(
