@@ -13,7 +13,7 @@ MATTERS = 0.01
 """Work that differs by less than this part is the same."""
 
 _LARGEST = 1e6
-"""A time per token that grew by more is no time per token: the baseline was about nothing."""
+"""What is more times as much, tokens or the time for one, was about nothing before, and says nothing."""
 
 _OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
 """How times begin that go with the tokens of responses, and not with those of prompts."""
@@ -53,7 +53,7 @@ def per_token(delta: Delta, diff: Diff) -> PerToken | None:
 def growth(diff: Diff, metric: str) -> float | None:
     """The tokens of the new side as a multiple of the baseline's."""
     tokens = diff.metric(metric)
-    return tokens.ratio if tokens and tokens.ratio else None
+    return tokens.ratio if tokens and tokens.ratio and tokens.ratio < _LARGEST else None
 
 
 def work_text(diff: Diff) -> str:

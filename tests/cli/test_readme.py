@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -27,6 +28,21 @@ def numbers(lines: list[str], label: str) -> list[str]:
     """The numbers of the first line with a label."""
     line = next(line for line in lines if line.startswith(f"{label} "))
     return re.findall(r"\d+(?:\.\d+)?", line)
+
+
+def test_the_policy_lets_no_step_pass_that_takes_half_as_long_again(rlcompare: Command) -> None:
+    """Training's own times are in seconds, those of a profile in ms."""
+    block = re.search(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert block
+    Path("rlcompare.toml").write_text(block[1])
+    for name, step in (("base", 0.193), ("slow", 0.288), ("same", 0.1935)):
+        timers = {"timing_s/step": step, "timing_s/update_actor": step / 2}
+        lines = [json.dumps({"step": number, "data": timers}) for number in range(1, 6)]
+        Path(f"{name}.jsonl").write_text("\n".join(lines))
+
+    slow = rlcompare("gate", "-d", "slow.jsonl", "-bp", "base.jsonl")
+    assert (slow.code, "timing_s/step: expected at most +5.0 % or +1 ms, found +49.2 %" in slow.out) == (1, True)
+    assert rlcompare("gate", "-d", "same.jsonl", "-bp", "base.jsonl").code == 0
 
 
 def test_tour(rlcompare: Command) -> None:
