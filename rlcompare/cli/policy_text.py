@@ -23,7 +23,7 @@ _COMMENTS = {
     "max_increase": 'a part of the baseline: 0.05 or "5%"; max_decrease means the same',
     "max_increase_abs": "where both are given, both must be passed to fail; B, KiB, MiB, … for sizes",
     "severity": '"warn" only speaks; "error", the default, fails',
-    "optional": "skipped where neither side has such a metric; without this, the rule fails there",
+    "optional": "skipped where there is nothing to judge by it; without this, the rule fails there",
     "min": "a limit on the new value itself",
     "max": "a limit on the new value itself",
 }
