@@ -10,16 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rlcompare.compare.evidence import Evidence, OperatorChange, count, moved, ms, number, percent, short, times
+from rlcompare.compare.evidence import (
+    LEAST_MS,
+    LEAST_RELATIVE,
+    Evidence,
+    OperatorChange,
+    count,
+    has_moved,
+    moved,
+    ms,
+    number,
+    percent,
+    short,
+    times,
+)
 from rlcompare.compare.names import kind_of
-from rlcompare.compare.overall import OUTSIDE, SPEED
+from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.training import GENERATION
 from rlcompare.model.diff import Cause, Row
 
 __all__ = ["Evidence", "find_causes"]
-
-LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
-"""A headline that moved by less than either has no cause worth naming."""
 
 SUFFICIENT, WORTH_NAMING = 0.5, 0.05
 """Shares of the headline's change from which a candidate suffices, and from which it is named."""
@@ -48,10 +58,7 @@ _SPECIFICITY = (
 
 def find_causes(evidence: Evidence) -> tuple[Cause, ...]:
     """The candidates, best first; none if the headline hardly moved or is unknown."""
-    headline = evidence.headline
-    if headline is None or not headline.baseline or headline.delta is None:
-        return ()
-    if abs(headline.delta) < LEAST_MS or abs(headline.delta) < LEAST_RELATIVE * abs(headline.baseline):
+    if evidence.headline is None or not has_moved(evidence.headline):
         return ()
     found = [cause for kind in _KINDS for cause in kind(evidence) if (cause.share or 0) >= WORTH_NAMING]
     return tuple(sorted(found, key=_place)[:_MOST])
@@ -118,7 +125,7 @@ def _per_token(evidence: Evidence, sign: int) -> str:
 def _broad_work(evidence: Evidence) -> Iterator[Cause]:
     both = [change for change in evidence.operators if change.on_both]
     total = sum(change.baseline for change in both)
-    sign = 1 if evidence.change > 0 else -1
+    sign = 1 if evidence.profile_change > 0 else -1
     grown = [change for change in both if sign * change.work > LEAST_RELATIVE * change.baseline]
     if not total or len(grown) < 2 or sum(change.baseline for change in grown) < BROAD * total:
         return
@@ -132,7 +139,7 @@ def _broad_work(evidence: Evidence) -> Iterator[Cause]:
         f" had {why} per step, which accounts for {ms(delta)}."
     )
     metric = "workload.kernels" if "calls" in why else "workload.input_elements"
-    yield evidence.cause("workload", delta, text, "workload", metric)
+    yield evidence.profiled("workload", delta, text, "workload", metric)
 
 
 def _clock(evidence: Evidence) -> Iterator[Cause]:
@@ -156,10 +163,10 @@ def _clock(evidence: Evidence) -> Iterator[Cause]:
             f"The AI Core clock {'fell' if after < before else 'rose'} from {before:,.0f} to {after:,.0f} MHz,"
             f" and most kernels are {direction} by about that factor."
         )
-        yield evidence.cause("frequency", delta, text, "kernel_types", both[0].name)
+        yield evidence.profiled("frequency", delta, text, "kernel_types", both[0].name)
     elif not any(change.size for change in both):
         text = f"Computation as a whole is {direction}: most kernels by about the same factor, none stands out."
-        yield evidence.cause("compute", delta, text, "kernel_types", both[0].name)
+        yield evidence.profiled("compute", delta, text, "kernel_types", both[0].name)
 
 
 def _uniform(changes: Sequence[OperatorChange], factor: float) -> bool:
@@ -180,7 +187,7 @@ def _operators(evidence: Evidence) -> Iterator[Cause]:
         place = f"{name} in {phase}" if phase else name
         if not change.on_both:
             text = _came_or_went(change, place)
-            yield evidence.cause("operator_calls", change.calls + change.gaps, text, "kernels", change.name)
+            yield evidence.profiled("operator_calls", change.calls + change.gaps, text, "kernels", change.name)
             continue
         yield from (cause for cause in _parts_of(evidence, change, place) if cause.delta_ms * change.whole > 0)
 
@@ -192,14 +199,14 @@ def _parts_of(evidence: Evidence, change: OperatorChange, place: str) -> Iterato
         calls = f", called {count(change.new_calls)} times per step as before" if same_calls else ""
         per = "per input element" if change.size else "per call for the same inputs"
         text = f"{place} takes {times(change.factor)} {per}{calls}."
-        yield evidence.cause("operator_slower", change.slower, text, "kernels", change.name)
+        yield evidence.profiled("operator_slower", change.slower, text, "kernels", change.name)
     if abs(change.calls) > 0:
         delta = change.calls if same_calls else change.calls + change.gaps
-        yield evidence.cause("operator_calls", delta, _called(change, place), "kernels", change.name)
+        yield evidence.profiled("operator_calls", delta, _called(change, place), "kernels", change.name)
     if abs(change.size) > 0:
         word = "larger" if change.size > 0 else "smaller"
         text = f"{place} works on {word} inputs, which accounts for {ms(change.size)}."
-        yield evidence.cause("workload", change.size, text, "kernels", change.name)
+        yield evidence.profiled("workload", change.size, text, "kernels", change.name)
 
 
 def _came_or_went(change: OperatorChange, place: str) -> str:
@@ -219,7 +226,7 @@ def _called(change: OperatorChange, place: str) -> str:
 
 def _straggler(evidence: Evidence) -> Iterator[Cause]:
     """A rank that starts collectives later than it did, or no longer so late, and others that wait for it."""
-    sign, of_interest, other = (1, "new", "baseline") if evidence.change > 0 else (-1, "baseline", "new")
+    sign, of_interest, other = (1, "new", "baseline") if evidence.profile_change > 0 else (-1, "baseline", "new")
     rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == "both"]
     late = [row for row in rows if row.get(f"{of_interest}_straggler")]
     if not late:
@@ -234,7 +241,7 @@ def _straggler(evidence: Evidence) -> Iterator[Cause]:
     # Where another rank came as late on the other side, somebody was waited for then too.
     latest = max(number(row.get(f"{other}_late_ms")) for row in rows)
     waited = sign * _mean_growth(others, "exposed_comm")
-    if number(rank.get(f"{of_interest}_late_ms")) - latest < LEAST_MS or waited < 0.3 * abs(evidence.change):
+    if number(rank.get(f"{of_interest}_late_ms")) - latest < LEAST_MS or waited < 0.3 * abs(evidence.profile_change):
         return
     if sign * _grown(rank, "exposed_comm") > 0.5 * waited:
         return
@@ -250,7 +257,7 @@ def _straggler(evidence: Evidence) -> Iterator[Cause]:
         f" ({before} before): their exposed communication {moved(sign * waited)}{why}."
     )
     delta = sign * _lateness(sign * _mean_growth(rows, "exposed_comm"), own, theirs, len(rows))
-    yield evidence.cause("straggler", delta, text, "ranks", str(rank["name"]))
+    yield evidence.profiled("straggler", delta, text, "ranks", str(rank["name"]))
 
 
 def _lateness(exposed: float, own: Mapping[str, float], theirs: Mapping[str, float], ranks: int) -> float:
@@ -291,7 +298,9 @@ def _lost_overlap(evidence: Evidence) -> Iterator[Cause]:
         f" it is exposed per step, although its total"
         f" {'hardly changed' if abs(total) < 0.1 * abs(exposed) else moved(total)}."
     )
-    yield evidence.cause("lost_overlap", exposed - sign * with_it, text, "collectives", _exposed_most(evidence, sign))
+    yield evidence.profiled(
+        "lost_overlap", exposed - sign * with_it, text, "collectives", _exposed_most(evidence, sign)
+    )
 
 
 def _exposed_most(evidence: Evidence, sign: int) -> str:
@@ -302,7 +311,11 @@ def _exposed_most(evidence: Evidence, sign: int) -> str:
 def _communication(evidence: Evidence) -> Iterator[Cause]:
     """Communication that takes longer itself, told apart into transfer and waiting."""
     exposed, total = evidence.delta("time.exposed_comm"), evidence.delta("time.comm")
-    if total * evidence.change <= 0 or exposed * evidence.change <= 0 or abs(total) <= STEADY * abs(exposed):
+    if (
+        total * evidence.profile_change <= 0
+        or exposed * evidence.profile_change <= 0
+        or abs(total) <= STEADY * abs(exposed)
+    ):
         return
     rows = [row for row in evidence.sections["collectives"].rows if row.get("task") is None]
     row = max(rows, key=lambda row: number(row["delta"]) * (1 if total > 0 else -1), default=None)
@@ -310,7 +323,7 @@ def _communication(evidence: Evidence) -> Iterator[Cause]:
         return
     where = f"most in {short(row['name'])}{_split(row)}"
     text = f"Communication {moved(total)} per step ({ms(exposed)} of it exposed), {where}."
-    yield evidence.cause("communication", exposed, text, "collectives", str(row["name"]))
+    yield evidence.profiled("communication", exposed, text, "collectives", str(row["name"]))
 
 
 def _split(row: Row) -> str:
@@ -332,19 +345,20 @@ def _host(evidence: Evidence) -> Iterator[Cause]:
     metrics = evidence.metrics
     split = "time.idle" in metrics and metrics["time.idle"].delta is not None
     idle = evidence.delta("time.idle" if split else "time.free")
-    yield evidence.cause(
-        "free", idle, f"The device waits for the host: its free time {moved(idle)} per step.", "phases", ""
-    )
+    text = f"The device waits for the host: its free time {moved(idle)} per step."
+    if not evidence.on_device:
+        text = f"The time in which no operator runs {moved(idle)} per step."
+    yield evidence.profiled("free", idle, text, "phases", "")
     if split:
         copies = evidence.delta("time.exposed_copy")
         text = f"Copies between host and device that nothing hides {moved(copies)} per step."
-        yield evidence.cause("copies", copies, text, "copies", _largest(evidence, "copies"))
-    if evidence.headline is not None and evidence.headline.metric in ("time.step", SPEED):
+        yield evidence.profiled("copies", copies, text, "copies", _largest(evidence, "copies"))
+    if evidence.profile is not None and evidence.profile.metric == "time.step":
         preparing, tail = evidence.delta("time.preparing"), evidence.delta("time.tail")
         text = f"The host's time from the start of the step to the first device task {moved(preparing)}."
-        yield evidence.cause("preparing", preparing, text, "phases", "")
+        yield evidence.profiled("preparing", preparing, text, "phases", "")
         text = f"The host's time after the last device task of the step {moved(tail)}."
-        yield evidence.cause("tail", tail, text, "phases", "")
+        yield evidence.profiled("tail", tail, text, "phases", "")
 
 
 def _largest(evidence: Evidence, section: str) -> str:
@@ -359,9 +373,12 @@ def _phases(evidence: Evidence) -> Iterator[Cause]:
         if not isinstance(delta, (int, float)) or row["name"] == OUTSIDE:
             continue
         part = max(_PARTS, key=lambda name: _grown(row, name) * (1 if delta > 0 else -1))
-        mostly = f", mostly {_PARTS[part]}" if abs(_grown(row, part)) > 0.5 * abs(delta) else ""
+        # Parts are the profile's: where training timed the phase in plain steps, they do not sum to its change.
+        whole = sum(_grown(row, name) for name in _PARTS) if evidence.timed_phases else delta
+        mostly = f", mostly {_PARTS[part]}" if abs(_grown(row, part)) > 0.5 * abs(whole) and whole * delta > 0 else ""
         text = f"Phase {short(row['name'])} {moved(delta)} per step{mostly}{_batches(evidence, row, delta)}."
-        yield evidence.cause("phase", delta, text, "phases", str(row["name"]))
+        cause = evidence.cause if evidence.timed_phases else evidence.profiled
+        yield cause("phase", delta, text, "phases", str(row["name"]))
 
 
 def _batches(evidence: Evidence, row: Row, delta: float) -> str:
@@ -383,7 +400,7 @@ def _categories(evidence: Evidence) -> Iterator[Cause]:
         if isinstance(delta, (int, float)):
             word = "longer" if delta > 0 else "less"
             text = f"Kernels of category {short(row['name'])} take {ms(delta)} {word} per step."
-            yield evidence.cause("category", delta, text, "categories", str(row["name"]))
+            yield evidence.profiled("category", delta, text, "categories", str(row["name"]))
 
 
 _KINDS: tuple[Callable[[Evidence], Iterator[Cause]], ...] = (

@@ -10,7 +10,7 @@ from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sides import differing_levels, environments, make_sides
-from rlcompare.compare.training import profiled_steps
+from rlcompare.compare.training import have_phases, profiled_steps
 from rlcompare.model.diff import Diff
 
 
@@ -57,11 +57,14 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             causes=find_causes(
                 Evidence.of(
                     headline,
+                    profile,
                     overall,
                     sections,
                     rollups.rows("frequency"),
                     rollups.rows("kernel_phase"),
                     same_level=differing_levels(env) is None,
+                    on_device=all(capture["executor"] != "host" for capture in captures),
+                    timed_phases=have_phases(rollups.rows("training_phase")),
                 )
             ),
             quality=quality_findings(

@@ -11,6 +11,9 @@ from rlcompare.model.diff import Cause, Delta, Row, Section, Value
 
 Records = Sequence[Mapping[str, Any]]
 
+LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
+"""A headline that moved by less than either has no cause worth naming."""
+
 LONGEST_LAUNCH_MS = 0.5
 """Free time before one more call of a kernel, up to which its launch may be what took it."""
 
@@ -66,54 +69,73 @@ class Evidence:
 
     Attributes:
         headline: the time that speaks for the step, in ms; None where a side lacks it.
+        profile: the profile's own time of a step, in ms, which differs from the headline where training timed its plain
+            steps: the parts of a profiled step sum to this, and not to the headline.
         metrics: overall metrics by id.
         operators: kernels by operator, largest change first.
         frequency: mean AI Core frequency by side, in MHz.
         phase_of: the phase that holds most of an operator's change, where kernels have phases.
         same_level: whether both sides were profiled at one level, as far as that is known.
+        on_device: whether a device was recorded; else times are those of the host's operators.
+        timed_phases: whether phases were timed by training, as the headline was, and not by the profile.
     """
 
     headline: Delta | None
+    profile: Delta | None
     metrics: Mapping[str, Delta]
     sections: Mapping[str, Section]
     operators: tuple[OperatorChange, ...]
     frequency: Mapping[str, float]
     phase_of: Mapping[str, str]
     same_level: bool
+    on_device: bool
+    timed_phases: bool
 
     @classmethod
     def of(
         cls,
         headline: str,
+        profile: str,
         overall: Sequence[Delta],
         sections: Mapping[str, Section],
         frequency: Records,
         phases: Records,
         *,
         same_level: bool,
+        on_device: bool,
+        timed_phases: bool,
     ) -> Evidence:
         """Gather the evidence.
 
         Args:
             headline: id of the time that speaks for the step.
+            profile: id of the profile's time that does.
             frequency: rows of ``frequency``.
             phases: rows of ``kernel_phase``.
         """
         metrics = {delta.metric: delta for delta in overall}
         return cls(
             headline=_in_ms(metrics.get(headline)),
+            profile=metrics.get(profile),
             metrics=metrics,
             sections=sections,
             operators=operator_changes(sections["kernels"].rows),
             frequency={row["side"]: row["mhz"] for row in frequency if row["mhz"]},
             phase_of=_main_phases(phases),
             same_level=same_level,
+            on_device=on_device,
+            timed_phases=timed_phases,
         )
 
     @property
     def change(self) -> float:
         """The headline's change in ms; 0 where it is unknown."""
         return self.headline.delta or 0.0 if self.headline else 0.0
+
+    @property
+    def profile_change(self) -> float:
+        """The change of the profile's own time in ms; 0 where it is unknown, or hardly moved."""
+        return self.profile.delta or 0.0 if self.profile and has_moved(self.profile) else 0.0
 
     def delta(self, metric: str) -> float:
         """The change of a metric; 0 where it is unknown."""
@@ -123,6 +145,25 @@ class Evidence:
     def cause(self, what: str, delta_ms: float, text: str, section: str, row: str) -> Cause:
         """A candidate, with its share of the headline's change."""
         return Cause(what, delta_ms / self.change if self.change else None, delta_ms, text, section, row)
+
+    def profiled(self, what: str, delta_ms: float, text: str, section: str, row: str) -> Cause:
+        """A candidate from the profile, with its share of the change of the profile's own step.
+
+        It has none where that step changed the other way than the headline: then the profile does not explain it.
+        """
+        change = self.profile_change
+        if self.profile == self.headline or self.headline is None:
+            return self.cause(what, delta_ms, text, section, row)
+        share = delta_ms / change if change * self.change > 0 else None
+        of = f"{text.removesuffix('.')} (of the profiled step, which {moved(change)})."
+        return Cause(what, share, delta_ms, of, section, row)
+
+
+def has_moved(headline: Delta) -> bool:
+    """Whether a time in ms changed by enough to have a cause worth naming."""
+    if not headline.baseline or headline.delta is None:
+        return False
+    return abs(headline.delta) >= max(LEAST_MS, LEAST_RELATIVE * abs(headline.baseline))
 
 
 def _in_ms(delta: Delta | None) -> Delta | None:

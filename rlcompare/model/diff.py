@@ -101,7 +101,8 @@ class Cause:
     Attributes:
         what: a short stable word: ``phase``, ``operator_slower``, ``operator_calls``, ``straggler``, ``lost_overlap``,
             ``workload``, ``frequency``, ``free``, ``communication``.
-        share: part of the headline's change that it explains; may exceed 1 or be negative.
+        share: part of the headline's change that it explains; where the headline is of plain steps and the
+            cause of the profile, part of the profiled step's change, as the text says. May exceed 1 or be negative.
         delta_ms: its change in ms per step and rank.
         text: one sentence for a tired engineer.
         section, row: where the evidence stands: a section's name and the row's ``name``.

@@ -277,6 +277,37 @@ def test_free_time_before_a_new_kernel_is_its_own_only_if_a_launch_can_take_it(
     assert first.delta_ms == pytest.approx(20.007 if calls else 20.0)
 
 
+def timed(store: RollupStore, seconds: float, number: int = 4) -> RollupStore:
+    """Training's own timer of so many plain steps."""
+    for step in range(number):
+        store.add("metric", step=step + 2, name="timing_s/step", value=seconds, source="file", profiled=False)
+    return store
+
+
+def test_parts_of_the_profiled_step_are_parts_of_its_own_change(tmp_path: Path) -> None:
+    """Plain steps take 59 ms more; the profiled one 200, of which 150 are Sort's and 50 free: 75 % and 25 % of that."""
+    old = timed(by_hand(tmp_path, "old", 100 * MS, free=10 * MS).kernel(1, "Sort", 1, 100 * MS), 0.2)
+    new = timed(by_hand(tmp_path, "new", 250 * MS, free=60 * MS).kernel(1, "Sort", 1, 250 * MS), 0.259)
+    diff = causes(old, new)
+    assert diff.headline == "timing_s/step"
+    shares = {cause.what: cause.share for cause in diff.causes}
+    assert (shares["operator_slower"], shares["free"]) == pytest.approx((0.75, 0.25))
+    assert diff.causes[0].text.endswith("as before (of the profiled step, which grew by 200.0 ms).")
+
+
+def test_a_profile_that_changed_the_other_way_explains_nothing(tmp_path: Path) -> None:
+    old, new = by_hand(tmp_path, "old", 110 * MS), by_hand(tmp_path, "new", 100 * MS)
+    old, new = old.kernel(1, "Sort", 1, 110 * MS), new.kernel(1, "Sort", 1, 100 * MS)
+    assert causes(timed(old, 0.2), timed(new, 0.259)).causes == ()
+
+
+def test_without_a_device_nothing_waits_for_the_host(tmp_path: Path) -> None:
+    stores = [RollupStore(tmp_path / f"{name}.duckdb").capture(executor="host").step(1) for name in ("old", "new")]
+    for store, free in zip(stores, (1, 9), strict=True):
+        store.time(1, 40 * MS, free=free * MS)
+    assert causes(*stores).causes[0].text == "The time in which no operator runs grew by 8.00 ms per step."
+
+
 @pytest.mark.parametrize(("level", "named"), [("Level1", True), ("Level0", False)])
 def test_categories_of_different_levels_are_no_causes(tmp_path: Path, level: str, named: bool) -> None:
     """20 ms more, all in the category cube; Level0 tells cube by the task type, Level1 by PMU values."""
