@@ -26,7 +26,7 @@ from rlcompare.compare.evidence import (
 )
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import OUTSIDE
-from rlcompare.compare.training import GENERATION
+from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 from rlcompare.model.diff import Cause, Row
 
 __all__ = ["Evidence", "find_causes"]
@@ -102,7 +102,7 @@ def _growth(evidence: Evidence, factor: float) -> float:
     return sum(
         number(row["baseline"]) * ((generation if row["name"] in GENERATION else factor) - 1)
         for row in rows
-        if row["name"] != OUTSIDE
+        if row["name"] not in (OUTSIDE, *BESIDE_TOKENS)
     )
 
 
@@ -376,7 +376,9 @@ def _phases(evidence: Evidence) -> Iterator[Cause]:
         # Parts are the profile's: where training timed the phase in plain steps, they do not sum to its change.
         whole = sum(_grown(row, name) for name in _PARTS) if evidence.timed_phases else delta
         mostly = f", mostly {_PARTS[part]}" if abs(_grown(row, part)) > 0.5 * abs(whole) and whole * delta > 0 else ""
-        text = f"Phase {short(row['name'])} {moved(delta)} per step{mostly}{_batches(evidence, row, delta)}."
+        found = evidence.rare_phases.get(str(row["name"]))
+        rare = f", {found}" if found else ""
+        text = f"Phase {short(row['name'])} {moved(delta)} per step{rare}{mostly}{_batches(evidence, row, delta)}."
         cause = evidence.cause if evidence.timed_phases else evidence.profiled
         yield cause("phase", delta, text, "phases", str(row["name"]))
 

@@ -10,7 +10,7 @@ from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sides import differing_levels, environments, make_sides
-from rlcompare.compare.training import have_phases, profiled_steps
+from rlcompare.compare.training import have_phases, profiled_steps, rare_phases
 from rlcompare.model.diff import Diff
 
 
@@ -38,6 +38,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         profile, headline = profile_headline(overall), headline_of(overall)
         sections = make_sections(rollups, overall, env, profile)
         measured = [(row["side"], row["domain"]) for row in rollups.rows("measured")]
+        timers = rollups.rows("training_phase")
         (match,) = rollups.rows("kernel_match_summary")
         return Diff(
             baseline=sides["baseline"],
@@ -64,7 +65,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                     rollups.rows("kernel_phase"),
                     same_level=differing_levels(env) is None,
                     on_device=all(capture["executor"] != "host" for capture in captures),
-                    timed_phases=have_phases(rollups.rows("training_phase")),
+                    timed_phases=have_phases(timers),
+                    rare_phases=rare_phases(timers),
                 )
             ),
             quality=quality_findings(

@@ -78,6 +78,7 @@ class Evidence:
         same_level: whether both sides were profiled at one level, as far as that is known.
         on_device: whether a device was recorded; else times are those of the host's operators.
         timed_phases: whether phases were timed by training, as the headline was, and not by the profile.
+        rare_phases: by phase that training did not time in every step, in how many.
     """
 
     headline: Delta | None
@@ -90,6 +91,7 @@ class Evidence:
     same_level: bool
     on_device: bool
     timed_phases: bool
+    rare_phases: Mapping[str, str]
 
     @classmethod
     def of(
@@ -104,6 +106,7 @@ class Evidence:
         same_level: bool,
         on_device: bool,
         timed_phases: bool,
+        rare_phases: Mapping[str, str],
     ) -> Evidence:
         """Gather the evidence.
 
@@ -125,6 +128,7 @@ class Evidence:
             same_level=same_level,
             on_device=on_device,
             timed_phases=timed_phases,
+            rare_phases=rare_phases,
         )
 
     @property

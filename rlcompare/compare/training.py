@@ -20,6 +20,9 @@ Records = Sequence[Mapping[str, Any]]
 GENERATION = ("generate_sequences", "generate_baseline")
 """Phases whose time per token counts the tokens of responses; the others count prompts too."""
 
+BESIDE_TOKENS = ("save_checkpoint", "testing")
+"""Phases that take as long whatever the step's tokens were."""
+
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
 
 _PREFIXES = ("mismatch/", "rollout_corr/")
@@ -64,6 +67,7 @@ def phase_records(
             wall = sum(found) / runs[side]
             record |= {f"in_{side}": bool(found), f"{side}_wall_ns": wall}
             asked = tokens.get(side, {}).get(RESPONSE if name in GENERATION else TOTAL)
+            asked = None if name in BESIDE_TOKENS else asked
             record[f"{side}_ms_per_token"] = ratio(asked, wall / NS_PER_MS) if found else None
         seen = inside.get(name, {})
         for column in _PROFILE_COLUMNS:
@@ -76,6 +80,24 @@ def phase_records(
             record[f"{side}_outside_profile_ns"] = None if whole is None else whole - inside_ns
         records.append(record)
     return records
+
+
+def rare_phases(rows: Records) -> dict[str, str]:
+    """By phase that not every step has, in how many it was: ``in 4 of 19 steps, before in 0 of 19``.
+
+    Args:
+        rows: of ``training_phase``.
+    """
+    steps = {side: sum({row["run"]: row["of_steps"] for row in rows if row["side"] == side}.values()) for side in SIDES}
+    texts = {}
+    for name in dict.fromkeys(row["phase"] for row in rows):
+        had = {
+            side: sum(row["steps"] for row in rows if row["side"] == side and row["phase"] == name) for side in SIDES
+        }
+        if had != steps:
+            before, after = (f"{had[side]} of {steps[side]}" for side in SIDES)
+            texts[name] = f"in {after} steps" if before == after else f"in {after} steps, before in {before}"
+    return texts
 
 
 def _mean_of_runs(timed: Records, side: str, phase: str) -> float | None:

@@ -14,7 +14,7 @@ WITH known AS (
     SELECT side, run, sum(value ORDER BY step) AS seconds, count(*) AS steps FROM step_of GROUP BY ALL
 ), part AS (
     SELECT m.side, m.run, t.phase, sum(m.value ORDER BY m.step) AS seconds
-    FROM c_metric AS m JOIN c_timer AS t USING (name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step = m.step
+    FROM c_metric AS m JOIN c_timer AS t USING (side, run, name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step = m.step
     WHERE m.value IS NOT NULL GROUP BY ALL
     UNION ALL
     SELECT side, run, NULL, seconds FROM whole

@@ -1,0 +1,60 @@
+"""Training's own timers against steps that are put together by hand: which of them are parts of the step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlcompare.model.diff import Diff
+from tests.sql.rollup_stores import RollupStore, compared, found
+
+SAVE, TEST = 30.0, 12.0
+
+
+def logged(
+    path: Path, *, saves: bool = True, saved_inside: bool = True, tested_inside: bool = False, rest: float = 0.25
+) -> Path:
+    """Eight steps of 30 s and what lies in no timer; every fourth saves and tests, in the step or after it."""
+    store = RollupStore(path)
+    for step in range(1, 9):
+        parts = {"gen": 20.0, "update_actor": 10.0}
+        after = {"save_checkpoint": SAVE, "testing": TEST} if saves and step % 4 == 0 else {}
+        inside = {"save_checkpoint": saved_inside, "testing": tested_inside}
+        whole = sum(parts.values()) + rest + sum(value for name, value in after.items() if inside[name])
+        for name, value in {**parts, **after, "step": whole}.items():
+            store.add("metric", step=step, name=f"timing_s/{name}", value=value, source="file", profiled=False)
+    return store.done()
+
+
+def phases(diff: Diff) -> dict[str, object]:
+    return {str(row["name"]): row["new"] for row in diff.sections["phases"].rows}
+
+
+@pytest.mark.parametrize(
+    ("release", "saved_inside", "tested_inside"),
+    [("0.5.0", True, True), ("0.6.1", False, False), ("0.7.1", True, False)],
+)
+def test_what_lies_in_the_step_is_a_phase_of_it(
+    tmp_path: Path, release: str, saved_inside: bool, tested_inside: bool
+) -> None:
+    """As verl's ray_trainer.py of that release times them; 2 of the 7 steps after the first save and test."""
+    path = logged(tmp_path / "new.duckdb", saved_inside=saved_inside, tested_inside=tested_inside)
+    named = phases(compared(path, path))
+    assert named.get("save_checkpoint") == (pytest.approx(SAVE * 2 / 7 * 1e3) if saved_inside else None)
+    assert named.get("testing") == (pytest.approx(TEST * 2 / 7 * 1e3) if tested_inside else None)
+    assert named["(outside)"] == pytest.approx(250.0)
+
+
+def test_a_job_that_saves_is_slower_by_its_checkpoints(tmp_path: Path) -> None:
+    new, old = logged(tmp_path / "new.duckdb"), logged(tmp_path / "old.duckdb", saves=False)
+    cause = compared(old, new).causes[0]
+    assert (cause.what, cause.row, cause.share) == ("phase", "save_checkpoint", pytest.approx(1.0))
+    assert cause.text.endswith("per step, in 2 of 7 steps, before in 0 of 7.")
+
+
+def test_what_adding_leaves_of_a_step_is_nought(tmp_path: Path) -> None:
+    """Timers that fill the step: what binary fractions leave over is no time outside of them."""
+    diff = compared(logged(tmp_path / "old.duckdb", rest=1e-9), logged(tmp_path / "new.duckdb", rest=3e-9))
+    row = found(diff, "phases", "(outside)")
+    assert (row["baseline"], row["new"], row["delta"], row["ratio"]) == (0.0, 0.0, 0.0, None)
