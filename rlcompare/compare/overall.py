@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from rlcompare.compare.comparability import changed_meaning
 from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, TOKEN_RATE, polarity_of, unit_of
 from rlcompare.compare.rollups import Rollups
-from rlcompare.compare.rows import NS_PER_MS, difference, ratio
+from rlcompare.compare.rows import NS_PER_MS, difference, is_remainder, ratio
 from rlcompare.compare.runs import overlap
 from rlcompare.compare.training import TOTAL, have_phases, profiled_steps, workload_of
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Value
@@ -26,6 +28,8 @@ Samples = dict[str, dict[int, float | None]]
 
 OUTSIDE = "(outside)"
 """The part of a step that lies in no phase."""
+
+_REST = f"phase.{OUTSIDE}.wall"
 
 SPEED = "timing_s/step"
 """The step's wall time as training measured it: the best headline, where unprofiled steps tell it (DESIGN §4)."""
@@ -57,7 +61,10 @@ class Overall:
 
     def deltas(self) -> tuple[Delta, ...]:
         """All metrics that at least one side has."""
-        made = (self._delta(metric) for metric in self._samples)
+        made = [self._delta(metric) for metric in self._samples]
+        walls = {delta.metric: delta.baseline for delta in made if fnmatchcase(delta.metric, "phase.*.wall")}
+        little = is_remainder(walls.get(_REST), [wall for wall in walls.values() if wall is not None])
+        made = [replace(delta, ratio=None) if little and delta.metric == _REST else delta for delta in made]
         return tuple(delta for delta in made if delta.baseline is not None or delta.new is not None)
 
     def _delta(self, metric: str) -> Delta:

@@ -14,6 +14,9 @@ from rlcompare.model.diff import Row, Section, Value
 
 NS_PER_MS = 1_000_000
 
+LEAST_REMAINDER = 0.001
+"""Part of the step below which what lies in no phase has no ratio: it is what adding and rounding leave."""
+
 _UNSUFFIXED = frozenset({"compute", "comm", "exposed_comm", "free"})
 """Times whose columns carry no ``_ms``: the parts of a step, of a phase and of a rank."""
 
@@ -24,8 +27,13 @@ def to_ms(ns: float | None) -> float | None:
 
 
 def ratio(baseline: float | None, new: float | None) -> float | None:
-    """``new / baseline``; None where either is absent or the baseline is 0."""
-    return new / baseline if baseline and new is not None else None
+    """``new / baseline``; None where either is absent, or the baseline is 0 or negative: nothing is a part of that."""
+    return new / baseline if baseline is not None and baseline > 0 and new is not None else None
+
+
+def is_remainder(baseline: float | None, parts: Iterable[float]) -> bool:
+    """Whether what the parts of a step leave, one of them itself, is too little of it to be compared with anything."""
+    return baseline is not None and baseline < LEAST_REMAINDER * sum(parts)
 
 
 def difference(baseline: float | None, new: float | None) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rlcompare.compare.comparability import changed_meaning
@@ -15,6 +16,7 @@ from rlcompare.compare.rows import (
     SectionMaker,
     difference,
     empty,
+    is_remainder,
     matched_share,
     ordered,
     presence_of,
@@ -28,7 +30,6 @@ Records = Sequence[Mapping[str, Any]]
 
 LATE_ENOUGH = 0.02
 """A rank whose delays sum to less than this part of the step is no straggler: somebody is always last."""
-
 
 _STACKS = (
     "Operators' own time by the three innermost frames of their call stacks. export_stacks leaves out what took less"
@@ -160,13 +161,22 @@ def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
         return empty("phases")
     walls = all(any(record[f"{side}_wall_ns"] is not None for record in named) for side in SIDES)
     kind = "wall" if walls else "device"
-    return maker.timed(
+    section = maker.timed(
         "phases",
         [{**record, "kind": kind} for record in records],
         "phase",
         measure=f"{kind}_ns",
         note="Wall time on the host." if walls else "Computation, exposed communication and the gaps before them.",
     )
+    return _with_remainder(section)
+
+
+def _with_remainder(section: Section) -> Section:
+    """What lies in no phase is what the others leave: where that is next to nothing, it has no ratio."""
+    baselines = {row["name"]: value for row in section.rows if isinstance(value := row["baseline"], (int, float))}
+    little = is_remainder(baselines.get(OUTSIDE), baselines.values())
+    rows = ({**row, "ratio": None} if little and row["name"] == OUTSIDE else row for row in section.rows)
+    return replace(section, rows=tuple(rows))
 
 
 def _training_phases(
@@ -181,7 +191,7 @@ def _training_phases(
             " Computation, communication and free time: from the profile, whose steps are slower. Outside profile: what"
             " they leave of the timer in profiled steps."
         )
-    return maker.timed("phases", records, "timers", measure="wall_ns", note=note)
+    return _with_remainder(maker.timed("phases", records, "timers", measure="wall_ns", note=note))
 
 
 def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:

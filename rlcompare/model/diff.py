@@ -77,7 +77,7 @@ class Delta:
         unit: ``ms``, ``s``, ``bytes``, ``ratio``, ``count`` or ``""``.
         polarity: ``lower`` or ``higher`` is better, or ``neutral``.
         baseline, new: None where a side has no such measurement.
-        ratio: new / baseline; None where the baseline is None or 0.
+        ratio: new / baseline; None where the baseline is None, 0 or negative, or a remainder of next to nothing.
         samples: one value per run of each side.
         evidence: statistics over runs, when there are several; else empty. Under ``NOT_COMPARED`` why there is no
             difference although both values are known: they do not mean the same.

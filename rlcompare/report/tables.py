@@ -168,7 +168,7 @@ def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Ta
                 *_overall_cells(delta, decimals),
                 *((Cell(samples_text(delta)), Cell(_evidence(delta))) if several else ()),
             ),
-            tone(delta.delta, delta.ratio, delta.polarity, floor if delta.unit == "ms" else 0.0),
+            tone(delta.delta, delta.ratio, delta.polarity, floor if delta.unit == "ms" else 0.0, delta.baseline),
         )
         for delta in overall
     )
@@ -299,7 +299,7 @@ def _change(row: Row) -> str:
 def _tone(row: Row, section: Section, floor: float) -> str:
     if isinstance(row.get("baseline"), str) or isinstance(row.get("new"), str):
         return "differs" if row.get("baseline") != row.get("new") else ""
-    delta, ratio, polarity = row.get("delta"), row.get("ratio"), row.get("polarity")
+    delta, ratio, polarity, baseline = (row.get(key) for key in ("delta", "ratio", "polarity", "baseline"))
     if not isinstance(polarity, str):
         judged = section.unit == "ms" or section.name in ("memory", "memory_categories")
         polarity = "lower" if judged and section.name not in _NEUTRAL else "neutral"
@@ -308,4 +308,5 @@ def _tone(row: Row, section: Section, floor: float) -> str:
         ratio if quantity.is_number(ratio) else None,
         polarity,
         floor if section.unit == "ms" else 0.0,
+        baseline if quantity.is_number(baseline) else None,
     )

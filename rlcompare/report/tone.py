@@ -14,34 +14,40 @@ NOISE_OF_HEADLINE = 0.001
 """Changes of a time below this part of the headline's baseline are shown in grey, whatever their ratio."""
 
 
+_MS = {"ms": 1.0, "s": 1e3}
+
+
 def floor_of(headline: Delta | None) -> float:
-    """The smallest change of a time that is worth colour, in ms; 0 where there is no headline in ms."""
-    if headline is None or headline.unit != "ms" or headline.baseline is None:
+    """The smallest change of a time that is worth colour, in ms; 0 where there is no headline."""
+    if headline is None or headline.unit not in _MS or headline.baseline is None:
         return 0.0
-    return abs(headline.baseline) * NOISE_OF_HEADLINE
+    return abs(headline.baseline) * _MS[headline.unit] * NOISE_OF_HEADLINE
 
 
 def tone_of(headline: Delta, diff: Diff) -> str:
     """The tone of the headline itself; nothing is better or worse where the sides must not be compared, or luck may be
     all that differs.
     """
-    mood = tone(headline.delta, headline.ratio, headline.polarity, floor_of(headline))
+    floor = floor_of(headline) / _MS.get(headline.unit, 1.0)
+    mood = tone(headline.delta, headline.ratio, headline.polarity, floor, headline.baseline)
     barred = diff.comparability.status == "not_comparable"
     if mood not in ("better", "worse"):
         return mood
     return "caution" if barred else "noise" if headline.evidence.get(RUNS_OVERLAP) else mood
 
 
-def tone(delta: float | None, ratio: float | None, polarity: str, floor: float) -> str:
+def tone(delta: float | None, ratio: float | None, polarity: str, floor: float, baseline: float | None = None) -> str:
     """``worse``, ``better``, ``noise``, or none where nothing changed for better or worse.
 
     Args:
         polarity: ``lower`` or ``higher`` is better, or ``neutral``.
         floor: absolute changes below it are noise, in the unit of ``delta``.
+        baseline: what a change is measured by where there is no ratio, because it is negative.
     """
     if delta is None:
         return ""
-    if delta == 0 or abs(delta) < floor or (ratio is not None and abs(ratio - 1) < NOISE_RELATIVE):
+    small = abs(delta) < NOISE_RELATIVE * abs(baseline or 0.0) if ratio is None else abs(ratio - 1) < NOISE_RELATIVE
+    if delta == 0 or abs(delta) < floor or small:
         return "noise"
     if polarity == "neutral":
         return ""

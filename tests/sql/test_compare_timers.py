@@ -58,3 +58,14 @@ def test_what_adding_leaves_of_a_step_is_nought(tmp_path: Path) -> None:
     diff = compared(logged(tmp_path / "old.duckdb", rest=1e-9), logged(tmp_path / "new.duckdb", rest=3e-9))
     row = found(diff, "phases", "(outside)")
     assert (row["baseline"], row["new"], row["delta"], row["ratio"]) == (0.0, 0.0, 0.0, None)
+
+
+@pytest.mark.parametrize(("rest", "has_ratio"), [(1e-5, False), (0.3, True)])
+def test_a_remainder_of_next_to_nothing_has_no_ratio(tmp_path: Path, rest: float, has_ratio: bool) -> None:
+    """10 us of 30 s outside of all timers, which halved, are no improvement by 50 %; 0.3 s are."""
+    old, new = logged(tmp_path / "old.duckdb", rest=rest), logged(tmp_path / "new.duckdb", rest=rest / 2)
+    diff = compared(old, new)
+    delta = diff.metric("phase.(outside).wall")
+    assert delta is not None
+    for ratio in (delta.ratio, found(diff, "phases", "(outside)")["ratio"]):
+        assert ratio == (pytest.approx(0.5) if has_ratio else None)

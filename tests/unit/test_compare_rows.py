@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pytest import approx
 
-from rlcompare.compare.rows import decompose, matched_share, ordered
+from rlcompare.compare.rows import decompose, matched_share, ordered, ratio
 from rlcompare.model.diff import Row
 
 time = st.integers(0, 10**12).map(float)
@@ -82,3 +82,9 @@ def test_the_order_of_rows_does_not_depend_on_the_order_they_came_in(made: list[
     assert ordered(shuffled, ()) == ordered(made, ())
     changes = [abs(item["delta"]) if isinstance(item["delta"], float) else 0.0 for item in ordered(made, ())]
     assert changes == sorted(changes, reverse=True)
+
+
+@given(baseline=st.floats(-1e9, 0), new=st.floats(-1e9, 1e9))
+def test_nothing_is_a_part_of_nought_or_less(baseline: float, new: float) -> None:
+    """A tail of -12.9 ms that became 1.6 ms is no change by -112 %."""
+    assert ratio(baseline, new) is None

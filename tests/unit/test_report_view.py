@@ -8,10 +8,10 @@ import pytest
 
 from rlcompare.model.diff import Comparability, Delta, Finding, Row, Section
 from rlcompare.report.tables import Table, overall_table, section_table
-from rlcompare.report.tone import tone
+from rlcompare.report.tone import floor_of, tone
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
-from tests.unit.diff_examples import row
+from tests.unit.diff_examples import metric, row
 
 
 def table(*rows: Row, unit: str = "ms", keys: tuple[str, ...] = (), name: str = "kernels", limit: int = 500) -> Table:
@@ -146,6 +146,17 @@ def test_limit_keeps_the_count() -> None:
 )
 def test_tone(delta: float | None, ratio: float | None, polarity: str, floor: float, expected: str) -> None:
     assert tone(delta, ratio, polarity, floor) == expected
+
+
+def test_a_change_of_what_is_negative_is_measured_by_its_size() -> None:
+    """Without a ratio, as a KL of -0.01 has none."""
+    assert tone(0.00005, None, "lower", 0.0, -0.01) == "noise"
+    assert tone(0.005, None, "lower", 0.0, -0.01) == "worse"
+
+
+def test_a_headline_in_seconds_has_a_floor_too() -> None:
+    """A thousandth of 39 s is 39 ms."""
+    assert floor_of(metric("timing_s/step", 39.0, 40.0, "s")) == pytest.approx(39.0)
 
 
 @pytest.mark.parametrize(
