@@ -19,6 +19,9 @@ _ORDER = {"severe": 0, "caution": 1, "warning": 1}
 _NOTE = 2
 _TONE = {"severe": "worse", "caution": "caution", "warning": "caution"}
 _VALUE_LIMIT = 20
+_SENTENCE_LIMIT = 63
+"""So that one sentence has room on a line beside the status and the number of further findings."""
+
 _SEVERAL = {"captures": "roles"}
 """What several findings of a key are about."""
 
@@ -109,7 +112,7 @@ def _number(group: Sequence[Finding]) -> str:
 
 def _difference(finding: Finding) -> str:
     if finding.baseline is None and finding.new is None:
-        return safe_text(finding.message, 120)
+        return safe_text(finding.message, _SENTENCE_LIMIT)
     return f"{safe_text(finding.key, 40)} {change_of_text(finding.baseline, finding.new)}"
 
 

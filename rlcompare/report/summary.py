@@ -185,7 +185,7 @@ def _differs(diff: Diff) -> SummaryItem:
     ]
     if len(parts) == 1:
         recorded = diff.baseline.env and diff.new.env
-        parts.append("nothing recorded differs" if recorded else "what they were made with was not recorded")
+        parts.append("no recorded setting differs" if recorded else "what they were made with was not recorded")
     mood = "worse" if status == "not_comparable" else "caution" if status == "caution" or other_work else ""
     return SummaryItem("differs", "differs", tuple(parts), mood)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rlcompare.model.diff import Diff, Row
+import math
+
+from rlcompare.model.diff import Diff, Row, Value
 from rlcompare.report import quantity
 from rlcompare.report.text import safe_text
 
@@ -21,7 +23,7 @@ def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
     if not rows:
         return ("not recorded: a longer step may simply have had more to do",), False
     known = [row for row in rows if _is_known(row)]
-    changed = [row for row in known if row.get("baseline") != row.get("new")]
+    changed = [row for row in known if not _is_same(row.get("baseline"), row.get("new"))]
     if changed:
         # All tokens and the time for one of them are what a reader must see where there is room for no more.
         first = [row for row in changed if row.get("name") == _TOKENS]
@@ -54,6 +56,13 @@ def _rows(diff: Diff) -> tuple[Row, ...]:
 
 def _is_known(row: Row) -> bool:
     return row.get("baseline") is not None and row.get("new") is not None
+
+
+def _is_same(baseline: Value, new: Value) -> bool:
+    """Whether values are equal but for rounding: consoles print three decimals, and TensorBoard keeps 24 bits."""
+    if not quantity.is_number(baseline) or not quantity.is_number(new):
+        return baseline == new
+    return math.isclose(baseline, new, rel_tol=1e-7, abs_tol=5e-4)
 
 
 def _is_large(row: Row) -> bool:

@@ -367,6 +367,30 @@ def test_other_work_is_said_beside_comparable_settings(new: int, amber: bool) ->
     assert (item.parts[0] == "comparable settings, but the workload differs") is amber
 
 
+def test_rounding_is_no_other_work() -> None:
+    """30.6 of a console against 30.600001 of TensorBoard; one in a thousand is other work."""
+    diff = _with_workload(diff_examples.identical(), row("workload.length", 30.6, 30.600001))
+    assert text(diff, "workload").startswith("the same")
+    diff = _with_workload(diff_examples.identical(), row("workload.length", 30.6, 30.63))
+    assert text(diff, "workload").startswith("differs")
+
+
+def test_other_work_does_not_stand_beside_nothing_differs() -> None:
+    diff = _with_workload(diff_examples.identical(), row("workload.tokens", 1000, 1800, unit="count"))
+    assert text(diff, "differs") == "comparable settings, but the workload differs · no recorded setting differs"
+
+
+def test_a_difference_is_named_before_others_are_counted() -> None:
+    sentence = "Only 0% of the kernels' time has a partner on the other side: the work differs."
+    findings = (
+        Finding("shapes", None, None, "caution", sentence),
+        *(Finding(f"key{number}", "a" * 20, "b" * 20, "info", "x") for number in range(6)),
+    )
+    diff = replace(diff_examples.regression(), comparability=Comparability("caution", findings))
+    line = next(line for line in summary_lines(build_view(diff)) if line.startswith("differs"))
+    assert line.startswith("differs     with caution · Only 0% of the kernels' time has a partner on the other side")
+
+
 def test_lines_to_spare_go_to_what_had_to_be_cut() -> None:
     finding = Finding("profiler.aic_metrics", "ACL_AICORE_NONE", "ACL_AICORE_PIPE_UTILIZATION", "caution", "x")
     comparability = Comparability("caution", (finding, replace(finding, key="profiler.level")))
