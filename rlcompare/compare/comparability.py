@@ -247,12 +247,18 @@ def _training(training: Records) -> list[Finding]:
     steps, shared = ([max(row[key] for row in rows[side]) for side in SIDES] for key in ("steps", "shared"))
     if steps[0] == steps[1] == max(shared):
         return []
+    spans = [_span(min(row["first"] for row in rows[side]), max(row["last"] for row in rows[side])) for side in SIDES]
     sizes = f"{_count(steps[0], 'training step')} against {steps[1]}"
     if not max(shared):
-        message = f"{sizes}, none of the same number: means over other steps are compared."
-        return [Finding("training_steps", str(steps[0]), str(steps[1]), "caution", message)]
+        message = f"{sizes}, none of the same number ({spans[0]}, {spans[1]}): means over other steps are compared."
+        return [Finding("training_steps", spans[0], spans[1], "caution", message)]
     message = f"{sizes}: means are over the {max(shared)} or fewer that both sides have."
-    return [Finding("training_steps", str(steps[0]), str(steps[1]), "info", message)]
+    shown = spans if steps[0] == steps[1] else [str(number) for number in steps]
+    return [Finding("training_steps", shown[0], shown[1], "info", message)]
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}–{last}"
 
 
 def _other_meanings(apart: Records) -> list[Finding]:

@@ -79,6 +79,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows("idle_step"),
                 rollups.rows("uneven_steps"),
                 profiled_steps(rollups.rows("profiled_timer"), times),
+                rollups.rows("left_out"),
+                [delta for delta in overall if delta.metric in (headline, "workload.kernels")],
             ),
             sections=sections,
         )

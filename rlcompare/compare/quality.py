@@ -7,7 +7,7 @@ from typing import Any
 
 from rlcompare.compare.inputs import SIDES, SideInput
 from rlcompare.compare.overall import SPEED
-from rlcompare.model.diff import Finding
+from rlcompare.model.diff import Delta, Finding
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -17,6 +17,9 @@ _SHOWN = 4
 
 VARIES = 0.5
 """A step time whose standard deviation over steps is more than this part of its mean is called uneven."""
+
+FAR_APART = 1.5
+"""Runs of a side of which one takes so many times as long as another are hardly runs of the same."""
 
 LONGER = 0.02
 """A profile that exceeds training's own timer of its steps by more than this part holds more than the steps; the marks
@@ -35,6 +38,8 @@ def quality_findings(
     idle: Records,
     uneven: Records,
     profiled: Sequence[tuple[str, int, float, float | None]],
+    left_out: Records,
+    headline: Sequence[Delta],
 ) -> tuple[Finding, ...]:
     """All findings; cautions first, then by side.
 
@@ -48,6 +53,8 @@ def quality_findings(
         idle: rows of ``idle_step``.
         uneven: rows of ``uneven_steps``.
         profiled: what ``training.profiled_steps`` gives.
+        left_out: rows of ``left_out``.
+        headline: what tells whether the runs of a side do the same work: the headline, and the number of kernels.
     """
     made = [_of_source(row, given) for row in findings]
     made += [_skipped(row, given) for row in times if row["metric"] in _TIMES_SKIPPED and row["missing"]]
@@ -55,6 +62,8 @@ def quality_findings(
     made += [_invalid(row, given) for row in invalid if row["invalid"]]
     made += [_uneven_times(row, given) for row in invalid if row["name"] == SPEED and _varies(row)]
     made += [_slow(row, given) for row in invalid if row["name"] == SPEED and row["grade"]]
+    made += [_left_out(row, given) for row in left_out]
+    made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(memory)
     made += [_idle(row, given) for row in idle]
     made += [_uneven(row, given) for row in uneven]
@@ -120,6 +129,36 @@ def _slow(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
     what = "every step ran under a profiler or was warm-up" if row["grade"] == 1 else "every step was warm-up"
     text = f"{what}, so that its times are larger than those of plain steps."
     return _finding("no_plain_step", row["side"], "caution", _where(row, given) + text)
+
+
+def _left_out(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+    reasons = [
+        f"{row[key]} {words}"
+        for key, words in (
+            ("warmup", "of warm-up"),
+            ("profiled", "under a profiler"),
+            ("unshared", "that the other side does not have or count"),
+        )
+        if row[key]
+    ]
+    text = (
+        f"the times of training are means over {row['counted']} of {row['steps']} steps: without {', '.join(reasons)}."
+    )
+    return _finding("steps_left_out", row["side"], "info", _where(row, given) + text)
+
+
+def _apart(side: str, deltas: Sequence[Delta]) -> list[Finding]:
+    """Runs of a side of which one takes, or does, far more than another: the first measure that tells."""
+    for delta in deltas:
+        values = [value for value in delta.samples[side] if value is not None]
+        if len(values) > 1 and 0 < FAR_APART * min(values) < max(values):
+            low, high = (f"{value:,.4g} {delta.unit}".rstrip() for value in (min(values), max(values)))
+            text = (
+                f"its {len(values)} runs are far apart, {delta.metric} from {low} to {high}, so that their mean says"
+                " little: do they do the same work?"
+            )
+            return [_finding("runs_apart", side, "caution", text)]
+    return []
 
 
 def _memory(peaks: Records) -> list[Finding]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare.compare import RunStore, SideInput
 from rlcompare.model.diff import Diff
 from tests.sql.rollup_stores import RollupStore, compared, found
 
@@ -24,6 +25,14 @@ def logged(
         whole = sum(parts.values()) + rest + sum(value for name, value in after.items() if inside[name])
         for name, value in {**parts, **after, "step": whole}.items():
             store.add("metric", step=step, name=f"timing_s/{name}", value=value, source="file", profiled=False)
+    return store.done()
+
+
+def plain(path: Path, first: int, last: int, **profiled: float) -> Path:
+    """Steps of 30 s by number, of which ``profiled`` names some."""
+    store = RollupStore(path)
+    for step in range(first, last + 1):
+        store.add("metric", step=step, name="timing_s/step", value=30.0, source="file", profiled=str(step) in profiled)
     return store.done()
 
 
@@ -69,3 +78,38 @@ def test_a_remainder_of_next_to_nothing_has_no_ratio(tmp_path: Path, rest: float
     assert delta is not None
     for ratio in (delta.ratio, found(diff, "phases", "(outside)")["ratio"]):
         assert ratio == (pytest.approx(0.5) if has_ratio else None)
+
+
+def test_steps_that_do_not_count_are_said(tmp_path: Path) -> None:
+    """Of 1 to 20, the first is warm-up, 7 ran under a profiler, and the other side ends with 9."""
+    long = plain(tmp_path / "old.duckdb", 1, 20, **{"7": 1})
+    diff = compared(long, plain(tmp_path / "new.duckdb", 1, 9))
+    said = [finding.message for finding in diff.quality if finding.key == "steps_left_out"]
+    assert said == [
+        "Baseline: the times of training are means over 7 of 20 steps: without 1 of warm-up, 1 under a profiler,"
+        " 11 that the other side does not have or count.",
+        "New side: the times of training are means over 7 of 9 steps: without 1 of warm-up, 1 that the other side does"
+        " not have or count.",
+    ]
+    assert not [finding for finding in compared(long, long).quality if "other side" in finding.message]
+
+
+def test_as_many_other_steps_are_named_by_their_numbers(tmp_path: Path) -> None:
+    diff = compared(plain(tmp_path / "old.duckdb", 1, 20), plain(tmp_path / "new.duckdb", 101, 120))
+    (finding,) = (finding for finding in diff.comparability.findings if finding.key == "training_steps")
+    assert (finding.baseline, finding.new, finding.severity) == ("1–20", "101–120", "caution")
+
+
+@pytest.mark.parametrize(("slowest", "apart"), [(40.0, False), (300.0, True)])
+def test_runs_that_are_far_apart_are_said(tmp_path: Path, slowest: float, apart: bool) -> None:
+    """The mean of 30 s and 300 s is no time that anything took."""
+    stores = []
+    for number, seconds in enumerate((30.0, slowest)):
+        store = RollupStore(tmp_path / f"{number}.duckdb")
+        for step in (1, 2):
+            store.add("metric", step=step, name="timing_s/step", value=seconds, source="file", profiled=False)
+        stores.append(RunStore(str(number), str(number), store.done()))
+    diff = compared(SideInput("old", tuple(stores)), stores[0].store)
+    said = [finding.message for finding in diff.quality if finding.key == "runs_apart"]
+    assert len(said) == apart
+    assert not apart or "its 2 runs are far apart, timing_s/step from 30 s to 300 s" in said[0]
