@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rlcompare.compare.runs import known
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Cause, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
@@ -204,7 +205,7 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     word = {**words, "caution": "not comparable"}.get(mood, "")
     if mood == "noise" and delta.evidence.get(RUNS_OVERLAP):
         word = "runs overlap"
-    samples = [len(delta.samples.get(side, ())) for side in ("baseline", "new")]
+    samples = [len(known(delta.samples.get(side, ()))) for side in ("baseline", "new")]
     number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run a side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.signed_quantity(delta.delta, delta.unit, headline_decimals(delta))

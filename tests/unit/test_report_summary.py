@@ -143,6 +143,16 @@ def test_headline_of_one_side_only() -> None:
     assert text(diff, "headline") == "time.device_span — → 5.00 ms · not measured on the baseline"
 
 
+def test_a_run_without_the_measurement_is_no_evidence() -> None:
+    diff = diff_examples.regression()
+    for samples, said in (((1.0, None), "one run a side"), ((1.0, None, 3.0), "2 runs against 2")):
+        overall = [
+            replace(delta, samples={"baseline": samples, "new": samples}) if delta.metric == diff.headline else delta
+            for delta in diff.overall
+        ]
+        assert text(replace(diff, overall=overall), "headline").endswith(said)
+
+
 def test_more_work_is_told_beside_the_time() -> None:
     base = diff_examples.regression()
     rows = (row("workload.tokens", 1000, 1250, unit="count"), row("workload.sequences", 8, 8, unit="count"))

@@ -98,6 +98,32 @@ def test_captures_where_a_version_leaves_them(
     assert elsewhere.read_bytes() == (tmp_path / "out" / "metrics.jsonl").read_bytes() != b""
 
 
+def test_profiles_that_the_user_sends_elsewhere_are_in_the_run_directory_too(
+    installed_verl: VerlOf, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # GIVEN a save path of the user's own, in which an earlier job left a profile
+    mine = tmp_path / "mine"
+    environment = installed_verl("0.7.1")
+    for folder in ("first", "second"):
+        code, _, err = finished(start(environment, tmp_path / folder, "", f"global_profiler.save_path={mine}"))
+        assert code == 0, err
+        assert f"the profiles go to {mine}; when the job has ended" in err
+        for capture in list(mine.rglob("sample-host_*_ascend_pt")):
+            capture.rename(capture.with_name(f"{folder}-{capture.name}"))  # that another process would have had
+    assert len(list(mine.rglob("*_ascend_pt"))) == 2
+
+    # THEN each run directory alone is one run with its own profile and metrics
+    for folder in ("first", "second"):
+        (capture,) = run_json(tmp_path / folder)["captures"]
+        assert (tmp_path / folder / "out" / capture["path"]).is_dir()
+    assert run(["diff", "-d", str(tmp_path / "second/out"), "-bp", str(tmp_path / "first/out"), "--json", "-q"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    for side in ("baseline", "new"):
+        assert [(found["captures"], found["ranks"]) for found in document[side]["runs"]] == [(1, 1)]
+    measured = {row["metric"]: row["new"] for row in document["overall"]}
+    assert measured["timing_s/step"] and measured["time.compute"]
+
+
 def test_a_version_without_a_file_logger(installed_verl: VerlOf, tmp_path: Path) -> None:
     code, _, err = finished(start(installed_verl("0.5.0"), tmp_path))
     assert code == 0, err

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def find_captures(profile: Path, folder: Path, steps: Sequence[int]) -> list[dic
         profile: where the job wrote its profiles.
         folder: the run directory, to which the paths are relative; a capture elsewhere keeps its own path.
     """
-    found = sorted(_captures(profile))
+    found = captures_in(profile)
     known = {path: _stated_step(path, profile) for path in found}
     for windows in _by_process(path for path in found if known[path] is None and path.parent.name in _WHOLE_STEP):
         if len(windows) == len(steps):
@@ -49,6 +50,47 @@ def find_captures(profile: Path, folder: Path, steps: Sequence[int]) -> list[dic
         step = known[path] if known[path] is not None else steps[0] if len(steps) == 1 else None
         entries.append({"path": place} | ({} if step is None else {"step": step}))
     return entries
+
+
+def captures_in(folder: Path) -> list[Path]:
+    """The capture folders and files below a folder."""
+    return sorted(_captures(folder))
+
+
+def take_over(profile: Path, target: Path, before: Collection[Path]) -> str | None:
+    """Gives the captures that a job wrote to a folder of the user's a place in the run directory too.
+
+    They get a second name there, which takes no room; on another file system they are copied.
+
+    Args:
+        profile: the user's folder.
+        target: where the run directory has its profiles.
+        before: captures that lay there before the job, and are another's.
+
+    Returns:
+        What to tell the user where it could not be done; None: it was.
+    """
+    try:
+        for path in captures_in(profile):
+            if path in before:
+                continue
+            place = target / path.relative_to(profile)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                shutil.copytree(path, place, symlinks=True, copy_function=_second_name)
+            else:
+                _second_name(path, place)
+    except OSError as error:  # a shutil.Error holds one for each file
+        reason = error.strerror or str(error)[:200]
+        return f"the profiles in {profile} could not be put into the run directory ({reason}): copy them to {target}"
+    return None
+
+
+def _second_name(source: str | Path, target: str | Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _captures(folder: Path) -> Iterator[Path]:

@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import rlcompare
-from rlcompare.collect.run_directory import LOG, SCHEMA, git_state, now, write_run
+from rlcompare.collect.run_directory import LOG, PROFILE, SCHEMA, git_state, now, write_run
 from rlcompare.collect.verl.ask import Installed, ask, confirm
 from rlcompare.collect.verl.command import VerlCommand, parse_command, without_secrets
-from rlcompare.collect.verl.gather import fetch_metrics, find_captures, steps_that_ran, why_no_profile, without_output
+from rlcompare.collect.verl.gather import (
+    captures_in,
+    fetch_metrics,
+    find_captures,
+    steps_that_ran,
+    take_over,
+    why_no_profile,
+    without_output,
+)
 from rlcompare.collect.verl.job import Ended, run_job
 from rlcompare.collect.verl.keys import keys_of, number
 from rlcompare.collect.verl.plan import VerlPlan, make_plan
@@ -103,6 +111,7 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
     record = _record(job)
     write_run(job.folder, record)
     job.plan.profile.mkdir(parents=True, exist_ok=True)
+    before = {place: captures_in(place) for place in job.plan.elsewhere}
     added = {"PYTHONUNBUFFERED": "1"} | dict(environment) | job.plan.environment
     try:
         ended = run_job(job.line, added, job.folder / LOG)
@@ -110,7 +119,9 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
         write_run(job.folder, record | {"status": "failed", "error": str(problem), "ended": now()})
         raise
     fetch_metrics(job.plan, job.folder / METRICS)
-    captures = find_captures(job.plan.profile, job.folder, job.plan.steps)
+    profile = job.folder / PROFILE if job.plan.elsewhere else job.plan.profile
+    lost = [said for place in before if (said := take_over(place, profile, before[place]))]
+    captures = find_captures(profile, job.folder, job.plan.steps)
     ran = steps_that_ran(job.folder)
     status, error = _status(ended)
     record |= {"status": status, "ended": now(), "exit_code": ended.code, "captures": captures}
@@ -118,9 +129,8 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
     if not captures:
         with suppress(OSError):
             job.plan.profile.rmdir()
-    return Result(
-        ended.code, ended.received is not None, len(captures), len(ran), list(_notes(job, captures, ran, ended))
-    )
+    notes = lost + _notes(job, captures, ran, ended)
+    return Result(ended.code, ended.received is not None, len(captures), len(ran), notes)
 
 
 def _status(ended: Ended) -> tuple[str, str | None]:

@@ -53,6 +53,7 @@ class VerlPlan:
         environment: the variables that are added to the environment.
         metrics: the file that the job logs its metrics to; None: verl has no such logger.
         profile: the folder that the profiles go to.
+        elsewhere: folders outside of the run directory that the user sends profiles to.
         probes: what is sampled in place of profiled steps.
         notes: what the user might not expect.
     """
@@ -63,6 +64,7 @@ class VerlPlan:
     environment: dict[str, str] = field(default_factory=dict)
     metrics: Path | None = None
     profile: Path = Path()
+    elsewhere: list[Path] = field(default_factory=list)
     probes: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
@@ -128,6 +130,8 @@ class _Maker:
         self.plan.profile = self._folder / PROFILE
         self.plan.probes = tuple(probes)
         self.plan.environment[sampling.VARIABLE] = sampling.variable_of(probes, self.plan.profile, tool)
+        for place in sampling.outputs_of(probes):
+            self._note_elsewhere("a probe's output=", place)
 
     def choose_tool(self, wanted: str | None) -> None:
         fitting = "npu" if self._installed.npu else "torch" if self._keys.tool else "nsys"
@@ -175,10 +179,14 @@ class _Maker:
             self._add(key, str(ours))
             return
         self.plan.profile = Path(theirs or self._keys.default_save_path).absolute()
-        if not self.plan.profile.is_relative_to(self._folder):
+        self._note_elsewhere(key, self.plan.profile)
+
+    def _note_elsewhere(self, key: str, place: Path) -> None:
+        if not place.is_relative_to(self._folder):
+            self.plan.elsewhere.append(place)
             self.plan.notes.append(
-                f"{key} is yours, so the profiles go to {self.plan.profile} and not into the run directory; "
-                f"give both to diff, or leave {key} out"
+                f"{key} is yours, so the profiles go to {place}; when the job has ended, they are put into "
+                f"{self._folder / PROFILE} too, so that diff needs the run directory alone"
             )
 
     def choose_roles(self) -> None:

@@ -111,6 +111,12 @@ def variable_of(probes: Sequence[str], output: Path, tool: str | None) -> str:
     return "; ".join(texts)
 
 
+def outputs_of(probes: Sequence[str]) -> list[Path]:
+    """The folders that probes name themselves."""
+    texts = [word.removeprefix("output=") for probe in probes for word in _words(probe) if word.startswith("output=/")]
+    return [Path(text) for text in dict.fromkeys(texts)]
+
+
 def steps_of(probes: Sequence[str]) -> list[int]:
     """The training steps that probes record; the first by default."""
     found: set[int] = set()
