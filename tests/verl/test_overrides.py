@@ -15,6 +15,7 @@ from rlcompare.collect.verl import ask as asking
 from rlcompare.collect.verl.ask import Installed, ask, confirm
 from rlcompare.collect.verl.command import VerlCommand, parse_command, written
 from rlcompare.collect.verl.plan import VerlPlan, make_plan
+from rlcompare.errors import UsageError
 
 from .conftest import VerlOf
 
@@ -51,7 +52,7 @@ def composed(
     overrides = ("actor_rollout_ref.rollout.name=vllm", *overrides)
     command = parse_command([sys.executable, *entry, *overrides])
     asked = ask(command)
-    plan = make_plan(command, asked, FOLDER, tool, {}, probes)
+    plan = make_plan(command, asked, FOLDER, tool, {"PATH": os.environ["PATH"]}, probes)
     return plan, confirm(command, plan.overrides, asked)
 
 
@@ -154,7 +155,8 @@ def test_a_step_that_neither_tests_nor_saves(installed_verl: VerlOf, monkeypatch
     }
     for settings, step in cases.items():
         trainer = installed.value("trainer") | dict(settings)
-        job = replace(installed, config={**installed.config, "trainer": trainer, "global_profiler": {"steps": None}})
+        config = {**installed.config, "trainer": trainer, "global_profiler": {"steps": None}}
+        job = replace(installed, npu=True, config=config)
         plan = make_plan(parse_command(["python3", "-m", "verl.trainer.main_ppo"]), job, FOLDER, "npu", {})
         assert (plan.steps, plan.notes) == ([step], []), settings
 
@@ -172,6 +174,40 @@ def test_reports_of_nsight_systems(installed_verl: VerlOf, monkeypatch: pytest.M
     assert not installed.has("global_profiler.relocate_results")
     assert any("logs/nsight" in note for note in plan.notes)
     assert any("agent loop's rollout" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize("version", ["0.5.0", "0.6.1", "0.7.1"])
+def test_the_tool_is_that_of_the_device(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str
+) -> None:
+    environment, on_npu = installed_verl(version), "trainer.device=npu"
+    plan, _ = composed(monkeypatch, environment, on_npu, tool=None)
+    assert plan.tool == "npu"
+    assert any("torch_npu is not installed" in note for note in plan.notes)
+    assert any("read from job.log" in note for note in plan.notes) == (version == "0.5.0")
+
+    # GIVEN a GPU, on which verl had Nsight Systems alone at first
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if version == "0.7.1":
+        assert composed(monkeypatch, environment, tool=None)[0].tool == "torch"
+    else:
+        with pytest.raises(UsageError, match=r"nsys is not in PATH: install it, or use verl 0\.7\.1"):
+            composed(monkeypatch, environment, tool=None)
+    asked, _ = composed(monkeypatch, environment, tool="nsys")
+    assert any("nsys is not in PATH here" in note for note in asked.notes)
+    (tmp_path / "nsys").touch(0o755)
+    plan, _ = composed(monkeypatch, environment, tool=None)
+    assert plan.tool == ("torch" if version == "0.7.1" else "nsys")
+    assert not any("nsys is not in PATH" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize("version", ["0.5.0", "0.6.1"])
+def test_an_engine_that_is_not_profiled_is_told_nothing(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    plan, _ = composed(monkeypatch, installed_verl(version), "actor_rollout_ref.rollout.mode=async")
+    assert not any(name.startswith("VLLM") for name in plan.environment)
+    assert any("cannot profile an agent loop's rollout (0.7.1 can)" in note for note in plan.notes)
 
 
 def test_a_probe_in_place_of_a_profiled_step(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,14 @@ never overridden. The only exception is ``trainer.logger``, which gains loggers 
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlcompare.collect.run_directory import PROFILE
+from rlcompare.collect.run_directory import LOG, PROFILE
 from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import NEWEST, Installed
 from rlcompare.collect.verl.command import VerlCommand, written
@@ -21,6 +23,7 @@ from rlcompare.collect.verl.keys import (
     LAST_WITH_STRUCT_RUNTIME_ENV,
     RELOCATES,
     ROLLOUT,
+    TORCH,
     is_agent_loop,
     keys_of,
     number,
@@ -125,7 +128,8 @@ class _Maker:
         return self._command.names(key) or self._installed.value(key) not in (default, None)
 
     def sample(self, probes: Sequence[str], tool: str | None) -> None:
-        self.plan.tool = tool or ("npu" if self._installed.npu else "torch")
+        self.plan.tool = tool or ("npu" if self._is_of_npu() else "torch")
+        self._note_missing()
         self.plan.steps = sampling.steps_of(probes)
         self.plan.profile = self._folder / PROFILE
         self.plan.probes = tuple(probes)
@@ -134,16 +138,44 @@ class _Maker:
             self._note_elsewhere("a probe's output=", place)
 
     def choose_tool(self, wanted: str | None) -> None:
-        fitting = "npu" if self._installed.npu else "torch" if self._keys.tool else "nsys"
-        if self._keys.tool is None:
-            self.plan.tool = wanted or fitting
-            return
-        theirs = self._installed.value(self._keys.tool)
+        theirs = None if self._keys.tool is None else self._installed.value(self._keys.tool)
         if theirs is not None and wanted not in (None, theirs):
             raise UsageError(f"--tool {wanted} and {self._keys.tool}={theirs} name two tools: leave one out")
-        self.plan.tool = theirs or wanted or fitting
-        if theirs is None:
+        self.plan.tool = theirs or wanted or self._fitting()
+        if theirs is None and self._keys.tool is not None:
             self._add(self._keys.tool, self.plan.tool)
+        self._note_missing()
+
+    def _fitting(self) -> str:
+        """The tool for the job's device: on a GPU, verl had Nsight Systems alone at first."""
+        if self._is_of_npu():
+            return "npu"
+        if self._installed.version >= TORCH:
+            return "torch"
+        verl = self._installed.verl
+        if not self._has_nsys():
+            raise UsageError(
+                f"on a GPU {verl} is profiled by Nsight Systems alone, and nsys is not in PATH: install it, or use "
+                "verl 0.7.1 or later, which has torch.profiler (where the workers have nsys, choose --tool nsys)"
+            )
+        self.plan.notes.append(f"on a GPU {verl} is profiled by Nsight Systems alone, so the tool is nsys")
+        return "nsys"
+
+    def _is_of_npu(self) -> bool:
+        return self._installed.npu or self._installed.value("trainer.device") == "npu"
+
+    def _has_nsys(self) -> bool:
+        return shutil.which("nsys", path=self._environment.get("PATH", os.defpath)) is not None
+
+    def _note_missing(self) -> None:
+        """The workers may have what this machine has not."""
+        if self.plan.tool == "npu" and not self._installed.npu:
+            self.plan.notes.append(
+                f"torch_npu is not installed for {self._command.python}: unless the workers have it, "
+                "the tool npu records nothing"
+            )
+        if self.plan.tool == "nsys" and not self._has_nsys():
+            self.plan.notes.append("nsys is not in PATH here: unless the workers have it, they do not start")
 
     def choose_steps(self) -> None:
         if self._is_theirs(self._keys.steps, None):
@@ -229,7 +261,7 @@ class _Maker:
             self._choose_reports()
         if profiles_agent_loop(self._installed) and self.plan.tool not in ("npu", "torch"):
             self.plan.notes.append(f"{self.plan.tool} leaves an agent loop's rollout out; npu and torch record it")
-        if is_agent_loop(self._installed) and self._installed.version < AGENT_LOOP and self._keys.can_enable:
+        if is_agent_loop(self._installed) and self._installed.version < AGENT_LOOP:
             first = ".".join(map(str, AGENT_LOOP))
             self.plan.notes.append(f"{self._installed.verl} cannot profile an agent loop's rollout ({first} can)")
 
@@ -260,6 +292,8 @@ class _Maker:
             )
             self.plan.metrics = Path(theirs).absolute() if theirs else self._folder / METRICS
             added[FILE_LOGGER_PATH] = str(self.plan.metrics)
+        else:
+            self.plan.notes.append(f"{self._installed.verl} logs no metrics to a file: they are read from {LOG}")
         added |= {} if self.plan.probes else self._engine_variables()
         if not self._installed.has("ray_kwargs.ray_init"):
             return
@@ -273,7 +307,10 @@ class _Maker:
 
     def _engine_variables(self) -> dict[str, str]:
         """What vLLM is told by its environment; SGLang, and later vLLM, are told by verl."""
-        if not is_agent_loop(self._installed) or self._installed.value("actor_rollout_ref.rollout.name") != "vllm":
+        if (
+            not profiles_agent_loop(self._installed)
+            or self._installed.value("actor_rollout_ref.rollout.name") != "vllm"
+        ):
             return {}
         found = re.match(r"(\d+)\.(\d+)", self._installed.versions.get("vllm", ""))
         if found and (int(found[1]), int(found[2])) >= _VLLM_WITH_OPTIONS:
