@@ -140,6 +140,12 @@ def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path]) -> tuple[RunSt
     result = []
     for index, (run, store) in enumerate(zip(runs, stores, strict=True)):
         number = f" ({names[: index + 1].count(run.name)})" if names.count(run.name) > 1 else ""
-        path = run.root if run.root in alone else Path(os.path.commonpath([str(path) for path in run.paths]))
-        result.append(RunStore(run.name + number, str(path), store))
+        result.append(RunStore(run.name + number, str(_path_of(run, run.root in alone)), store))
     return tuple(result)
+
+
+def _path_of(run: RunInput, is_alone: bool) -> Path:
+    """The path that names a run alone."""
+    if "#" in run.name and not (run.root / run.name).exists():
+        return run.root / run.name
+    return run.root if is_alone else Path(os.path.commonpath([str(path) for path in run.paths]))

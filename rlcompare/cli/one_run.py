@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from rlcompare.cli.selection import select_runs
 from rlcompare.cli.stores import stores_folder
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
+from rlcompare.sources.verl_names import absolute
 
 
 def find_one_run(
@@ -29,16 +31,23 @@ def find_one_run(
     """
     runs = select_runs(path, prefer=prefer, layout=layout, ranks=None, steps=None)
     if len(runs) > 1:
-        names = ", ".join(run.name for run in runs[:8]) + (" and more" if len(runs) > 8 else "")
-        raise UsageError(
-            f"{path} holds {len(runs)} runs ({names}): name one, or use --layout ranks if they are ranks of one run"
-        )
+        names = ", ".join(_below(path, run) for run in runs[:8]) + (" and more" if len(runs) > 8 else "")
+        hint = ", or use --layout ranks if they are ranks of one run" if all(run.captures for run in runs) else ""
+        raise UsageError(f"{path} holds {len(runs)} runs ({names}): name one, as {path / _below(path, runs[0])}{hint}")
     if runs[0].is_store and (steps is not None or ranks is not None):
         raise UsageError(
             f"{path} is a store, whose steps and ranks were chosen when it was made: leave --step and --rank"
         )
     (run,) = select_runs(path, prefer=prefer, layout=layout, ranks=ranks, steps=steps)
     return run
+
+
+def _below(path: Path, run: RunInput) -> str:
+    """What follows a path that names the run alone: mostly its name, which leaves out what all runs have in common."""
+    if "#" in run.name or os.path.lexists(path / run.name):
+        return run.name
+    home = os.path.commonpath([absolute(place) for place in run.paths])
+    return os.path.relpath(home, absolute(path))
 
 
 @contextmanager

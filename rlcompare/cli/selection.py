@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,9 @@ from rlcompare.sources.numbers import list_numbers
 from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
 from rlcompare.sources.torch_file import steps_of_trace
 
+_NUMBERED = re.compile(r"#\d+$")
+"""How ``sources.layout.run_names`` tells apart what lies in one folder."""
+
 
 def select_runs(
     path: Path, *, prefer: str, layout: str | None, ranks: Sequence[int] | None, steps: Sequence[int] | None
@@ -25,7 +30,10 @@ def select_runs(
         UsageError: a rank is not there, or a step is known not to be.
         InputError: nothing usable is there.
     """
-    runs = find_runs(path, prefer=prefer, layout=layout, ranks=None if ranks is None else frozenset(ranks))
+    folder, wanted = folder_and_run(path)
+    runs = find_runs(folder, prefer=prefer, layout=layout, ranks=None if ranks is None else frozenset(ranks))
+    if wanted:
+        runs = [_called(wanted, folder, runs)]
     if steps is None:
         return runs
     for run in runs:
@@ -36,6 +44,22 @@ def select_runs(
         if known is not None and missing:
             raise UsageError(f"--step {list_numbers(missing)}: {path} has step {list_numbers(known)}")
     return [replace(run, steps=frozenset(steps)) for run in runs]
+
+
+def _called(name: str, folder: Path, runs: Sequence[RunInput]) -> RunInput:
+    for run in runs:
+        if run.name == name:
+            return run
+    known = ", ".join(run.name for run in runs[:8]) + (" and more" if len(runs) > 8 else "")
+    raise UsageError(f"{folder} holds no run {name}: it has {known}")
+
+
+def folder_and_run(path: Path) -> tuple[Path, str]:
+    """What a path with a run's number means, as in ``save_path/e2e#2``: the folder, and the run's name there."""
+    if _NUMBERED.search(path.name) and not os.path.lexists(path):
+        folder = next((parent for parent in path.parents if parent.is_dir()), path)
+        return folder, path.relative_to(folder).as_posix()
+    return path, ""
 
 
 def known_steps(run: RunInput) -> frozenset[int] | None:

@@ -97,10 +97,12 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
 
 def _viewers(path: Path, captures: list[tuple[str, str]]) -> list[str]:
     """What opens the same data elsewhere. Where a store's captures lay, it does not tell."""
+    from rlcompare.cli.selection import folder_and_run
     from rlcompare.cli.viewers import viewer_lines
     from rlcompare.sources.peek import file_kind
     from rlcompare.sources.run_directory import describes_a_run
 
+    path, _ = folder_and_run(path)
     if path.is_file() and file_kind(path).kind == "store":
         return []
     return viewer_lines(path.parent if describes_a_run(path) else path, captures)

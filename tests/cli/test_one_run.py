@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -340,3 +341,36 @@ class TestSql:
         (path,) = (tmp_path / "cache").glob("*.duckdb")
         result = rlcompare("sql", path, "SELECT * FROM kernel")
         assert (result.code, "rlcompare ingest" in result.error) == (2, True)
+
+
+def test_a_run_goes_by_the_name_that_a_message_gives_it(rlcompare: Command, tmp_path: Path) -> None:
+    # GIVEN a job that was started twice with one save path
+    for number, side in enumerate(("base", "new")):
+        options = ("--seed", number, "--layers", 1, "--decode-steps", 1)
+        assert rlcompare("sample", "-o", tmp_path / side, *options).code == 0
+        for folder in ranks_of(tmp_path / side):
+            shutil.copytree(folder, tmp_path / "save" / "e2e" / folder.name)
+    several = rlcompare("show", tmp_path / "save")
+    assert several.code == 2
+    assert f"holds 2 runs (e2e#1, e2e#2): name one, as {tmp_path / 'save' / 'e2e#1'}, or use --layout" in several.error
+    # THEN each name leads to its own run, also as a side
+    for name, side in (("e2e#1", "base"), ("e2e#2", "new")):
+        found, expected = (rlcompare("sql", path, "SELECT sum(end_ns - start_ns) AS t FROM kernel", "--format", "json")
+                           for path in (tmp_path / "save" / name, tmp_path / side))  # fmt: skip
+        assert rows(found) == rows(expected)
+    compared = rlcompare("diff", "-d", tmp_path / "save/e2e#2", "-bp", tmp_path / "save/e2e#1", "--json")
+    runs = [json.loads(compared.out)[side]["runs"] for side in ("baseline", "new")]
+    assert [[run["path"] for run in side] for side in runs] == [[str(tmp_path / f"save/e2e#{n}")] for n in (1, 2)]
+    missing = rlcompare("show", tmp_path / "save" / "e2e#3")
+    assert (missing.code, "holds no run e2e#3: it has e2e#1, e2e#2" in missing.error) == (2, True)
+
+
+def test_runs_of_metrics_are_no_ranks(rlcompare: Command, tmp_path: Path) -> None:
+    for name in ("base", "new"):
+        (tmp_path / name / "logs").mkdir(parents=True)
+        line = json.dumps({"step": 1, "data": {"timing_s/step": len(name)}})
+        (tmp_path / name / "logs" / "metrics.jsonl").write_text(line + "\n", encoding="utf-8")
+    several = rlcompare("show", tmp_path)
+    assert (several.code, "name one, as" in several.error, "--layout" in several.error) == (2, True, False)
+    named = several.error.rpartition("name one, as ")[2].strip()
+    assert rlcompare("show", named).code == 0
