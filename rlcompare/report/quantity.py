@@ -7,7 +7,7 @@ Units are those of ``model.diff``: ms, s, bytes, ratio, count or none. ``—`` s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeGuard
+from typing import TypeGuard, overload
 
 from rlcompare.model.diff import Value
 from rlcompare.report.text import safe_text
@@ -18,13 +18,34 @@ UNDECIDED = "~"
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _TIME_UNITS = ("ms", "s")
 _TIMES_FROM = 2.0
+SECONDS_FROM = 10_000.0
+"""Milliseconds from which on seconds are shown."""
+
 _LARGE = 1e15
 
 
 def decimals_for(values: Iterable[Value]) -> int:
-    """Decimals with which a column of times is written: down to the microsecond, fewer where the values are large."""
+    """Decimals with which a column of times in ms is written: down to the microsecond, fewer where values are large.
+
+    Four where they are so large that they are shown in seconds.
+    """
     largest = max((abs(value) for value in values if is_number(value)), default=0.0)
-    return 3 if largest < 1000 else 2 if largest < 10_000 else 1
+    return 3 if largest < 1000 else 2 if largest < SECONDS_FROM else 4
+
+
+def shown_unit(unit: str, values: Iterable[Value]) -> str:
+    """The unit in which values are shown: milliseconds as seconds where one of them is ten seconds or more."""
+    largest = max((abs(value) for value in values if is_number(value)), default=0.0)
+    return "s" if unit == "ms" and largest >= SECONDS_FROM else unit
+
+
+@overload
+def in_unit(value: float | None, unit: str, shown: str) -> float | None: ...
+@overload
+def in_unit(value: Value, unit: str, shown: str) -> Value: ...
+def in_unit(value: Value, unit: str, shown: str) -> Value:
+    """A value of one unit in that which ``shown_unit`` chose."""
+    return value / 1e3 if is_number(value) and (unit, shown) == ("ms", "s") else value
 
 
 def amount(value: Value, unit: str, decimals: int | None = None) -> str:
@@ -45,9 +66,10 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
 
 
 def quantity(value: Value, unit: str, decimals: int | None = None) -> str:
-    """A value with its unit."""
-    text = amount(value, unit, decimals)
-    return f"{text} {unit}" if unit in _TIME_UNITS and is_number(value) else text
+    """A value with its unit; with ``decimals`` in the unit that is given."""
+    shown = unit if decimals is not None else shown_unit(unit, (value,))
+    text = amount(in_unit(value, unit, shown), shown, decimals)
+    return f"{text} {shown}" if shown in _TIME_UNITS and is_number(value) else text
 
 
 def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
@@ -59,9 +81,18 @@ def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
 
 
 def signed_quantity(value: float | None, unit: str, decimals: int | None = None) -> str:
-    """A difference with its unit."""
-    text = signed(value, unit, decimals)
-    return f"{text} {unit}" if unit in _TIME_UNITS and value is not None else text
+    """A difference with its unit; with ``decimals`` in the unit that is given."""
+    shown = unit if decimals is not None else shown_unit(unit, (value,))
+    text = signed(in_unit(value, unit, shown), shown, decimals)
+    return f"{text} {shown}" if shown in _TIME_UNITS and value is not None else text
+
+
+def moved(value: float | None, unit: str, among: Iterable[Value]) -> str:
+    """A difference in the unit and with the decimals of the values that it stands beside."""
+    sizes = [abs(size) for size in among if is_number(size)]
+    shown = shown_unit(unit, sizes)
+    largest = in_unit(max(sizes, default=0.0), unit, shown)
+    return signed_quantity(in_unit(value, unit, shown), shown, lone_decimals(largest or 0.0))
 
 
 def brief(value: Value) -> str:
@@ -78,8 +109,10 @@ def lone_decimals(value: float) -> int:
 def pair(baseline: Value, new: Value, unit: str) -> str:
     """``baseline → new`` with one unit and the same decimals, those of the larger one."""
     if unit in _TIME_UNITS:
-        decimals = lone_decimals(max((abs(value) for value in (baseline, new) if is_number(value)), default=0))
-        return f"{amount(baseline, unit, decimals)} → {amount(new, unit, decimals)} {unit}"
+        shown = shown_unit(unit, (baseline, new))
+        values = [in_unit(value, unit, shown) for value in (baseline, new)]
+        decimals = lone_decimals(max((abs(value) for value in values if is_number(value)), default=0))
+        return f"{' → '.join(amount(value, shown, decimals) for value in values)} {shown}"
     return f"{amount(baseline, unit)} → {amount(new, unit)}"
 
 

@@ -208,7 +208,7 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     samples = [len(known(delta.samples.get(side, ()))) for side in ("baseline", "new")]
     number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run a side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
-    difference = quantity.signed_quantity(delta.delta, delta.unit, headline_decimals(delta))
+    difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
     moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio)})"
     return SummaryItem("headline", label, tuple(part for part in (values, moved, word, number) if part), mood)
 
@@ -263,17 +263,12 @@ def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
     return "parts", rows
 
 
-def headline_decimals(headline: Delta | None) -> int:
-    """Decimals of all changes of the summary: those of the headline's values."""
-    sizes = [] if headline is None else [_number(headline.baseline), _number(headline.new)]
-    return quantity.lone_decimals(max(map(abs, sizes), default=0.0))
-
-
-def _parts_decimals(headline: Delta | None) -> int:
-    """Decimals of the parts of the headline's change, which are in ms."""
-    if headline is None or headline.unit != "s":
-        return headline_decimals(headline)
-    return quantity.lone_decimals(1e3 * max(abs(_number(headline.baseline)), abs(_number(headline.new))))
+def _size(headline: Delta | None) -> tuple[float, ...]:
+    """The values of the headline in ms: the parts of its change are written as they are."""
+    if headline is None:
+        return ()
+    factor = 1e3 if headline.unit == "s" else 1.0
+    return tuple(abs(_number(value)) * factor for value in (headline.baseline, headline.new))
 
 
 def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
@@ -281,25 +276,25 @@ def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
     if not rows:
         return SummaryItem("phases", label, ("no device time was recorded",))
     ordered = sorted(rows, key=lambda row: -abs(_number(row.get("delta"))))
-    decimals = _parts_decimals(headline)
-    full, *shorter = (_summed(ordered, shown, decimals) for shown in range(min(len(ordered), _PARTS_SHOWN), 0, -1))
+    size = _size(headline)
+    full, *shorter = (_summed(ordered, shown, size) for shown in range(min(len(ordered), _PARTS_SHOWN), 0, -1))
     return SummaryItem("phases", label, full, lines=3, shorter=tuple(shorter))
 
 
-def _summed(rows: Sequence[Row], shown: int, decimals: int) -> tuple[str, ...]:
+def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str, ...]:
     """The first so many rows, and the sum of the others."""
-    parts = [_part(row, decimals) for row in rows[:shown]]
+    parts = [_part(row, size) for row in rows[:shown]]
     if len(rows) > shown:
         total = sum(_number(row.get("delta")) for row in rows[shown:])
-        parts.append(f"{len(rows) - shown} more {quantity.signed_quantity(total, 'ms', decimals)}")
+        parts.append(f"{len(rows) - shown} more {quantity.moved(total, 'ms', size)}")
     return tuple(parts)
 
 
-def _part(row: Row, decimals: int) -> str:
+def _part(row: Row, size: Sequence[float]) -> str:
     name, delta, ratio = safe_text(row.get("name"), 40), row.get("delta"), row.get("ratio")
     if not quantity.is_number(delta):
         return f"{name} {quantity.ABSENT}"
-    moved = f"{name} {quantity.signed_quantity(delta, 'ms', decimals)}"
+    moved = f"{name} {quantity.moved(delta, 'ms', size)}"
     word = {"new_only": "added", "baseline_only": "gone"}.get(str(row.get("presence")))
     if word is None and quantity.is_number(ratio):
         word = quantity.change(ratio)
@@ -349,7 +344,7 @@ def _ranks(diff: Diff) -> SummaryItem:
     if found["baseline"] == found["new"]:
         late = [quantity.pair(row.get("baseline_late_ms"), row.get("new_late_ms"), "ms") for row in found["new"]]
         names = [safe_text(row.get("name"), 40) for row in found["new"]]
-        parts = [f"{name}, {text} late" for name, text in zip(names, late, strict=True)]
+        parts = [f"{name}, on average {text} late" for name, text in zip(names, late, strict=True)]
     else:
         parts = [_straggler(side, row) for side, rows in found.items() for row in rows]
     return SummaryItem("ranks", "ranks", (number, f"straggler {parts[0]}", *parts[1:]), "caution")
@@ -365,7 +360,9 @@ def _change(counts: Sequence[int], noun: str) -> str:
 def _straggler(side: str, row: Row) -> str:
     late = row.get(f"{side}_late_ms")
     text = safe_text(row.get("name"), 40)
-    return f"{text}, {quantity.quantity(late, 'ms')} late ({side})" if quantity.is_number(late) else f"{text} ({side})"
+    if not quantity.is_number(late):
+        return f"{text} ({side})"
+    return f"{text}, on average {quantity.quantity(late, 'ms')} late ({side})"
 
 
 def _quality(diff: Diff) -> SummaryItem:
@@ -387,7 +384,7 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     change = headline.delta * (1e3 if headline.unit == "s" else 1)
     rest = change - sum(map(_number, deltas))
     where = "in no phase" if label == "phases" else "in none of the parts above"
-    moved, left = (quantity.signed_quantity(value, "ms", _parts_decimals(headline)) for value in (change, rest))
+    moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
     outside = _outside_profile(diff)
     return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}", *outside), lines=1 + len(outside))
 

@@ -132,15 +132,19 @@ def section_table(section: Section, floor: float, limit: int) -> Table:
     rows = section.rows[:limit]
     units = {key: _unit(key, section) for key in _columns(section, rows)}
     # One number of decimals for all times of a table, so that a reader can add and subtract.
-    decimals = quantity.decimals_for(row.get(key) for key, unit in units.items() if unit == "ms" for row in rows)
+    times = [row.get(key) for key, unit in units.items() if unit == "ms" for row in rows]
+    shown = quantity.shown_unit("ms", times)
+    decimals = quantity.decimals_for(times)
     return Table(
         name=section.name,
         title=title_of(section.name),
         note=safe_text(section.note, 600),
         matched="" if section.matched_share is None else quantity.share(section.matched_share),
-        columns=tuple(_column(key, unit, rows) for key, unit in units.items()),
+        columns=tuple(_column(key, shown if unit == "ms" else unit, rows) for key, unit in units.items()),
         rows=tuple(
-            TableRow(_cells(row, units, decimals), _tone(row, section, floor), _depth(row), _detail(row, section.keys))
+            TableRow(
+                _cells(row, units, shown, decimals), _tone(row, section, floor), _depth(row), _detail(row, section.keys)
+            )
             for row in rows
         ),
         total=len(section.rows),
@@ -160,8 +164,8 @@ def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Ta
     several = any(len(values) > 1 for delta in overall for values in delta.samples.values())
     if several:
         columns += [Column("samples", "values of the runs", False), Column("evidence", "evidence", False)]
-    times = [delta for delta in overall if delta.unit == "ms"]
-    decimals = quantity.decimals_for(value for delta in times for value in (delta.baseline, delta.new))
+    times = [value for delta in overall if delta.unit == "ms" for value in (delta.baseline, delta.new)]
+    decimals = quantity.decimals_for(value for value in times if quantity.shown_unit("ms", (value,)) == "ms")
     rows = tuple(
         TableRow(
             (
@@ -191,12 +195,17 @@ def samples_text(delta: Delta) -> str:
 
 
 def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
-    shown = decimals if delta.unit == "ms" else None
+    # Here each row carries its unit: what is short stays readable beside what takes minutes.
+    unit = quantity.shown_unit(delta.unit, (delta.baseline, delta.new))
+    shown = decimals if unit == "ms" else 3 if delta.unit == "ms" else None
+    baseline, new, moved = (
+        quantity.in_unit(value, delta.unit, unit) for value in (delta.baseline, delta.new, delta.delta)
+    )
     return (
         Cell(safe_text(delta.metric)),
-        Cell(quantity.quantity(delta.baseline, delta.unit, shown), _sort_key(delta.baseline)),
-        Cell(quantity.quantity(delta.new, delta.unit, shown), _sort_key(delta.new)),
-        Cell(quantity.signed_quantity(delta.delta, delta.unit, shown), _sort_key(delta.delta)),
+        Cell(quantity.quantity(baseline, unit, shown), _sort_key(delta.baseline)),
+        Cell(quantity.quantity(new, unit, shown), _sort_key(delta.new)),
+        Cell(quantity.signed_quantity(moved, unit, shown), _sort_key(delta.delta)),
         Cell(quantity.change_of(delta.delta, delta.ratio), _sort_key(delta.ratio)),
         Cell("" if delta.polarity == "neutral" else delta.polarity),
     )
@@ -244,14 +253,14 @@ def _column(key: str, unit: str, rows: tuple[Row, ...]) -> Column:
     values = [row.get(key) for row in rows]
     numeric = key in _MEASURE or any(map(quantity.is_number, values))
     strings = any(isinstance(value, str) for value in values)
-    return Column(key, words, numeric and not strings, key in ("delta", "ratio"), "ms" if unit == "ms" else "")
+    return Column(key, words, numeric and not strings, key in ("delta", "ratio"), unit if unit in ("ms", "s") else "")
 
 
-def _cells(row: Row, units: dict[str, str], decimals: int) -> tuple[Cell, ...]:
+def _cells(row: Row, units: dict[str, str], shown: str, decimals: int) -> tuple[Cell, ...]:
     own_unit = row.get("unit")
     if isinstance(own_unit, str):
         units = units | {key: own_unit for key in ("baseline", "new", "delta") if key in units}
-    return tuple(_cell(row, key, unit, decimals) for key, unit in units.items())
+    return tuple(_cell(row, key, unit, shown, decimals) for key, unit in units.items())
 
 
 def _detail(row: Row, keys: tuple[str, ...]) -> str:
@@ -266,9 +275,11 @@ def _depth(row: Row) -> int:
     return depth if isinstance(depth, int) else 0
 
 
-def _cell(row: Row, key: str, unit: str, decimals: int) -> Cell:
+def _cell(row: Row, key: str, unit: str, time_unit: str, decimals: int) -> Cell:
     value = row.get(key)
     shown = decimals if unit == "ms" else None
+    if unit == "ms":
+        value, unit = quantity.in_unit(value, unit, time_unit), time_unit
     if key == "ratio":
         return Cell(_change(row), repr(value) if quantity.is_number(value) else "")
     if _stem(key)[0].startswith("delta") and quantity.is_number(value):

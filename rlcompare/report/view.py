@@ -18,7 +18,6 @@ from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.summary import (
     SummaryItem,
     extent_text,
-    headline_decimals,
     label_text,
     next_command,
     summary_items,
@@ -293,7 +292,7 @@ def _headline(diff: Diff, delta: Delta | None) -> Headline:
         metric=safe_text(metric),
         baseline=quantity.quantity(delta.baseline, delta.unit),
         new=quantity.quantity(delta.new, delta.unit),
-        delta=quantity.signed_quantity(delta.delta, delta.unit, headline_decimals(delta)),
+        delta=quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new)),
         change=quantity.change_of(delta.delta, delta.ratio),
         tone=tone_of(delta, diff),
         samples=samples_text(delta),

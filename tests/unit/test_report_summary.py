@@ -91,7 +91,7 @@ def test_regression_says_what_happened() -> None:
     assert text(diff, "cause").startswith("90 % of the change: FlashAttentionScoreGrad in update_actor takes 2.2 times")
     assert text(diff, "phases").startswith("update_actor +255.6 ms (+18.0 %) · generate_sequences +6.6 ms")
     assert text(diff, "sampling").startswith("ESS 0.971 → 0.82 · mean 1 → 1.02 · vetoed 0 → 0.004 · KL")
-    assert text(diff, "ranks") == "8 ranks · straggler rank 3, 18.27 ms late (new)"
+    assert text(diff, "ranks") == "8 ranks · straggler rank 3, on average 18.27 ms late (new)"
     assert text(diff, "quality").startswith("1 warning, 1 note: Rank 3 of the new side")
     assert text(diff, "rest") == "+0.5 ms of +265.0 ms lies in no phase"
     assert text(diff, "next") == "rlcompare gate rlcompare-out/diff.json"
@@ -103,6 +103,19 @@ def test_shown_phases_sum_to_the_headline() -> None:
     assert parts[-1] == "1 more 0.0 ms"
     shown = [float(part.split(" ms")[0].rsplit(" ", 1)[1].replace(",", "")) for part in parts]
     assert sum(shown) == pytest.approx(265.0, abs=0.05)
+
+
+def test_parts_of_a_headline_of_seconds_are_in_seconds() -> None:
+    base = diff_examples.regression()
+    phases = (row("generate_sequences", 30_000.0, 33_958.0), row("reward", 10.0, 20.0), row("(outside)", 1.0, 1.0))
+    diff = replace(
+        base,
+        headline="timing_s/step",
+        overall=(metric("timing_s/step", 52.98, 56.96, unit="s"),),
+        sections={**base.sections, "phases": replace(base.sections["phases"], rows=phases)},
+    )
+    assert text(diff, "phases").startswith("generate_sequences +3.96 s (+13.2 %) · reward +0.01 s (×2.00)")
+    assert text(diff, "rest") == "+0.01 s of +3.98 s lies in no phase"
 
 
 def test_one_phase_gives_the_parts_of_the_device() -> None:
@@ -176,9 +189,9 @@ def test_sampling_metrics_are_found_under_all_names_of_verl(prefix: str) -> None
     ("before", "after", "expected"),
     [
         (None, None, "no straggler"),
-        (3, 3, "straggler rank 3, 0.44 → 18.27 ms late"),
-        (5, 3, "straggler rank 3, 18.27 ms late (new) · rank 5, 0.462 ms late (baseline)"),
-        (2, None, "straggler rank 2, 0.432 ms late (baseline)"),
+        (3, 3, "straggler rank 3, on average 0.44 → 18.27 ms late"),
+        (5, 3, "straggler rank 3, on average 18.27 ms late (new) · rank 5, on average 0.462 ms late (baseline)"),
+        (2, None, "straggler rank 2, on average 0.432 ms late (baseline)"),
     ],
 )
 def test_straggler(before: int | None, after: int | None, expected: str) -> None:

@@ -148,6 +148,18 @@ def test_pair_shares_unit_and_decimals() -> None:
     assert quantity.pair(1024, 2048, "bytes") == "1.00 KiB → 2.00 KiB"
 
 
+def test_long_times_are_shown_in_seconds() -> None:
+    """From ten seconds on; both values of a pair, and a difference beside them, in one unit."""
+    assert quantity.pair(52_980.5, 63_179.5, "ms") == "52.98 → 63.18 s"
+    assert quantity.pair(9_999.0, 3.0, "ms") == "9,999.0 → 3.0 ms"
+    assert quantity.pair(3.0, 10_000.0, "ms") == "0.00 → 10.00 s"
+    assert quantity.quantity(10_000.0, "ms") == "10.00 s"
+    assert quantity.signed_quantity(-12_345.6, "ms") == "-12.35 s"
+    assert quantity.moved(3_958.0, "ms", (52_980.5, 63_179.5)) == "+3.96 s"
+    assert quantity.moved(3_958.0, "ms", (5_298.5, 6_317.5)) == "+3,958.0 ms"
+    assert quantity.moved(None, "ms", (52_980.5, None)) == "—"
+
+
 def test_signed() -> None:
     assert quantity.signed_quantity(265.0, "ms") == "+265.0 ms"
     assert quantity.signed_quantity(-0.5, "ms") == "-0.500 ms"

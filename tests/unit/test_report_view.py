@@ -23,6 +23,20 @@ def texts(made: Table, number: int = 0) -> dict[str, str]:
     return {column.key: cell.text for column, cell in zip(made.columns, cells, strict=True)}
 
 
+def test_a_table_of_long_times_is_in_seconds() -> None:
+    """One unit a table, so that a reader can add; where rows carry their units, each has its own."""
+    made = table(row("step", 52_980.5, 63_179.6), row("short", 12.5, 13.0, new_wait_ms=0.5))
+    assert {column.unit for column in made.columns if column.key in ("baseline", "new", "delta", "new_wait_ms")} == {
+        "s"
+    }
+    assert [texts(made, number)["new"] for number in (0, 1)] == ["63.1796", "0.0130"]
+    assert (texts(made)["delta"], texts(made, 1)["new_wait_ms"]) == ("+10.1991", "0.0005")
+    overall = (diff_examples.metric("time.step", 52_980.5, 63_179.6), diff_examples.metric("time.free", 12.5, 13.0))
+    shown = overall_table(overall, 0.0, "time.step")
+    assert [texts(shown, number)["new"] for number in (0, 1)] == ["63.180 s", "13.000 ms"]
+    assert texts(shown)["delta"] == "+10.199 s"
+
+
 def test_columns_keep_their_order_and_empty_ones_are_left_out() -> None:
     made = table(row("a", 1.0, 2.0, odd=None, baseline_calls=1, new_calls=2, new_wait_ms=0.5, extra="x", empty=""))
     assert [column.label for column in made.columns] == [
