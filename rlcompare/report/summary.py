@@ -195,7 +195,7 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     metric = diff.headline
     label = "step" if metric == "time.step" else "headline"
     if delta is None or (delta.baseline is None and delta.new is None):
-        return SummaryItem("headline", label, (f"{safe_text(metric, 40)} was not measured",), "caution")
+        return SummaryItem("headline", label, ("no time was measured on either side", *_memory(diff)), "caution")
     if delta.delta is None:
         missing = "baseline" if delta.baseline is None else "new side"
         parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", f"not measured on the {missing}"]
@@ -211,6 +211,16 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
     moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio)})"
     return SummaryItem("headline", label, tuple(part for part in (values, moved, word, number) if part), mood)
+
+
+def _memory(diff: Diff) -> tuple[str, ...]:
+    """How the peaks of memory moved: the answer where no time was measured, as in memory snapshots."""
+    peaks = [delta for delta in diff.overall if delta.metric.startswith("memory.") and delta.delta is not None]
+    return tuple(
+        f"{delta.metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
+        f" ({quantity.change_of(delta.delta, delta.ratio)})"
+        for delta in peaks
+    )
 
 
 def _workload(diff: Diff) -> SummaryItem:

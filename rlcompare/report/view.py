@@ -75,7 +75,7 @@ class SideView:
 
 @dataclass(frozen=True)
 class Headline:
-    """The number that speaks for the step."""
+    """The number that speaks for the step; ``absent`` says what there is instead where there is none."""
 
     metric: str
     baseline: str
@@ -84,6 +84,7 @@ class Headline:
     change: str
     tone: str
     samples: str
+    absent: str = ""
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,7 @@ def build_view(
     floor = floor_of(headline)
     status, status_text = _status(diff, diff.comparability.status)
     bars, bars_note = bars_of(diff)
+    summary = summary_items(diff, document)
     return ReportView(
         title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
         version=version,
@@ -176,8 +178,8 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        headline=_headline(diff, headline),
-        summary=summary_items(diff, document),
+        headline=_headline(diff, headline, summary),
+        summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
         bars=bars,
@@ -283,11 +285,12 @@ def _steps_text(steps: tuple[int, ...]) -> str:
     return f"{shown} and {len(steps) - 12} more" if len(steps) > 12 else shown
 
 
-def _headline(diff: Diff, delta: Delta | None) -> Headline:
+def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -> Headline:
     metric = diff.headline
     if delta is None:
         absent = quantity.ABSENT
-        return Headline(safe_text(metric), absent, absent, absent, absent, tone="", samples="")
+        text = " · ".join(next(item.parts for item in summary if item.key == "headline"))
+        return Headline(safe_text(metric), absent, absent, absent, absent, tone="caution", samples="", absent=text)
     return Headline(
         metric=safe_text(metric),
         baseline=quantity.quantity(delta.baseline, delta.unit),

@@ -10,6 +10,8 @@ from dataclasses import replace
 import pytest
 
 from rlcompare.model.diff import Comparability, Diff, Finding, Row, RunInfo, Section, Side
+from rlcompare.report.html import render_html
+from rlcompare.report.notebook import render_comparison
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.summary import COMMAND_LIMIT, SummaryItem
 from rlcompare.report.terminal import (
@@ -142,13 +144,23 @@ def test_parts_of_a_marked_step_include_the_host_before_and_after_the_device() -
 
 def test_nothing_measured_is_said_line_by_line() -> None:
     diff = diff_examples.empty()
-    assert text(diff, "headline") == "time.device_span was not measured"
+    assert text(diff, "headline") == "no time was measured on either side"
     assert text(diff, "workload").startswith("not recorded")
     assert text(diff, "sampling").startswith("not measured")
     assert text(diff, "phases") == "no device time was recorded"
     assert text(diff, "rest").startswith("unknown")
     assert text(diff, "differs").endswith("what they were made with was not recorded")
     assert text(diff, "quality") == "nothing missing, nothing left out"
+
+
+def test_memory_answers_where_no_time_was_measured() -> None:
+    """Two sides of memory snapshots alone."""
+    peak = metric("memory.peak_allocated", 2.0**20, 2.0**21, unit="bytes")
+    diff = replace(diff_examples.empty(), overall=(peak, metric("memory.peak_reserved", None, 2.0**21, unit="bytes")))
+    said = "no time was measured on either side · memory.peak_allocated 1.00 MiB → 2.00 MiB (×2.00)"
+    assert text(diff, "headline") == said
+    assert f">{said}<" in render_html(build_view(diff))
+    assert said in render_comparison(build_view(diff))
 
 
 def test_headline_of_one_side_only() -> None:
