@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
 from rlcompare.report import quantity
 from rlcompare.report.text import safe_text
-from rlcompare.report.tone import tone
+from rlcompare.report.tone import floor_in, tone
 
 ROW_LIMIT = 500
 """Most rows of a table in a report; ``diff.json`` holds them all."""
@@ -126,7 +126,7 @@ def section_table(section: Section, floor: float, limit: int) -> Table:
     """The table of a section.
 
     Args:
-        floor: changes below it are noise, in ms; used where the section's unit is ms.
+        floor: changes of a time below it are noise, in ms.
         limit: most rows to show.
     """
     rows = section.rows[:limit]
@@ -172,7 +172,7 @@ def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Ta
                 *_overall_cells(delta, decimals),
                 *((Cell(samples_text(delta)), Cell(_evidence(delta))) if several else ()),
             ),
-            tone(delta.delta, delta.ratio, delta.polarity, floor if delta.unit == "ms" else 0.0, delta.baseline),
+            tone(delta.delta, delta.ratio, delta.polarity, floor_in(delta.unit, floor), delta.baseline),
         )
         for delta in overall
     )
@@ -318,6 +318,6 @@ def _tone(row: Row, section: Section, floor: float) -> str:
         delta if quantity.is_number(delta) else None,
         ratio if quantity.is_number(ratio) else None,
         polarity,
-        floor if section.unit == "ms" else 0.0,
+        floor_in(row.get("unit") or section.unit, floor),
         baseline if quantity.is_number(baseline) else None,
     )

@@ -13,22 +13,26 @@ NOISE_RELATIVE = 0.01
 NOISE_OF_HEADLINE = 0.001
 """Changes of a time below this part of the headline's baseline are shown in grey, whatever their ratio."""
 
-
 _MS = {"ms": 1.0, "s": 1e3}
 
 
 def floor_of(headline: Delta | None) -> float:
-    """The smallest change of a time that is worth colour, in ms; 0 where there is no headline."""
+    """The smallest change of a time that is worth colour, in ms; 0 where the headline is no time."""
     if headline is None or headline.unit not in _MS or headline.baseline is None:
         return 0.0
-    return abs(headline.baseline) * _MS[headline.unit] * NOISE_OF_HEADLINE
+    return abs(headline.baseline) * NOISE_OF_HEADLINE * _MS[headline.unit]
+
+
+def floor_in(unit: object, floor: float) -> float:
+    """The floor, which is in ms, in the unit of a change; what is no time has none."""
+    return floor / _MS[unit] if isinstance(unit, str) and unit in _MS else 0.0
 
 
 def tone_of(headline: Delta, diff: Diff) -> str:
     """The tone of the headline itself; nothing is better or worse where the sides must not be compared, or luck may be
     all that differs.
     """
-    floor = floor_of(headline) / _MS.get(headline.unit, 1.0)
+    floor = floor_in(headline.unit, floor_of(headline))
     mood = tone(headline.delta, headline.ratio, headline.polarity, floor, headline.baseline)
     barred = diff.comparability.status == "not_comparable"
     if mood not in ("better", "worse"):

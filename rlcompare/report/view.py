@@ -281,7 +281,7 @@ def _side(side: Side, extent: str, rows: int) -> SideView:
 def _steps_text(steps: tuple[int, ...]) -> str:
     if not steps:
         return "no step is marked"
-    shown = ", ".join(map(str, steps[:12]))
+    shown = f"{'step' if len(steps) == 1 else 'steps'} {', '.join(map(str, steps[:12]))}"
     return f"{shown} and {len(steps) - 12} more" if len(steps) > 12 else shown
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from rlcompare.model.diff import Diff
+from rlcompare.model.diff import Diff, Finding
 from rlcompare.report.html import render_html
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
@@ -122,6 +123,22 @@ def test_what_the_reader_needs_is_there(regression: str) -> None:
 def test_findings_stand_above_the_numbers(regression: str) -> None:
     places = [regression.index(f'id="s-{name}"') for name in ("comparability", "summary", "overall", "kernels")]
     assert places == sorted(places)
+
+
+def test_only_what_is_serious_stands_open_above_the_numbers() -> None:
+    base = diff_examples.regression()
+    notes = tuple(Finding(f"metric{n}", None, None, "info", f"metric{n} is of one side only.") for n in range(27))
+    findings = (*notes, *base.comparability.findings)
+    page = render_html(build_view(replace(base, comparability=replace(base.comparability, findings=findings))))
+    banner = page.split('id="s-comparability"')[1].split("</section>")[0]
+    opened, folded = banner.split("<details>")
+    assert "CANN differs" in opened and "metric3" not in opened
+    assert "27 notes" in folded and "metric26 is of one side only." in folded
+
+
+def test_a_side_without_a_profile_has_no_captures() -> None:
+    captures = render_html(build_view(diff_examples.empty())).split('id="s-captures"')[1].split("</section>")[0]
+    assert captures.count("no profile, and so no captures") == 2 and "0 captures" not in captures
 
 
 def test_no_gate_no_section_of_it() -> None:

@@ -181,6 +181,22 @@ def test_more_is_worse_only_for_times_and_memory(name: str, unit: str, expected:
     assert table(row("a", 1.0, 2.0), name=name, unit=unit).rows[0].tone == expected
 
 
+def test_a_floor_in_ms_holds_for_times_in_seconds() -> None:
+    """A tiny phase that became 0.4 ms shorter is none the better for a step of 0.6 s; one that gained 2 ms is."""
+    step = diff_examples.metric("timing_s/step", 0.6, 0.7, unit="s")
+    assert floor_of(step) == pytest.approx(0.6)
+    tiny = diff_examples.metric("timing_s/reward", 0.0030, 0.0026, unit="s")
+    large = diff_examples.metric("timing_s/adv", 0.005, 0.003, unit="s")
+    shown = overall_table((step, tiny, large), floor_of(step), "timing_s/step")
+    assert [found.tone for found in shown.rows] == ["worse", "noise", "better"]
+    rows = (
+        row("timing_s/reward", 0.0030, 0.0026, unit="s", polarity="lower"),
+        row("critic/score", 0.0030, 0.0026, unit="", polarity="higher"),
+    )
+    made = section_table(Section("metrics", "", (), None, "", rows), floor_of(step), 10)
+    assert [found.tone for found in made.rows] == ["noise", "worse"]
+
+
 def test_values_of_runs_are_shown_where_there_are_several() -> None:
     several = Delta(
         "time.step", "ms", "lower", 1.5, 3.0, 1.5, 2.0, {"baseline": (1.0, 2.0), "new": (3.0,)}, {"p": 0.25}
