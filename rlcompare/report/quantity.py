@@ -1,7 +1,7 @@
 """How numbers are written: the one place that turns a value and its unit into a text.
 
 Units are those of ``model.diff``: ms, s, bytes, ratio, count or none. ``—`` stands for what is absent,
-``~`` where nothing can be said (a change from zero, for example). Bytes are shown in KiB, MiB, … (powers of 1024).
+``from 0`` for a change that is no part of anything. Bytes are shown in KiB, MiB, … (powers of 1024).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rlcompare.model.diff import Value
 from rlcompare.report.text import safe_text
 
 ABSENT = "—"
-UNDECIDED = "~"
+FROM_NOUGHT = "from 0"
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _TIME_UNITS = ("ms", "s")
@@ -117,9 +117,9 @@ def pair(baseline: Value, new: Value, unit: str) -> str:
 
 
 def change(ratio: float | None) -> str:
-    """A ratio new / baseline as a change: ``+18.0 %``, from two on as ``×3.4``; ``~`` where there is none."""
+    """A ratio new / baseline as a change: ``+18.0 %``, from two on as ``×3.4``; ``from 0`` without one."""
     if ratio is None:
-        return UNDECIDED
+        return FROM_NOUGHT
     if ratio >= _TIMES_FROM:
         return f"×{ratio:,.{1 if ratio >= 10 else 2}f}"
     text = f"{(ratio - 1) * 100:+.1f} %"
@@ -127,7 +127,7 @@ def change(ratio: float | None) -> str:
 
 
 def change_of(delta: float | None, ratio: float | None) -> str:
-    """A change as a part of the baseline: ``—`` if it is unknown, ``~`` if there was nothing to be a part of."""
+    """A change as a part of the baseline: ``—`` if it is unknown, ``from 0`` if there was none of it."""
     if delta is None and ratio is None:
         return ABSENT
     return change(1.0 if delta == 0 else ratio)

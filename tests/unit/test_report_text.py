@@ -127,7 +127,7 @@ def test_quantity(value: float | str | None, unit: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("ratio", "shown"),
     [
-        (None, "~"),
+        (None, "from 0"),
         (1.18, "+18.0 %"),
         (0.5, "-50.0 %"),
         (1.0, "0.0 %"),
@@ -172,7 +172,7 @@ def test_signed() -> None:
 
 @pytest.mark.parametrize(
     ("delta", "ratio", "shown"),
-    [(None, None, "—"), (0.0, None, "0.0 %"), (5.0, None, "~"), (5.0, 1.5, "+50.0 %"), (None, 1.5, "+50.0 %")],
+    [(None, None, "—"), (0.0, None, "0.0 %"), (5.0, None, "from 0"), (5.0, 1.5, "+50.0 %"), (None, 1.5, "+50.0 %")],
 )
 def test_change_of(delta: float | None, ratio: float | None, shown: str) -> None:
     assert quantity.change_of(delta, ratio) == shown

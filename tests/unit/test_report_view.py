@@ -117,7 +117,7 @@ def test_keys_that_are_texts_stand_beside_the_name() -> None:
         (row("a", 2.0, None), "only baseline"),
         ({**row("a", 0.0, 2.0), "presence": "new_only"}, "added"),
         ({**row("a", 2.0, 0.0), "presence": "baseline_only"}, "gone"),
-        (row("a", 0.0, 2.0), "~"),
+        (row("a", 0.0, 2.0), "from 0"),
         (row("a", 0.0, 0.0), "0.0 %"),
         ({"name": "a", "new": 1.0}, "—"),
     ],
