@@ -21,8 +21,8 @@ from rlcompare.report.tone import NOISE_RELATIVE, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
 
 OUTSIDE = "(outside)"
-COMMAND_LIMIT = 88
-"""Longest command that is suggested, so that it fits on one line of the terminal summary."""
+COMMAND_LIMIT = 400
+"""Longest command that is suggested. It may run over a line: with words in the place of paths it could not be typed."""
 
 _PARTS_SHOWN = 6
 _PATH_LIMIT = 40
@@ -143,7 +143,11 @@ def next_command(diff: Diff, document: str) -> str:
     if rank is not None:
         candidates.append(f"rlcompare diff {sides} --rank {rank}")
     candidates.append(f"rlcompare gate {shlex.quote(document)}")
-    usable = (command for command in candidates if len(command) <= COMMAND_LIMIT and safe_text(command) == command)
+    usable = (
+        command
+        for command in candidates
+        if len(command) <= COMMAND_LIMIT and safe_text(command, COMMAND_LIMIT) == command
+    )
     return next(usable, "rlcompare gate DIFF.json")
 
 

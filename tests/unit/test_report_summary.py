@@ -263,6 +263,10 @@ def test_next_command_declares_what_was_refused() -> None:
     diff = replace(diff_examples.regression(), comparability=Comparability("not_comparable", findings))
     assert text(diff, "next") == "rlcompare diff -d runs/cann83 -bp runs/cann82 --varied chip"
     assert text(diff, "differs").startswith("NOT COMPARABLE · chip A2 → A3 · cann 1 → 2")
+    long = f"runs/{'a' * 150}"
+    command = f"rlcompare diff -d {long} -bp runs/cann82 --varied chip"
+    assert text(_with_path(diff, long), "next") == command
+    assert f"next        {command}" in summary_lines(build_view(_with_path(diff, long)))
 
 
 def test_next_command_looks_at_the_rank_that_is_to_blame() -> None:
@@ -273,11 +277,13 @@ def test_next_command_looks_at_the_rank_that_is_to_blame() -> None:
 
 def test_next_command_is_short_and_safe_to_paste() -> None:
     base = diff_examples.regression()
-    for path in ("a" * 90, "x\nrm -rf y", "$(reboot)", "a b"):
+    for path in ("a" * 390, "x\nrm -rf y", "$(reboot)", "a b"):
         command = text(_with_path(base, path), "next")
         assert len(command) <= COMMAND_LIMIT
         assert "\n" not in command
         assert "$(" not in command.replace("'$(reboot)'", "")
+    long = f"runs/{'a' * 200}"
+    assert text(_with_path(base, long), "next") == f"rlcompare diff -d {long} -bp runs/cann82 --rank 3"
     assert text(_with_path(base, "a b"), "next") == "rlcompare diff -d 'a b' -bp runs/cann82 --rank 3"
 
 
