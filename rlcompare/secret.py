@@ -18,6 +18,10 @@ _SECRET_VALUE = re.compile(
     | \b(?:sig|signature|auth)["']?\s*[=:]
     # "--api-key x", "mykey=x", ["--token", "x"] as a list is shown
     | (?:key|token|secret|passw\w*|passphrase|pwd|credentials?)["']?(?:\s*[=:,]|\s)\s*["']?[^\s"']
+    # passwords that clients take behind one letter, where a capital one is another option: mysql -pX, curl -u name:X
+    | \b(?:mysql|mariadb|sshpass)[\w-]*\s(?:.*\s)?(?-i:-p)\s?\S
+    | \bcurl\s(?:.*\s)?(?-i:-u)\s?[^\s:]+:\S
+    | \bredis-cli\s(?:.*\s)?(?-i:-a)\s?\S
     | -----BEGIN
     """,
     re.IGNORECASE | re.VERBOSE,

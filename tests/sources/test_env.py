@@ -90,7 +90,15 @@ class TestUsersMetadata:
 
     @pytest.mark.parametrize(
         "value",
-        ["Qwen2.5-VL-72B-Instruct-GRPO-lr1e-6-bs512-seqlen32768-rollout8", "expandable_segments:True", "cann 8.3.RC1"],
+        [
+            "Qwen2.5-VL-72B-Instruct-GRPO-lr1e-6-bs512-seqlen32768-rollout8",
+            "expandable_segments:True",
+            "cann 8.3.RC1",
+            "mysql -h db -P 3306 runs",
+            "mkdir -p runs",
+            "ssh -p 22 worker0",
+            "curl -u someone example.org",
+        ],
     )
     def test_ordinary_values_are_no_secrets(self, value: str) -> None:
         assert environment(capture(metadata={"note": value})) == {"user.note": value}
@@ -107,6 +115,11 @@ class TestUsersMetadata:
 SECRETS = [
     "python train.py --api-key hunter6",
     "mykey=hunter9",
+    "mysql -pS3cret db",
+    "mysqldump -h db -u root -p hunter2 runs",
+    "sshpass -phunter2 ssh worker0",
+    "curl -s -u someone:hunter2 example.org",
+    "redis-cli -h db -a hunter2 ping",
     "db_password: hunter",
     "SECRET 'hunter'",
     '{"token": "hunter"}',
