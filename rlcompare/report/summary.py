@@ -105,13 +105,19 @@ def label_text(side: Side) -> str:
 
 
 def extent_text(diff: Diff, name: str) -> str:
-    """How much a side holds, and how many steps its speed is judged by where those are not the profiled ones."""
+    """How much a side holds: also what was sampled of its steps, and by how many others its speed is judged."""
     side = diff.baseline if name == "baseline" else diff.new
     row = next((row for row in _rows(diff, "metrics") if row.get("name") == diff.headline), {})
     timed = row.get(f"{name}_steps")
-    if not quantity.is_number(timed) or not any(run.ranks or run.replicas for run in side.runs):
-        return runs_text(side)
-    return f"{runs_text(side)} profiled, {timed:,.0f} timed"
+    parts = [runs_text(side)]
+    if quantity.is_number(timed) and any(run.ranks or run.replicas for run in side.runs):
+        parts = [f"{parts[0]} profiled", f"{timed:,.0f} timed"]
+    for key, value in side.env.items():
+        # What was sampled counts as steps of the profile, and is only a part of one of the training.
+        word, _, phase = key.partition(".")
+        if word == "sampled":
+            parts.append(safe_text(f"{phase}: {value} alone" if phase else f"{value} alone", 60))
+    return ", ".join(parts)
 
 
 def runs_text(side: Side) -> str:
