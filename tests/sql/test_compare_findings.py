@@ -168,7 +168,7 @@ def test_several_values_of_a_key_are_listed(tmp_path: Path) -> None:
 
 def test_what_the_sources_said_is_kept_with_its_side_and_run(tmp_path: Path) -> None:
     good = made_with(tmp_path, "good")
-    bad = RollupStore(tmp_path / "bad.duckdb").capture().step(1).time(1, MS)
+    bad = RollupStore(tmp_path / "bad.duckdb").capture().step(1).time(1, 10 * MS)
     for capture in (0, 0):
         bad.add(
             "finding", capture=capture, severity="warning", key="unknown_string", message="7 string ids are unknown."
