@@ -130,11 +130,13 @@ def _check_given(chosen: _Options) -> None:
     context = click.get_current_context()
     ours = set(_Options.__dataclass_fields__)
     allowed = {*ours, *_SHARED} if chosen.attach else {p.name for p in context.command.params} - ours
-    for parameter in context.command.params:
+    for parameter in sorted(context.command.params, key=lambda parameter: parameter.name != "launcher"):
         given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if parameter.name in allowed or not given or not parameter.expose_value:
             continue
         name = parameter.opts[0] if isinstance(parameter, click.Option) else "KEY=VALUE"
+        if chosen.attach and parameter.name == "launcher":
+            raise UsageError("--attach profiles a job that runs already, --launcher starts one: leave one of them out")
         if chosen.attach:
             raise UsageError(f"--attach asks a job that runs already, for which {name} has no meaning: leave it out")
         raise UsageError(f"{name} belongs to --attach CONFIG_DIR")

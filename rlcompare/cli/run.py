@@ -14,7 +14,23 @@ from rlcompare.cli.options import common_options, path_type
 from rlcompare.errors import UsageError
 
 
-@click.command("run")
+class _Run(click.Command):
+    """Options of a job's command, without -- before it, would be taken for rlcompare's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_launched = "--launcher" in args and "--" not in args
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if is_launched:
+                raise UsageError(
+                    f"{error.option_name} is no option of rlcompare: put -- before the job's command, as in "
+                    "rlcompare run --launcher verl -o DIR -- python3 -m verl.trainer.main_ppo"
+                ) from error
+            raise
+
+
+@click.command("run", cls=_Run)
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]… | -- COMMAND…")
 @click.option(
     "-c",
@@ -33,7 +49,7 @@ from rlcompare.errors import UsageError
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="Run N times, into DIR/run1, DIR/run2, … with seeds that count up.",
+    help="Run N times, into DIR/run1, DIR/run2, … with seeds (data.seed) that count up.",
 )
 @click.option("--force", is_flag=True, help="Replace the run that is in DIR.")
 @click.option("--print-config", is_flag=True, help="Print the whole configuration as YAML, and do nothing else.")

@@ -6,10 +6,14 @@ import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rlcompare.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlcompare.collect.verl.launch import VerlJob
 
 
 @dataclass(frozen=True)
@@ -44,15 +48,22 @@ def run_verl(request: VerlRequest) -> int:
     repeated = request.repeat > 1
     targets = [folder / f"run{number + 1}" for number in range(request.repeat)] if repeated else [folder]
     environment = dict(os.environ)
+
+    def job_of(target: Path, *more: str) -> VerlJob:
+        return make_job([*request.tokens, *more], target, request.tool, environment, request.probes)
+
+    seed = request.seed
+    if seed is None and repeated:
+        seed = job_of(targets[0]).seed
     jobs = [
-        make_job([*request.tokens, *_seed(request, number)], target, request.tool, environment, request.probes)
+        job_of(target, *([] if seed is None else [f"++data.seed={seed + number}"]))
         for number, target in enumerate(targets)
     ]
     if not request.quiet or request.dry_run:
         _tell(jobs[0].plan.notes)
     if request.dry_run:
-        for job in jobs:
-            click.echo(job.shown)
+        _tell([f"the last {len(jobs[0].plan.overrides)} lines of the command are what rlcompare adds"])
+        click.echo("\n\n".join(job.shown for job in jobs))
         return 0
     prepare_all(folder, request.repeat, request.force)
     code = 0
@@ -66,11 +77,6 @@ def run_verl(request: VerlRequest) -> int:
             break
     click.echo(f"run         {safe_text(str(folder), 1000)}", err=request.quiet)
     return code
-
-
-def _seed(request: VerlRequest, number: int) -> list[str]:
-    """The job's seed; of repeated runs without one nothing is set: verl shuffles them alike."""
-    return [] if request.seed is None else [f"++data.seed={request.seed + number}"]
 
 
 def _tell(notes: list[str]) -> None:

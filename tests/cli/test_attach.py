@@ -292,7 +292,10 @@ class TestNobodyThere:
         assert "PROFILING_MODE is set in process " in start().ask().error
 
     def test_the_rank_is_not_here(self, start: Start) -> None:
-        assert "none of the ranks asked for is here: there are 0, 1" in start(ranks=2).ask("--rank", "7-9").error
+        assert (
+            "none of the ranks asked for is here: this job's ranks are 0, 1"
+            in start(ranks=2).ask("--rank", "7-9").error
+        )
 
     def test_no_job_was_ever_there(self, rlcompare: Command, tmp_path: Path) -> None:
         (tmp_path / "polled").mkdir()

@@ -178,13 +178,26 @@ def test_a_job_that_leaves_no_profile(installed_verl: VerlOf, tmp_path: Path) ->
 
 def test_a_dry_run_prints_what_would_run(installed_verl: VerlOf, tmp_path: Path) -> None:
     options = ("--dry-run", "--repeat", "2", "--seed", "5")
-    code, out, _ = finished(start(installed_verl("0.7.1"), tmp_path, options=options))
+    code, out, err = finished(start(installed_verl("0.7.1"), tmp_path, options=options))
     assert code == 0
     assert not (tmp_path / "out").exists()
-    first, second = out.splitlines()
-    assert "++data.seed=5" in first
-    assert "++data.seed=6" in second
+    first, second = out.split("\n\n")
+    assert "  ++data.seed=5 \\\n" in first
+    assert "  ++data.seed=6 \\\n" in second
+    # Each override has a line, and ours come last.
+    count = int(err.rpartition("the last ")[2].split()[0])
+    added = [line.strip(" \\") for line in second.splitlines()[-count:]]
+    assert added[0] == "global_profiler.tool=npu"
+    assert all(line.lstrip("'+").split(".")[0] in ("global_profiler", "actor_rollout_ref", "critic", "reward_model",
+                                                  "trainer", "ray_kwargs") for line in added)  # fmt: skip
+    assert "trainer.n_gpus_per_node=2" not in added
     assert f"VERL_FILE_LOGGER_PATH={tmp_path}/out/run2/metrics.jsonl" in second
+
+    # Without a seed of the command line, they count up from the job's own, else from verl's first.
+    for given, seeds in (((), (1, 2)), (("data.seed=7",), (7, 8))):
+        process = start(installed_verl("0.7.1"), tmp_path, "", *given, options=("--dry-run", "--repeat", "2"))
+        lines = finished(process)[1].splitlines()
+        assert [line.strip(" \\") for line in lines if "++data.seed" in line] == [f"++data.seed={n}" for n in seeds]
 
     # The line is a shell's: it runs the job.
     (tmp_path / "out" / "run2").mkdir(parents=True)

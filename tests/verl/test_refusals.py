@@ -96,6 +96,12 @@ def test_accepted(version: tuple[int, int, int], settings: dict[str, Any], tool:
     refuse(job(version, settings), VerlPlan(tool=tool, steps=[3]), {"PATH": "/bin"})
 
 
+def test_a_trainer_without_roles_is_told_of_no_key_that_it_lacks() -> None:
+    sft = Installed((0, 7, 1), {"verl": "0.7.1"}, True, {"global_profiler": {"steps": [3]}, "trainer": {"nnodes": 1}})
+    with pytest.raises(UsageError, match="this trainer has no role that rlcompare can have profiled"):
+        refuse(sft, VerlPlan(tool="npu", steps=[3]), {})
+
+
 def test_variables_that_switch_torch_npus_profiler_off() -> None:
     for name in ("PROFILING_MODE", "PROFILER_SAMPLECONFIG"):
         with pytest.raises(UsageError, match=f"{name} is set"):
@@ -189,6 +195,7 @@ class TestCommand:
         [
             ("", "needs the job's command after --"),
             ("bash run_grpo.sh", "'bash' starts no Python"),
+            ("bash run_grpo.sh", "write rlcompare run --launcher verl -o DIR -- inside the script, before its python3"),
             ("python3", "python3 is told to run nothing"),
         ],
     )
@@ -261,6 +268,7 @@ class TestOnTheCommandLine:
         outcome = rlcompare(*self.RUN, sys.executable, "-m", "verl.trainer.main_ppo", "trainer.totel_epochs=3")
         assert outcome.code == 2
         assert "verl 0.7.1 would not start like this: Could not override 'trainer.totel_epochs'" in outcome.error
+        assert "; the nearest key is trainer.total_epochs" in outcome.error
         outcome = rlcompare(*self.RUN, sys.executable, "-m", "verl.trainer.main_pro")
         assert "there is no verl.trainer.main_pro" in outcome.error
 
@@ -279,6 +287,11 @@ class TestOnTheCommandLine:
             (("--dry-run",), "--dry-run goes with --launcher verl"),
             (("--launcher", "verl", "--print-config"), "--print-config configures rlcompare's own step"),
             (("--launcher", "verl"), "needs the job's command after --"),
+            (
+                ("--launcher", "verl", "python3", "-m", "verl.trainer.main_ppo"),
+                "put -- before the job's command, as in",
+            ),
+            (("--attach", ".", "--launcher", "verl", "--", "x"), "--launcher starts one: leave one of them out"),
         ],
     )
     def test_options_that_do_not_go_together(

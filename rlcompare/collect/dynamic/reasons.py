@@ -152,7 +152,7 @@ def _no_such_rank(view: View, workers: tuple[Worker, ...]) -> Reason | None:
     if wanted is None or set(wanted) & set(known):
         return None
     return Reason(
-        f"none of the ranks asked for is here: there are {', '.join(map(str, known))}"
+        f"none of the ranks asked for is here: this job's ranks are {', '.join(map(str, known))}"
         + (" (torch_npu calls a process without RANK -1, which no list can name)" if -1 in known else ""),
         "Name others with --rank, or leave it out to profile all",
     )
@@ -177,7 +177,8 @@ def _incomplete(view: View) -> Reason:
         left = f"; what it left is incomplete: {folder}" if folder else ""
         return Reason(
             f"{bad.name} ended while it was profiled, from step {begun} on{left}",
-            f"The job must make {view.request.steps} more steps after a request: ask for fewer, or earlier",
+            "If it was killed, its output says by whom. Else it must make "
+            f"{view.request.steps} more steps after a request: ask for fewer, or earlier",
         )
     if folder is None:
         said = next((text for text in bad.said if "failed" in text), "")

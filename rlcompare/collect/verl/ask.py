@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ OLDEST = (0, 5, 0)
 NEWEST = (0, 9, 1)
 """The verl versions whose configuration is known."""
 _SECONDS = 120
+_UNKNOWN = re.compile(r"Could not override '([^']+)'")
 _RELEASE = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 
 
@@ -76,7 +78,8 @@ def ask(command: VerlCommand) -> Installed:
     if version < OLDEST:
         raise UsageError(f"verl {versions['verl']} is older than 0.5.0, the first one that rlcompare can start")
     if found["config"] is None:
-        raise UsageError(f"verl {versions['verl']} would not start like this: {_flat(found['problem'])}")
+        hint = _nearest(command, str(found["problem"]))
+        raise UsageError(f"verl {versions['verl']} would not start like this: {_flat(found['problem'])}{hint}")
     return Installed(version, versions, found["npu"], found["config"])
 
 
@@ -93,6 +96,26 @@ def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) ->
             "please report it, with verl's version"
         )
     return replace(installed, config=found["config"])
+
+
+def _nearest(command: VerlCommand, problem: str) -> str:
+    """The key that a mistyped one most likely means, as an end to Hydra's sentence; else empty."""
+    match = _UNKNOWN.search(problem)
+    others = [argument for argument in command.arguments if match and argument.partition("=")[0] != match[1]]
+    if match is None or len(others) == len(command.arguments):
+        return ""
+    keys = list(_keys(_answer(command, others)["config"]))
+    last = match[1].rpartition(".")[2]
+    alike = [key for key in keys if key.rpartition(".")[2] == last]
+    found = get_close_matches(match[1], alike, 1, 0.0) or get_close_matches(match[1], keys, 1)
+    return f"; the nearest key is {found[0]}" if found else ""
+
+
+def _keys(config: Any, branch: str = "") -> Iterator[str]:
+    """The dotted keys of a configuration, branches too."""
+    for name, value in config.items() if isinstance(config, dict) else ():
+        yield f"{branch}{name}"
+        yield from _keys(value, f"{branch}{name}.")
 
 
 def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:

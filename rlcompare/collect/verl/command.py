@@ -68,8 +68,8 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
     place = next((index for index, token in enumerate(tokens) if _PYTHON.fullmatch(PurePath(token).name)), None)
     if place is None:
         raise UsageError(
-            f"{tokens[0]!r} starts no Python that can be seen here, and overrides cannot be put into a script: name "
-            "the command inside it, python3 -m verl.trainer.main_ppo KEY=VALUE ..."
+            f"{tokens[0]!r} starts no Python that can be seen here, and overrides cannot be put into a script: write "
+            "rlcompare run --launcher verl -o DIR -- inside the script, before its python3 -m verl.trainer.main_ppo"
         )
     rest = list(tokens[place + 1 :])
     while rest and rest[0].startswith("-") and rest[0] != "-m":

@@ -30,6 +30,8 @@ from rlcompare.model.run import METRICS
 from rlcompare.report.text import safe_text
 from rlcompare.secret import looks_secret
 
+_FIRST_SEED = 1
+"""What verl took at first where the configuration has no seed."""
 _ROOTS = ("data", "actor_rollout_ref", "critic", "algorithm")
 _OF_TRAINER = ("device", "n_gpus_per_node", "nnodes", "total_training_steps")
 
@@ -62,9 +64,27 @@ class VerlJob:
 
     @property
     def shown(self) -> str:
-        """The whole command for a shell, with the environment that it needs; without what could be a secret."""
+        """The whole command for a shell, with the environment that it needs; without what could be a secret.
+
+        One variable or override a line; ours are the last, and stand further in.
+        """
         variables = [f"{name}={shlex.quote(value)}" for name, value in self.plan.environment.items()]
-        return " ".join([*variables, shlex.join(without_secrets(self.line))])
+        begin = len(self.command.tokens) - len(self.command.arguments)
+        tokens = [shlex.quote(token) for token in without_secrets(self.line)]
+        theirs, ours = tokens[begin : len(self.command.tokens)], tokens[len(self.command.tokens) :]
+        lines = [
+            *variables,
+            " ".join(tokens[:begin]),
+            *(f"  {text}" for text in theirs),
+            *(f"    {text}" for text in ours),
+        ]
+        return " \\\n".join(lines)
+
+    @property
+    def seed(self) -> int:
+        """That of the first of several runs."""
+        seed = number(self.installed.value("data.seed"))
+        return _FIRST_SEED if seed is None else seed
 
 
 def make_job(

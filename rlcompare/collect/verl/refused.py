@@ -84,7 +84,9 @@ def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
     if keys.can_enable:
         branches = {role: branch for role, branch in branches.items() if _get(installed, branch, "enable") is True}
         rollout = _get(installed, ROLLOUT, "enable") is True and profiles_agent_loop(installed)
-        if not branches and not rollout:
+        if not roles_of(installed) and not installed.has(ROLLOUT):
+            yield "this trainer has no role that rlcompare can have profiled: verl.trainer.main_ppo and its kind have"
+        elif not branches and not rollout:
             yield (
                 "no role is profiled: enable one, as actor_rollout_ref.actor.profiler.enable=True, "
                 "or leave out what disables them"
