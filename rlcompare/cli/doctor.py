@@ -24,18 +24,19 @@ _LONGEST = 1000
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
+@click.option("--python", metavar="PYTHON", help="The interpreter of a job, if it is not rlcompare's own.")
 @common_options
-def command(as_json: bool, quiet: bool) -> None:
+def command(as_json: bool, python: str | None, quiet: bool) -> None:
     """Tell what this machine can collect, why not, and what to install.
 
-    Looks at the interpreter that rlcompare runs under, at devices, toolkits, tools and room. Nothing is changed, and
-    nothing of the environment is printed.
+    Looks at the interpreter that rlcompare runs under, or at a job's, at devices, toolkits, tools and room. Nothing is
+    changed, and nothing of the environment is printed.
     """
     from rlcompare.doctor.advice import advise
     from rlcompare.doctor.machine import look
 
     del quiet  # there is nothing to count
-    rows = advise(look())
+    rows = advise(look() if python is None else look(python))
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows], indent=1))
     else:

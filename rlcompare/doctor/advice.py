@@ -142,7 +142,7 @@ def _verl(machine: Machine) -> Row:
     name = "verl job"
     verl = machine.packages.get("verl")
     if verl is None:
-        todo = "name the interpreter that has verl: rlcompare run --launcher verl -- /path/to/python3 -m ..."
+        todo = "name the interpreter that has verl: rlcompare doctor --python /path/to/python3"
         return Row("collect", name, NOTE, f"verl is not installed for {machine.executable}", todo)
     numbers = tuple(int(part) for part in re.findall(r"\d+", verl)[:2])
     engines = [
@@ -184,7 +184,7 @@ def _machine(machine: Machine) -> Iterator[Row]:
             "machine", f"free in {path}", LIMITED if little else OK, f"{free / _GIB:.1f} GiB", todo if little else ""
         )
     if "gcc" in machine.tools:
-        yield Row("machine", "gcc", NOTE, machine.tools["gcc"])
+        yield Row("machine", "gcc", OK, f"{machine.tools['gcc']}; only rlcompare's own tests without an NPU need it")
     else:
         yield Row("machine", "gcc", NOTE, "not in PATH; only rlcompare's own tests without an NPU need it")
 

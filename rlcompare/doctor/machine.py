@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
+from rlcompare.errors import UsageError
+
 PACKAGES = ("torch", "torch-npu", "verl", "vllm", "vllm-ascend", "sglang", "ray", "omegaconf", "hydra-core", "duckdb")
 SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
 """With one of them set, torch_npu's profiler does nothing, and does not say so."""
@@ -33,6 +35,16 @@ import json, torch
 cuda = torch.cuda.is_available()
 names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())] if cuda else []
 print("rlcompare:" + json.dumps({"devices": names, "cuda": torch.version.cuda}))
+"""
+_VERSIONS = """
+import sys
+from importlib import metadata
+print(".".join(map(str, sys.version_info[:3])))
+for name in sys.argv[1:]:
+    try:
+        print(f"{name}={metadata.version(name)}")
+    except metadata.PackageNotFoundError:
+        pass
 """
 _TORCH_NPU = """
 import json, torch, torch_npu
@@ -89,18 +101,25 @@ class Machine:
     cache_problem: str | None = None
 
 
-def look() -> Machine:
-    """Looks at this machine; takes as long as importing torch does."""
-    packages = _packages()
+def look(python: str = sys.executable) -> Machine:
+    """Looks at this machine; takes as long as importing torch does.
+
+    Args:
+        python: the interpreter whose packages are asked about.
+
+    Raises:
+        UsageError: it does not answer.
+    """
+    version, packages = _packages(python)
     with ThreadPoolExecutor(2) as pool:
-        torch = pool.submit(imported, _TORCH) if "torch" in packages else None
-        npu = pool.submit(imported, _TORCH_NPU) if "torch-npu" in packages else None
+        torch = pool.submit(imported, _TORCH, python=python) if "torch" in packages else None
+        npu = pool.submit(imported, _TORCH_NPU, python=python) if "torch-npu" in packages else None
         cann, sourced = _cann()
         nodes = sorted(str(path) for path in Path("/dev").glob("davinci[0-9]*"))
         extension, cache = _extension_problem(), _cache_problem()
         return Machine(
-            python=".".join(map(str, sys.version_info[:3])),
-            executable=sys.executable,
+            python=version,
+            executable=python,
             packages=packages,
             torch=torch.result() if torch else None,
             torch_npu=npu.result() if npu else None,
@@ -118,12 +137,10 @@ def look() -> Machine:
         )
 
 
-def imported(code: str, seconds: float = _IMPORT_SECONDS) -> Imported:
+def imported(code: str, seconds: float = _IMPORT_SECONDS, python: str = sys.executable) -> Imported:
     """Runs code that prints its findings in a process of its own."""
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, errors="replace", timeout=seconds
-        )
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, errors="replace", timeout=seconds)
     except subprocess.TimeoutExpired:
         return Imported(f"the import did not end within {seconds:g} s")
     except OSError as error:
@@ -148,14 +165,16 @@ def _devices(text: str) -> Imported:
     return Imported(devices=tuple(map(str, names)))
 
 
-def _packages() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+def _packages(python: str) -> tuple[str, dict[str, str]]:
+    """The version of an interpreter, and those of its packages; DuckDB is rlcompare's own."""
+    line = [python, "-c", _VERSIONS, *PACKAGES]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=_IMPORT_SECONDS)
+        version, *lines = done.stdout.splitlines()
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        raise UsageError(f"{python} does not tell its packages: name the interpreter of the job") from error
+    found = dict(text.split("=", 1) for text in lines if "=" in text)
+    return version, found | {"duckdb": metadata.version("duckdb")}
 
 
 def _cann() -> tuple[Path | None, bool]:
@@ -230,7 +249,6 @@ def _extension_problem() -> str | None:
 
 
 def _cache_problem() -> str | None:
-    from rlcompare.errors import UsageError
     from rlcompare.store.cache import cache_directory
 
     try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -149,6 +151,22 @@ def test_on_this_machine(rlcompare: Command, monkeypatch: pytest.MonkeyPatch) ->
     assert "What can be collected here" in shown.out
     assert "do-not-print-this" not in shown.out
     assert re.search(r"databases \(\.db\) +ok +DuckDB \d", shown.out)
+
+
+def test_another_interpreter(rlcompare: Command, tmp_path: Path) -> None:
+    # GIVEN an interpreter of a job, with a verl that this one does not have
+    package = tmp_path / "verl-0.7.1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Name: verl\nVersion: 0.7.1\n", encoding="utf-8")
+    python = tmp_path / "python3"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    for options, said in (((), "verl is not installed for"), (("--python", python), "verl 0.7.1")):
+        rows = json.loads(rlcompare("doctor", "--json", *options).out)
+        (found,) = [row["found"] for row in rows if row["name"] == "verl job"]
+        assert found.startswith(said)
+    wrong = rlcompare("doctor", "--python", tmp_path / "nothing")
+    assert (wrong.code, "does not tell its packages" in wrong.error) == (2, True)
 
 
 def test_as_json(rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
