@@ -94,9 +94,10 @@ def find_runs(
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check the path and its permissions") from error
     _leave_out_undecodable(found)
+    is_empty = not found.captures and not found.stores and not any(entry.metrics for entry in found.training)
     if found.pickles:
-        found.problems.append(pickle_problem(found.pickles, path))
-    if not found.captures and not found.stores and not any(entry.metrics for entry in found.training):
+        found.problems.append(pickle_problem(found.pickles, path, is_stored=not is_empty))
+    if is_empty:
         raise _nothing(path, found)
     chosen = _choose_ranks(path, found.captures, ranks) if found.captures or not found.stores else []
     runs, notes, problems = run_directory.group(path, chosen, found.training, layout)

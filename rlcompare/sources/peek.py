@@ -252,7 +252,9 @@ def _csv_kind(path: Path, text: bytes) -> FileKind:
             return FileKind(kind)
     if path.name in TEXT_FILES and path.suffix == ".csv":
         return FileKind(TEXT_FILES[path.name])
-    return FileKind("unknown", "it is no file of a profile")
+    if path.suffix in (".csv", ".db", ".json"):
+        return FileKind("unknown", "it is no file of a profile")
+    return FileKind("unknown", "it is no file of a profile, and has no line `step:N - key:value`, so no metrics either")
 
 
 def rank_of_database(path: Path) -> int | None:

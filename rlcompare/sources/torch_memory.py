@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -96,12 +97,19 @@ def fill(
         report(Finding("warning", "memory_cut", message, capture_id))
 
 
-def pickle_problem(pickles: Sequence[Path], root: Path) -> Problem:
-    """What to say about memory snapshots that are pickles, at least one."""
-    first = pickles[0].relative_to(root) if pickles[0].is_relative_to(root) else pickles[0].name
+def pickle_problem(pickles: Sequence[Path], root: Path, *, is_stored: bool) -> Problem:
+    """What to say about memory snapshots that are pickles, at least one.
+
+    Args:
+        is_stored: it becomes a finding, and stores do not tell where the input lies.
+    """
+    is_below = is_stored and pickles[0] != root and pickles[0].is_relative_to(root)
+    first = pickles[0].relative_to(root) if is_below else pickles[0]
+    command = TO_JSON.replace("FILE.pickle", shlex.quote(str(first)))
     more = f" (and {len(pickles) - 1} more)" if len(pickles) > 1 else ""
-    problem = f"a memory snapshot as a pickle runs code when it is opened{more}; if you trust {first}: {TO_JSON}"
-    return Problem(pickles[0], problem, "Turn it into JSON as shown, or name what else was collected", "pickle")
+    danger = f"a memory snapshot as a pickle runs code when it is opened{more}"
+    problem = f"{danger}; if you trust it, {command} makes it JSON"
+    return Problem(pickles[0], problem, "Name that file then, or what else was collected", "pickle")
 
 
 def _head(path: Path) -> dict[str, object]:

@@ -267,7 +267,7 @@ class TestConsole:
         assert values(metrics) == {(1, "a/x"): 0.5, (1, "a/\ufffd"): 1.5}
 
     def test_other_texts_are_no_logs(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="no file of a profile"):
+        with pytest.raises(InputError, match="has no line `step:N - key:value`, so no metrics"):
             find_runs(_write(tmp_path / "notes.txt", "step:1 - think\nglobal_step:3 - a/x:1.0\n"))
 
 

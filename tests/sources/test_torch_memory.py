@@ -15,7 +15,6 @@ import pytest
 
 from rlcompare.errors import InputError
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.torch_memory import TO_JSON
 from tests.stores import rows, store_of
 
 
@@ -192,7 +191,10 @@ def test_the_command_that_is_shown_makes_what_can_be_read(tmp_path: Path) -> Non
     path = tmp_path / "SP" / "step2" / "torch_memory_rank1_pid7.pickle"
     path.parent.mkdir(parents=True)
     path.write_bytes(pickle.dumps(torchs_own()))
-    command = TO_JSON.replace("FILE.pickle", shlex.quote(str(path))).replace("python3", shlex.quote(sys.executable))
+    with pytest.raises(InputError) as refused:
+        find_runs(tmp_path / "SP")
+    shown = str(refused.value).partition("if you trust it, ")[2].partition(" makes it JSON")[0]
+    command = shown.replace("python3", shlex.quote(sys.executable), 1)
 
     subprocess.run(["/bin/sh", "-c", command], check=True)
 
