@@ -42,6 +42,9 @@ HEADLINES = ("time.step", "time.device_span", "time.comm", "time.phases")
 device data (level_none) the phases on the host."""
 
 
+_LARGEST = 1e300
+
+
 class Overall:
     """Collects samples by metric, in order, and makes the deltas."""
 
@@ -55,9 +58,14 @@ class Overall:
     def add(
         self, metric: str, side: str, run: int, value: float | None, unit: str, polarity: str, scale: float = 1
     ) -> None:
-        """A value of one run; ``scale``: how many of the value's units make one of ``unit``."""
+        """A value of one run; ``scale``: how many of the value's units make one of ``unit``.
+
+        One that is no number, or so large that sums would be none, counts as unknown.
+        """
         self._form.setdefault(metric, (unit, polarity, scale))
-        self._samples.setdefault(metric, {side: {} for side in SIDES})[side][run] = value
+        self._samples.setdefault(metric, {side: {} for side in SIDES})[side][run] = (
+            value if value is not None and abs(value) <= _LARGEST else None
+        )
 
     def deltas(self) -> tuple[Delta, ...]:
         """All metrics that at least one side has."""

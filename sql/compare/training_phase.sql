@@ -1,5 +1,5 @@
 -- Training's own timers as phases: per run the mean over the steps that speak for speed, in ns; a phase absent in a step counts 0, and `steps`
--- of `of_steps` have it. With '(outside)', in whole microseconds because less is the residue of adding, they sum to timing_s/step.
+-- of `of_steps` have it. With '(outside)' they sum to timing_s/step; less than a microsecond of it is the residue of adding, and nought.
 -- Depends on c_metric, c_judged, c_timer.
 WITH step_of AS (
     SELECT side, run, step, value FROM c_judged WHERE name = 'timing_s/step'
@@ -10,9 +10,8 @@ WITH step_of AS (
     FROM c_metric AS m JOIN c_timer AS t USING (side, run, name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step IS NOT DISTINCT FROM m.step
     WHERE m.value IS NOT NULL GROUP BY ALL
 ), rest AS (
-    SELECT w.side, w.run, NULL AS role, '(outside)' AS phase, round(w.seconds - sum(p.seconds ORDER BY p.phase), 6) AS seconds,
-           w.steps
+    SELECT w.side, w.run, NULL AS role, '(outside)' AS phase, w.seconds - sum(p.seconds ORDER BY p.phase) AS seconds, w.steps
     FROM whole AS w JOIN part AS p USING (side, run) GROUP BY w.side, w.run, w.seconds, w.steps
 )
-SELECT p.side, p.run, p.role, p.phase, p.seconds * 1e9 / w.steps AS ns, p.steps, w.steps AS of_steps
+SELECT p.side, p.run, p.role, p.phase, CASE WHEN p.phase = '(outside)' AND abs(p.seconds) < 1e-6 THEN 0 ELSE p.seconds * 1e9 / w.steps END AS ns, p.steps, w.steps AS of_steps
 FROM (FROM part UNION ALL FROM rest) AS p JOIN whole AS w USING (side, run) ORDER BY p.phase, p.side, p.run;

@@ -230,3 +230,14 @@ class TestBesideAProfile:
         document = compared(rlcompare, tmp_path / "job", tmp_path / "job")
 
         assert {"profile_longer"} <= {finding["key"] for finding in document["quality"]}
+
+
+def test_a_time_whose_sum_no_float_holds_is_unknown(rlcompare: Command, tmp_path: Path) -> None:
+    for side in ("old", "new"):
+        lines = [{"step": step, "data": {"timing_s/step": 1e308, "actor/kl": 0.5}} for step in (1, 2, 3)]
+        (tmp_path / side).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    document = compared(rlcompare, tmp_path / "new", tmp_path / "old")
+    assert "timing_s/step" not in [delta["metric"] for delta in document["overall"]]
+    outcome = rlcompare("gate", "-d", tmp_path / "new", "-bp", tmp_path / "old")
+    assert outcome.code == 1 and "missing" in outcome.out
+    assert "inf" not in outcome.out and "nan" not in outcome.out
