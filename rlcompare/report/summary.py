@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.runs import known
-from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Cause, Delta, Diff, Row, Side, Value
+from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
+from rlcompare.report.second_cause import second_cause
 from rlcompare.report.text import ELLIPSIS, safe_text
 from rlcompare.report.tone import NOISE_RELATIVE, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
@@ -28,16 +29,6 @@ _PARTS_SHOWN = 6
 _PATH_LIMIT = 40
 _CAUSE_LIMIT = 330
 _STATUS = {"comparable": "comparable", "caution": "with caution", "not_comparable": "NOT COMPARABLE"}
-SECOND_CAUSE = 0.2
-"""Share of the change from which a second cause is named beside the first."""
-
-_KIND_OF_CAUSE = {
-    "operator_slower": "computation", "operator_calls": "computation", "frequency": "computation",
-    "compute": "computation", "straggler": "waiting", "communication": "waiting", "lost_overlap": "waiting",
-    "copies": "host", "free": "host", "preparing": "host", "tail": "host",
-}  # fmt: skip
-"""Causes of other kinds explain other parts of the step. A place (a phase, a category) holds what others explain."""
-
 _DEVICE_PARTS = (
     ("time.preparing", "preparing"),
     ("time.compute", "compute"),
@@ -240,7 +231,7 @@ def _workload(diff: Diff) -> SummaryItem:
 
 def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     if diff.causes:
-        first, second = diff.causes[0], _second_cause(diff)
+        first, second = diff.causes[0], second_cause(diff)
         share = "" if first.share is None else f"{quantity.share(first.share)} of the change: "
         text = share + safe_text(first.text, _CAUSE_LIMIT)
         if second is None:
@@ -249,23 +240,6 @@ def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
         return SummaryItem("cause", "cause", (text, also), lines=None, shorter=((text,),))
     still = headline is not None and tone_of(headline, diff) == "noise"
     return SummaryItem("cause", "cause", ("none to look for" if still else "none found",))
-
-
-def _second_cause(diff: Diff) -> Cause | None:
-    """The next cause that explains a substantial part which the first does not explain too."""
-    first = diff.causes[0]
-    kind = _KIND_OF_CAUSE.get(first.what)
-    return next((cause for cause in diff.causes[1:] if kind and _is_apart(cause, first)), None)
-
-
-def _is_apart(cause: Cause, first: Cause) -> bool:
-    kind, kind_of_first = _KIND_OF_CAUSE.get(cause.what), _KIND_OF_CAUSE[first.what]
-    if kind is None or cause.share is None or cause.share < SECOND_CAUSE:
-        return False
-    if {kind, kind_of_first} == {"waiting", "host"}:  # a rank may come late because its host is slow
-        return "straggler" not in (cause.what, first.what)
-    operators = {cause.what, first.what} <= {"operator_slower", "operator_calls"}
-    return kind != kind_of_first or (operators and cause.row != first.row)
 
 
 def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:

@@ -1,0 +1,32 @@
+"""Which cause is worth a word beside the first."""
+
+from __future__ import annotations
+
+from rlcompare.model.diff import Cause, Diff
+
+_LEAST_SHARE = 0.2
+"""Share of the change from which a second cause is named beside the first."""
+
+_KIND_OF_CAUSE = {
+    "operator_slower": "computation", "operator_calls": "computation", "frequency": "computation",
+    "compute": "computation", "straggler": "waiting", "communication": "waiting", "lost_overlap": "waiting",
+    "copies": "host", "free": "host", "preparing": "host", "tail": "host",
+}  # fmt: skip
+"""Causes of other kinds explain other parts of the step. A place (a phase, a category) holds what others explain."""
+
+
+def second_cause(diff: Diff) -> Cause | None:
+    """The next cause that explains a substantial part which the first does not explain too."""
+    first = diff.causes[0]
+    kind = _KIND_OF_CAUSE.get(first.what)
+    return next((cause for cause in diff.causes[1:] if kind and _is_apart(cause, first)), None)
+
+
+def _is_apart(cause: Cause, first: Cause) -> bool:
+    kind, kind_of_first = _KIND_OF_CAUSE.get(cause.what), _KIND_OF_CAUSE[first.what]
+    if kind is None or cause.share is None or cause.share < _LEAST_SHARE:
+        return False
+    if {kind, kind_of_first} == {"waiting", "host"}:  # a rank may come late because its host is slow
+        return "straggler" not in (cause.what, first.what)
+    operators = {cause.what, first.what} <= {"operator_slower", "operator_calls"}
+    return kind != kind_of_first or (operators and cause.row != first.row)
