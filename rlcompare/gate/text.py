@@ -6,9 +6,9 @@ import math
 
 from rlcompare.compare.runs import known
 from rlcompare.model.diff import Delta
+from rlcompare.model.size import in_binary_unit
 from rlcompare.model.verdict import Rule
 
-_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _LARGEST_PART = 100
 """A change of more than so many times the baseline says nothing as a part of it: that was about nothing."""
 
@@ -83,7 +83,5 @@ def _each(pair: list[float | None], unit: str) -> list[str]:
 
 
 def _size(value: float) -> str:
-    power = 0
-    while abs(value) >= 1024 and power < len(_BYTE_UNITS) - 1:
-        value, power = value / 1024, power + 1
-    return f"{value:,.2f} {_BYTE_UNITS[power]}" if power else f"{number(value)} B"
+    size, unit = in_binary_unit(value)
+    return f"{number(size) if unit == 'B' else f'{size:,.2f}'} {unit}"

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from typing import TypeGuard, overload
 
 from rlcompare.model.diff import Value
+from rlcompare.model.size import in_binary_unit
 from rlcompare.report.text import safe_text
 
 ABSENT = "—"
 FROM_NOUGHT = "from 0"
 
-_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _TIME_UNITS = ("ms", "s")
 _TIMES_FROM = 2.0
 SECONDS_FROM = 10_000.0
@@ -153,10 +153,8 @@ def _general(value: float) -> str:
 
 
 def _bytes(value: float) -> str:
-    size, power = float(value), 0
-    while abs(size) >= 1024 and power < len(_BYTE_UNITS) - 1:
-        size, power = size / 1024, power + 1
-    return _no_minus_nought(f"{size:,.{2 if power else 0}f} {_BYTE_UNITS[power]}")
+    size, unit = in_binary_unit(value)
+    return _no_minus_nought(f"{size:,.{0 if unit == 'B' else 2}f} {unit}")
 
 
 def _is_something(text: str) -> bool:
