@@ -14,9 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import duckdb
-
 from rlcompare.errors import UsageError
+from rlcompare.store.read import one_result
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -35,18 +34,7 @@ def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Pat
     Raises:
         UsageError: the query is wrong, or the file cannot be written.
     """
-    try:
-        several = len(con.extract_statements(statement)) > 1
-        result = None if several else con.execute(statement)
-    except duckdb.InterruptException:
-        raise
-    except duckdb.Error as error:
-        raise UsageError(f"the query failed: {' '.join(str(error).split())}{_hint(con)}") from error
-    if several:
-        raise UsageError("the query holds several statements, of which one alone would be shown: give one at a time")
-    # DuckDB gives no result at all for a query that is only a comment.
-    if result is None or result.description is None:
-        raise UsageError("the query gives no rows: use SELECT")
+    result = one_result(con, statement, lambda: _hint(con))
     write = {"table": _write_table, "csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[form]
     if output is None:
         write(result, sys.stdout.buffer)

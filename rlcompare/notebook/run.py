@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
-import duckdb
-
 from rlcompare.cli.one_run import find_one_run
 from rlcompare.cli.progress import progress
 from rlcompare.cli.show import SECTIONS, sections_of
@@ -20,7 +18,7 @@ from rlcompare.errors import UsageError
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
 from rlcompare.notebook.table import Table, table_of_rows
 from rlcompare.store import database
-from rlcompare.store.read import is_of_host_alone
+from rlcompare.store.read import is_of_host_alone, one_result
 
 
 def load(
@@ -123,17 +121,7 @@ class Run(Mapping[str, Table]):
         with self._lock:
             if self._closed:
                 raise UsageError(f"the run {self.name!r} was closed: load it again")
-            try:
-                several = len(self._con.extract_statements(query)) > 1
-                result = None if several else self._con.execute(query)
-            except duckdb.InterruptException:
-                raise
-            except duckdb.Error as error:
-                raise UsageError(f"the query failed: {' '.join(str(error).split())}") from error
-            if several:
-                raise UsageError("the query holds several statements: give one at a time")
-            if result is None or result.description is None:  # DuckDB gives none at all for a comment
-                raise UsageError("the query gives no rows: use SELECT")
+            result = one_result(self._con, query)
             return Table(name, f"{self.name}: {name}", result.to_arrow_table())
 
     def __getitem__(self, section: str) -> Table:

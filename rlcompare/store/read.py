@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import duckdb
 
-from rlcompare.errors import InputError
+from rlcompare.errors import InputError, UsageError
 from rlcompare.store.database import interruptible
 
 
@@ -33,6 +34,30 @@ def is_of_host_alone(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether there are captures, and none of them holds a device: then there are no kernels."""
     row = con.execute("SELECT bool_and(executor = 'host') FROM capture").fetchone()
     return bool(row and row[0])
+
+
+def one_result(con: duckdb.DuckDBPyConnection, query: str, hint: Callable[[], str] = str) -> duckdb.DuckDBPyConnection:
+    """What the query of a user gives.
+
+    Args:
+        hint: called where it fails: what more there is to say.
+
+    Raises:
+        UsageError: it is wrong, or more or less than one query.
+    """
+    try:
+        several = len(con.extract_statements(query)) > 1
+        result = None if several else con.execute(query)
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error as error:
+        raise UsageError(f"the query failed: {' '.join(str(error).split())}{hint()}") from error
+    if several:
+        raise UsageError("the query holds several statements, of which one alone would be shown: give one at a time")
+    # DuckDB gives no result at all for a query that is only a comment.
+    if result is None or result.description is None:
+        raise UsageError("the query gives no rows: use SELECT")
+    return result
 
 
 def store_schema_version(path: Path) -> int | None:
