@@ -7,6 +7,7 @@ from typing import Any
 
 from rlcompare.compare.inputs import SIDES, SideInput
 from rlcompare.compare.overall import SPEED
+from rlcompare.compare.runs import known
 from rlcompare.model.diff import Delta, Finding
 
 Records = Sequence[Mapping[str, Any]]
@@ -150,7 +151,7 @@ def _left_out(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding
 def _apart(side: str, deltas: Sequence[Delta]) -> list[Finding]:
     """Runs of a side of which one takes, or does, far more than another: the first measure that tells."""
     for delta in deltas:
-        values = [value for value in delta.samples[side] if value is not None]
+        values = known(delta.samples[side])
         if len(values) > 1 and 0 < FAR_APART * min(values) < max(values):
             low, high = (f"{value:,.4g} {delta.unit}".rstrip() for value in (min(values), max(values)))
             text = (
@@ -165,12 +166,12 @@ def _memory(peaks: Records) -> list[Finding]:
     """Sides whose memory was recorded by different components only."""
     if not peaks or any(row["main"] for row in peaks):
         return []
-    known = [", ".join(dict.fromkeys(row["component"] for row in peaks if row["side"] == side)) for side in SIDES]
+    components = [", ".join(dict.fromkeys(row["component"] for row in peaks if row["side"] == side)) for side in SIDES]
     message = (
-        f"The runs have no component of memory in common (baseline: {known[0]}; new side: {known[1]}),"
+        f"The runs have no component of memory in common (baseline: {components[0]}; new side: {components[1]}),"
         " so their peaks are not compared."
     )
-    return [Finding("memory.component", known[0], known[1], "caution", message)]
+    return [Finding("memory.component", components[0], components[1], "caution", message)]
 
 
 def _idle(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:

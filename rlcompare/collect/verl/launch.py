@@ -131,7 +131,7 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
     record = _record(job)
     write_run(job.folder, record)
     job.plan.profile.mkdir(parents=True, exist_ok=True)
-    before = {place: captures_in(place) for place in job.plan.elsewhere}
+    before = {place: set(captures_in(place)) for place in job.plan.elsewhere}
     added = {"PYTHONUNBUFFERED": "1"} | dict(environment) | job.plan.environment
     try:
         ended = run_job(job.line, added, job.folder / LOG)
