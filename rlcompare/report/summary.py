@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.runs import known
+from rlcompare.compare.second_cause import second_cause
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
-from rlcompare.report.second_cause import second_cause
 from rlcompare.report.text import ELLIPSIS, safe_text
 from rlcompare.report.tone import NOISE_RELATIVE, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
@@ -231,7 +231,7 @@ def _workload(diff: Diff) -> SummaryItem:
 
 def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     if diff.causes:
-        first, second = diff.causes[0], second_cause(diff)
+        first, second = diff.causes[0], second_cause(diff.causes)
         share = "" if first.share is None else f"{quantity.share(first.share)} of the change: "
         text = share + safe_text(first.text, _CAUSE_LIMIT)
         if second is None:

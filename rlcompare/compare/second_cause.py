@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rlcompare.model.diff import Cause, Diff
+from collections.abc import Sequence
+
+from rlcompare.model.diff import Cause
 
 _LEAST_SHARE = 0.2
 """Share of the change from which a second cause is named beside the first."""
@@ -15,11 +17,11 @@ _KIND_OF_CAUSE = {
 """Causes of other kinds explain other parts of the step. A place (a phase, a category) holds what others explain."""
 
 
-def second_cause(diff: Diff) -> Cause | None:
-    """The next cause that explains a substantial part which the first does not explain too."""
-    first = diff.causes[0]
+def second_cause(causes: Sequence[Cause]) -> Cause | None:
+    """The next cause that explains a substantial part which the first does not explain too, of some that stand best first."""
+    first = causes[0]
     kind = _KIND_OF_CAUSE.get(first.what)
-    return next((cause for cause in diff.causes[1:] if kind and _is_apart(cause, first)), None)
+    return next((cause for cause in causes[1:] if kind and _is_apart(cause, first)), None)
 
 
 def _is_apart(cause: Cause, first: Cause) -> bool:
