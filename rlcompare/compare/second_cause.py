@@ -18,7 +18,7 @@ _KIND_OF_CAUSE = {
 
 
 def second_cause(causes: Sequence[Cause]) -> Cause | None:
-    """The next cause that explains a substantial part which the first does not explain too, of some that stand best first."""
+    """The next cause, of some that stand best first, that explains a substantial part which the first does not."""
     first = causes[0]
     kind = _KIND_OF_CAUSE.get(first.what)
     return next((cause for cause in causes[1:] if kind and _is_apart(cause, first)), None)
