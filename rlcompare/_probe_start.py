@@ -24,7 +24,7 @@ def _start() -> None:
 def _say(error: BaseException) -> None:
     try:
         from rlcompare.errors import UsageError
-        from rlcompare.report.text import safe_text
+        from rlcompare.text import safe_text
 
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
         sys.stderr.write(f"rlcompare: RLCOMPARE_PROBE is ignored: {kind}{safe_text(error, 1000)}\n")

@@ -7,9 +7,8 @@ from typing import Any
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.sources.detect import find_runs
-from rlcompare.store import database
 from rlcompare.store.build import build_store
 
 
@@ -28,7 +27,7 @@ def rows(store: Path, query: str, parameters: list[Any] | None = None) -> list[t
 
 def to_fill(*, keep_events: bool = True) -> duckdb.DuckDBPyConnection:
     """A fresh connection with the tables that a source fills, for capture 0."""
-    con = database.connect(1, sqlite=True)
+    con = db.connect(1, sqlite=True)
     for folder in ("schema/run", "schema/events", "schema/stage", "sources/macro"):
         for name in resources.sql_names(folder):
             con.execute(resources.sql(name))

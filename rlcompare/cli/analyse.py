@@ -35,7 +35,7 @@ def command(path: Path, jobs: int | None, quiet: bool) -> None:
     """
     from rlcompare.collect.analyse import State, analyse, find_folders
     from rlcompare.errors import InputError
-    from rlcompare.report.text import safe_text
+    from rlcompare.text import safe_text
 
     folders = find_folders(path)
     bad, was_tried = 0, False

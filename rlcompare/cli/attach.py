@@ -146,7 +146,7 @@ def _attach(folder: Path, chosen: _Options, output: Path | None, quiet: bool) ->
     from rlcompare.collect.dynamic.follow import attach
     from rlcompare.collect.dynamic.request import Request, check_path
     from rlcompare.collect.profiler.disk import check_room
-    from rlcompare.report.text import safe_text
+    from rlcompare.text import safe_text
 
     if not folder.is_dir():
         raise InputError(folder, "there is no such folder", "Name the folder that the job was started with")
@@ -199,7 +199,7 @@ def _show(outcome: Outcome, folder: Path, target: Path) -> None:
     Raises:
         InputError: something is missing.
     """
-    from rlcompare.report.text import safe_text
+    from rlcompare.text import safe_text
 
     captures = outcome.captures
     for capture in captures:

@@ -44,7 +44,7 @@ def command(as_json: bool, python: str | None, quiet: bool) -> None:
 
 
 def _lines(rows: list[Row]) -> Iterator[str]:
-    from rlcompare.report.text import pad, safe_text, width_of
+    from rlcompare.text import pad, safe_text, width_of
 
     names = [safe_text(row.name) for row in rows]
     width = max(map(width_of, names))

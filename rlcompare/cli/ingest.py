@@ -63,8 +63,8 @@ def command(
     refuse_within(output, [path], "the store", "-o")
     refuse_special(output)
 
+    from rlcompare.db import is_store
     from rlcompare.store.cache import build_stores
-    from rlcompare.store.read import is_store
 
     if os.path.lexists(output) and not force and not is_store(output):
         raise UsageError(f"{output} exists and is no store: choose another name with -o, or use --force")

@@ -69,7 +69,7 @@ def _interrupt_queries(reader: socket.socket) -> None:
     while not watched & set(reader.recv(64)):
         pass
     while True:
-        database = sys.modules.get("rlcompare.store.database")
-        if database is not None:
-            database.interrupt_all()
+        db = sys.modules.get("rlcompare.db")
+        if db is not None:
+            db.interrupt_all()
         time.sleep(_AGAIN_SECONDS)

@@ -167,7 +167,7 @@ def _wrong_usage(error: click.ClickException) -> int:
 
 
 def _fail(message: str, code: int, debug: bool, reasons: Sequence[str] = ()) -> int:
-    from rlcompare.report.text import for_encoding, safe_text
+    from rlcompare.text import for_encoding, safe_text
 
     lines = [message, *(f"  - {reason}" for reason in reasons)]
     text = "\n".join(for_encoding(safe_text(line, limit=4000), sys.stderr.encoding) for line in lines)

@@ -103,6 +103,6 @@ class _Display:
 
 
 def _shown(name: str) -> str:
-    from rlcompare.report.text import safe_text
+    from rlcompare.text import safe_text
 
     return safe_text(name, 60)

@@ -85,7 +85,7 @@ def _write_table(result: DuckDBPyConnection, stream: BinaryIO) -> None:
 
 
 def _write_csv(result: DuckDBPyConnection, stream: BinaryIO) -> None:
-    from rlcompare.report.text import safe_text
+    from rlcompare.text import safe_text
 
     text = _text(stream)
     # On a terminal, names from a profile must not be able to steer it; a file or a pipe gets them as they are.

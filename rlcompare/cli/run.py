@@ -147,7 +147,7 @@ def command(
         overrides_of = [*given, f"data.seed={seed_of}"] if repeat > 1 else given
         launch(Launch(seeded, overrides_of, target, quiet, fresh=repeat > 1))
     if is_first:
-        from rlcompare.report.text import safe_text
+        from rlcompare.text import safe_text
 
         click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
     return None

@@ -42,7 +42,7 @@ def run_verl(request: VerlRequest) -> int:
     """Starts a verl job, several times if asked, and tells what came of it; the exit code is the job's."""
     from rlcompare.collect.run_directory import prepare_all
     from rlcompare.collect.verl.launch import make_job, run
-    from rlcompare.report.text import safe_text
+    from rlcompare.text import safe_text
 
     folder = request.output or Path("runs") / f"verl-{datetime.now():%Y%m%d-%H%M%S}"
     repeated = request.repeat > 1
@@ -80,7 +80,7 @@ def run_verl(request: VerlRequest) -> int:
 
 
 def _tell(notes: list[str]) -> None:
-    from rlcompare.report.text import safe_text
+    from rlcompare.text import safe_text
 
     for note in notes:
         click.echo(f"rlcompare: {safe_text(note, 4000)}", err=True)

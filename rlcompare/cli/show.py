@@ -82,7 +82,7 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
     """
     from rlcompare.cli.interrupt import aside
     from rlcompare.cli.one_run import open_one_store
-    from rlcompare.store.read import open_read_only
+    from rlcompare.db import open_read_only
 
     with open_one_store(path, keep_events=False, **options) as store, open_read_only(store) as con:
         sections = aside(lambda: list(sections_of(con)))
@@ -122,7 +122,7 @@ def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[
 def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], viewers: Sequence[str]) -> None:
     from rlcompare.cli.viewers import TITLE
     from rlcompare.report.output import Line, print_lines
-    from rlcompare.report.text import safe_text
+    from rlcompare.text import safe_text
 
     width = max(PIPED_WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else PIPED_WIDTH
     lines: list[Line] = []
@@ -153,7 +153,7 @@ def _measured(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[i
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None) -> list[str]:
     """The lines of a table; where they are wider than ``width``, names are cut so far that they are not."""
     from rlcompare.cli.table import table_lines
-    from rlcompare.report.text import width_of
+    from rlcompare.text import width_of
 
     if width is None:
         return table_lines(columns, rows, thousands=True, text_width=SENTENCE_WIDTH)

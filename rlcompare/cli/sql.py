@@ -79,7 +79,8 @@ def command(
 
     from rlcompare.cli.one_run import open_one_store
     from rlcompare.cli.rows import write_result
-    from rlcompare.store.read import is_of_host_alone, open_read_only
+    from rlcompare.db import open_read_only
+    from rlcompare.store.read import is_of_host_alone
 
     with open_one_store(path, keep_events=True, **options) as store, open_read_only(store) as con:
         _lock(con)

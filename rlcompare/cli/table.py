@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rlcompare.report.text import fit, pad, safe_text, width_of
+from rlcompare.text import fit, pad, safe_text, width_of
 
 ABSENT = "-"
 TEXT_WIDTH = 60

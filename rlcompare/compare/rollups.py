@@ -11,10 +11,9 @@ from typing import Any
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.compare.inputs import SIDES, CompareOptions, RunStore, SideInput
 from rlcompare.errors import InputError, UsageError
-from rlcompare.store import database
 
 Record = Mapping[str, Any]
 
@@ -45,7 +44,7 @@ class Rollups:
             UsageError: a selected step or rank does not exist; the message says which do.
             InputError: a store cannot be read.
         """
-        self._con = database.connect(THREADS)
+        self._con = db.connect(THREADS)
         self._rows: dict[str, list[Record]] = {}
         try:
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
@@ -78,7 +77,7 @@ class Rollups:
         self, side: str, number: int, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None
     ) -> None:
         try:
-            database.attach(self._con, run.store, read_only=True)
+            db.attach(self._con, run.store, read_only=True)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             raise InputError(
@@ -102,7 +101,7 @@ class Rollups:
                 "Delete it, or make it again with rlcompare ingest",
             ) from error
         finally:
-            database.detach(self._con)
+            db.detach(self._con)
 
     def _check_selection(self, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None) -> None:
         (known,) = self._query("known_selection")

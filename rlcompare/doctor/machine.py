@@ -232,7 +232,7 @@ def _extension_problem() -> str | None:
 
     if importlib.util.find_spec("duckdb_extension_sqlite_scanner") is None:
         return "duckdb-extension-sqlite-scanner is not installed"
-    from rlcompare.store import database
+    from rlcompare import db
 
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -241,9 +241,9 @@ def _extension_problem() -> str | None:
                 made.execute("CREATE TABLE TASK (n INTEGER)")
                 made.execute("INSERT INTO TASK VALUES (7)")
                 made.commit()
-            with closing(database.connect(1, sqlite=True)) as con:
-                database.attach_sqlite(con, path, "profile")
-                return None if database.run(con, "SELECT n FROM profile.TASK") == [(7,)] else "it reads other numbers"
+            with closing(db.connect(1, sqlite=True)) as con:
+                db.attach_sqlite(con, path, "profile")
+                return None if db.run(con, "SELECT n FROM profile.TASK") == [(7,)] else "it reads other numbers"
     except Exception as error:  # whatever a wrong pair of versions, or a full disk, has to say
         return " ".join(str(error).split())
 

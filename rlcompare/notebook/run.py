@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
+from rlcompare import db
 from rlcompare.cli.one_run import find_one_run
 from rlcompare.cli.progress import progress
 from rlcompare.cli.show import SECTIONS, sections_of
@@ -17,7 +18,6 @@ from rlcompare.cli.stores import stores_folder
 from rlcompare.errors import UsageError
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
 from rlcompare.notebook.table import Table, table_of_rows
-from rlcompare.store import database
 from rlcompare.store.read import is_of_host_alone, one_result
 
 
@@ -80,8 +80,8 @@ class Run(Mapping[str, Table]):
         self._scratch = scratch
         self._lock = threading.RLock()
         self._closed = False
-        self._con = database.connect(2)
-        database.attach(self._con, store, read_only=True)
+        self._con = db.connect(2)
+        db.attach(self._con, store, read_only=True)
         self._con.execute("USE store")
         self._sections: dict[str, Table] = {
             key: table_of_rows(key, SECTIONS[key], [dict(zip(columns, row, strict=True)) for row in rows])

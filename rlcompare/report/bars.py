@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rlcompare.model.diff import Delta, Diff, Row, Value
 from rlcompare.report import quantity
 from rlcompare.report.summary import OUTSIDE
-from rlcompare.report.text import safe_text
+from rlcompare.text import safe_text
 
 LONGEST = 1000
 PHASES_SHOWN = 12

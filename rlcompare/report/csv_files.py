@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from rlcompare.model.diff import Diff, Value
-from rlcompare.report.text import safe_text
+from rlcompare.text import safe_text
 
 CELL_LIMIT = 32_000
 """Longest text of a cell; Excel takes 32,767 characters."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from rlcompare.model.diff import Finding, Value
 from rlcompare.report import quantity
-from rlcompare.report.text import safe_text
+from rlcompare.text import safe_text
 
 MESSAGE_LIMIT = 600
 

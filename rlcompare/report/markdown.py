@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from rlcompare.report.findings import FindingView
 from rlcompare.report.tables import Table, TableRow
-from rlcompare.report.text import safe_text
 from rlcompare.report.view import UNVERIFIED, GateView, ReportView
+from rlcompare.text import safe_text
 
 TABLE_ROWS = 5
 _NAME_LIMIT = 80

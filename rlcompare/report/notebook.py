@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlcompare.report.html import environment
-from rlcompare.report.text import safe_text
 from rlcompare.report.view import ReportView
+from rlcompare.text import safe_text
 
 _TEMPLATE = "notebook.html.j2"
 _TEXT_LIMIT = 200

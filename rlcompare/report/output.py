@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TextIO
 
-from rlcompare.report.text import for_encoding
+from rlcompare.text import for_encoding
 
 STYLES = {
     "worse": "red",

@@ -11,7 +11,7 @@ from typing import TypeGuard, overload
 
 from rlcompare.model.diff import Value
 from rlcompare.model.size import in_binary_unit
-from rlcompare.report.text import safe_text
+from rlcompare.text import safe_text
 
 ABSENT = "—"
 FROM_NOUGHT = "from 0"

@@ -17,9 +17,9 @@ from rlcompare.compare.second_cause import second_cause
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
-from rlcompare.report.text import ELLIPSIS, safe_text
 from rlcompare.report.tone import NOISE_RELATIVE, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
+from rlcompare.text import ELLIPSIS, safe_text
 
 OUTSIDE = "(outside)"
 COMMAND_LIMIT = 400

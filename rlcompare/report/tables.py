@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
 from rlcompare.report import quantity
-from rlcompare.report.text import safe_text
 from rlcompare.report.tone import floor_in, tone
+from rlcompare.text import safe_text
 
 ROW_LIMIT = 500
 """Most rows of a table in a report; ``diff.json`` holds them all."""

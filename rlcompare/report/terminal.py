@@ -14,8 +14,8 @@ from rlcompare.report.output import Line, print_lines
 from rlcompare.report.quantity import ABSENT
 from rlcompare.report.summary import SummaryItem
 from rlcompare.report.tables import OF_PROFILE, Table, TableRow
-from rlcompare.report.text import fit, flow, is_whole, pad, pieces, width_of, wrap
 from rlcompare.report.view import ReportView
+from rlcompare.text import fit, flow, is_whole, pad, pieces, width_of, wrap
 
 PIPED_WIDTH = 100
 SUMMARY_LINES = 15

@@ -23,9 +23,9 @@ from rlcompare.report.summary import (
     summary_items,
 )
 from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
-from rlcompare.report.text import safe_text
 from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, tone_of
 from rlcompare.report.workload import large_differences
+from rlcompare.text import safe_text
 
 DECLARED = "declared"
 UNVERIFIED = "unverified"

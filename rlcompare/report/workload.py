@@ -6,7 +6,7 @@ import math
 
 from rlcompare.model.diff import Diff, Row, Value
 from rlcompare.report import quantity
-from rlcompare.report.text import safe_text
+from rlcompare.text import safe_text
 
 LARGE_RELATIVE = 0.05
 """A workload that differs by more than this stands above every number."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.communication_group import load_groups
@@ -34,7 +34,6 @@ from rlcompare.sources.sqlite_input import (
     tables_of,
     undecodable,
 )
-from rlcompare.store import database
 
 Report = Callable[[Finding], None]
 
@@ -92,7 +91,7 @@ def read_analysis(
 def _queried(con: duckdb.DuckDBPyConnection, copy: Path, present: set[str], stub: Path) -> Iterator[None]:
     """The tables of ``QUERIED`` as attached databases, for as long as they are read."""
     for table in QUERIED:
-        database.attach_sqlite(con, copy if table in present else stub, f"profile_{table}")
+        db.attach_sqlite(con, copy if table in present else stub, f"profile_{table}")
     try:
         yield
     finally:

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import ascend_db, text_repair, trace_slice
 from rlcompare.sources.communication_group import load_groups
-from rlcompare.store import database
 
 Report = Callable[[Finding], None]
 
@@ -96,13 +95,13 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         for part in FILES:
             reader.read(part)
         for name in _DERIVE:
-            database.run(con, resources.sql(f"sources/ascend_text/{name}"))
+            db.run(con, resources.sql(f"sources/ascend_text/{name}"))
         reader.read_counters()
         for part in ("trace_view", "kernel_details"):
             if part not in capture.files:
                 message = f"{capture.path.name} has no {FILES[part].name}: {FILES[part].tells} are unknown"
                 report(Finding("info", "missing_file", message, capture_id))
-        for severity, key, message in database.run(con, resources.sql("sources/ascend_text/findings")):
+        for severity, key, message in db.run(con, resources.sql("sources/ascend_text/findings")):
             report(Finding(severity, key, message, capture_id))
         con.execute(resources.sql("sources/ascend_text/clear"))
         if not con.execute(resources.sql("sources/ascend_text/has_analysis")).fetchall()[0][0]:
@@ -141,7 +140,7 @@ class _Reader:
     def read_counters(self) -> None:
         """The counters of kernels: a second look into kernel_details.csv, in the form that the first one took."""
         if "kernel_details" in self.capture.files and "kernel_details" not in self.failed:
-            database.run(self.con, resources.sql("sources/ascend_text/pmu"))
+            db.run(self.con, resources.sql("sources/ascend_text/pmu"))
             self._count_rejects()
 
     def _try_to_read(self, part: str, path: Path) -> str | None:
@@ -209,7 +208,7 @@ class _Reader:
     def _run(self, part: str, path: Path) -> None:
         # The variable's name comes from this module, never from a profile.
         self.con.execute(f"SET VARIABLE text_{part} = ?", [str(path)])
-        database.run(self.con, resources.sql(f"sources/ascend_text/{part}"))
+        db.run(self.con, resources.sql(f"sources/ascend_text/{part}"))
 
     def _empty(self, part: str) -> Path:
         """A file that stands for one that is absent."""

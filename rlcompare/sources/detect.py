@@ -280,8 +280,7 @@ def _store_problem(path: Path) -> str | None:
     kind = file_kind(path)
     if kind.kind != "store":
         return kind.problem or "it is no DuckDB database, though it is named like a store"
-    from rlcompare.store.build import SCHEMA_VERSION
-    from rlcompare.store.read import store_schema_version
+    from rlcompare.db import SCHEMA_VERSION, store_schema_version
 
     try:
         version = store_schema_version(path)

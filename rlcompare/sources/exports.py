@@ -15,10 +15,9 @@ from pathlib import Path
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.peek import file_problem
-from rlcompare.store import database
 
 STACKS = "stacks"
 TIMELINE = "memory_timeline"
@@ -107,9 +106,9 @@ def fill(
 
 def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     con.execute("SET VARIABLE stacks_file = ?", [str(path)])
-    ((other, known),) = database.run(con, resources.sql("sources/exports/stacks"))
+    ((other, known),) = db.run(con, resources.sql("sources/exports/stacks"))
     # Lines that are no text, or longer than DuckDB takes.
-    other += database.run(con, resources.sql("sources/ascend_text/rejected"))[0][0]
+    other += db.run(con, resources.sql("sources/ascend_text/rejected"))[0][0]
     con.execute(resources.sql("sources/ascend_text/forget_rejected"))
     if not known:
         return "it was left out: no line ends in a call stack's microseconds"
@@ -120,5 +119,5 @@ def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     room = path.stat().st_size * (_ROOM if path.suffix == ".gz" else 1) + 2**20
     con.execute("SET VARIABLE timeline_file = ?", [str(path)])
     con.execute("SET VARIABLE timeline_bytes = ?", [min(room, _MOST)])
-    ((levels,),) = database.run(con, resources.sql("sources/exports/memory_timeline"))
+    ((levels,),) = db.run(con, resources.sql("sources/exports/memory_timeline"))
     return None if levels else "it was left out: it holds no memory of the device that was asked for"

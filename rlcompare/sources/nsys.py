@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.sqlite_input import (
     Failure,
@@ -26,7 +26,6 @@ from rlcompare.sources.sqlite_input import (
     tables_of,
     undecodable,
 )
-from rlcompare.store import database
 
 SOURCE = "nsys"
 FILL = ("call", "mark", "task", "kernel", "collective", "copy", "capture")
@@ -64,7 +63,7 @@ def fill(
         if failures:
             report(damaged(path, failures, capture_id))
         _report_findings(con, path, capture_id, report)
-        database.run(con, resources.sql("sources/nsys/clear"))
+        db.run(con, resources.sql("sources/nsys/clear"))
 
 
 def _attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:

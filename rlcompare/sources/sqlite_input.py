@@ -16,10 +16,9 @@ from typing import Any
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding
-from rlcompare.store import database
 
 MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
@@ -144,11 +143,11 @@ def fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     for statement in con.extract_statements(resources.sql(name)):
         try:
-            rows = database.run(con, statement)
+            rows = db.run(con, statement)
         except (duckdb.TypeMismatchException, UnicodeDecodeError):  # the latter where the message quotes the value
             con.execute("SET sqlite_all_varchar = true")
             try:
-                rows = database.run(con, statement)
+                rows = db.run(con, statement)
             finally:
                 con.execute("SET sqlite_all_varchar = false")
     return rows
@@ -183,7 +182,7 @@ def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: s
     except (sqlite3.Error, ValueError) as error:
         return "text", first_line(error)
     con.register("decoded_texts", pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64()), "value": texts}))
-    database.run(con, resources.sql(name))
+    db.run(con, resources.sql(name))
     con.unregister("decoded_texts")
     return sum("\ufffd" in (text or "") for text in texts)
 

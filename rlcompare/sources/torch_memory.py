@@ -15,12 +15,11 @@ from pathlib import Path
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.folder import Problem
 from rlcompare.sources.torch_file import head_of
-from rlcompare.store import database
 
 _HEAD_BYTES = 16 * 1024
 _LISTS = re.compile(rb',\s*"timeline"\s*:')
@@ -83,7 +82,7 @@ def fill(
     con.execute("SET VARIABLE memory_device = CAST(? AS INTEGER)", [int(device.group(1)) if device else None])
     try:
         form = "memory" if schema == _SCHEMA else "snapshot"
-        database.run(con, resources.sql(f"sources/torch_memory/{form}"))
+        db.run(con, resources.sql(f"sources/torch_memory/{form}"))
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:

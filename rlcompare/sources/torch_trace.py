@@ -13,12 +13,11 @@ from pathlib import Path
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.torch_file import EventFile, event_file
 from rlcompare.sources.trace_slice import complete_events
-from rlcompare.store import database
 
 Report = Callable[[Finding], None]
 
@@ -54,8 +53,8 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
             report(Finding("warning", "damaged_file", message, capture_id))
         _set_host(con, events.header, capture_id)
         for name in _DERIVE:
-            database.run(con, resources.sql(f"sources/torch_trace/{name}"))
-        for severity, key, message in database.run(con, resources.sql("sources/torch_trace/findings")):
+            db.run(con, resources.sql(f"sources/torch_trace/{name}"))
+        for severity, key, message in db.run(con, resources.sql("sources/torch_trace/findings")):
             said = message if key == "host_only" else f"{path.name}: {message}"  # true of all captures of a run alike
             report(Finding(severity, key, said, capture_id))
         con.execute(resources.sql("sources/torch_trace/clear"))
@@ -73,7 +72,7 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
     sound = isinstance(base, int) and not isinstance(base, bool) and 0 <= base < 2**62
     con.execute("SET VARIABLE trace_base_ns = CAST(? AS BIGINT)", [base if sound else 0])
     con.execute("SET VARIABLE trace_groups = ?", [json.dumps(groups)])
-    database.run(con, resources.sql("sources/torch_trace/trace_group"))
+    db.run(con, resources.sql("sources/torch_trace/trace_group"))
     try:
         _run_events(con, events.path, _USUAL_EVENT)
         return events
@@ -94,7 +93,7 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
 def _run_events(con: duckdb.DuckDBPyConnection, path: Path, longest: int) -> None:
     con.execute("SET VARIABLE trace_events = ?", [str(path)])
     con.execute("SET VARIABLE trace_event_bytes = ?", [longest])
-    database.run(con, resources.sql("sources/torch_trace/trace_event"))
+    db.run(con, resources.sql("sources/torch_trace/trace_event"))
 
 
 def _groups(header: Mapping[str, object]) -> list[dict[str, str]]:

@@ -15,18 +15,14 @@ from pathlib import Path
 import duckdb
 
 import rlcompare
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding, RunInput
 from rlcompare.sources import exports
 from rlcompare.sources.described import is_sample, sampled_finding
 from rlcompare.sources.env import environment
 from rlcompare.sources.run_directory import fill_training
-from rlcompare.store import database
 from rlcompare.store.fingerprint import InputFile, input_files
-
-SCHEMA_VERSION = 4
-"""Raised whenever a table or the meaning of a column changes; part of every cache key."""
 
 LEAST_MEMORY_BYTES = 128 * 2**20
 MEMORY_SHARE = 1.0
@@ -76,14 +72,14 @@ def build_store(
     partial = target.with_name(f".{target.name}.{os.getpid()}.{id(run):x}.partial")
     files = input_files(run)
     spill = tempfile.TemporaryDirectory(prefix="rlcompare-")
-    con = database.connect(threads, _memory_bytes(files), Path(spill.name), sqlite=True)
+    con = db.connect(threads, _memory_bytes(files), Path(spill.name), sqlite=True)
     try:
-        database.attach(con, partial, read_only=False)
+        db.attach(con, partial, read_only=False)
         _create_tables(con, keep_events)
         _fill(con, run, progress)
         _write_meta(con, run, files, keep_events)
         con.execute("USE memory")
-        database.detach(con)
+        db.detach(con)
         partial.replace(target)
     finally:
         con.close()
@@ -104,7 +100,7 @@ def _create_tables(con: duckdb.DuckDBPyConnection, keep_events: bool) -> None:
 
 def _run_all(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
     for name in names:
-        database.run(con, resources.sql(name))
+        db.run(con, resources.sql(name))
 
 
 def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | None) -> None:
@@ -146,7 +142,7 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
         _report(con, finding)
 
     source(con, capture, number, report)
-    ((usable,),) = database.run(con, resources.sql("normalize/is_usable"))
+    ((usable,),) = db.run(con, resources.sql("normalize/is_usable"))
     if not usable:
         left_out = "".join(
             f"; {finding.message}" for finding in (*run.findings, *said) if finding.severity == "warning"
@@ -161,7 +157,7 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
         _report(con, sample)
     exports.fill(con, capture, number, lambda finding: _report(con, finding))
     _run_all(con, (f"normalize/{name}" for name in NORMALIZE))
-    for severity, key, message in database.run(con, resources.sql("normalize/findings")):
+    for severity, key, message in db.run(con, resources.sql("normalize/findings")):
         _report(con, Finding(severity, key, f"{capture.path.name}: {message}", number))
     con.execute(resources.sql("normalize/clear"))
 
@@ -199,7 +195,7 @@ def _memory_bytes(files: tuple[InputFile, ...]) -> int:
 
 def _write_meta(con: duckdb.DuckDBPyConnection, run: RunInput, files: tuple[InputFile, ...], keep_events: bool) -> None:
     values = {
-        "schema_version": str(SCHEMA_VERSION),
+        "schema_version": str(db.SCHEMA_VERSION),
         "rlcompare_version": rlcompare.__version__,
         "name": run.name,
         "events": "kept" if keep_events else "dropped",

@@ -24,12 +24,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rlcompare import db
+from rlcompare.db import SCHEMA_VERSION, store_schema_version
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
-from rlcompare.store import database
-from rlcompare.store.build import SCHEMA_VERSION, build_store
+from rlcompare.store.build import build_store
 from rlcompare.store.fingerprint import run_key
-from rlcompare.store.read import store_schema_version
 from rlcompare.store.writing import writing
 
 DEFAULT_MAX_BYTES = 10 * 2**30
@@ -293,7 +293,7 @@ def build_stores(
 def _end_queries(futures: Sequence[Future[None]]) -> None:
     """Ends what builders are doing, for nobody waits for it any longer. In a notebook no other thread does."""
     while any(future.running() for future in futures):
-        database.interrupt_all()
+        db.interrupt_all()
         time.sleep(_AGAIN_SECONDS)
 
 

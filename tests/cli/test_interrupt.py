@@ -16,15 +16,15 @@ ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(1000000) b"
 MAIN = "from rlcompare.cli.main import main; main()"
 SLOW_MAIN = """
 from rlcompare.store import build
-from rlcompare.store import database
+from rlcompare import db
 statements = build._run_all
 def endless(con, names):
     names = list(names)
     statements(con, names)
     if any(name.startswith("normalize/") for name in names):
-        database.run(con, "CREATE TABLE memory.main.filler AS SELECT * FROM range(1000)")
+        db.run(con, "CREATE TABLE memory.main.filler AS SELECT * FROM range(1000)")
         open("under-way", "w").close()
-        database.run(con, "SELECT count(*) FROM range(100000000000) a, range(1000000) b")
+        db.run(con, "SELECT count(*) FROM range(100000000000) a, range(1000000) b")
 build._run_all = endless
 """
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]

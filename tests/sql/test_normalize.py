@@ -51,11 +51,11 @@ def painted(kernels: Intervals, collectives: Intervals, copies: Intervals) -> Pa
 
 @pytest.fixture(scope="module")
 def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    from rlcompare.store import database
+    from rlcompare import db
 
-    con = database.connect(1)
+    con = db.connect(1)
     store: Path = tmp_path_factory.mktemp("store") / "store.duckdb"
-    database.attach(con, store, read_only=False)
+    db.attach(con, store, read_only=False)
     build._create_tables(con, keep_events=True)
     con.execute("SET VARIABLE capture = 0")
     yield con

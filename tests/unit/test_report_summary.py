@@ -22,8 +22,8 @@ from rlcompare.report.terminal import (
     table_lines,
     warning_lines,
 )
-from rlcompare.report.text import width_of
 from rlcompare.report.view import ReportView, build_view
+from rlcompare.text import width_of
 from tests.unit import diff_examples
 from tests.unit.diff_examples import metric, row
 

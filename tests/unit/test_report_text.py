@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlcompare.report import quantity
-from rlcompare.report.text import fit, flow, for_encoding, pad, safe_text, width_of, wrap
+from rlcompare.text import fit, flow, for_encoding, pad, safe_text, width_of, wrap
 
 _any_text = st.text(st.characters(codec=None), max_size=40)
 

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 
 from rlcompare.collect.probe.request import Request
-from rlcompare.report.text import safe_text
+from rlcompare.text import safe_text
 
 _LONGEST = 2000
 _WORDS = (

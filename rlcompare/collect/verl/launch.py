@@ -27,8 +27,8 @@ from rlcompare.collect.verl.keys import keys_of, number
 from rlcompare.collect.verl.plan import VerlPlan, make_plan
 from rlcompare.collect.verl.refused import refuse
 from rlcompare.model.run import METRICS
-from rlcompare.report.text import safe_text
 from rlcompare.secret import looks_secret
+from rlcompare.text import safe_text
 
 _FIRST_SEED = 1
 """What verl took at first where the configuration has no seed."""

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from rlcompare import resources
+from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, MetricsInput
 from rlcompare.sources.metrics import form
 from rlcompare.sources.metrics.printed_config import profiled_steps
 from rlcompare.sources.metrics.read import read_metrics
 from rlcompare.sources.metrics.values import Metrics
-from rlcompare.store import database
 
 _SHOWN = 5
 _NOT_FINITE = {"NaN": "NaN", "infinite": "infinite", "null": "null"}
@@ -105,12 +104,12 @@ def _fill(
         con.execute("CREATE TEMP TABLE stage_metric AS FROM given_metric")
     finally:
         con.unregister("given_metric")
-    database.run(con, resources.sql("sources/run_directory/metric"))
+    db.run(con, resources.sql("sources/run_directory/metric"))
 
 
 def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterator[Finding]:
     con.execute("SET VARIABLE metrics_source = ?", [number])
-    ((repeated, starts),) = database.run(con, resources.sql("sources/run_directory/restarts"))
+    ((repeated, starts),) = db.run(con, resources.sql("sources/run_directory/restarts"))
     if repeated:
         text = f"{name} has values of {_counted(len(repeated), 'step')} ({_listed(repeated)}) more than once"
         yield Finding("warning", "repeated_steps", f"{text}, as after a restart: the last of each counts")

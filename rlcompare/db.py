@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from rlcompare.errors import InputError
+
 SQLITE_EXTENSION = "sqlite_scanner"
+
+SCHEMA_VERSION = 4
+"""Raised whenever a table of the store or the meaning of a column changes; part of every cache key."""
 
 _open: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
 _open_lock = threading.Lock()
@@ -137,3 +142,43 @@ def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
 def detach(con: duckdb.DuckDBPyConnection) -> None:
     """Detach what ``attach`` attached."""
     con.execute("DETACH store")
+
+
+def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection that cannot change the store, and that writes nothing beside it, temporary files included.
+
+    Raises:
+        InputError: the file cannot be opened.
+    """
+    try:
+        con = interruptible(duckdb.connect(str(path), read_only=True))
+        con.execute("SET temp_directory = ''")
+        con.execute("SET enable_progress_bar = false")
+        con.execute("SET autoinstall_known_extensions = false")
+        con.execute("SET autoload_known_extensions = false")
+    except duckdb.Error as error:
+        problem = f"the database cannot be opened ({str(error).splitlines()[0]})"
+        raise InputError(path, problem, "Make it again with rlcompare ingest") from error
+    return con
+
+
+def store_schema_version(path: Path) -> int | None:
+    """The schema version of a DuckDB file; None where it is no store.
+
+    Raises:
+        InputError: it cannot be opened.
+    """
+    with closing(open_read_only(path)) as con:
+        try:
+            row = con.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+        except (duckdb.CatalogException, duckdb.BinderException):
+            return None
+    return int(row[0]) if row and str(row[0]).isdecimal() else None
+
+
+def is_store(path: Path) -> bool:
+    """Whether a file is a store, of any version."""
+    try:
+        return store_schema_version(path) is not None
+    except InputError:
+        return False
