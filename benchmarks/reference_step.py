@@ -58,7 +58,7 @@ def seconds_of_importance_sampling() -> float:
     """Over as many tokens as a step of the defaults has, on one thread as there."""
     import torch
 
-    from rlcompare.collect.rollout_is import compute_rollout_is
+    from rlcompare.rollout_is import compute_rollout_is
 
     torch.set_num_threads(1)
     old = -torch.rand(32, 32)

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from compare_speed import Checks
 
-from rlcompare.collect.rollout_is import LEVELS, compute_rollout_is
+from rlcompare.rollout_is import LEVELS, compute_rollout_is
 
 LIMIT_RATIO = 1.0
 THRESHOLD = 2.0

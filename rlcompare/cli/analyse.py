@@ -33,7 +33,7 @@ def command(path: Path, jobs: int | None, quiet: bool) -> None:
     \b
     rlcompare analyse runs/live --jobs 8
     """
-    from rlcompare.collect.analyse import State, analyse, find_folders
+    from rlcompare.collect.profiler.analyse import State, analyse, find_folders
     from rlcompare.errors import InputError
     from rlcompare.text import safe_text
 

@@ -17,7 +17,7 @@ from rlcompare.cli.options import parse_numbers, path_type, split_commas
 from rlcompare.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from rlcompare.collect.dynamic.follow import Outcome
+    from rlcompare.collect.attach.follow import Outcome
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -143,8 +143,8 @@ def _check_given(chosen: _Options) -> None:
 
 
 def _attach(folder: Path, chosen: _Options, output: Path | None, quiet: bool) -> None:
-    from rlcompare.collect.dynamic.follow import attach
-    from rlcompare.collect.dynamic.request import Request, check_path
+    from rlcompare.collect.attach.follow import attach
+    from rlcompare.collect.attach.request import Request, check_path
     from rlcompare.collect.profiler.disk import check_room
     from rlcompare.text import safe_text
 

@@ -123,7 +123,7 @@ def command(
     )
     if launcher is not None:
         return run_verl(VerlRequest(overrides, output, tool, probes, seed, repeat, force, dry_run, quiet))
-    from rlcompare.collect.config.load import load_config, to_yaml
+    from rlcompare.collect.reference.config.load import load_config, to_yaml
 
     given = [*overrides, *([] if seed is None else [f"data.seed={seed}"])]
     config = load_config(given, file)
@@ -131,8 +131,8 @@ def command(
         click.echo(to_yaml(config), nl=False)
         return None
     _need_torch()
-    from rlcompare.collect.launch import Launch, check, launch
-    from rlcompare.collect.launched import is_launched
+    from rlcompare.collect.reference.launch import Launch, check, launch
+    from rlcompare.collect.reference.launched import is_launched
     from rlcompare.collect.run_directory import prepare_all
 
     if is_launched() and (output is None or repeat > 1):

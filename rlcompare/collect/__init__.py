@@ -1,4 +1,6 @@
-"""The reference RL training step under a profiler: configuration, model, step, profiling tools and run directory.
+"""Everything that runs on the machine that trains.
 
-Nothing to the right of it (sources, store, compare, gate, report) imports from here, so that `diff` needs no torch.
+`reference/` is the reference RL step, `profiler/` has one file per profiling tool, `verl/` launches a verl job,
+`probe/` records a few decode steps or micro batches of other people's code, and `attach/` profiles a job that runs
+already. Only commands and `rlcompare.probe` import from here, so that `diff` needs no torch.
 """

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rlcompare.collect.dynamic.request import read_config
+from rlcompare.collect.attach.request import read_config
 from rlcompare.errors import InputError
 from tests.cli.conftest import Command, Outcome
 
@@ -81,9 +81,9 @@ Start = Callable[..., Job]
 @pytest.fixture
 def start(rlcompare: Command, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts a job that behaves as said, and ends it after the test. What is late by minutes is late by tenths here."""
-    monkeypatch.setattr("rlcompare.collect.dynamic.follow._LOOK_SECONDS", 0.05)
-    monkeypatch.setattr("rlcompare.collect.dynamic.follow._LATE_SECONDS", -1.5)
-    monkeypatch.setattr("rlcompare.collect.dynamic.follow._APPEARING_SECONDS", 0.3)
+    monkeypatch.setattr("rlcompare.collect.attach.follow._LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("rlcompare.collect.attach.follow._LATE_SECONDS", -1.5)
+    monkeypatch.setattr("rlcompare.collect.attach.follow._APPEARING_SECONDS", 0.3)
     sample = tmp_path / "sample"
     for rank, folder in enumerate(sorted((samples / "base").glob("*_ascend_pt"))):
         shutil.copytree(folder, sample / f"rank{rank}_ascend_pt")

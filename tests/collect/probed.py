@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rlcompare.collect import probe
+from rlcompare import probe
 
 ENGINE = """
     import torch

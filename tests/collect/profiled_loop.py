@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from rlcompare.collect.config.load import load_config
 from rlcompare.collect.profiler import CaptureRecord, StepProfiler, make_profilers
+from rlcompare.collect.reference.config.load import load_config
 
 DECODE_STEPS, MICRO_BATCHES, MINI_BATCHES = 20, 4, 2
 PROFILER = "actor_rollout_ref.actor.profiler"

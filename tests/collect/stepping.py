@@ -6,10 +6,10 @@ from pathlib import Path
 
 import torch
 
-from rlcompare.collect.config.load import load_config
-from rlcompare.collect.distributed import World
 from rlcompare.collect.profiler import make_profilers
-from rlcompare.collect.step import Trainer
+from rlcompare.collect.reference.config.load import load_config
+from rlcompare.collect.reference.distributed import World
+from rlcompare.collect.reference.step import Trainer
 
 SMALL = (
     "data.train_batch_size=4",

@@ -18,7 +18,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
 
-from rlcompare.collect import probe  # noqa: E402
+from rlcompare import probe  # noqa: E402
 from rlcompare.collect.probe.replica import claimed  # noqa: E402
 from rlcompare.collect.probe.request import request_of  # noqa: E402
 from rlcompare.collect.probe.say import say  # noqa: E402

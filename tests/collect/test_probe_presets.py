@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
 
-from rlcompare.collect.probe import PRESETS
 from rlcompare.errors import UsageError
+from rlcompare.probe import PRESETS
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEELS = Path(os.environ.get("RLCOMPARE_VERL") or ROOT / "build" / "verl") / "wheels"
@@ -31,7 +31,7 @@ sys.path.insert(0, {source!r})
 from tests.collect.stub_imports import StubImports
 sys.meta_path.append(StubImports(Path({source!r}, "verl")))
 import torch
-from rlcompare.collect import probe
+from rlcompare import probe
 for name, steps in dict(actor=[1, 2], ref=[1, 2]).items():
     probe.attach(name + "-log-prob", steps=steps, output={output!r})
 probe.attach("update-mini", steps=[1, 3], output={output!r})
@@ -274,7 +274,7 @@ import sys
 from types import SimpleNamespace as Has
 sys.path.insert(0, {source!r})
 import torch
-from rlcompare.collect import probe
+from rlcompare import probe
 probe.attach("vllm-decode", skip_first=30, active=3, output={output!r})
 probe.attach("sglang-decode", skip_first=30, active=3, output={output!r})
 
@@ -354,7 +354,7 @@ def test_a_version_that_is_not_known_is_named(
     said = run(f"""
         import sys
         sys.path.insert(0, {str(tmp_path)!r})
-        from rlcompare.collect import probe
+        from rlcompare import probe
         probe.attach({preset!r}, output="/tmp/none")
         import {module}
     """)

@@ -13,8 +13,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
 
-from rlcompare.collect.config.load import load_config  # noqa: E402
 from rlcompare.collect.profiler import StepProfiler, make_profilers  # noqa: E402
+from rlcompare.collect.reference.config.load import load_config  # noqa: E402
 from rlcompare.errors import UsageError  # noqa: E402
 from tests.collect.profiled_loop import PROFILER, ROLLOUT, run  # noqa: E402
 

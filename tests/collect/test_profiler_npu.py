@@ -13,9 +13,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
 
-from rlcompare.collect.config.load import load_config, to_dict  # noqa: E402
 from rlcompare.collect.profiler import StepProfiler, make_profilers  # noqa: E402
 from rlcompare.collect.profiler.npu import metadata_pieces  # noqa: E402
+from rlcompare.collect.reference.config.load import load_config, to_dict  # noqa: E402
 from rlcompare.errors import InputError, UsageError  # noqa: E402
 from tests.collect.fake_torch_npu import (  # noqa: E402
     AiCMetrics,

@@ -14,14 +14,14 @@ pytest.importorskip("omegaconf")
 
 from torch.distributed.tensor import DTensor  # noqa: E402
 
-from rlcompare.collect import distributed  # noqa: E402
-from rlcompare.collect.batch import Batch  # noqa: E402
-from rlcompare.collect.config.load import load_config  # noqa: E402
-from rlcompare.collect.distributed import World  # noqa: E402
-from rlcompare.collect.global_batch import global_batch  # noqa: E402
-from rlcompare.collect.policies import Policies  # noqa: E402
-from rlcompare.collect.sharding import whole_weights  # noqa: E402
-from rlcompare.collect.update import update_actor  # noqa: E402
+from rlcompare.collect.reference import distributed  # noqa: E402
+from rlcompare.collect.reference.batch import Batch  # noqa: E402
+from rlcompare.collect.reference.config.load import load_config  # noqa: E402
+from rlcompare.collect.reference.distributed import World  # noqa: E402
+from rlcompare.collect.reference.global_batch import global_batch  # noqa: E402
+from rlcompare.collect.reference.policies import Policies  # noqa: E402
+from rlcompare.collect.reference.sharding import whole_weights  # noqa: E402
+from rlcompare.collect.reference.update import update_actor  # noqa: E402
 
 STRATEGIES = ("fsdp2", "fsdp")
 ROWS, PROMPT, RESPONSE = 16, 4, 12

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rlcompare.collect.dynamic.request import Request, settings
+from rlcompare.collect.attach.request import Request, settings
 from tests.npu.signatures import Wheel
 
 _FOLDER = "torch_npu/profiler/_dynamic_profiler/_dynamic_profiler"

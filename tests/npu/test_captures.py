@@ -15,7 +15,7 @@ import json, sys
 from dataclasses import asdict
 from pathlib import Path
 import torch, torch_npu
-from rlcompare.collect.config.load import load_config
+from rlcompare.collect.reference.config.load import load_config
 from rlcompare.collect.profiler import make_profilers
 out, *overrides = sys.argv[1:]
 config = load_config(["trainer.total_training_steps=2", "trainer.device=npu", *overrides])
@@ -119,7 +119,7 @@ _EVERY = """
 import json, sys
 from pathlib import Path
 import torch, torch_npu
-from rlcompare.collect.config.load import load_config
+from rlcompare.collect.reference.config.load import load_config
 from rlcompare.collect.profiler import make_profilers
 out, cases = Path(sys.argv[1]), json.loads(sys.argv[2])
 state = torch.ones(4, 4, device="npu")

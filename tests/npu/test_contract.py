@@ -18,8 +18,8 @@ from tests.npu.signatures import Wheel, checked
 
 pytest.importorskip("torch")
 
-from rlcompare.collect.config.load import load_config
 from rlcompare.collect.profiler import CaptureRecord, make_profilers
+from rlcompare.collect.reference.config.load import load_config
 from rlcompare.errors import UsageError
 from tests.collect import fake_torch_npu
 from tests.collect.profiled_loop import PROFILER, ROLLOUT, run

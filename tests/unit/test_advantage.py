@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rlcompare.collect.advantage import (  # noqa: E402
+from rlcompare.collect.reference.advantage import (  # noqa: E402
     apply_kl_penalty,
     gae_advantage,
     grpo_advantage,

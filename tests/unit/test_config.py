@@ -13,8 +13,8 @@ from typing import Any, get_args
 import pytest
 from omegaconf import OmegaConf
 
-from rlcompare.collect.config import Config, load_config, to_dict, to_yaml
-from rlcompare.collect.config.typed import convert, leaves
+from rlcompare.collect.reference.config import Config, load_config, to_dict, to_yaml
+from rlcompare.collect.reference.config.typed import convert, leaves
 from rlcompare.errors import UsageError
 
 ACTOR = "actor_rollout_ref.actor"
@@ -43,7 +43,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def defaults_text() -> str:
-    return resources.files("rlcompare.collect.config").joinpath("defaults.yaml").read_text(encoding="utf-8")
+    return resources.files("rlcompare.collect.reference.config").joinpath("defaults.yaml").read_text(encoding="utf-8")
 
 
 def test_defaults_and_dataclasses_have_the_same_keys_in_the_same_order() -> None:
@@ -342,7 +342,7 @@ def test_verls_own_actor_file_is_refused_where_it_switches_something_on(tmp_path
 
 def test_reading_the_schema_needs_no_omegaconf() -> None:
     code = (
-        "import sys, rlcompare.collect.config; "
+        "import sys, rlcompare.collect.reference.config; "
         "print([name for name in ('torch', 'omegaconf', 'yaml') if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

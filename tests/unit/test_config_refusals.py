@@ -8,9 +8,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from rlcompare.collect.config import load_config
-from rlcompare.collect.config.refused import nearest
-from rlcompare.collect.config.typed import leaves
+from rlcompare.collect.reference.config import load_config
+from rlcompare.collect.reference.config.refused import nearest
+from rlcompare.collect.reference.config.typed import leaves
 from rlcompare.errors import ExitCode, UsageError
 
 ACTOR = "actor_rollout_ref.actor"

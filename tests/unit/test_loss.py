@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from rlcompare.collect.loss import (  # noqa: E402
+from rlcompare.collect.reference.loss import (  # noqa: E402
     LOSS_AGG_MODES,
     Totals,
     agg_loss,

@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rlcompare.collect.layers import DecoderConfig, KVCache  # noqa: E402
-from rlcompare.collect.model import (  # noqa: E402
+from rlcompare.collect.reference.layers import DecoderConfig, KVCache  # noqa: E402
+from rlcompare.collect.reference.model import (  # noqa: E402
     PRESETS,
     Decoder,
     ValueModel,
@@ -18,8 +18,8 @@ from rlcompare.collect.model import (  # noqa: E402
     response_log_probs,
     response_values,
 )
-from rlcompare.collect.rollout import Rollout, generate  # noqa: E402
-from rlcompare.collect.task import Task  # noqa: E402
+from rlcompare.collect.reference.rollout import Rollout, generate  # noqa: E402
+from rlcompare.collect.reference.task import Task  # noqa: E402
 
 TINY = PRESETS["tiny"]
 

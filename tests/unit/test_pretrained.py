@@ -16,8 +16,8 @@ pytest.importorskip("safetensors", reason="the extra hf is not installed")
 
 from safetensors.torch import save_file  # noqa: E402
 
-from rlcompare.collect.model import Decoder, load_hf, positions  # noqa: E402
-from rlcompare.collect.pretrained import read_config  # noqa: E402
+from rlcompare.collect.reference.model import Decoder, load_hf, positions  # noqa: E402
+from rlcompare.collect.reference.pretrained import read_config  # noqa: E402
 
 SHAPE = {
     "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,

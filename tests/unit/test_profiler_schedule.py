@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("omegaconf")
 
-from rlcompare.collect.config.load import load_config
 from rlcompare.collect.profiler.schedule import Sampler, Schedule, check_schedule, schedule_of, ticks_of
+from rlcompare.collect.reference.config.load import load_config
 from rlcompare.errors import UsageError
 
 schedules = st.builds(

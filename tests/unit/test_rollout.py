@@ -10,9 +10,9 @@ from rlcompare.errors import UsageError
 
 torch = pytest.importorskip("torch")
 
-from rlcompare.collect.model import PRESETS, Decoder, positions, response_log_probs  # noqa: E402
-from rlcompare.collect.rollout import Rollout, generate, join, rollout_copy, sync_weights  # noqa: E402
-from rlcompare.collect.task import EOS, PAD, Task  # noqa: E402
+from rlcompare.collect.reference.model import PRESETS, Decoder, positions, response_log_probs  # noqa: E402
+from rlcompare.collect.reference.rollout import Rollout, generate, join, rollout_copy, sync_weights  # noqa: E402
+from rlcompare.collect.reference.task import EOS, PAD, Task  # noqa: E402
 
 TINY = PRESETS["tiny"]
 PROMPTS = Task(TINY.vocab_size, 16, seed=1).prompts(1, 6)

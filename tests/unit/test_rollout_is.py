@@ -16,8 +16,8 @@ torch = pytest.importorskip("torch")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from rlcompare.collect import rollout_is  # noqa: E402
-from rlcompare.collect.rollout_is import compute_rollout_is  # noqa: E402
+from rlcompare import rollout_is  # noqa: E402
+from rlcompare.rollout_is import compute_rollout_is  # noqa: E402
 
 Metrics = dict[str, float]
 

@@ -12,9 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rlcompare.collect.model import PRESETS, Decoder, response_log_probs  # noqa: E402
-from rlcompare.collect.rollout import Rollout, generate, rollout_copy, sync_weights  # noqa: E402
-from rlcompare.collect.task import Task  # noqa: E402
+from rlcompare.collect.reference.model import PRESETS, Decoder, response_log_probs  # noqa: E402
+from rlcompare.collect.reference.rollout import Rollout, generate, rollout_copy, sync_weights  # noqa: E402
+from rlcompare.collect.reference.task import Task  # noqa: E402
 
 TINY = PRESETS["tiny"]
 

@@ -10,9 +10,9 @@ from rlcompare.errors import UsageError
 
 torch = pytest.importorskip("torch")
 
-from rlcompare.collect.model import PRESETS, Decoder, response_log_probs  # noqa: E402
-from rlcompare.collect.rollout import generate, rollout_copy, sync_weights  # noqa: E402
-from rlcompare.collect.task import BOS, EOS, FIRST_SYMBOL, MEMORY, PAD, Prompts, Task  # noqa: E402
+from rlcompare.collect.reference.model import PRESETS, Decoder, response_log_probs  # noqa: E402
+from rlcompare.collect.reference.rollout import generate, rollout_copy, sync_weights  # noqa: E402
+from rlcompare.collect.reference.task import BOS, EOS, FIRST_SYMBOL, MEMORY, PAD, Prompts, Task  # noqa: E402
 
 
 def test_prompts_are_padded_on_the_left_and_have_different_lengths() -> None:

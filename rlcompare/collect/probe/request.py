@@ -83,7 +83,7 @@ def _check_names(probe: Probe, tool: str | None, settings: Mapping[str, str]) ->
     """Refuses what is neither an option of a probe nor a setting of its tool."""
     if not settings:
         return
-    from rlcompare.collect.config.schema import ToolConfig
+    from rlcompare.collect.reference.config.schema import ToolConfig
 
     of_tools = get_type_hints(ToolConfig)
     blocks = of_tools.values() if tool is None else [of_tools[tool]]

@@ -96,8 +96,8 @@ def _tool_here(request: Request) -> tuple[str, str]:
 
 
 def _options(request: Request, tool: str, device: str) -> Options:
-    from rlcompare.collect.config.load import load_config
     from rlcompare.collect.profiler.plan import options_of
+    from rlcompare.collect.reference.config.load import load_config
 
     settings = dict(request.settings)
     if tool == "npu" and _is_daemon():

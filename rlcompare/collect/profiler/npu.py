@@ -16,14 +16,14 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rlcompare.collect.config.load import to_dict
-from rlcompare.collect.config.schema import Config, NPUToolConfig
 from rlcompare.collect.profiler.ascend_pt import is_any_filled, missing
 from rlcompare.collect.profiler.npu_settings import check_settings, experimental_config
 from rlcompare.collect.profiler.plan import Options
 from rlcompare.collect.profiler.record import Target, Written
 from rlcompare.collect.profiler.schedule import Sampler
 from rlcompare.collect.profiler.tool import Tool
+from rlcompare.collect.reference.config.load import to_dict
+from rlcompare.collect.reference.config.schema import Config, NPUToolConfig
 from rlcompare.errors import InputError, UsageError
 
 _SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")

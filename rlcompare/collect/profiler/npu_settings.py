@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from rlcompare.collect.config.schema import NPUToolConfig
 from rlcompare.collect.profiler.plan import Options
+from rlcompare.collect.reference.config.schema import NPUToolConfig
 from rlcompare.errors import UsageError
 
 _OURS = ("contents", "level", "analysis", "discrete", "export_stacks", "export_memory_timeline")

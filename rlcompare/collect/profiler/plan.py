@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rlcompare.collect.config.schema import Config, NPUToolConfig, ProfilerConfig, TorchMemoryToolConfig
 from rlcompare.collect.profiler.record import END_TO_END, FOLDERS, Target
 from rlcompare.collect.profiler.schedule import ROLE_KEYS, Schedule, phases_with_schedule, schedule_of
+from rlcompare.collect.reference.config.schema import Config, NPUToolConfig, ProfilerConfig, TorchMemoryToolConfig
 from rlcompare.errors import UsageError
 
 _ACCELERATORS = {"torch": "cuda", "npu": "npu"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.collect.config.schema import Config, ProfilerConfig
+from rlcompare.collect.reference.config.schema import Config, ProfilerConfig
 from rlcompare.errors import UsageError
 
 _PLURALS = {

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from rlcompare.collect.config.schema import Config
 from rlcompare.collect.profiler.disk import DiskGuard
 from rlcompare.collect.profiler.plan import Plan, RolePlan, make_plan
 from rlcompare.collect.profiler.record import MARKS, Capture, CaptureRecord, Target
 from rlcompare.collect.profiler.tool import Tool
 from rlcompare.collect.profiler.tools import find_tool
+from rlcompare.collect.reference.config.schema import Config
 
 
 class StepProfiler:

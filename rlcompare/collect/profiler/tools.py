@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from rlcompare.collect.config.schema import Config
 from rlcompare.collect.profiler.plan import Options
 from rlcompare.collect.profiler.tool import Tool
+from rlcompare.collect.reference.config.schema import Config
 
 _SILENT = "6"
 """Up to 5, torch writes two lines to standard error for each capture. Failures are told by the files."""

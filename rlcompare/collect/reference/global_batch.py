@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from rlcompare.collect.advantage import apply_kl_penalty, gae_advantage, grpo_advantage, token_level_scores
-from rlcompare.collect.batch import Batch
-from rlcompare.collect.config.schema import Config
-from rlcompare.collect.distributed import World
-from rlcompare.collect.rollout_is import compute_rollout_is
+from rlcompare.collect.reference.advantage import apply_kl_penalty, gae_advantage, grpo_advantage, token_level_scores
+from rlcompare.collect.reference.batch import Batch
+from rlcompare.collect.reference.config.schema import Config
+from rlcompare.collect.reference.distributed import World
+from rlcompare.rollout_is import compute_rollout_is
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from rlcompare.collect.config.schema import ActorConfig
-from rlcompare.collect.masked import masked, masked_mean, masked_sum
+from rlcompare.collect.reference.config.schema import ActorConfig
+from rlcompare.collect.reference.masked import masked, masked_mean, masked_sum
 
 LOG_RATIO_BOUND = 20.0
 GSPO_LOG_RATIO_MAX = 10.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import torch
 
-from rlcompare.collect.distributed import World
+from rlcompare.collect.reference.distributed import World
 
 
 @dataclass(frozen=True)

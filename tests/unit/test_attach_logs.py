@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlcompare.collect.dynamic.logs import Answer, Line, Log, answer, find_logs, is_bystander, poll_interval, steps_done
+from rlcompare.collect.attach.logs import Answer, Line, Log, answer, find_logs, is_bystander, poll_interval, steps_done
 
 LINE = "2026-11-21 17:33:38,280 [{level}] [32380] _dynamic_profiler_utils.py: {text}\n"
 NAME = "dp_a_host_12_rank_-1.log"

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rlcompare.collect.layers import DecoderConfig
+from rlcompare.collect.reference.layers import DecoderConfig
 from rlcompare.errors import InputError, UsageError
 
 _ATTENTION_BIAS = {"Qwen2ForCausalLM": True, "LlamaForCausalLM": False}

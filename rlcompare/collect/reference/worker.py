@@ -14,13 +14,13 @@ from typing import Any
 
 import torch
 
-from rlcompare.collect import distributed
-from rlcompare.collect.config.load import to_dict
-from rlcompare.collect.config.schema import Config
-from rlcompare.collect.distributed import World
 from rlcompare.collect.profiler import StepProfiler, make_profilers
+from rlcompare.collect.reference import distributed
+from rlcompare.collect.reference.config.load import to_dict
+from rlcompare.collect.reference.config.schema import Config
+from rlcompare.collect.reference.distributed import World
+from rlcompare.collect.reference.step import Trainer
 from rlcompare.collect.run_directory import RunDirectory, git_state, versions
-from rlcompare.collect.step import Trainer
 from rlcompare.errors import UsageError
 
 _SHORTAGE = re.compile("can't allocate memory|size calculation overflow|size.*too large")

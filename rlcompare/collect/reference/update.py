@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from rlcompare.collect.batch import Batch
-from rlcompare.collect.config.schema import ActorConfig, Config, CriticConfig, OptimConfig
-from rlcompare.collect.distributed import World
-from rlcompare.collect.loss import Totals, agg_loss, kl_loss, policy_loss, value_loss
-from rlcompare.collect.model import response_log_probs, response_values
-from rlcompare.collect.sharding import clip_gradients
+from rlcompare.collect.reference.batch import Batch
+from rlcompare.collect.reference.config.schema import ActorConfig, Config, CriticConfig, OptimConfig
+from rlcompare.collect.reference.distributed import World
+from rlcompare.collect.reference.loss import Totals, agg_loss, kl_loss, policy_loss, value_loss
+from rlcompare.collect.reference.model import response_log_probs, response_values
+from rlcompare.collect.reference.sharding import clip_gradients
 
 Tick = Callable[[str], None]
 """Called with ``micro_batch`` or ``mini_batch`` when one has ended."""

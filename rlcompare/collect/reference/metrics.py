@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import torch
 
-from rlcompare.collect.batch import Batch
-from rlcompare.collect.distributed import World
+from rlcompare.collect.reference.batch import Batch
+from rlcompare.collect.reference.distributed import World
 
 _GIB = 2**30
 _PER_RESPONSE_TOKEN = ("gen",)

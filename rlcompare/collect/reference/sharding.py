@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from rlcompare.collect.distributed import World
+from rlcompare.collect.reference.distributed import World
 
 
 def shard(model: nn.Module, strategy: str, world: World) -> nn.Module:

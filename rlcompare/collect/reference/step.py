@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import torch
 
-from rlcompare.collect.advantage import has_variance
-from rlcompare.collect.batch import Batch, concatenated
-from rlcompare.collect.config.schema import Config
-from rlcompare.collect.distributed import World
-from rlcompare.collect.global_batch import GlobalBatch, global_batch
-from rlcompare.collect.loss import Totals, agg_loss
-from rlcompare.collect.metrics import data_metrics, timing_metrics, workload
-from rlcompare.collect.policies import Policies
 from rlcompare.collect.profiler import StepProfiler
-from rlcompare.collect.rollout import generate
-from rlcompare.collect.task import Task
-from rlcompare.collect.timing import Timers
-from rlcompare.collect.update import update_actor, update_critic
+from rlcompare.collect.reference.advantage import has_variance
+from rlcompare.collect.reference.batch import Batch, concatenated
+from rlcompare.collect.reference.config.schema import Config
+from rlcompare.collect.reference.distributed import World
+from rlcompare.collect.reference.global_batch import GlobalBatch, global_batch
+from rlcompare.collect.reference.loss import Totals, agg_loss
+from rlcompare.collect.reference.metrics import data_metrics, timing_metrics, workload
+from rlcompare.collect.reference.policies import Policies
+from rlcompare.collect.reference.rollout import generate
+from rlcompare.collect.reference.task import Task
+from rlcompare.collect.reference.timing import Timers
+from rlcompare.collect.reference.update import update_actor, update_critic
 from rlcompare.errors import UsageError
 
 

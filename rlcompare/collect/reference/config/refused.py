@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from rlcompare.collect.config.not_offered import Off, Same, not_offered
-from rlcompare.collect.config.typed import leaves, shown
+from rlcompare.collect.reference.config.not_offered import Off, Same, not_offered
+from rlcompare.collect.reference.config.typed import leaves, shown
 
 _SHOWN_KEYS = 4
 """An unknown block with more keys than this is named once, instead of each key."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rlcompare.collect.loss import kl_penalty
-from rlcompare.collect.masked import masked, masked_mean, masked_sum
+from rlcompare.collect.reference.loss import kl_penalty
+from rlcompare.collect.reference.masked import masked, masked_mean, masked_sum
 
 GRPO_EPSILON = 1e-6
 WHITEN_EPSILON = 1e-8

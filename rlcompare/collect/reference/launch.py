@@ -14,8 +14,8 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from types import FrameType
 
-from rlcompare.collect.config.schema import Config
-from rlcompare.collect.launched import is_launched
+from rlcompare.collect.reference.config.schema import Config
+from rlcompare.collect.reference.launched import is_launched
 from rlcompare.collect.run_directory import blame
 from rlcompare.errors import ExitCode, InputError, OutputError, RlcompareError, UsageError
 
@@ -62,9 +62,9 @@ def check(config: Config, folder: Path) -> None:
     Raises:
         UsageError: there is no such model, device or schedule, or profiles cannot be written where they are to go.
     """
-    from rlcompare.collect.model import PRESETS, model_folder
     from rlcompare.collect.profiler.plan import make_plan
-    from rlcompare.collect.worker import device_type
+    from rlcompare.collect.reference.model import PRESETS, model_folder
+    from rlcompare.collect.reference.worker import device_type
 
     if config.actor_rollout_ref.model.path not in PRESETS:
         model_folder(config.actor_rollout_ref.model.path)
@@ -211,6 +211,6 @@ def _interrupt_rank(number: int, frame: FrameType | None) -> None:
 
 
 def _work(request: Launch) -> None:
-    from rlcompare.collect.worker import run_worker
+    from rlcompare.collect.reference.worker import run_worker
 
     run_worker(request.config, request.overrides, request.folder, request.quiet)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rlcompare.collect.dynamic.processes import init_failure, memory_advice
-from rlcompare.collect.dynamic.view import View, Worker
+from rlcompare.collect.attach.processes import init_failure, memory_advice
+from rlcompare.collect.attach.view import View, Worker
 
 _STAYS = "The request stays in profiler_config.json, and is served if the job comes to it"
 _TAKEN_SECONDS = {True: 30, False: 120}

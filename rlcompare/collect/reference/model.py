@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from rlcompare.collect.layers import Block, KVCache, RMSNorm, rotation_of, visible_keys
-from rlcompare.collect.layers import DecoderConfig as DecoderConfig
-from rlcompare.collect.pretrained import read_config, read_weights
+from rlcompare.collect.reference.layers import Block, KVCache, RMSNorm, rotation_of, visible_keys
+from rlcompare.collect.reference.layers import DecoderConfig as DecoderConfig
+from rlcompare.collect.reference.pretrained import read_config, read_weights
 from rlcompare.errors import UsageError
 
 PRESETS: dict[str, DecoderConfig] = {

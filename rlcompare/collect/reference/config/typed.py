@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from rlcompare.collect.config.not_offered import NOT_OFFERED_VALUES
-from rlcompare.collect.config.schema import Config, Within
+from rlcompare.collect.reference.config.not_offered import NOT_OFFERED_VALUES
+from rlcompare.collect.reference.config.schema import Config, Within
 
 _GREATEST = 2**53
 """Of integers; sizes beyond what the memory takes are met when it is asked for."""

@@ -14,11 +14,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rlcompare.collect.config.checks import impossible
-from rlcompare.collect.config.refused import drop_others, nearest
-from rlcompare.collect.config.same import ESTIMATOR, implied, settle
-from rlcompare.collect.config.schema import Config
-from rlcompare.collect.config.typed import build
+from rlcompare.collect.reference.config.checks import impossible
+from rlcompare.collect.reference.config.refused import drop_others, nearest
+from rlcompare.collect.reference.config.same import ESTIMATOR, implied, settle
+from rlcompare.collect.reference.config.schema import Config
+from rlcompare.collect.reference.config.typed import build
 from rlcompare.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from rlcompare.collect.launched import LAUNCHED, is_launched
+from rlcompare.collect.reference.launched import LAUNCHED, is_launched
 
 _BACKENDS = {"cpu": "gloo", "cuda": "nccl", "npu": "hccl"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlcompare.collect.dynamic.logs import Answer, Line
-from rlcompare.collect.dynamic.processes import Life
-from rlcompare.collect.dynamic.request import Request
+from rlcompare.collect.attach.logs import Answer, Line
+from rlcompare.collect.attach.processes import Life
+from rlcompare.collect.attach.request import Request
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import TypeVar
 import torch
 from torch import nn
 
-from rlcompare.collect.batch import Batch
-from rlcompare.collect.config.schema import Config
-from rlcompare.collect.distributed import World
-from rlcompare.collect.model import (
+from rlcompare.collect.reference.batch import Batch
+from rlcompare.collect.reference.config.schema import Config
+from rlcompare.collect.reference.distributed import World
+from rlcompare.collect.reference.model import (
     PRESETS,
     Decoder,
     DecoderConfig,
@@ -20,9 +20,9 @@ from rlcompare.collect.model import (
     response_log_probs,
     response_values,
 )
-from rlcompare.collect.rollout import rollout_copy, sync_weights
-from rlcompare.collect.sharding import shard, whole_weights
-from rlcompare.collect.update import Trained, make_trained
+from rlcompare.collect.reference.rollout import rollout_copy, sync_weights
+from rlcompare.collect.reference.sharding import shard, whole_weights
+from rlcompare.collect.reference.update import Trained, make_trained
 
 Tick = Callable[[], None]
 Model = TypeVar("Model", bound=nn.Module)

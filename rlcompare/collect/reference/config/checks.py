@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rlcompare.collect.config.same import ROLE_PROFILERS
-from rlcompare.collect.config.schema import ActorConfig, Config, CriticConfig, ProfilerConfig, ScheduleConfig
+from rlcompare.collect.reference.config.same import ROLE_PROFILERS
+from rlcompare.collect.reference.config.schema import ActorConfig, Config, CriticConfig, ProfilerConfig, ScheduleConfig
 
 _ACTOR = "actor_rollout_ref.actor"
 _ROLLOUT = "actor_rollout_ref.rollout"

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rlcompare.collect.layers import KVCache
-from rlcompare.collect.model import Decoder, positions, token_log_probs
-from rlcompare.collect.task import EOS, PAD, Prompts
+from rlcompare.collect.reference.layers import KVCache
+from rlcompare.collect.reference.model import Decoder, positions, token_log_probs
+from rlcompare.collect.reference.task import EOS, PAD, Prompts
 from rlcompare.errors import UsageError
 
 _FSDP1_PREFIX = "_fsdp_wrapped_module."

@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlcompare.collect.dynamic.logs import Line, Log, answer, find_logs, is_bystander, poll_interval, steps_done
-from rlcompare.collect.dynamic.processes import Life, Output, life_of, silencers
-from rlcompare.collect.dynamic.reasons import Reason, hopeless, out_of_time, unservable
-from rlcompare.collect.dynamic.request import CONFIG, Request, read_config, settings, write_config
-from rlcompare.collect.dynamic.view import View, Worker
+from rlcompare.collect.attach.logs import Line, Log, answer, find_logs, is_bystander, poll_interval, steps_done
+from rlcompare.collect.attach.processes import Life, Output, life_of, silencers
+from rlcompare.collect.attach.reasons import Reason, hopeless, out_of_time, unservable
+from rlcompare.collect.attach.request import CONFIG, Request, read_config, settings, write_config
+from rlcompare.collect.attach.view import View, Worker
 from rlcompare.collect.profiler.ascend_pt import missing, unparsed
 from rlcompare.errors import InputError
 

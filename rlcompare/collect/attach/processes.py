@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from rlcompare.collect.dynamic.logs import Log
+from rlcompare.collect.attach.logs import Log
 
 SHARED_MEMORY = Path("/dev/shm")
 _MEMORY = re.compile(r"DynamicProfileNpuShm\d{10}")
