@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from rlcompare.cli.options import parse_numbers, path_type, split_commas
+from rlcompare.app.arguments import split_commas
+from rlcompare.cli.options import parse_numbers, path_type
 from rlcompare.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from rlcompare.cli.options import (
-    Decorated,
-    cache_options,
-    common_options,
-    path_type,
-    selection_options,
-    side_options,
-    split_commas,
-)
-
-if TYPE_CHECKING:
-    from rlcompare.model.diff import Diff
+from rlcompare.app.arguments import split_commas
+from rlcompare.cli.options import Decorated, cache_options, common_options, path_type, selection_options, side_options
 
 DEFAULT_OUTPUT = Path("rlcompare-out")
-_OTHER_KEYS = frozenset(
-    {"cann", "torch", "torch_npu", "mindspore", "chip", "world_size", "tool", "executor", "profiler.level"}
-)
-"""Keys that may be declared though a profile does not tell them."""
-
 FORMATS = ("html", "json", "md", "csv")
 
 
@@ -67,21 +52,6 @@ def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
     return decorate
 
 
-def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
-    """Says on standard error which keys of ``--varied`` nothing has that was compared: a typing error, most likely."""
-    from difflib import get_close_matches
-
-    from rlcompare.compare.comparability import is_declared
-
-    known = {*diff.baseline.env, *diff.new.env, *(finding.key for finding in diff.comparability.findings)}
-    known |= _OTHER_KEYS
-    for key in varied:
-        if not any(is_declared(name, [key]) for name in known):
-            close = get_close_matches(key, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else "; the section env of a report lists what there is"
-            click.echo(f"rlcompare: warning: --varied {key}: neither side has it{hint}", err=True)
-
-
 @click.command("diff")
 @side_options
 @output_options(DEFAULT_OUTPUT)
@@ -104,7 +74,7 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
     rlcompare diff -d cann83=new/ -bp cann82=base/ --varied cann --format md
     rlcompare diff -d new/ -bp base/ --rank 0-7 --step 50 --json
     """
-    from rlcompare.cli.comparison import Request, compare_sides
+    from rlcompare.app.comparison import Request, compare_sides, warn_of_unknown_keys
 
     folder = output if output or as_json else DEFAULT_OUTPUT
     diff = compare_sides(Request(**options), folder)

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlcompare.cli.diff import output_options, warn_of_unknown_keys
-from rlcompare.cli.options import (
-    cache_options,
-    common_options,
-    path_type,
-    selection_options,
-    side_options,
-    split_commas,
-)
+from rlcompare.app.arguments import split_commas
+from rlcompare.app.comparison import warn_of_unknown_keys
+from rlcompare.cli.diff import output_options
+from rlcompare.cli.options import cache_options, common_options, path_type, selection_options, side_options
 from rlcompare.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +110,7 @@ def _policy_of_repository() -> Path | None:
 
 
 def _from_sides(options: dict[str, Any], output: Path | None, varied: tuple[str, ...]) -> Diff:
-    from rlcompare.cli.comparison import Request, compare_sides
+    from rlcompare.app.comparison import Request, compare_sides
 
     return compare_sides(Request(**options), output, varied)
 

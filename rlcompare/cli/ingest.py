@@ -7,14 +7,7 @@ from pathlib import Path
 
 import click
 
-from rlcompare.cli.options import (
-    common_options,
-    layout_option,
-    path_type,
-    prefer_option,
-    rank_option,
-    step_option,
-)
+from rlcompare.cli.options import common_options, layout_option, path_type, prefer_option, rank_option, step_option
 
 
 @click.command("ingest")
@@ -52,9 +45,9 @@ def command(
     \b
     rlcompare ingest host_17_20250318093015001_ascend_pt -o run.duckdb
     """
-    from rlcompare.cli.one_run import find_one_run
-    from rlcompare.cli.progress import progress
-    from rlcompare.cli.stores import refuse_special, refuse_within
+    from rlcompare.app.one_run import find_one_run
+    from rlcompare.app.progress import progress
+    from rlcompare.app.stores import refuse_special, refuse_within
     from rlcompare.errors import UsageError
 
     run = find_one_run(path, prefer, layout, steps=steps, ranks=ranks)

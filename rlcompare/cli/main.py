@@ -18,8 +18,7 @@ from pathlib import Path
 
 import click
 
-from rlcompare import __version__
-from rlcompare.cli import interrupt
+from rlcompare import __version__, interrupt
 from rlcompare.errors import ExitCode, RlcompareError, UsageError
 
 EXIT_INTERNAL = 70

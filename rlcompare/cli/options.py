@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from rlcompare.errors import UsageError
+from rlcompare.app.arguments import problem_of_path
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_LABELLED = re.compile(r"([\w.-]{1,60})=(.+)", re.DOTALL)
 _SPAN = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
 _MOST_NUMBERS = 1_000_000
 
@@ -36,24 +33,6 @@ def path_type(*, file_okay: bool = True, dir_okay: bool = True) -> click.Path:
     return _PathType(path_type=Path, file_okay=file_okay, dir_okay=dir_okay)
 
 
-def problem_of_path(text: str) -> str | None:
-    """Why a text cannot be a path, as a clause; None: it can."""
-    if not text:
-        return "the path is empty"
-    if "\0" in text:
-        return "the path holds a NUL character"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return f"the path {text!r} is no text in UTF-8, which DuckDB needs: rename it"
-    try:
-        os.lstat(text)
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            return f"the path {text[:60]!r}... is too long"
-    return None
-
-
 def parse_numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
     """A click callback: whole numbers as ``7``, ``0-7`` or ``0-7,63``; gives a sorted tuple."""
     if value is None:
@@ -66,42 +45,6 @@ def parse_numbers(ctx: click.Context, param: click.Parameter, value: str | None)
             raise click.BadParameter(f"{value!r} is not a list of numbers such as 3, 0-7 or 0-7,63", ctx, param)
         numbers.update(range(first, last + 1))
     return tuple(sorted(numbers))
-
-
-@dataclass(frozen=True)
-class SidePaths:
-    """One side as the user named it. ``label`` is None where the user gave none."""
-
-    label: str | None
-    paths: tuple[Path, ...]
-
-
-def parse_side(option: str, values: Sequence[str]) -> SidePaths:
-    """Reads the values of ``-d`` or ``-bp``: paths, each perhaps with a label before it (``cann83=PATH``).
-
-    Raises:
-        UsageError: two different labels for one side, or a text that cannot be a path.
-    """
-    labels: list[str] = []
-    paths = []
-    for value in values:
-        problem = problem_of_path(value)
-        if problem:
-            raise UsageError(f"{option}: {problem}")
-        match = _LABELLED.fullmatch(value)
-        if match and not Path(value).exists():
-            labels.append(match.group(1))
-            paths.append(Path(match.group(2)))
-        else:
-            paths.append(Path(value))
-    if len(set(labels)) > 1:
-        raise UsageError(f"{option}: one side has one label, not {' and '.join(dict.fromkeys(labels))}")
-    return SidePaths(labels[0] if labels else None, tuple(paths))
-
-
-def split_commas(values: Sequence[str]) -> tuple[str, ...]:
-    """The values of a repeatable option that also takes several at once, separated by commas; each once, in order."""
-    return tuple(dict.fromkeys(part.strip() for value in values for part in value.split(",") if part.strip()))
 
 
 def side_options(function: Decorated) -> Decorated:

@@ -77,7 +77,7 @@ def _text(stream: BinaryIO) -> codecs.StreamWriter:
 
 
 def _write_table(result: DuckDBPyConnection, stream: BinaryIO) -> None:
-    from rlcompare.cli.table import table_lines
+    from rlcompare.report.table import table_lines
 
     text = _text(stream)
     for line in table_lines(_columns(result), result.fetchall()):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlcompare.cli.options import common_options, parse_numbers, path_type, split_commas
+from rlcompare.app.arguments import split_commas
+from rlcompare.cli.options import common_options, parse_numbers, path_type
 from rlcompare.errors import OutputError, UsageError
 
 if TYPE_CHECKING:

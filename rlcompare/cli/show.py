@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
@@ -22,25 +22,7 @@ from rlcompare.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-PREPARE = ("show/shown_device", "show/shown_step", "show/shown_divisor", "compare/late_of", "show/shown_late")
-SECTIONS = {
-    "overview": "Run",
-    "steps": "Steps, mean over ranks of a role, ms",
-    "ranks": "Ranks, mean over steps, ms",
-    "phases": "Phases, per rank and step, ms",
-    "kernels": "Kernels, per rank and step",
-    "operators": "Framework operators, per rank and step",
-    "collectives": "Collectives, per rank and step",
-    "memory": "Peak memory over all ranks",
-    "memory_categories": "Memory by category of tensor",
-    "stacks": "Call stacks, own time per rank and step",
-    "metrics": "Training metrics, mean over steps",
-    "quality": "Data quality",
-    "env": "Made with",
-}
-"""The files of sql/show that make a section each, and their titles."""
+    pass
 
 LATE = "; late: behind the first of its group to start a collective, on average"
 
@@ -80,9 +62,10 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
     \b
     rlcompare show host_17_20250318093015001_ascend_pt
     """
-    from rlcompare.cli.interrupt import aside
-    from rlcompare.cli.one_run import open_one_store
+    from rlcompare.app.one_run import open_one_store
+    from rlcompare.app.sections import sections_of
     from rlcompare.db import open_read_only
+    from rlcompare.interrupt import aside
 
     with open_one_store(path, keep_events=False, **options) as store, open_read_only(store) as con:
         sections = aside(lambda: list(sections_of(con)))
@@ -97,8 +80,8 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
 
 def _viewers(path: Path, captures: list[tuple[str, str]]) -> list[str]:
     """What opens the same data elsewhere. Where a store's captures lay, it does not tell."""
-    from rlcompare.cli.selection import folder_and_run
-    from rlcompare.cli.viewers import viewer_lines
+    from rlcompare.app.selection import folder_and_run
+    from rlcompare.app.viewers import viewer_lines
     from rlcompare.sources.peek import file_kind
     from rlcompare.sources.run_directory import describes_a_run
 
@@ -108,19 +91,9 @@ def _viewers(path: Path, captures: list[tuple[str, str]]) -> list[str]:
     return viewer_lines(path.parent if describes_a_run(path) else path, captures)
 
 
-def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
-    """Each section of a store's run: its name, its columns and its rows."""
-    from rlcompare.resources import sql
-
-    for name in PREPARE:
-        con.execute(sql(name))
-    for name in SECTIONS:
-        result = con.execute(sql(f"show/{name}"))
-        yield name, [column[0] for column in result.description or ()], result.fetchall()
-
-
 def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], viewers: Sequence[str]) -> None:
-    from rlcompare.cli.viewers import TITLE
+    from rlcompare.app.sections import SECTIONS
+    from rlcompare.app.viewers import TITLE
     from rlcompare.report.output import Line, print_lines
     from rlcompare.text import safe_text
 
@@ -152,7 +125,7 @@ def _measured(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[i
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None) -> list[str]:
     """The lines of a table; where they are wider than ``width``, names are cut so far that they are not."""
-    from rlcompare.cli.table import table_lines
+    from rlcompare.report.table import table_lines
     from rlcompare.text import width_of
 
     if width is None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlcompare.cli.interrupt import aside
+from rlcompare.app.stores import refuse_special, refuse_within
 from rlcompare.cli.options import cache_options, common_options, layout_option, path_type, prefer_option
-from rlcompare.cli.stores import refuse_special, refuse_within
 from rlcompare.errors import UsageError
+from rlcompare.interrupt import aside
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -77,7 +77,7 @@ def command(
         if output.exists() and not force:
             raise UsageError(f"{output} exists: choose another name with -o, or use --force to replace it")
 
-    from rlcompare.cli.one_run import open_one_store
+    from rlcompare.app.one_run import open_one_store
     from rlcompare.cli.rows import write_result
     from rlcompare.db import open_read_only
     from rlcompare.store.read import is_of_host_alone

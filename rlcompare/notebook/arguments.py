@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from rlcompare.cli.options import problem_of_path
+from rlcompare.app.arguments import problem_of_path
 from rlcompare.errors import UsageError
 
 PathLike = str | os.PathLike[str]

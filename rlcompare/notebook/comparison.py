@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlcompare.cli.comparison import Request, compare_sides
-from rlcompare.cli.diff import warn_of_unknown_keys
-from rlcompare.cli.options import split_commas
+from rlcompare.app.arguments import split_commas
+from rlcompare.app.comparison import Request, compare_sides, warn_of_unknown_keys
 from rlcompare.errors import UsageError
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, keys_of, numbers_of, path_of
 from rlcompare.notebook.run import Run

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 
 from rlcompare import db
-from rlcompare.cli.one_run import find_one_run
-from rlcompare.cli.progress import progress
-from rlcompare.cli.show import SECTIONS, sections_of
-from rlcompare.cli.stores import stores_folder
+from rlcompare.app.one_run import find_one_run
+from rlcompare.app.progress import progress
+from rlcompare.app.sections import SECTIONS, sections_of
+from rlcompare.app.stores import stores_folder
 from rlcompare.errors import UsageError
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
 from rlcompare.notebook.table import Table, table_of_rows

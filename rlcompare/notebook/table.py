@@ -71,7 +71,7 @@ class Table:
             raise UsageError("df() needs pandas: pip install pandas, or use arrow() or relation()") from error
 
     def __repr__(self) -> str:
-        from rlcompare.cli.table import table_lines
+        from rlcompare.report.table import table_lines
 
         more = [f"... and {len(self) - ROWS_SHOWN} more"] if len(self) > ROWS_SHOWN else []
         return "\n".join([self.title, *table_lines(self.columns, self.first(ROWS_SHOWN)), *more])

@@ -41,7 +41,7 @@ def render_comparison(view: ReportView) -> str:
 
 def render_tables(tables: Sequence[ShownTable], title: str = "") -> str:
     """Tables one below the other."""
-    from rlcompare.cli.table import cell_text
+    from rlcompare.report.table import cell_text
 
     shown = [
         {

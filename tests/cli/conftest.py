@@ -38,7 +38,7 @@ def rlcompare(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: py
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
     # A slow machine would otherwise add a line of progress to standard error.
-    monkeypatch.setattr("rlcompare.cli.progress.LINE_AFTER_SECONDS", 600)
+    monkeypatch.setattr("rlcompare.app.progress.LINE_AFTER_SECONDS", 600)
 
     def call(*arguments: object) -> Outcome:
         code = run([str(argument) for argument in arguments])

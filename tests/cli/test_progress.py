@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from rlcompare.cli import progress as module
-from rlcompare.cli.progress import progress
+from rlcompare.app import progress as module
+from rlcompare.app.progress import progress
 
 
 class Terminal(io.StringIO):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rlcompare as library
-from rlcompare.cli.viewers import TITLE
+from rlcompare.app.viewers import TITLE
 from tests.run_directories import write_run
 from tests.sources.nsys_exports import training_step
 from tests.sources.torch_traces import kernel, launch, trace, write

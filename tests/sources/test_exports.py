@@ -294,7 +294,7 @@ def test_a_side_without_exports_is_unknown_and_not_nought(sample: Path, tmp_path
 def test_show_lists_what_takes_most(sample: Path, tmp_path: Path) -> None:
     import duckdb
 
-    from rlcompare.cli.show import sections_of
+    from rlcompare.app.sections import sections_of
 
     levels = timeline([9 << 20, 0, 0, 0, 0, 0, 0, 0], [1 << 20, 0, 0, 0, 0, 0, 0, 2 << 20])
     store = read(sample, tmp_path, {"memory_timeline.json": levels, "stacks.log": b"m;f;g;h 100\nm;f;g;h 20\nm;x 300"})

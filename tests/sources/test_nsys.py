@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rlcompare.cli.selection import select_runs
+from rlcompare.app.selection import select_runs
 from rlcompare.errors import InputError, UsageError
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.peek import file_kind

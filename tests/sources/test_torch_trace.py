@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlcompare.cli.selection import select_runs
+from rlcompare.app.selection import select_runs
 from rlcompare.errors import UsageError
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.torch_file import steps_of_trace

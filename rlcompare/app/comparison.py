@@ -9,17 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rlcompare.cli.interrupt import aside
-from rlcompare.cli.options import SidePaths, parse_side, split_commas
-from rlcompare.cli.progress import progress
-from rlcompare.cli.selection import select_runs
-from rlcompare.cli.stores import refuse_within, stores_folder
+import click
+
+from rlcompare.app.arguments import SidePaths, parse_side, split_commas
+from rlcompare.app.progress import progress
+from rlcompare.app.selection import select_runs
+from rlcompare.app.stores import refuse_within, stores_folder
 from rlcompare.errors import UsageError
+from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
 
 if TYPE_CHECKING:
     from rlcompare.compare import RunStore
     from rlcompare.model.diff import Diff
+
+_OTHER_KEYS = frozenset(
+    {"cann", "torch", "torch_npu", "mindspore", "chip", "world_size", "tool", "executor", "profiler.level"}
+)
+"""Keys that may be declared though a profile does not tell them."""
 
 
 @dataclass(frozen=True)
@@ -149,3 +156,18 @@ def _path_of(run: RunInput, is_alone: bool) -> Path:
     if "#" in run.name and not (run.root / run.name).exists():
         return run.root / run.name
     return run.root if is_alone else Path(os.path.commonpath([str(path) for path in run.paths]))
+
+
+def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
+    """Says on standard error which keys of ``--varied`` nothing has that was compared: a typing error, most likely."""
+    from difflib import get_close_matches
+
+    from rlcompare.compare.comparability import is_declared
+
+    known = {*diff.baseline.env, *diff.new.env, *(finding.key for finding in diff.comparability.findings)}
+    known |= _OTHER_KEYS
+    for key in varied:
+        if not any(is_declared(name, [key]) for name in known):
+            close = get_close_matches(key, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else "; the section env of a report lists what there is"
+            click.echo(f"rlcompare: warning: --varied {key}: neither side has it{hint}", err=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rlcompare.cli.progress import progress
-from rlcompare.cli.selection import select_runs
-from rlcompare.cli.stores import stores_folder
+from rlcompare.app.progress import progress
+from rlcompare.app.selection import select_runs
+from rlcompare.app.stores import stores_folder
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.sources.verl_names import absolute

@@ -1,0 +1,37 @@
+"""The sections of one run, as ``rlcompare show`` prints them and ``rlcompare.load`` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from rlcompare.resources import sql
+
+PREPARE = ("show/shown_device", "show/shown_step", "show/shown_divisor", "compare/late_of", "show/shown_late")
+SECTIONS = {
+    "overview": "Run",
+    "steps": "Steps, mean over ranks of a role, ms",
+    "ranks": "Ranks, mean over steps, ms",
+    "phases": "Phases, per rank and step, ms",
+    "kernels": "Kernels, per rank and step",
+    "operators": "Framework operators, per rank and step",
+    "collectives": "Collectives, per rank and step",
+    "memory": "Peak memory over all ranks",
+    "memory_categories": "Memory by category of tensor",
+    "stacks": "Call stacks, own time per rank and step",
+    "metrics": "Training metrics, mean over steps",
+    "quality": "Data quality",
+    "env": "Made with",
+}
+"""The files of sql/show that make a section each, and their titles."""
+
+
+def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
+    """Each section of a store's run: its name, its columns and its rows."""
+    for name in PREPARE:
+        con.execute(sql(name))
+    for name in SECTIONS:
+        result = con.execute(sql(f"show/{name}"))
+        yield name, [column[0] for column in result.description or ()], result.fetchall()
