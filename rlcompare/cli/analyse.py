@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rlcompare.cli.options import common_options, path_type
+from rlcompare.cli.options import Command, common_options, option, path_type
 
 _REMEDY = (
     "Look into logs/ of each; torch_npu needs CANN's msprof on PATH, and room. To parse one again, remove its "
@@ -15,9 +15,9 @@ _REMEDY = (
 )
 
 
-@click.command("analyse")
+@click.command("analyse", cls=Command)
 @click.argument("path", type=path_type(file_okay=False))
-@click.option(
+@option(
     "--jobs",
     type=click.IntRange(1),
     metavar="N",

@@ -1,26 +1,27 @@
-"""``rlcompare run --attach``: a profile of a job that runs already."""
+"""``rlcompare attach``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from rlcompare.app.arguments import split_commas
-from rlcompare.cli.options import parse_numbers, path_type
+from rlcompare.cli.options import OUTPUT, Command, common_options, option, parse_numbers, path_type
 from rlcompare.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rlcompare.collect.attach.follow import Outcome
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+_CONTENTS = ("npu", "cpu", "memory", "shapes", "module", "stack")
+_LEVELS = ("level_none", "level0", "level1", "level2")
+_MOST_STEPS = 2**31 - 1
+
+STEPS = "Steps and ranks"
+PROFILER = "Profiler"
 
 
 def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
@@ -30,120 +31,90 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
     return value
 
 
-_CONTENTS = ("npu", "cpu", "memory", "shapes", "module", "stack")
-_LEVELS = ("level_none", "level0", "level1", "level2")
-_MOST_STEPS = 2**31 - 1
-_SHARED = ("output", "quiet")
-"""Options of ``rlcompare run`` that ``--attach`` takes too."""
-_OPTIONS = (
-    click.option(
-        "--attach",
-        type=path_type(file_okay=False),
-        metavar="CONFIG_DIR",
-        help="Profile a job that runs already: the folder of its PROF_CONFIG_PATH or dynamic_profile.init.",
-    ),
-    click.option(
-        "--active",
-        type=click.IntRange(1, _MOST_STEPS),
-        default=1,
-        metavar="N",
-        show_default=True,
-        help="--attach: steps to record.",
-    ),
-    click.option(
-        "--warmup",
-        type=click.IntRange(0, _MOST_STEPS),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="--attach: steps that torch_npu warms up in, before them.",
-    ),
-    click.option(
-        "--start-step",
-        type=click.IntRange(0, _MOST_STEPS),
-        metavar="N",
-        help="--attach: begin when the job has made N steps; at once if not given. Step 0 cannot be had.",
-    ),
-    click.option(
-        "--rank",
-        "attach_ranks",
-        callback=parse_numbers,
-        metavar="NUMBERS",
-        help="--attach: only these ranks, such as 0-7,63. torch_npu then leaves the parsing to rlcompare analyse.",
-    ),
-    click.option(
-        "--level",
-        type=click.Choice(_LEVELS),
-        default="level0",
-        show_default=True,
-        help="--attach: torch_npu's profiler_level.",
-    ),
-    click.option("--contents", multiple=True, metavar="LIST", help=f"--attach: of {','.join(_CONTENTS)}."),
-    click.option(
-        "--no-analysis",
-        is_flag=True,
-        help="--attach: leave raw data for rlcompare analyse; else the job stands still while it parses.",
-    ),
-    click.option(
-        "--timeout",
-        type=click.FloatRange(1),
-        callback=_finite,
-        default=1800.0,
-        metavar="SECONDS",
-        show_default=True,
-        help="--attach: how long to wait for the profile.",
-    ),
+@click.command("attach", cls=Command)
+@click.argument("folder", metavar="CONFIG_DIR", type=path_type(file_okay=False))
+@option(
+    "--active",
+    type=click.IntRange(1, _MOST_STEPS),
+    default=1,
+    metavar="N",
+    show_default=True,
+    section=STEPS,
+    help="Steps to record.",
 )
+@option(
+    "--warmup",
+    type=click.IntRange(0, _MOST_STEPS),
+    default=1,
+    show_default=True,
+    metavar="N",
+    section=STEPS,
+    help="Warm-up steps before them.",
+)
+@option(
+    "--start-step",
+    type=click.IntRange(0, _MOST_STEPS),
+    metavar="N",
+    section=STEPS,
+    help="Start after step N of the job, N at least 1.  [default: at once]",
+)
+@option(
+    "--rank",
+    "ranks",
+    callback=parse_numbers,
+    metavar="NUMBERS",
+    section=STEPS,
+    help="Only these ranks, such as 0-7,63. Parse the result with rlcompare analyse.",
+)
+@option(
+    "--level",
+    type=click.Choice(_LEVELS),
+    default="level0",
+    show_default=True,
+    section=PROFILER,
+    help="torch_npu's profiler_level.",
+)
+@option("--contents", multiple=True, metavar="LIST", section=PROFILER, help=f"Any of {','.join(_CONTENTS)}.")
+@option(
+    "--no-analysis",
+    is_flag=True,
+    section=PROFILER,
+    help="Leave raw data for rlcompare analyse. Otherwise the job stops while torch_npu parses.",
+)
+@option("-o", "--output", type=path_type(), metavar="DIR", section=OUTPUT, help="A new folder.  [default: in runs/]")
+@option(
+    "--timeout",
+    type=click.FloatRange(1),
+    callback=_finite,
+    default=1800.0,
+    metavar="SECONDS",
+    show_default=True,
+    section=OUTPUT,
+    help="How long to wait for the profile.",
+)
+@common_options
+def command(
+    folder: Path,
+    active: int,
+    warmup: int,
+    start_step: int | None,
+    ranks: tuple[int, ...] | None,
+    level: str,
+    contents: tuple[str, ...],
+    no_analysis: bool,
+    output: Path | None,
+    timeout: float,
+    quiet: bool,
+) -> None:
+    """Profile a job that is already running.
 
+    The job must run under torch_npu.profiler.dynamic_profile; CONFIG_DIR is the folder of its PROF_CONFIG_PATH or
+    dynamic_profile.init. Other settings in its
+    profiler_config.json stay as they are. If the job cannot deliver a profile, the command says why and exits with 4.
 
-@dataclass(frozen=True)
-class _Options:
-    attach: Path | None
-    active: int
-    warmup: int
-    start_step: int | None
-    attach_ranks: tuple[int, ...] | None
-    level: str
-    contents: Sequence[str]
-    no_analysis: bool
-    timeout: float
-
-
-def attach_options(function: Decorated) -> Decorated:
-    """The options of ``--attach``; with it, the job is asked and the command itself is not called."""
-
-    @wraps(function)
-    def wrapped(*arguments: Any, **options: Any) -> Any:
-        chosen = _Options(**{name: options.pop(name) for name in _Options.__dataclass_fields__})
-        _check_given(chosen)
-        if chosen.attach is None:
-            return function(*arguments, **options)
-        return _attach(chosen.attach, chosen, options["output"], options["quiet"])
-
-    decorated: Any = wrapped
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
-
-
-def _check_given(chosen: _Options) -> None:
-    """Refuses options that have no meaning together."""
-    context = click.get_current_context()
-    ours = set(_Options.__dataclass_fields__)
-    allowed = {*ours, *_SHARED} if chosen.attach else {p.name for p in context.command.params} - ours
-    for parameter in sorted(context.command.params, key=lambda parameter: parameter.name != "launcher"):
-        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if parameter.name in allowed or not given or not parameter.expose_value:
-            continue
-        name = parameter.opts[0] if isinstance(parameter, click.Option) else "KEY=VALUE"
-        if chosen.attach and parameter.name == "launcher":
-            raise UsageError("--attach profiles a job that runs already, --launcher starts one: leave one of them out")
-        if chosen.attach:
-            raise UsageError(f"--attach asks a job that runs already, for which {name} has no meaning: leave it out")
-        raise UsageError(f"{name} belongs to --attach CONFIG_DIR")
-
-
-def _attach(folder: Path, chosen: _Options, output: Path | None, quiet: bool) -> None:
+    \b
+    rlcompare attach CONFIG_DIR --active 3 -o runs/live
+    """
     from rlcompare.collect.attach.follow import attach
     from rlcompare.collect.attach.request import Request, check_path
     from rlcompare.collect.profiler.disk import check_room
@@ -151,35 +122,35 @@ def _attach(folder: Path, chosen: _Options, output: Path | None, quiet: bool) ->
 
     if not folder.is_dir():
         raise InputError(folder, "there is no such folder", "Name the folder that the job was started with")
-    contents = split_commas(chosen.contents)
-    if unknown := [name for name in contents if name not in _CONTENTS]:
+    chosen = split_commas(contents)
+    if unknown := [name for name in chosen if name not in _CONTENTS]:
         raise UsageError(f"--contents {unknown[0]}: choose of {', '.join(_CONTENTS)}")
-    if chosen.start_step == 0:
+    if start_step == 0:
         raise UsageError(
             "--start-step 0: torch_npu looks for a request when a step ends, so step 0 cannot be had; 1 can"
         )
     target = (output or Path("runs") / f"attach-{datetime.now():%Y%m%d-%H%M%S}").resolve()
-    check_path(folder.resolve(), "--attach")
+    check_path(folder.resolve(), "CONFIG_DIR")
     check_path(target, "-o")
     _check_empty(target)
-    check_room(target, "npu", len(chosen.attach_ranks or (0,)))
+    check_room(target, "npu", len(ranks or (0,)))
     request = Request(
         folder=folder.resolve(),
         output=target,
-        active=chosen.active,
-        warmup=chosen.warmup,
-        start_step=chosen.start_step,
-        ranks=chosen.attach_ranks,
-        level=chosen.level,
-        contents=contents,
-        analysis=not chosen.no_analysis,
+        active=active,
+        warmup=warmup,
+        start_step=start_step,
+        ranks=ranks,
+        level=level,
+        contents=chosen,
+        analysis=not no_analysis,
     )
 
     def say(text: str) -> None:
         if not quiet:
             click.echo(f"rlcompare: {safe_text(text, 1000)}", err=True)
 
-    _show(attach(request, chosen.timeout, say), request.folder, target)
+    _show(attach(request, timeout, say), request.folder, target)
 
 
 def _check_empty(target: Path) -> None:

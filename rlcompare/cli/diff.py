@@ -10,7 +10,17 @@ from typing import Any
 import click
 
 from rlcompare.app.arguments import split_commas
-from rlcompare.cli.options import Decorated, cache_options, common_options, path_type, selection_options, side_options
+from rlcompare.cli.options import (
+    OUTPUT,
+    Command,
+    Decorated,
+    cache_options,
+    common_options,
+    option,
+    path_type,
+    selection_options,
+    side_options,
+)
 
 DEFAULT_OUTPUT = Path("rlcompare-out")
 FORMATS = ("html", "json", "md", "csv")
@@ -29,22 +39,24 @@ def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
     """``-o`` and ``--format``, as ``output`` and ``formats``."""
 
     def decorate(function: Decorated) -> Decorated:
-        output = click.option(
+        output = option(
             "-o",
             "--output",
             "--output_path",
             "output",
             type=path_type(file_okay=False),
             metavar="DIR",
+            section=OUTPUT,
             help="Where report.html and diff.json go; replaced only if rlcompare wrote it."
             + (f"  [default: ./{default}]" if default else "  [default: no report]"),
         )
-        formats = click.option(
+        formats = option(
             "--format",
             "formats",
             multiple=True,
             callback=parse_formats,
             metavar="FORMATS",
+            section=OUTPUT,
             help="More files in DIR: md,csv.",
         )
         return output(formats(function))
@@ -52,10 +64,10 @@ def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
     return decorate
 
 
-@click.command("diff")
+@click.command("diff", cls=Command)
 @side_options
 @output_options(DEFAULT_OUTPUT)
-@click.option("--json", "as_json", is_flag=True, help="Print diff.json to standard output, and nothing else there.")
+@option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print diff.json to standard output instead.")
 @selection_options
 @cache_options
 @common_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rlcompare.cli.options import common_options
+from rlcompare.cli.options import Command, common_options, option
 
 if TYPE_CHECKING:
     from rlcompare.doctor.advice import Row
@@ -22,9 +22,9 @@ _TITLES = {
 _LONGEST = 1000
 
 
-@click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
-@click.option("--python", metavar="PYTHON", help="The interpreter of a job, if it is not rlcompare's own.")
+@click.command("doctor", cls=Command)
+@option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
+@option("--python", metavar="PYTHON", help="The interpreter of a job, if it is not rlcompare's own.")
 @common_options
 def command(as_json: bool, python: str | None, quiet: bool) -> None:
     """Tell what this machine can collect, why not, and what to install.

@@ -12,35 +12,45 @@ import click
 from rlcompare.app.arguments import split_commas
 from rlcompare.app.comparison import warn_of_unknown_keys
 from rlcompare.cli.diff import output_options
-from rlcompare.cli.options import cache_options, common_options, path_type, selection_options, side_options
+from rlcompare.cli.options import (
+    OUTPUT,
+    Command,
+    cache_options,
+    common_options,
+    option,
+    path_type,
+    selection_options,
+    side_options,
+)
 from rlcompare.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rlcompare.model.diff import Diff
 
 DEFAULT_POLICY = Path("rlcompare.toml")
+POLICY = "Policy"
 
 
-@click.command("gate")
+@click.command("gate", cls=Command)
 @click.argument("document", metavar="[DIFF.json]", required=False, type=path_type())
 @side_options
-@click.option(
+@option(
     "--policy",
     "policy_file",
     type=path_type(),
     metavar="FILE",
-    help="The rules.  [default: rlcompare.toml here or further up in the git repository, else the built-in ones]",
+    section=POLICY,
+    help="The rules.  [default: rlcompare.toml here or further up in the git repository, else the built-in rules]",
 )
-@click.option("--print-policy", is_flag=True, help="Print the built-in rules as a policy file, and do nothing else.")
-@click.option(
+@option("--print-policy", is_flag=True, section=POLICY, help="Print the built-in rules as a policy file.")
+@option(
     "--on-inconclusive",
     type=click.Choice(["pass", "warn", "fail"]),
-    help="What evidence that does not decide leads to.  [default: what the policy says]",
+    section=POLICY,
+    help="What an inconclusive rule does.  [default: as the policy says, else fail]",
 )
 @output_options(None)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the verdicts as JSON, and nothing else on standard output."
-)
+@option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the verdicts as JSON instead.")
 @selection_options
 @cache_options
 @common_options

@@ -7,20 +7,30 @@ from pathlib import Path
 
 import click
 
-from rlcompare.cli.options import common_options, layout_option, path_type, prefer_option, rank_option, step_option
+from rlcompare.cli.options import (
+    OUTPUT,
+    Command,
+    common_options,
+    layout_option,
+    option,
+    path_type,
+    prefer_option,
+    rank_option,
+    step_option,
+)
 
 
-@click.command("ingest")
+@click.command("ingest", cls=Command)
 @click.argument("path", type=path_type())
-@click.option(
+@option(
     "-o",
     "--output",
     type=path_type(dir_okay=False),
     required=True,
     metavar="RUN.duckdb",
-    help="The store to write; replaced only if it is one.",
+    section=OUTPUT, help="The store to write; replaced only if it is one.",
 )
-@click.option("--force", is_flag=True, help="Replace whatever file is there.")
+@option("--force", is_flag=True, section=OUTPUT, help="Replace whatever file is there.")
 @step_option
 @rank_option
 @layout_option

@@ -25,7 +25,9 @@ EXIT_INTERNAL = 70
 EXIT_BROKEN_PIPE = 141
 
 COMMANDS = {
-    "run": "Run a real RL training step (GRPO, DAPO, PPO) under a profiler.",
+    "run": "Run the reference RL step (GRPO, DAPO, PPO) under a profiler.",
+    "launch": "Run a verl job under verl's own profilers.",
+    "attach": "Profile a job that is already running.",
     "diff": "Compare two profiles: what got slower, and where.",
     "gate": "Judge a comparison by a policy; the exit code tells a CI job.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",
@@ -80,7 +82,8 @@ def cli() -> None:
     """Tell whether a change made an RL training step slower, by how much, and which part of the step to blame.
 
     \b
-    rlcompare run -o DIR [KEY=VALUE]...     run and profile a training step
+    rlcompare run -o DIR [KEY=VALUE]...     run and profile the reference step
+    rlcompare launch -o DIR -- COMMAND...   run and profile a verl job
     rlcompare diff -d NEW -bp BASELINE      compare two profiles
     rlcompare gate -d NEW -bp BASELINE      judge them by a policy, for CI
     rlcompare COMMAND --help                what a command takes

@@ -14,8 +14,38 @@ from rlcompare.app.arguments import problem_of_path
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+SIDES, SELECTION, READING, OUTPUT, CACHE, COMMON = "Sides", "Selection", "Reading", "Output", "Cache", "Common"
+"""Headings of options that several commands take."""
+
 _SPAN = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
 _MOST_NUMBERS = 1_000_000
+
+
+class Option(click.Option):
+    """An option with the heading that it stands under in the help."""
+
+    def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.section = section
+
+
+def option(*names: str, section: str = "Options", **attributes: Any) -> Callable[[Decorated], Decorated]:
+    """``click.option`` with a heading."""
+    return click.option(*names, cls=Option, section=section, **attributes)
+
+
+class Command(click.Command):
+    """A command whose help lists its options under their headings, the common ones last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                sections.setdefault(getattr(parameter, "section", COMMON), []).append(record)
+        for section in sorted(sections, key=lambda name: name == COMMON):
+            with formatter.section(section):
+                formatter.write_dl(sections[section])
 
 
 class _PathType(click.Path):
@@ -49,16 +79,17 @@ def parse_numbers(ctx: click.Context, param: click.Parameter, value: str | None)
 
 def side_options(function: Decorated) -> Decorated:
     """``-d`` and ``-bp``, as ``new`` and ``baseline``."""
-    baseline = click.option(
+    baseline = option(
         "-bp",
         "--baseline",
         "--benchmark_profiling_path",
         "baseline",
         multiple=True,
         metavar="[LABEL=]PATH",
-        help="The baseline: a profile, a folder of ranks or runs, or a store. Repeat it for several runs.",
+        section=SIDES,
+        help="The baseline: a profile, a folder of ranks or runs, or a store. Repeat for several runs.",
     )
-    new = click.option(
+    new = option(
         "-d",
         "--new",
         "--profiling_path",
@@ -66,13 +97,14 @@ def side_options(function: Decorated) -> Decorated:
         "new",
         multiple=True,
         metavar="[LABEL=]PATH",
-        help="What is compared with the baseline, likewise.",
+        section=SIDES,
+        help="The new side, compared with the baseline. Repeat for several runs.",
     )
     return baseline(new(function))
 
 
 def _numbers_option(*options: str, name: str, text: str) -> Callable[[Decorated], Decorated]:
-    return click.option(*options, name, callback=parse_numbers, metavar="NUMBERS", help=text)
+    return option(*options, name, callback=parse_numbers, metavar="NUMBERS", section=SELECTION, help=text)
 
 
 def step_option(function: Decorated) -> Decorated:
@@ -94,11 +126,12 @@ def selection_options(function: Decorated) -> Decorated:
         rank_option,
         layout_option,
         prefer_option,
-        click.option(
+        option(
             "--varied",
             multiple=True,
             metavar="KEYS",
-            help="What was meant to differ, such as cann,torch_npu; see the section env of a report.",
+            section=SIDES,
+            help="Settings that are meant to differ, such as cann,torch_npu: keys of the report's section env.",
         ),
     ]
     for decorator in reversed(decorators):
@@ -108,37 +141,40 @@ def selection_options(function: Decorated) -> Decorated:
 
 def layout_option(function: Decorated) -> Decorated:
     """``--layout``."""
-    return click.option(
+    return option(
         "--layout",
         type=click.Choice(["ranks", "runs"]),
-        help="Whether the captures in a folder are ranks of one run or runs; inferred by default.",
+        section=READING,
+        help="Whether the captures in a folder are ranks of one run, or runs.  [default: inferred]",
     )(function)
 
 
 def prefer_option(function: Decorated) -> Decorated:
     """``--prefer``."""
-    return click.option(
+    return option(
         "--prefer",
         type=click.Choice(["db", "text"]),
         default="db",
         show_default=True,
-        help="Which to read where a profile has a database and text files.",
+        section=READING,
+        help="Which to read where a profile has both a database and text files.",
     )(function)
 
 
 def cache_options(function: Decorated) -> Decorated:
     """``--cache-dir`` and ``--no-cache``."""
-    directory = click.option(
+    directory = option(
         "--cache-dir",
         type=path_type(file_okay=False),
-        help="Where stores of raw profiles are kept.  [default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
+        section=CACHE,
+        help="Cache folder.  [default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
     )
-    disabled = click.option("--no-cache", is_flag=True, help="Read everything anew, and keep nothing.")
+    disabled = option("--no-cache", is_flag=True, section=CACHE, help="Read all inputs again and keep nothing.")
     return directory(disabled(function))
 
 
 def common_options(function: Decorated) -> Decorated:
     """``--quiet`` and ``--debug``, which every command takes. main.py looks for ``--debug`` itself."""
-    quiet = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-    debug = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+    quiet = option("-q", "--quiet", is_flag=True, section=COMMON, help="No progress on standard error.")
+    debug = option("--debug", is_flag=True, expose_value=False, section=COMMON, help="Show the traceback of an error.")
     return quiet(debug(function))

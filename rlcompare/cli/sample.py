@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.app.arguments import split_commas
-from rlcompare.cli.options import common_options, parse_numbers, path_type
+from rlcompare.cli.options import Command, common_options, option, parse_numbers, path_type
 from rlcompare.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def _check_bounds(change: Change) -> None:
         raise UsageError(f"--change {change.kind.value}: the delay must be at most {MOST_DELAY_SECONDS} s")
 
 
-@click.command("sample")
-@click.option(
+@click.command("sample", cls=Command)
+@option(
     "-o",
     "--output",
     type=path_type(file_okay=False),
@@ -64,67 +64,67 @@ def _check_bounds(change: Change) -> None:
     metavar="DIR",
     help="Where the profile goes; replaced only if this command made it.",
 )
-@click.option(
+@option(
     "--ranks", type=click.IntRange(1, MOST_RANKS), default=2, show_default=True, help="How many ranks are profiled."
 )
-@click.option("--devices", metavar="LIST", help="Devices of each rank's process: 4,5, or 0+1,2+3 for two each.")
-@click.option(
+@option("--devices", metavar="LIST", help="Devices of each rank's process: 4,5, or 0+1,2+3 for two each.")
+@option(
     "--world-size", type=click.IntRange(1, MOST_RANKS), help="Ranks of the job.  [default: --ranks, at least 2]"
 )
-@click.option(
+@option(
     "--steps", callback=parse_numbers, default="2", show_default=True, help="Numbers of the profiled steps: 2,3 or 2-5."
 )
-@click.option("--no-steps", is_flag=True, help="One window without step marks.")
-@click.option(
+@option("--no-steps", is_flag=True, help="One window without step marks.")
+@option(
     "--level",
     type=click.Choice(["level_none", "level0", "level1", "level2"]),
     default="level1",
     show_default=True,
     help="How much the profiler records.",
 )
-@click.option(
+@option(
     "--mode",
     type=click.Choice(["e2e", "discrete"]),
     default="e2e",
     show_default=True,
     help="One window for all phases, or one per phase.",
 )
-@click.option(
+@option(
     "--layout",
     type=click.Choice(["plain", "verl"]),
     default="plain",
     show_default=True,
     help="Captures side by side, with step marks, or in verl's folders, without.",
 )
-@click.option(
+@option(
     "--export",
     type=click.Choice(["db", "text", "both"]),
     default="db",
     show_default=True,
     help="Database, text files, or both in the same folders.",
 )
-@click.option(
+@option(
     "--schema", type=click.Choice(["1.0", "1.2"]), default="1.0", show_default=True, help="Of early 2025, or of 2026."
 )
-@click.option(
+@option(
     "--phases",
     default="generate_sequences,compute_log_prob,compute_ref_log_prob,update_actor",
     metavar="LIST",
     show_default=True,
     help="Phases of a step.",
 )
-@click.option(
+@option(
     "--contents",
     default="npu,cpu,memory,shapes,module",
     show_default=True,
     metavar="LIST",
     help="What is recorded, in verl's words; stack may be added.",
 )
-@click.option("--layers", type=click.IntRange(1, 1000), default=4, show_default=True, help="Layers of the model.")
-@click.option(
+@option("--layers", type=click.IntRange(1, 1000), default=4, show_default=True, help="Layers of the model.")
+@option(
     "--decode-steps", type=click.IntRange(1, 10_000), default=4, show_default=True, help="Tokens that are generated."
 )
-@click.option(
+@option(
     "--change",
     "changes",
     multiple=True,
@@ -132,8 +132,8 @@ def _check_bounds(change: Change) -> None:
     help="slower:TYPE:FACTOR, extra:TYPE, late:RANK:5ms, frequency:0.8, lost-overlap, tokens:1.5 or memory:1.5; "
     "factors from 0.01 to 100. Repeat it for several.",
 )
-@click.option("--jitter", type=_Finite(0, 0.5), default=0.0, show_default=True, help="Relative noise between runs.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of all noise, names and times.")
+@option("--jitter", type=_Finite(0, 0.5), default=0.0, show_default=True, help="Relative noise between runs.")
+@option("--seed", type=int, default=0, show_default=True, help="Of all noise, names and times.")
 @common_options
 def command(
     output: Path,

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.cli.options import (
+    OUTPUT,
+    Command,
     cache_options,
     common_options,
     layout_option,
+    option,
     path_type,
     prefer_option,
     rank_option,
@@ -44,9 +47,9 @@ VIEWER_WIDTH = 4000
 """A path that is cut cannot be opened."""
 
 
-@click.command("show")
+@click.command("show", cls=Command)
 @click.argument("path", metavar="RUN", type=path_type())
-@click.option("--json", "as_json", is_flag=True, help="Print the sections as one JSON object instead.")
+@option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the sections as one JSON object instead.")
 @step_option
 @rank_option
 @layout_option

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.app.stores import refuse_special, refuse_within
-from rlcompare.cli.options import cache_options, common_options, layout_option, path_type, prefer_option
+from rlcompare.cli.options import (
+    OUTPUT,
+    Command,
+    cache_options,
+    common_options,
+    layout_option,
+    option,
+    path_type,
+    prefer_option,
+)
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 
@@ -25,18 +34,26 @@ NO_KERNELS = (
 )
 SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events")
 
+QUERY_SECTION = "Query"
 
-@click.command("sql")
+
+@click.command("sql", cls=Command)
 @click.argument("path", metavar="RUN", required=False, type=path_type())
 @click.argument("query", required=False)
-@click.option("--list", "as_list", is_flag=True, help="List the tables and the named queries.")
-@click.option("--table", "table", metavar="TABLE", help="Show what the columns of a table mean.")
-@click.option("--name", metavar="NAME", help="Run a named query instead of QUERY.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="table", show_default=True, help="Form of the result."
+@option("--list", "as_list", is_flag=True, section=QUERY_SECTION, help="List the tables and the named queries.")
+@option("--table", "table", metavar="TABLE", section=QUERY_SECTION, help="Show the columns of a table.")
+@option("--name", metavar="NAME", section=QUERY_SECTION, help="Run a named query instead of QUERY.")
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    section=OUTPUT,
+    help="Format of the result.",
 )
-@click.option("-o", "--output", type=path_type(dir_okay=False), metavar="FILE", help="Write to a new file.")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@option("-o", "--output", type=path_type(dir_okay=False), metavar="FILE", section=OUTPUT, help="Write to a new file.")
+@option("--force", is_flag=True, section=OUTPUT, help="Replace FILE if it is there.")
 @layout_option
 @prefer_option
 @cache_options

@@ -1,4 +1,4 @@
-"""``rlcompare run --attach`` and ``analyse`` on jobs in which the unmodified torch_npu polls, profiles and parses."""
+"""``rlcompare attach`` and ``analyse`` on jobs in which the unmodified torch_npu polls, profiles and parses."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def end(process: int) -> None:
 
 
 def ask(folder: Path, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """``rlcompare run --attach`` in an environment without torch_npu."""
-    command = [sys.executable, "-c", _CLI, "run", "--attach", str(folder), "-o", str(out), "--timeout", "90", *options]
+    """``rlcompare attach`` in an environment without torch_npu."""
+    command = [sys.executable, "-c", _CLI, "attach", str(folder), "-o", str(out), "--timeout", "90", *options]
     return subprocess.run(command, text=True, capture_output=True, check=False)
 
 

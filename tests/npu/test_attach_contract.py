@@ -1,4 +1,4 @@
-"""What ``rlcompare run --attach`` writes for dynamic_profile and reads of its logs, against five wheels' sources."""
+"""What ``rlcompare attach`` writes for dynamic_profile and reads of its logs, against five wheels' sources."""
 
 from __future__ import annotations
 

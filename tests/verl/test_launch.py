@@ -18,7 +18,7 @@ from .conftest import VerlOf
 
 MAIN = "from rlcompare.cli.main import main; main()"
 JOB = (sys.executable, "-m", "verl.trainer.main_ppo", "trainer.total_training_steps=5", "trainer.n_gpus_per_node=2")
-LAUNCH = ("run", "--launcher", "verl", "--tool", "npu", "-o", "out")
+LAUNCH = ("launch", "--tool", "npu", "-o", "out")
 
 
 def start(

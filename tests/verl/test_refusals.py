@@ -193,9 +193,9 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ("", "needs the job's command after --"),
+            ("", "needs the job's command: rlcompare launch"),
             ("bash run_grpo.sh", "'bash' starts no Python"),
-            ("bash run_grpo.sh", "write rlcompare run --launcher verl -o DIR -- inside the script, before its python3"),
+            ("bash run_grpo.sh", "write rlcompare launch -o DIR -- inside the script, before its python3"),
             ("python3", "python3 is told to run nothing"),
         ],
     )
@@ -231,7 +231,7 @@ class TestCommand:
 
 
 class TestOnTheCommandLine:
-    RUN = ("run", "--launcher", "verl", "-o", "new", "--")
+    RUN = ("launch", "-o", "new", "--")
 
     def test_no_verl(self, rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("PYTHONPATH", raising=False)
@@ -275,28 +275,21 @@ class TestOnTheCommandLine:
     def test_two_tools(self, rlcompare: Command, installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PYTHONPATH", installed_verl("0.7.1")["PYTHONPATH"])
         command = (sys.executable, "-m", "verl.trainer.main_ppo", "global_profiler.tool=npu")
-        outcome = rlcompare("run", "--launcher", "verl", "--tool", "torch", "--", *command)
+        outcome = rlcompare("launch", "--tool", "torch", "--", *command)
         assert outcome.code == 2
         assert "--tool torch and global_profiler.tool=npu name two tools" in outcome.error
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("--tool", "npu"), "--tool goes with --launcher verl"),
-            (("--probe", "update-mini"), "--probe goes with --launcher verl"),
-            (("--dry-run",), "--dry-run goes with --launcher verl"),
-            (("--launcher", "verl", "--print-config"), "--print-config configures rlcompare's own step"),
-            (("--launcher", "verl"), "needs the job's command after --"),
-            (
-                ("--launcher", "verl", "python3", "-m", "verl.trainer.main_ppo"),
-                "put -- before the job's command, as in",
-            ),
-            (("--attach", ".", "--launcher", "verl", "--", "x"), "--launcher starts one: leave one of them out"),
+            ((), "needs the job's command"),
+            (("--print-config", "--", "python3"), "No such option '--print-config'"),
+            (("--tool", "vtune", "--", "python3"), "'vtune' is not one of"),
         ],
     )
-    def test_options_that_do_not_go_together(
+    def test_wrong_options(
         self, rlcompare: Command, arguments: tuple[str, ...], message: str
     ) -> None:
-        outcome = rlcompare("run", *arguments)
+        outcome = rlcompare("launch", *arguments)
         assert outcome.code == 2
         assert message in outcome.error

@@ -165,7 +165,7 @@ def write_config(file: Path, config: Mapping[str, Any], newer_than: int) -> byte
         _replace(file, content, newer_than)
     except OSError as error:
         raise UsageError(
-            f"--attach: {file} cannot be written ({error.strerror}); run this as the job's user"
+            f"{file} cannot be written ({error.strerror}); run this as the job's user"
         ) from error
     return content
 

@@ -62,14 +62,14 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
     """
     if not tokens:
         raise UsageError(
-            "--launcher verl needs the job's command after --: "
-            "rlcompare run --launcher verl -o DIR -- python3 -m verl.trainer.main_ppo KEY=VALUE ..."
+            "rlcompare launch needs the job's command: "
+            "rlcompare launch -o DIR -- python3 -m verl.trainer.main_ppo KEY=VALUE ..."
         )
     place = next((index for index, token in enumerate(tokens) if _PYTHON.fullmatch(PurePath(token).name)), None)
     if place is None:
         raise UsageError(
             f"{tokens[0]!r} starts no Python that can be seen here, and overrides cannot be put into a script: write "
-            "rlcompare run --launcher verl -o DIR -- inside the script, before its python3 -m verl.trainer.main_ppo"
+            "rlcompare launch -o DIR -- inside the script, before its python3 -m verl.trainer.main_ppo"
         )
     rest = list(tokens[place + 1 :])
     while rest and rest[0].startswith("-") and rest[0] != "-m":

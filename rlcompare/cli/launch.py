@@ -1,0 +1,118 @@
+"""``rlcompare launch``."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rlcompare.cli.options import OUTPUT, Command, common_options, option, path_type
+
+if TYPE_CHECKING:
+    from rlcompare.collect.verl.launch import VerlJob
+
+PROFILING = "Profiling"
+
+
+@click.command("launch", cls=Command, context_settings={"allow_interspersed_args": False})
+@click.argument("job", nargs=-1, metavar="-- COMMAND...")
+@option(
+    "--tool",
+    type=click.Choice(["npu", "torch", "nsys", "torch_memory"]),
+    section=PROFILING,
+    help="Which of verl's profilers.  [default: npu where torch_npu is installed, else torch]",
+)
+@option(
+    "--probe",
+    "probes",
+    multiple=True,
+    metavar="'PRESET [KEY=VALUE]...'",
+    section=PROFILING,
+    help="Record a few decode steps, mini or micro batches instead of whole steps: "
+    "'vllm-decode skip_first=30 active=3'.",
+)
+@option(
+    "-o",
+    "--output",
+    type=path_type(),
+    metavar="DIR",
+    section=OUTPUT,
+    help="The run directory.  [default: a new one in runs/]",
+)
+@option("--seed", type=int, metavar="N", section=OUTPUT, help="Seed of the job (data.seed).")
+@option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    section=OUTPUT,
+    help="Run the job N times, into DIR/run1, DIR/run2, …, with seeds that count up.",
+)
+@option("--force", is_flag=True, section=OUTPUT, help="Replace the run that is in DIR.")
+@option("--dry-run", is_flag=True, section=OUTPUT, help="Print the command that would be run, and run nothing.")
+@common_options
+def command(
+    job: tuple[str, ...],
+    tool: str | None,
+    probes: tuple[str, ...],
+    output: Path | None,
+    seed: int | None,
+    repeat: int,
+    force: bool,
+    dry_run: bool,
+    quiet: bool,
+) -> int:
+    """Run a verl job under verl's own profilers.
+
+    Adds the settings that the job's version of verl needs to be profiled and to log its metrics into DIR. Your own
+    settings stay as they are. DIR is then a side for "rlcompare diff". The exit code is the job's.
+
+    \b
+    rlcompare launch -o runs/base -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
+    """
+    from rlcompare.collect.run_directory import prepare_all
+    from rlcompare.collect.verl.launch import make_job, run
+    from rlcompare.text import safe_text
+
+    folder = output or Path("runs") / f"verl-{datetime.now():%Y%m%d-%H%M%S}"
+    repeated = repeat > 1
+    targets = [folder / f"run{number + 1}" for number in range(repeat)] if repeated else [folder]
+    environment = dict(os.environ)
+
+    def job_of(target: Path, *more: str) -> VerlJob:
+        return make_job([*job, *more], target, tool, environment, probes)
+
+    if seed is None and repeated:
+        seed = job_of(targets[0]).seed
+    jobs = [
+        job_of(target, *([] if seed is None else [f"++data.seed={seed + number}"]))
+        for number, target in enumerate(targets)
+    ]
+    if not quiet or dry_run:
+        _tell(jobs[0].plan.notes)
+    if dry_run:
+        _tell([f"the last {len(jobs[0].plan.overrides)} lines of the command are what rlcompare adds"])
+        click.echo("\n\n".join(planned.shown for planned in jobs))
+        return 0
+    prepare_all(folder, repeat, force)
+    code = 0
+    for planned in jobs:
+        if not quiet:
+            click.echo(f"rlcompare: {safe_text(planned.summary, 4000)}", err=True)
+        result = run(planned, environment)
+        _tell(result.notes)
+        code = result.code
+        if code or result.interrupted:
+            break
+    click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
+    return code
+
+
+def _tell(notes: list[str]) -> None:
+    from rlcompare.text import safe_text
+
+    for note in notes:
+        click.echo(f"rlcompare: {safe_text(note, 4000)}", err=True)
