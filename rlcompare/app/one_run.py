@@ -12,7 +12,7 @@ from rlcompare.app.selection import select_runs
 from rlcompare.app.stores import stores_folder
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
-from rlcompare.sources.verl_names import absolute
+from rlcompare.sources.verl.names import absolute
 
 
 def find_one_run(

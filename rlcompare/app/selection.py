@@ -12,10 +12,10 @@ from rlcompare.errors import UsageError
 from rlcompare.model.run import CaptureInput, RunInput
 from rlcompare.sources.described import is_sample
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.nsys_capture import steps_of_export
+from rlcompare.sources.nsys.capture import steps_of_export
 from rlcompare.sources.numbers import list_numbers
 from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
-from rlcompare.sources.torch_file import steps_of_trace
+from rlcompare.sources.torch.file import steps_of_trace
 
 _NUMBERED = re.compile(r"#\d+$")
 """How ``sources.layout.run_names`` tells apart what lies in one folder."""

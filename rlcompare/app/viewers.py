@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rlcompare.sources.nsys_capture import REPORTS
-from rlcompare.sources.verl_names import PROFILE_SUFFIXES
+from rlcompare.sources.nsys.capture import REPORTS
+from rlcompare.sources.verl.names import PROFILE_SUFFIXES
 
 TITLE = "The same data on a timeline"
 _ASCEND = ("ascend_db", "ascend_text")

@@ -16,7 +16,7 @@ class CaptureInput:
     """One profiler window of one process, as files.
 
     Attributes:
-        source: the module of ``rlcompare.sources`` that reads it: ``ascend_db`` or ``ascend_text``.
+        source: which source reads it: a name of ``rlcompare.sources.registry``, as ``ascend_db``.
         path: the ``*_ascend_pt`` folder, else the folder or the file that stands for it.
         files: which file plays which part, for example ``{"db": …, "analysis_db": …}`` or ``{"kernel_details": …}``.
         role, phase: from a discrete folder's name (``actor_update`` is role ``actor``, phase ``update_actor``).

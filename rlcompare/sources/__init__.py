@@ -1,1 +1,1 @@
-"""One module per input format; ``detect`` tells what a path holds, and each source fills the store's tables by SQL."""
+"""One folder per input family; ``detect`` finds what a path holds, and each source fills the store's tables by SQL."""

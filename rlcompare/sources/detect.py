@@ -18,8 +18,7 @@ from pathlib import Path
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import METRICS, RUN_JSON, CaptureInput, Finding, RunInput, TrainingInput
 from rlcompare.sources import run_directory
-from rlcompare.sources.exports import with_exports
-from rlcompare.sources.folder import (
+from rlcompare.sources.ascend.folder import (
     OUTPUT,
     RECOVER,
     Problem,
@@ -28,16 +27,17 @@ from rlcompare.sources.folder import (
     is_profile_folder,
     unparsed,
 )
+from rlcompare.sources.exports import with_exports
 from rlcompare.sources.layout import home_of, layout_sentence, run_names
 from rlcompare.sources.metrics import form, jobs
-from rlcompare.sources.nsys_capture import captures_in, captures_of_export, unexported
+from rlcompare.sources.nsys.capture import captures_in, captures_of_export, unexported
 from rlcompare.sources.numbers import list_numbers
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
 from rlcompare.sources.run_directory import Group
-from rlcompare.sources.torch_capture import capture_of_trace
-from rlcompare.sources.torch_memory import capture_of_snapshot, pickle_problem
-from rlcompare.sources.verl_names import FRONT_END, replica_of
-from rlcompare.sources.verl_run import findings_of, shared_save_paths
+from rlcompare.sources.torch.capture import capture_of_trace
+from rlcompare.sources.torch.memory import capture_of_snapshot, pickle_problem
+from rlcompare.sources.verl.names import FRONT_END, replica_of
+from rlcompare.sources.verl.run import findings_of, shared_save_paths
 
 _MAX_DEPTH = 12
 _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git"})

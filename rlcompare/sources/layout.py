@@ -1,6 +1,6 @@
 """Which captures belong to one run: verl's folders, ranks, and repeated captures (DESIGN §5).
 
-* Captures in verl's tree below one ``save_path``, or below one per role, are one run (``sources.verl_run``).
+* Captures in verl's tree below one ``save_path``, or below one per role, are one run (``sources.verl.run``).
 * Otherwise captures of different ranks are one run, and captures of the same rank, or of none, are separate runs.
 
 Only names of folders and ranks are looked at here; ``detect`` finds the captures.
@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput
-from rlcompare.sources.verl_marks import named_by_marks
-from rlcompare.sources.verl_names import Place, absolute, process_of, rank_in_replica, verl_place
-from rlcompare.sources.verl_run import (
+from rlcompare.sources.verl.marks import named_by_marks
+from rlcompare.sources.verl.names import Place, absolute, process_of, rank_in_replica, verl_place
+from rlcompare.sources.verl.run import (
     arranged,
     executions,
     joined_by_node,

@@ -18,7 +18,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from rlcompare.sources.metrics import form, mlflow
-from rlcompare.sources.torch_file import GZIP, head_of
+from rlcompare.sources.torch.file import GZIP, head_of
 
 HEAD_BYTES = 64 * 1024
 """How much of a file is looked at to tell what it is."""

@@ -1,6 +1,6 @@
 """Reads SQLite databases that belong to somebody else: nothing is written beside them, and whatever is absent is NULL.
 
-Two sources share it (``ascend_db``, ``nsys``). Each has an SQL file ``stub`` that makes an empty database with every
+Two sources share it (ascend, nsys). Each has an SQL file ``stub`` that makes an empty database with every
 table and column that it reads, and a folder ``view`` with one view per table over both, so that every statement is the
 same for every schema.
 """

@@ -21,6 +21,7 @@ from rlcompare.model.run import CaptureInput, Finding, RunInput
 from rlcompare.sources import exports
 from rlcompare.sources.described import is_sample, sampled_finding
 from rlcompare.sources.env import environment
+from rlcompare.sources.registry import MODULES
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store.fingerprint import InputFile, input_files
 
@@ -134,7 +135,7 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
     con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if run.steps is None else sorted(run.steps)])
     con.execute("SET VARIABLE is_sample = CAST(? AS BOOLEAN)", [is_sample(capture)])
     _insert_capture(con, run, number, capture)
-    source: Source = importlib.import_module(f"rlcompare.sources.{capture.source}").fill
+    source: Source = importlib.import_module(MODULES[capture.source]).fill
     said: list[Finding] = []
 
     def report(finding: Finding) -> None:

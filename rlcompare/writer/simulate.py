@@ -7,7 +7,7 @@ one instruction at a time, and a collective is settled as soon as every rank has
 from __future__ import annotations
 
 from rlcompare.errors import UsageError
-from rlcompare.sources.communication_group import group_hash
+from rlcompare.sources.ascend.communication_group import group_hash
 from rlcompare.writer.collective import arrive, complete, hccl_call
 from rlcompare.writer.model import Capture, CollectiveTask, EventTask, Group, Mark, StepMark
 from rlcompare.writer.noise import Noise

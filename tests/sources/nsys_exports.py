@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources import nsys
+from rlcompare.sources.nsys.fill import fill
 from tests.sources.text_files import Reading
 from tests.stores import to_fill
 
@@ -161,7 +161,7 @@ def read(path: Path, *, pid: int | None = None) -> Reading:
     )
     findings: list[Finding] = []
     info: dict[str, object] = {} if pid is None else {"pid": pid}
-    nsys.fill(con, CaptureInput("nsys", path, {"nsys": path}, info=info), 0, findings.append)
+    fill(con, CaptureInput("nsys", path, {"nsys": path}, info=info), 0, findings.append)
     return Reading(con, findings)
 
 

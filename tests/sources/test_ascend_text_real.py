@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rlcompare.model.run import CaptureInput
-from rlcompare.sources.ascend_text import FILES
+from rlcompare.sources.ascend.text import FILES
 from rlcompare.sources.detect import find_runs
 from tests.sources.text_files import Reading, read_capture
 from tests.stores import rows, store_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rlcompare.sources.communication_group import group_hash, group_members
+from rlcompare.sources.ascend.communication_group import group_hash, group_members
 from tests.sources.text_files import (
     CANN,
     COMMUNICATION,

@@ -10,7 +10,7 @@ import pytest
 from rlcompare.app.selection import select_runs
 from rlcompare.errors import UsageError
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.torch_file import steps_of_trace
+from rlcompare.sources.torch.file import steps_of_trace
 from rlcompare.store.build import build_store
 from tests.sources.torch_traces import BACKWARD, BASE_NS, Event, kernel, launch, mark, op, read, span, trace, write
 from tests.stores import rows, store_of
@@ -39,7 +39,7 @@ class TestTimes:
         assert read(path).rows("SELECT start_ns, end_ns - start_ns FROM stage_host_op") == [(start_ns, length_ns)]
 
     def test_of_a_long_trace_are_exact_across_blocks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rlcompare.sources.torch_file._BLOCK", 997)
+        monkeypatch.setattr("rlcompare.sources.torch.file._BLOCK", 997)
         first = 1712345678901234567
         events = [op("aten::add", index, 1.5) for index in range(2000)]
         text = json.dumps(trace(*events, baseTimeNanoseconds=0))

@@ -12,7 +12,7 @@ import pytest
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.torch_capture import capture_of_trace
+from rlcompare.sources.torch.capture import capture_of_trace
 from rlcompare.store.build import build_store
 from tests.sources.torch_traces import BASE_NS, kernel, launch, op, read, trace, write
 from tests.stores import rows

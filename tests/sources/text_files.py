@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources import ascend_text
+from rlcompare.sources.ascend.text import FILES, fill
 from tests.stores import to_fill
 
 PYTHON, HARDWARE, COMMUNICATION, CANN, OVERLAP = (
@@ -62,9 +62,9 @@ def read(
 ) -> Reading:
     """Write files, by the names of the parts that they play, and read them as one capture."""
     for part, content in files.items():
-        name = ascend_text.FILES[part].name
+        name = FILES[part].name
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
-    paths = {part: folder / ascend_text.FILES[part].name for part in files}
+    paths = {part: folder / FILES[part].name for part in files}
     return read_capture(CaptureInput("ascend_text", folder, paths, metadata=metadata or {}), keep_events=keep_events)
 
 
@@ -72,7 +72,7 @@ def read_capture(capture: CaptureInput, *, keep_events: bool = True) -> Reading:
     """Fill the tables of a fresh connection from one capture."""
     con = to_fill(keep_events=keep_events)
     findings: list[Finding] = []
-    ascend_text.fill(con, capture, 0, findings.append)
+    fill(con, capture, 0, findings.append)
     return Reading(con, findings)
 
 

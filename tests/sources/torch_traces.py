@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources import torch_trace
+from rlcompare.sources.torch.trace import fill
 from tests.sources.text_files import Reading
 from tests.stores import to_fill
 
@@ -68,5 +68,5 @@ def read(path: Path, *, step_hint: int | None = None) -> Reading:
         [step_hint],
     )
     findings: list[Finding] = []
-    torch_trace.fill(con, CaptureInput("torch_trace", path, {"trace": path}), 0, findings.append)
+    fill(con, CaptureInput("torch_trace", path, {"trace": path}), 0, findings.append)
     return Reading(con, findings)

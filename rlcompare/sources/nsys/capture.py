@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.folder import RECOVER, Notes, Problem
+from rlcompare.sources.ascend.folder import RECOVER, Notes, Problem
 from rlcompare.sources.peek import FileKind, file_kind, quietly
 
 EXPORTS = (".sqlite", ".sqlite3", ".db")

@@ -18,8 +18,8 @@ import duckdb
 from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.folder import Problem
-from rlcompare.sources.torch_file import head_of
+from rlcompare.sources.ascend.folder import Problem
+from rlcompare.sources.torch.file import head_of
 
 _HEAD_BYTES = 16 * 1024
 _LISTS = re.compile(rb',\s*"timeline"\s*:')

@@ -17,7 +17,7 @@ from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.described import description
 from rlcompare.sources.exports import with_exports
 from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, file_problem, json_object, rank_of_database
-from rlcompare.sources.verl_names import PROFILE_SUFFIXES
+from rlcompare.sources.verl.names import PROFILE_SUFFIXES
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 RECOVER = "Copy it again from where it was made, or parse the profile again"

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.peek import marks_of_database
-from rlcompare.sources.torch_file import names_in_trace
-from rlcompare.sources.verl_names import ROLES, process_of, verl_place
+from rlcompare.sources.torch.file import names_in_trace
+from rlcompare.sources.verl.names import ROLES, process_of, verl_place
 
 METHODS: Mapping[str, tuple[str | None, str]] = {
     "generate_sequences": ("rollout", "generate_sequences"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.described import description
-from rlcompare.sources.torch_file import first_time, read_header
+from rlcompare.sources.torch.file import first_time, read_header
 
 _RANK_IN_NAME = re.compile(r"(?:^|[^A-Za-z])rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _WORLD_IN_NAME = re.compile(r"(?:^|[^A-Za-z])rank[-_]?\d{1,6}-of-(\d{1,6})(?!\d)", re.IGNORECASE)

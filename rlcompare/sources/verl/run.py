@@ -16,8 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.verl_marks import OTHER
-from rlcompare.sources.verl_names import MINI_BATCH, ROLES, Place, process_of, verl_place, window_of
+from rlcompare.sources.verl.marks import OTHER
+from rlcompare.sources.verl.names import MINI_BATCH, ROLES, Place, process_of, verl_place, window_of
 
 PHASE_ORDER = (
     "generate_sequences",

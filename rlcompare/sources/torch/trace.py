@@ -1,6 +1,6 @@
 """Reads a torch.profiler trace of any version, of a GPU or of the host alone, into the store's tables.
 
-The work is done by SQL over the bare list of events (``sql/sources/torch_trace``), which ``torch_file`` makes. Times
+The work is done by SQL over the bare list of events (``sql/sources/torch_trace``), which ``torch.file`` makes. Times
 are never floats on the way: texts in the file, whole nanoseconds in the store.
 """
 
@@ -16,7 +16,7 @@ import duckdb
 from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.torch_file import EventFile, event_file
+from rlcompare.sources.torch.file import EventFile, event_file
 from rlcompare.sources.trace_slice import complete_events
 
 Report = Callable[[Finding], None]

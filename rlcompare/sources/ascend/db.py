@@ -19,7 +19,7 @@ import duckdb
 from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.communication_group import load_groups
+from rlcompare.sources.ascend.communication_group import load_groups
 from rlcompare.sources.env import environment_from_metadata
 from rlcompare.sources.sqlite_input import (
     Failure,

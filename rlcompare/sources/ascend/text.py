@@ -17,8 +17,9 @@ import duckdb
 from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources import ascend_db, text_repair, trace_slice
-from rlcompare.sources.communication_group import load_groups
+from rlcompare.sources import text_repair, trace_slice
+from rlcompare.sources.ascend.communication_group import load_groups
+from rlcompare.sources.ascend.db import read_analysis
 
 Report = Callable[[Finding], None]
 
@@ -105,7 +106,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
             report(Finding(severity, key, message, capture_id))
         con.execute(resources.sql("sources/ascend_text/clear"))
         if not con.execute(resources.sql("sources/ascend_text/has_analysis")).fetchall()[0][0]:
-            ascend_db.read_analysis(con, capture, capture_id, report, Path(scratch))
+            read_analysis(con, capture, capture_id, report, Path(scratch))
 
 
 @dataclass

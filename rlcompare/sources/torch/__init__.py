@@ -1,0 +1,1 @@
+"""What torch.profiler and torch's memory recorder write: traces and memory snapshots."""
