@@ -26,6 +26,9 @@ _LOG_HEADER = 32
 Failure = tuple[str, str]
 """A table or a statement of ours, and why it could not be read."""
 
+UNREADABLE = (duckdb.Error, UnicodeError)
+"""What DuckDB raises for a damaged database; the second where its message quotes bytes that are no UTF-8."""
+
 
 def readable_copy(path: Path, scratch: Path) -> Path:
     """The database itself, or a private copy of it where opening it would write beside it.
@@ -117,7 +120,7 @@ def bind(con: duckdb.DuckDBPyConnection, source: str, copy: Path, present: set[s
         con.execute(f"SET VARIABLE db_{table} = ?", [str(copy if table in present else stub)])
         try:
             con.execute(resources.sql(view))
-        except duckdb.Error as error:
+        except UNREADABLE as error:
             failures.append((table, first_line(error)))
             con.execute(f"SET VARIABLE db_{table} = ?", [str(stub)])
             con.execute(resources.sql(view))
@@ -154,16 +157,27 @@ def fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
 
 
 def attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
-    """Run one of our SQL files; its name and the reason where it fails."""
+    """Run one of our SQL files; its name and the reason where it fails.
+
+    Raises:
+        duckdb.Error: it did not fail for what the database holds: interrupted, or the machine has no more memory.
+    """
     try:
         fetch(con, name)
-    except (duckdb.Error, UnicodeError) as error:
+    except (duckdb.InterruptException, duckdb.OutOfMemoryException, duckdb.FatalException):
+        raise
+    except UNREADABLE as error:
         return name.rsplit("/", 1)[1], first_line(error)
     return None
 
 
+def has_undecodable(con: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Whether a text is no UTF-8, in one of our own tables of texts."""
+    return bool(con.execute(f"SELECT bool_or(undecodable) FROM {table}").fetchall()[0][0])  # noqa: S608
+
+
 def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: str) -> int | Failure:
-    """Make the table of texts where one is no UTF-8, which stops the scanner: such bytes are replaced.
+    """Make the table of texts once more where one is no UTF-8: such bytes are replaced.
 
     Args:
         path: the database that has the table.
@@ -178,13 +192,16 @@ def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: s
     try:
         with open_sqlite(path) as source:
             source.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            ids, texts = zip(*source.execute(f"SELECT id, CAST(value AS TEXT) FROM {table}"), strict=True)  # noqa: S608
-    except (sqlite3.Error, ValueError) as error:
+            query = f"SELECT id, CAST(value AS TEXT) FROM {table} WHERE typeof(id) = 'integer'"  # noqa: S608
+            listed = source.execute(query).fetchall()
+        ids = pyarrow.array([number for number, _ in listed], pyarrow.int64())
+        texts = pyarrow.array([text for _, text in listed], pyarrow.string())
+        con.register("decoded_texts", pyarrow.table({"id": ids, "value": texts}))
+        db.run(con, resources.sql(name))
+        con.unregister("decoded_texts")
+    except (sqlite3.Error, duckdb.Error, ValueError, TypeError) as error:
         return "text", first_line(error)
-    con.register("decoded_texts", pyarrow.table({"id": pyarrow.array(ids, pyarrow.int64()), "value": texts}))
-    db.run(con, resources.sql(name))
-    con.unregister("decoded_texts")
-    return sum("\ufffd" in (text or "") for text in texts)
+    return sum("\ufffd" in (text or "") for _, text in listed)
 
 
 def damaged(path: Path, failures: Sequence[Failure], capture_id: int) -> Finding:

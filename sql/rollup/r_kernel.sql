@@ -3,7 +3,7 @@
 INSERT INTO r_kernel
 WITH shape AS (   -- elements of all inputs of one call, once per distinct text
     SELECT input_shapes, list_sum(list_transform(string_split(input_shapes, ';'), lambda s:
-               CASE WHEN regexp_full_match(s, '[0-9]+(,[0-9]+)*') THEN list_product(CAST(string_split(s, ',') AS DOUBLE[])) END)) AS elements
+               CASE WHEN regexp_full_match(s, '[0-9]{1,15}(,[0-9]{1,15})*') THEN list_product(CAST(string_split(s, ',') AS DOUBLE[])) END)) AS elements
     FROM (SELECT DISTINCT input_shapes FROM kernel WHERE input_shapes IS NOT NULL)
 ), bare AS (      -- once per distinct name
     SELECT name, CASE WHEN starts_with(name, 'aclnn') THEN name

@@ -22,8 +22,8 @@ WITH of_name AS (
     SELECT l.*, k.group_key, CASE WHEN regexp_full_match(k.group_key, '[0-9]+(,[0-9]+)*') THEN string_split(k.group_key, ',') END AS members
     FROM link AS l JOIN keyed AS k ON k.capture = l.capture AND k.group_name IS NOT DISTINCT FROM l.group_name
 )
-SELECT capture, step, kind, group_key, CASE WHEN members IS NULL THEN src_rank ELSE CAST(members[src_rank + 1] AS BIGINT) END,
-       CASE WHEN members IS NULL THEN dst_rank ELSE CAST(members[dst_rank + 1] AS BIGINT) END, transport, sum(size_bytes), sum(transit_ns)
+SELECT capture, step, kind, group_key, CASE WHEN members IS NULL THEN src_rank ELSE TRY(CAST(members[src_rank + 1] AS BIGINT)) END,
+       CASE WHEN members IS NULL THEN dst_rank ELSE TRY(CAST(members[dst_rank + 1] AS BIGINT)) END, transport, sum(size_bytes), sum(transit_ns)
 FROM placed GROUP BY ALL;
 INSERT INTO r_link
 WITH of_name AS (
@@ -35,6 +35,6 @@ WITH of_name AS (
     JOIN of_name AS k ON k.capture = c.capture AND k.group_name IS NOT DISTINCT FROM c.group_name
     WHERE t.size_bytes > 0 AND t.src_rank IS NOT NULL AND t.dst_rank IS NOT NULL AND t.capture NOT IN (SELECT capture FROM link)
 )
-SELECT capture, step, kind, group_key, CASE WHEN members IS NULL THEN src_rank ELSE CAST(members[src_rank + 1] AS BIGINT) END,
-       CASE WHEN members IS NULL THEN dst_rank ELSE CAST(members[dst_rank + 1] AS BIGINT) END, transport, sum(size_bytes), sum(ns)
+SELECT capture, step, kind, group_key, CASE WHEN members IS NULL THEN src_rank ELSE TRY(CAST(members[src_rank + 1] AS BIGINT)) END,
+       CASE WHEN members IS NULL THEN dst_rank ELSE TRY(CAST(members[dst_rank + 1] AS BIGINT)) END, transport, sum(size_bytes), sum(ns)
 FROM placed GROUP BY ALL;

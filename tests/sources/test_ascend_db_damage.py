@@ -130,7 +130,7 @@ def test_a_kernel_whose_text_is_unknown_still_counts(profile: Path, tmp_path: Pa
     assert "1 kernels name a text" in findings(store)["unknown_string"]
 
 
-@pytest.mark.parametrize("value", ["CAST(x'ff00fe' AS TEXT)", "x'ff00fe'"])
+@pytest.mark.parametrize("value", ["CAST(x'ff00fe' AS TEXT)", "x'ff00fe'", "CAST(x'616263e4' AS TEXT)", "x'616263e4'"])
 def test_a_text_that_is_no_utf8_costs_that_text_alone(profile: Path, tmp_path: Path, value: str) -> None:
     with edited(profile) as con:
         con.execute(f"UPDATE STRING_IDS SET value = {value} WHERE id = (SELECT min(opType) FROM COMPUTE_TASK_INFO)")
@@ -192,3 +192,59 @@ def test_only_what_a_diff_reads_is_kept_without_events(profile: Path, tmp_path: 
         assert rows(slim, query) == rows(kept, query)
     assert rows(kept, "SELECT count(self_ns) > 0 FROM r_operator") == [(True,)]
     assert rows(slim, "SELECT count(self_ns) > 0 FROM r_operator") == [(False,)]
+
+ODD_VALUES = {
+    "a time near the least number": "UPDATE TASK SET startNs = -9223372036854775807, endNs = -9223372036854775806",
+    "a time near the largest number": "UPDATE TASK SET startNs = 9223372036854775806, endNs = 9223372036854775807",
+    "a device of 2^31": "UPDATE TASK SET deviceId = 2147483648",
+    "a step near the least number": "UPDATE STEP_TIME SET startNs = -9223372036854775807",
+    "an event near the least number": "UPDATE PYTORCH_API SET startNs = '-9223372036854775807'",
+    "a call near the least number": "UPDATE CANN_API SET endNs = -9223372036854775807",
+    "a count of elements that overflows": "UPDATE COMMUNICATION_OP SET count = 9223372036854775807",
+    "a chip of 2^31": "UPDATE NPU_INFO SET id = 2147483648",
+    "a host that is no UTF-8": "UPDATE HOST_INFO SET hostName = CAST(x'616263e4' AS TEXT)",
+    "a setting that is no UTF-8": "UPDATE META_DATA SET value = CAST(x'616263e4' AS TEXT)",
+    "an enumeration that is no UTF-8": "UPDATE ENUM_HCCL_DATA_TYPE SET name = CAST(x'616263e4' AS TEXT)",
+}
+
+
+@pytest.mark.parametrize("edit", ODD_VALUES.values(), ids=ODD_VALUES)
+def test_an_odd_value_costs_itself_alone(profile: Path, tmp_path: Path, edit: str) -> None:
+    # GIVEN one odd value in one row
+    table = edit.split()[1]
+    with edited(profile) as con:
+        changed = con.execute(f"{edit} WHERE rowid = (SELECT max(rowid) FROM {table})").rowcount
+        assert changed == 1
+    # WHEN it is read, THEN all that does not depend on that row is there
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*) >= 186 FROM kernel") == [(True,)]
+    assert "damaged_database" not in findings(store)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE StepTraceTime SET computing = 1e155, free = -1e300",
+        "UPDATE StepTraceTime SET step = CAST(x'616263e4' AS TEXT)",
+        "UPDATE CommAnalyzerMatrix SET transit_size = 1e155, group_name = CAST(x'616263e4' AS TEXT)",
+    ],
+)
+def test_an_odd_value_in_what_was_reported(profile: Path, tmp_path: Path, edit: str) -> None:
+    with closing(sqlite3.connect(profile / "ASCEND_PROFILER_OUTPUT" / "analysis.db")) as con:
+        assert con.execute(edit).rowcount
+        con.commit()
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*) FROM kernel") == [(187,)]
+    assert rows(store, "SELECT count(*) FROM reported_step_time") == [(1,)]
+
+
+@pytest.mark.parametrize("name", ["ascend_pytorch_profiler_0.db", "analysis.db"])
+def test_a_column_whose_name_is_no_utf8_costs_that_table_at_most(profile: Path, tmp_path: Path, name: str) -> None:
+    table = "NPU_MEM" if name != "analysis.db" else "StepTraceTime"
+    path = profile / "ASCEND_PROFILER_OUTPUT" / name
+    with closing(sqlite3.connect(path)) as con:
+        con.execute(f"ALTER TABLE {table} ADD COLUMN markmark INTEGER")
+        con.commit()
+    path.write_bytes(path.read_bytes().replace(b"markmark", b"mark\xe4\xff\xfe\xe4"))
+    store = store_of(profile, tmp_path / "a.duckdb")
+    assert rows(store, "SELECT count(*) FROM kernel") == [(187,)]

@@ -22,6 +22,7 @@ from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.ascend.communication_group import load_groups
 from rlcompare.sources.env import environment_from_metadata
 from rlcompare.sources.sqlite_input import (
+    UNREADABLE,
     Failure,
     attempt,
     bind,
@@ -29,6 +30,7 @@ from rlcompare.sources.sqlite_input import (
     decode_texts,
     fetch,
     first_line,
+    has_undecodable,
     readable_copy,
     stand_in,
     tables_of,
@@ -41,7 +43,7 @@ SOURCE = "ascend_db"
 
 # In the order in which they build upon each other.
 FILL = (
-    "step", "window", "text", "task", "framework", "host_op", "host_op_by_connection", "module", "range",
+    "scalars", "step", "window", "text", "task", "framework", "host_op", "host_op_by_connection", "module", "range",
     "forget_framework", "launch", "cube", "compute", "compute_text", "kernel", "collective_task", "collective", "copy",
     "device_window", "host_api", "memory", "allocation", "gc", "pmu", "stack", "capture", "chip",
 )  # fmt: skip
@@ -83,7 +85,7 @@ def read_analysis(
         copy = readable_copy(path, scratch)
         bind(con, SOURCE, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), scratch)
         con.execute(resources.sql("sources/ascend_db/analysis"))
-    except (InputError, duckdb.Error) as error:
+    except (InputError, *UNREADABLE) as error:
         report(Finding("warning", "unreadable_file", f"{path.name} was left out: {first_line(error)}", capture_id))
 
 
@@ -103,10 +105,9 @@ def _read(
     con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, failures: list[Failure], report: Report
 ) -> None:
     path = capture.files["db"]
-    con.execute(resources.sql("sources/ascend_db/scalars"))
     for name in FILL:
         failure = attempt(con, f"sources/ascend_db/{name}")
-        if failure and name == "text":
+        if name == "text" and (failure or has_undecodable(con, "text_by_id")):
             failure = _decode_texts(con, report, path, capture_id)
         failures += [failure] if failure else []
     con.execute("SET sqlite_all_varchar = true")
@@ -134,14 +135,14 @@ def _groups_in_database(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
     try:
         rows = dict(fetch(con, "sources/ascend_db/metadata"))
         return {"parallel_group_info": json.loads(rows.get("parallel_group_info") or "{}")}
-    except (duckdb.Error, ValueError, RecursionError):
+    except (*UNREADABLE, ValueError, RecursionError):
         return {}
 
 
 def _insert_environment(con: duckdb.DuckDBPyConnection, capture_id: int) -> None:
     try:
         rows = fetch(con, "sources/ascend_db/metadata")
-    except duckdb.Error:
+    except UNREADABLE:
         return  # said by the finding about the damaged database
     known = {key for (key,) in con.execute("SELECT key FROM env WHERE capture = ?", [capture_id]).fetchall()}
     for key, value in environment_from_metadata(rows).items():
@@ -152,5 +153,5 @@ def _insert_environment(con: duckdb.DuckDBPyConnection, capture_id: int) -> None
 def _findings(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     try:
         return fetch(con, "sources/ascend_db/findings")
-    except duckdb.Error:
+    except UNREADABLE:
         return []  # said by the finding about the damaged database

@@ -16,12 +16,14 @@ import duckdb
 from rlcompare import db, resources
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.sqlite_input import (
+    UNREADABLE,
     Failure,
     attempt,
     bind,
     damaged,
     decode_texts,
     fetch,
+    has_undecodable,
     readable_copy,
     tables_of,
     undecodable,
@@ -74,7 +76,7 @@ def _texts(
     con: duckdb.DuckDBPyConnection, path: Path, copy: Path, capture_id: int, report: Callable[[Finding], None]
 ) -> Failure | None:
     """Make ``nsys_text``, also where a text is no UTF-8."""
-    if _attempt(con, "text") is None:
+    if _attempt(con, "text") is None and not has_undecodable(con, "nsys_text"):
         return None
     odd = decode_texts(con, copy, "StringIds", "sources/nsys/decoded_text")
     if not isinstance(odd, int):
@@ -88,7 +90,7 @@ def _report_findings(
 ) -> None:
     try:
         rows = fetch(con, "sources/nsys/findings")
-    except duckdb.Error:
+    except UNREADABLE:
         return  # said by the finding about the damaged database
     for severity, key, message in rows:
         report(Finding(severity, key, f"{path.name}: {message}", capture_id))

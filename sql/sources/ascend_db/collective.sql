@@ -20,7 +20,7 @@ SELECT
     coalesce(by_name.ranks, by_hash.ranks, by_digits.ranks), o.start_ns, o.end_ns,
     CASE WHEN typed.op_id IS NOT NULL THEN o.end_ns - o.start_ns - coalesce(tr.transit_ns, 0) END,
     CASE WHEN typed.op_id IS NOT NULL THEN coalesce(tr.transit_ns, 0) END,
-    o.element_count * dtype_bytes(e.name), CASE WHEN e.name NOT IN ('RESERVED', 'INVALID_TYPE', 'N/A') THEN e.name END, a.value,
+    sound_size(TRY(o.element_count * dtype_bytes(e.name))), CASE WHEN e.name NOT IN ('RESERVED', 'INVALID_TYPE', 'N/A') THEN e.name END, a.value,
     NULL, l.launch_ns, h.host_op_ns
 FROM src_COMMUNICATION_OP AS o
 LEFT JOIN device AS d USING (connection_id)

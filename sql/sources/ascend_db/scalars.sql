@@ -3,5 +3,5 @@
 SET VARIABLE schema_minor = (SELECT coalesce(max(TRY_CAST(value AS INTEGER)), 0) FROM src_META_DATA WHERE name = 'SCHEMA_VERSION_MINOR');
 SET VARIABLE only_device = (
     SELECT CASE WHEN count(DISTINCT device_id) = 1 THEN min(device_id) END
-    FROM (SELECT device_id FROM src_RANK_DEVICE_MAP UNION SELECT CAST(id AS INTEGER) FROM src_NPU_INFO WHERE id >= 0) WHERE device_id IS NOT NULL
+    FROM (SELECT device_id FROM src_RANK_DEVICE_MAP UNION SELECT TRY_CAST(id AS INTEGER) FROM src_NPU_INFO WHERE id >= 0) WHERE device_id IS NOT NULL
 );

@@ -7,18 +7,18 @@
 --   text_step         a step's number: "50" or "step50".
 --   text_device       the device's number in "NPU:4".
 --   text_layer        the layer of a CANN call; what is called communication now was hccl before.
-CREATE OR REPLACE TEMP MACRO text_time_ns(value) AS CASE
+CREATE OR REPLACE TEMP MACRO text_time_ns(value) AS sound_ns(TRY(CASE
     WHEN regexp_full_match(value, '[0-9]{1,16}[.][0-9]{3}\s*') THEN TRY_CAST(replace(value, '.', '') AS BIGINT)
     WHEN regexp_full_match(value, '\s*[0-9]{1,15}([.][0-9]*)?\s*|\s*[0-8][0-9]{15}([.][0-9]*)?\s*')
         THEN CAST(split_part(trim(value, E' \t\r\n'), '.', 1) || '000' AS BIGINT)
              + CAST(CAST('0.' || split_part(trim(value, E' \t\r\n'), '.', 2) AS DECIMAL(18, 3)) * 1000 AS BIGINT)
-END;
+END));
 CREATE OR REPLACE TEMP MACRO text_length_ns(value) AS
     CASE WHEN TRY_CAST(value AS DECIMAL(18, 3)) BETWEEN 0 AND 86400000000 THEN TRY(CAST(TRY_CAST(value AS DECIMAL(18, 3)) * 1000 AS BIGINT)) END;
 CREATE OR REPLACE TEMP MACRO text_length_of_ms_ns(value) AS
     CASE WHEN TRY_CAST(value AS DECIMAL(18, 6)) BETWEEN 0 AND 86400000 THEN TRY(CAST(TRY_CAST(value AS DECIMAL(18, 6)) * 1000000 AS BIGINT)) END;
 CREATE OR REPLACE TEMP MACRO text_number(value) AS CASE WHEN isfinite(TRY_CAST(value AS DOUBLE)) THEN TRY_CAST(value AS DOUBLE) END;
-CREATE OR REPLACE TEMP MACRO text_bytes(value, unit) AS TRY_CAST(round(text_number(value) * unit) AS BIGINT);
+CREATE OR REPLACE TEMP MACRO text_bytes(value, unit) AS sound_size(TRY_CAST(round(text_number(value) * unit) AS BIGINT));
 CREATE OR REPLACE TEMP MACRO text_step(value) AS TRY_CAST(replace(value, 'step', '') AS BIGINT);
 CREATE OR REPLACE TEMP MACRO text_device(value) AS TRY_CAST(regexp_extract(value, '([0-9]+)\s*$', 1) AS INTEGER);
 CREATE OR REPLACE TEMP MACRO text_layer(value) AS CASE lower(value) WHEN 'hccl' THEN 'communication' ELSE coalesce(lower(value), 'unknown') END;

@@ -1,2 +1,2 @@
--- Texts by id, cleaned once. Depends on src_StringIds.
-CREATE OR REPLACE TEMP TABLE nsys_text AS SELECT id, profile_text(value) AS value FROM src_StringIds;
+-- Texts by id, cleaned once; `undecodable` where one is no UTF-8 and Python has to decode it. Depends on src_StringIds.
+CREATE OR REPLACE TEMP TABLE nsys_text AS SELECT id, profile_text(value) AS value, undecodable FROM src_StringIds;

@@ -7,7 +7,7 @@ SELECT t.id, t.device_id, t.stream,
             WHEN regexp_matches(t.name || ' ' || coalesce(t.args ->> 'kind', ''), 'DtoH|DeviceToHost') THEN 'device_to_host'
             WHEN regexp_matches(t.name || ' ' || coalesce(t.args ->> 'kind', ''), 'DtoD|PtoP|DeviceToDevice') THEN 'device_to_device'
             ELSE 'memcpy_async' END AS kind,
-       TRY_CAST(t.args ->> 'bytes' AS BIGINT) AS size_bytes, t.start_ns, t.end_ns, l.launch_ns, l.host_op_ns
+       sound_size(TRY_CAST(t.args ->> 'bytes' AS BIGINT)) AS size_bytes, t.start_ns, t.end_ns, l.launch_ns, l.host_op_ns
 FROM trace_task AS t JOIN trace_link AS l USING (id)
 WHERE t.cat <> 'kernel';
 INSERT INTO device_window BY NAME

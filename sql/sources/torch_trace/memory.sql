@@ -3,8 +3,8 @@
 -- framework's pool, PTA as on Ascend. Depends on trace_event, trace_inside, stage_host_op.
 CREATE OR REPLACE TEMP TABLE trace_memory AS
 SELECT m.id, m.thread, m.start_ns AS ns, a."Device Type" <> 0 AS on_device, CASE WHEN a."Device Type" <> 0 THEN a."Device Id" END AS device_id,
-       a."Total Allocated" AS allocated_bytes, a."Total Reserved" AS reserved_bytes, a.Bytes AS bytes, a.Addr AS address
-FROM (SELECT *, json_transform(args, '{"Device Type": "BIGINT", "Device Id": "BIGINT", "Total Allocated": "BIGINT", "Total Reserved": "BIGINT",
+       sound_size(a."Total Allocated") AS allocated_bytes, sound_size(a."Total Reserved") AS reserved_bytes, sound_size(a.Bytes) AS bytes, a.Addr AS address
+FROM (SELECT *, json_transform(args, '{"Device Type": "BIGINT", "Device Id": "INTEGER", "Total Allocated": "BIGINT", "Total Reserved": "BIGINT",
                                        "Bytes": "BIGINT", "Addr": "UBIGINT"}') AS a
       FROM trace_event WHERE ph = 'i' AND sound) AS m
 WHERE a."Device Type" IS NOT NULL;

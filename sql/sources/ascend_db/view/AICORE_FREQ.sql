@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP VIEW src_AICORE_FREQ AS
 SELECT
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
-    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     TRY_CAST("freq" AS DOUBLE) AS mhz
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'AICORE_FREQ')

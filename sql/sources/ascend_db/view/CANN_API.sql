@@ -2,8 +2,8 @@
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_CANN_API AS
 SELECT
-    TRY_CAST("startNs" AS BIGINT) AS start_ns,
-    TRY_CAST("endNs" AS BIGINT) AS end_ns,
+    sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
+    sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns,
     TRY_CAST("type" AS BIGINT) AS type,
     TRY_CAST("globalTid" AS BIGINT) AS thread,
     nullif(TRY_CAST("connectionId" AS BIGINT), 4294967295) AS connection_id,

@@ -3,8 +3,8 @@
 CREATE OR REPLACE TEMP VIEW src_COMMUNICATION_OP AS
 SELECT
     TRY_CAST("opName" AS BIGINT) AS name,
-    TRY_CAST("startNs" AS BIGINT) AS start_ns,
-    TRY_CAST("endNs" AS BIGINT) AS end_ns,
+    sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
+    sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns,
     nullif(TRY_CAST("connectionId" AS BIGINT), 4294967295) AS connection_id,
     TRY_CAST("groupName" AS BIGINT) AS group_name,
     TRY_CAST("opId" AS BIGINT) AS op_id,

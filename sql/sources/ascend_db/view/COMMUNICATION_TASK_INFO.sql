@@ -8,7 +8,7 @@ SELECT
     nullif(TRY_CAST("srcRank" AS BIGINT), 4294967295) AS src_rank,
     nullif(TRY_CAST("dstRank" AS BIGINT), 4294967295) AS dst_rank,
     TRY_CAST("transportType" AS BIGINT) AS transport,
-    TRY_CAST("size" AS BIGINT) AS size_bytes,
+    sound_size(TRY_CAST("size" AS BIGINT)) AS size_bytes,
     TRY_CAST("linkType" AS BIGINT) AS link_type,
     TRY_CAST("opId" AS BIGINT) AS op_id
 FROM (

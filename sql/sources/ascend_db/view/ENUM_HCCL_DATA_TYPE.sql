@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP VIEW src_ENUM_HCCL_DATA_TYPE AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS id,
-    CAST("name" AS VARCHAR) AS name
+    sound_text("name") AS name
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'ENUM_HCCL_DATA_TYPE')
     UNION ALL BY NAME

@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP VIEW src_HBM AS
 SELECT
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
-    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     TRY_CAST("bandwidth" AS DOUBLE) AS bandwidth,
     TRY_CAST("type" AS BIGINT) AS type
 FROM (

@@ -2,7 +2,7 @@
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_HOST_INFO AS
 SELECT
-    CAST("hostName" AS VARCHAR) AS host
+    sound_text("hostName") AS host
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'HOST_INFO')
     UNION ALL BY NAME

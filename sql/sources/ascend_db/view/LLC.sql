@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP VIEW src_LLC AS
 SELECT
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
-    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     TRY_CAST("hitRate" AS DOUBLE) AS hit_rate,
     TRY_CAST("throughput" AS DOUBLE) AS throughput,
     TRY_CAST("mode" AS BIGINT) AS mode

@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP VIEW src_MEMCPY_INFO AS
 SELECT
     TRY_CAST("globalTaskId" AS BIGINT) AS task_id,
-    TRY_CAST("size" AS BIGINT) AS size_bytes,
+    sound_size(TRY_CAST("size" AS BIGINT)) AS size_bytes,
     TRY_CAST("memcpyOperation" AS BIGINT) AS operation
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'MEMCPY_INFO')

@@ -3,10 +3,10 @@
 CREATE OR REPLACE TEMP VIEW src_MEMORY_RECORD AS
 SELECT
     TRY_CAST("component" AS BIGINT) AS component,
-    TRY_CAST("timestamp" AS BIGINT) AS ts_ns,
-    TRY_CAST("totalAllocated" AS BIGINT) AS allocated_bytes,
-    TRY_CAST("totalReserved" AS BIGINT) AS reserved_bytes,
-    TRY_CAST("totalActive" AS BIGINT) AS active_bytes,
+    sound_ns(TRY_CAST("timestamp" AS BIGINT)) AS ts_ns,
+    sound_size(TRY_CAST("totalAllocated" AS BIGINT)) AS allocated_bytes,
+    sound_size(TRY_CAST("totalReserved" AS BIGINT)) AS reserved_bytes,
+    sound_size(TRY_CAST("totalActive" AS BIGINT)) AS active_bytes,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'MEMORY_RECORD')

@@ -2,8 +2,8 @@
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_META_DATA AS
 SELECT
-    CAST("name" AS VARCHAR) AS name,
-    CAST("value" AS VARCHAR) AS value
+    sound_text("name") AS name,
+    sound_text("value") AS value
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'META_DATA')
     UNION ALL BY NAME

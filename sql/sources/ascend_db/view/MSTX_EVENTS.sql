@@ -2,8 +2,8 @@
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_MSTX_EVENTS AS
 SELECT
-    TRY_CAST("startNs" AS BIGINT) AS start_ns,
-    TRY_CAST("endNs" AS BIGINT) AS end_ns,
+    sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
+    sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns,
     TRY_CAST("eventType" AS BIGINT) AS event_type,
     TRY_CAST("message" AS BIGINT) AS message,
     TRY_CAST("globalTid" AS BIGINT) AS thread,

@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP VIEW src_NPU_INFO AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS id,
-    CAST("name" AS VARCHAR) AS name
+    sound_text("name") AS name
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'NPU_INFO')
     UNION ALL BY NAME

@@ -3,9 +3,9 @@
 CREATE OR REPLACE TEMP VIEW src_NPU_MEM AS
 SELECT
     TRY_CAST("type" AS BIGINT) AS type,
-    TRY_CAST("ddr" AS BIGINT) AS ddr_bytes,
-    TRY_CAST("hbm" AS BIGINT) AS hbm_bytes,
-    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
+    sound_size(TRY_CAST("ddr" AS BIGINT)) AS ddr_bytes,
+    sound_size(TRY_CAST("hbm" AS BIGINT)) AS hbm_bytes,
+    sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'NPU_MEM')

@@ -3,8 +3,8 @@
 CREATE OR REPLACE TEMP VIEW src_NPU_MODULE_MEM AS
 SELECT
     TRY_CAST("moduleId" AS BIGINT) AS module,
-    TRY_CAST("timestampNs" AS BIGINT) AS ts_ns,
-    TRY_CAST("totalReserved" AS BIGINT) AS reserved_bytes,
+    sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
+    sound_size(TRY_CAST("totalReserved" AS BIGINT)) AS reserved_bytes,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'NPU_MODULE_MEM')

@@ -3,10 +3,10 @@
 CREATE OR REPLACE TEMP VIEW src_OP_MEMORY AS
 SELECT
     TRY_CAST("name" AS BIGINT) AS name,
-    TRY_CAST("size" AS BIGINT) AS size_bytes,
-    TRY_CAST("allocationTime" AS BIGINT) AS alloc_ns,
-    TRY_CAST("releaseTime" AS BIGINT) AS release_ns,
-    TRY_CAST("duration" AS BIGINT) AS duration_ns,
+    sound_size(TRY_CAST("size" AS BIGINT)) AS size_bytes,
+    sound_ns(TRY_CAST("allocationTime" AS BIGINT)) AS alloc_ns,
+    sound_ns(TRY_CAST("releaseTime" AS BIGINT)) AS release_ns,
+    sound_ns(TRY_CAST("duration" AS BIGINT)) AS duration_ns,
     TRY_CAST("deviceId" AS INTEGER) AS device_id
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'OP_MEMORY')

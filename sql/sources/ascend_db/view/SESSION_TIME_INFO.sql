@@ -2,8 +2,8 @@
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_SESSION_TIME_INFO AS
 SELECT
-    TRY_CAST("startTimeNs" AS BIGINT) AS start_ns,
-    TRY_CAST("endTimeNs" AS BIGINT) AS end_ns
+    sound_ns(TRY_CAST("startTimeNs" AS BIGINT)) AS start_ns,
+    sound_ns(TRY_CAST("endTimeNs" AS BIGINT)) AS end_ns
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'SESSION_TIME_INFO')
     UNION ALL BY NAME

@@ -3,8 +3,8 @@
 CREATE OR REPLACE TEMP VIEW src_STEP_TIME AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS step,
-    TRY_CAST("startNs" AS BIGINT) AS start_ns,
-    TRY_CAST("endNs" AS BIGINT) AS end_ns
+    sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
+    sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'STEP_TIME')
     UNION ALL BY NAME

@@ -3,15 +3,15 @@
 CREATE OR REPLACE TEMP VIEW src_StepTraceTime AS
 SELECT
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
-    TRY_CAST(replace(CAST("step" AS VARCHAR), 'step', '') AS BIGINT) AS step,
-    CAST(round(TRY_CAST("computing" AS DOUBLE) * 1000) AS BIGINT) AS compute_ns,
-    CAST(round(TRY_CAST("communication_not_overlapped" AS DOUBLE) * 1000) AS BIGINT) AS exposed_comm_ns,
-    CAST(round(TRY_CAST("overlapped" AS DOUBLE) * 1000) AS BIGINT) AS overlapped_comm_ns,
-    CAST(round(TRY_CAST("communication" AS DOUBLE) * 1000) AS BIGINT) AS comm_ns,
-    CAST(round(TRY_CAST("free" AS DOUBLE) * 1000) AS BIGINT) AS free_ns,
-    CAST(round(TRY_CAST("stage" AS DOUBLE) * 1000) AS BIGINT) AS stage_ns,
-    CAST(round(TRY_CAST("bubble" AS DOUBLE) * 1000) AS BIGINT) AS bubble_ns,
-    CAST(round(TRY_CAST("preparing" AS DOUBLE) * 1000) AS BIGINT) AS preparing_ns
+    TRY_CAST(replace(sound_text("step"), 'step', '') AS BIGINT) AS step,
+    sound_size(TRY_CAST(round(TRY_CAST("computing" AS DOUBLE) * 1000) AS BIGINT)) AS compute_ns,
+    sound_size(TRY_CAST(round(TRY_CAST("communication_not_overlapped" AS DOUBLE) * 1000) AS BIGINT)) AS exposed_comm_ns,
+    sound_size(TRY_CAST(round(TRY_CAST("overlapped" AS DOUBLE) * 1000) AS BIGINT)) AS overlapped_comm_ns,
+    sound_size(TRY_CAST(round(TRY_CAST("communication" AS DOUBLE) * 1000) AS BIGINT)) AS comm_ns,
+    sound_size(TRY_CAST(round(TRY_CAST("free" AS DOUBLE) * 1000) AS BIGINT)) AS free_ns,
+    sound_size(TRY_CAST(round(TRY_CAST("stage" AS DOUBLE) * 1000) AS BIGINT)) AS stage_ns,
+    sound_size(TRY_CAST(round(TRY_CAST("bubble" AS DOUBLE) * 1000) AS BIGINT)) AS bubble_ns,
+    sound_size(TRY_CAST(round(TRY_CAST("preparing" AS DOUBLE) * 1000) AS BIGINT)) AS preparing_ns
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'StepTraceTime')
     UNION ALL BY NAME

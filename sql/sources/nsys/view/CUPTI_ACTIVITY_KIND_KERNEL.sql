@@ -2,8 +2,8 @@
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_KERNEL AS
 SELECT
-    TRY(TRY_CAST("start" AS BIGINT) + getvariable('nsys_epoch_ns')) AS start_ns,
-    TRY(TRY_CAST("end" AS BIGINT) + getvariable('nsys_epoch_ns')) AS end_ns,
+    sound_ns(TRY(TRY_CAST("start" AS BIGINT) + getvariable('nsys_epoch_ns'))) AS start_ns,
+    sound_ns(TRY(TRY_CAST("end" AS BIGINT) + getvariable('nsys_epoch_ns'))) AS end_ns,
     nsys_pid(TRY_CAST("globalPid" AS BIGINT)) AS pid,
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
     TRY_CAST("streamId" AS BIGINT) AS stream,

@@ -3,15 +3,15 @@
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_NVTX_EVENTS AS
 SELECT
-    TRY(TRY_CAST("start" AS BIGINT) + getvariable('nsys_epoch_ns')) AS start_ns,
-    TRY(TRY_CAST("end" AS BIGINT) + getvariable('nsys_epoch_ns')) AS end_ns,
+    sound_ns(TRY(TRY_CAST("start" AS BIGINT) + getvariable('nsys_epoch_ns'))) AS start_ns,
+    sound_ns(TRY(TRY_CAST("end" AS BIGINT) + getvariable('nsys_epoch_ns'))) AS end_ns,
     TRY_CAST("eventType" AS INTEGER) AS event_type,
-    nullif(CAST("text" AS VARCHAR), '') AS "text",
+    nullif(sound_text("text"), '') AS "text",
     TRY_CAST("textId" AS BIGINT) AS text_id,
     nsys_pid(TRY_CAST("globalTid" AS BIGINT)) AS pid,
     TRY_CAST("globalTid" AS BIGINT) AS thread,
     TRY_CAST("domainId" AS BIGINT) AS domain_id,
-    CAST("jsonText" AS VARCHAR) AS json,
+    sound_text("jsonText") AS json,
     TRY_CAST("jsonTextId" AS BIGINT) AS json_id
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'NVTX_EVENTS')

@@ -3,7 +3,8 @@
 CREATE OR REPLACE TEMP VIEW src_StringIds AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS id,
-    CAST("value" AS VARCHAR) AS value
+    sound_text("value") AS value,
+    "value" IS NOT NULL AND sound_text("value") IS NULL AS undecodable
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'StringIds')
     UNION ALL BY NAME

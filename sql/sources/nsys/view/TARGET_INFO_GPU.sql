@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP VIEW src_TARGET_INFO_GPU AS
 SELECT
     TRY_CAST("id" AS INTEGER) AS id,
-    CAST("name" AS VARCHAR) AS name
+    sound_text("name") AS name
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'TARGET_INFO_GPU')
     UNION ALL BY NAME

@@ -2,7 +2,7 @@
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 CREATE OR REPLACE TEMP VIEW src_TARGET_INFO_SESSION_START_TIME AS
 SELECT
-    TRY_CAST("utcEpochNs" AS BIGINT) AS epoch_ns
+    sound_ns(TRY_CAST("utcEpochNs" AS BIGINT)) AS epoch_ns
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'TARGET_INFO_SESSION_START_TIME')
     UNION ALL BY NAME
