@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import weakref
 from contextlib import closing, suppress
@@ -17,6 +18,25 @@ SQLITE_EXTENSION = "sqlite_scanner"
 
 SCHEMA_VERSION = 4
 """Raised whenever a table of the store or the meaning of a column changes; part of every cache key."""
+
+_WRITE_FAILED = re.compile(
+    r"no space left|could not write|cannot write|file too large|read-only file system|quota|disk is full", re.IGNORECASE
+)
+_FILE_AND_REASON = re.compile(r'(?:file|directory) "([^"\n]+)": ([^"\n]+)')
+
+
+class WriteError(Exception):
+    """DuckDB could not write a file. Not a ``duckdb.Error``, so that no source mistakes it for a damaged input.
+
+    Attributes:
+        path: the file; None where DuckDB does not name it.
+        reason: why, as the system puts it.
+    """
+
+    def __init__(self, path: Path | None, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"{path}: {reason}")
+
 
 _open: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
 _open_lock = threading.Lock()
@@ -78,6 +98,7 @@ def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tup
     statement another try, until the machine has no more.
 
     Raises:
+        WriteError: a file cannot be written, as on a full disk.
         duckdb.Error: a statement fails for another reason.
     """
     rows: list[tuple[Any, ...]] = []
@@ -89,7 +110,26 @@ def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tup
             except duckdb.OutOfMemoryException:
                 if not _raise_memory_limit(con):
                     raise
+            except duckdb.Error as error:
+                _raise_write_error(error)
+                raise
     return rows
+
+
+def _raise_write_error(error: duckdb.Error) -> None:
+    """Raises a ``WriteError`` where DuckDB says that a file could not be written."""
+    message = str(error)
+    if _WRITE_FAILED.search(message):
+        path, reason = file_and_reason(message)
+        raise WriteError(path, reason) from error
+
+
+def file_and_reason(message: str) -> tuple[Path | None, str]:
+    """The file that one of DuckDB's messages names, and why it could not be used; of several, the last is the cause."""
+    named = _FILE_AND_REASON.findall(message)
+    if named:
+        return Path(named[-1][0]), named[-1][1].strip()
+    return None, message.splitlines()[0].removeprefix("IO Error: ")
 
 
 def _raise_memory_limit(con: duckdb.DuckDBPyConnection) -> bool:
@@ -123,11 +163,20 @@ def _load_sqlite(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> None:
-    """Attach a DuckDB file under the name ``store``."""
+    """Attach a DuckDB file under the name ``store``.
+
+    Raises:
+        WriteError: it cannot be made, as on a full disk.
+        duckdb.Error: it cannot be opened.
+    """
     # Stores hold many small tables: with DuckDB's default blocks of 256 KiB an empty one would take megabytes. One that
     # is being made is thrown away if anything fails, so that there is nothing to recover and no log to write.
     writing = "(BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes)"
-    con.execute(f"ATTACH {quoted(path)} AS store {'(READ_ONLY)' if read_only else writing}")
+    try:
+        con.execute(f"ATTACH {quoted(path)} AS store {'(READ_ONLY)' if read_only else writing}")
+    except duckdb.Error as error:
+        _raise_write_error(error)
+        raise
 
 
 def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
@@ -140,8 +189,16 @@ def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
 
 
 def detach(con: duckdb.DuckDBPyConnection) -> None:
-    """Detach what ``attach`` attached."""
-    con.execute("DETACH store")
+    """Detach what ``attach`` attached; what is new in it is written now.
+
+    Raises:
+        WriteError: it cannot be written.
+    """
+    try:
+        con.execute("DETACH store")
+    except duckdb.Error as error:
+        _raise_write_error(error)
+        raise
 
 
 def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:

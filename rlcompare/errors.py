@@ -10,9 +10,13 @@ They are caught once, in ``cli/main.py``, which prints one line and exits with t
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says when a file cannot grow: never a fault of an input, whatever is being read."""
 
 
 class ExitCode(IntEnum):

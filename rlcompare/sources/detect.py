@@ -179,11 +179,12 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         if training is not None:
             found.training.append(training)
             files = [name for name in files if name not in (RUN_JSON, METRICS)]
-        loose, problems, complete = run_directory.loose_metrics(folder, files, folders)
+        loose, problems, others = run_directory.loose_metrics(folder, files, folders)
         found.training += loose
         found.problems += problems
-        if complete:
+        if others is None:
             return
+        files = others
         _look_at_loose_files(folder, folders, files, prefer, found, depth)
     except OSError as error:
         where = Path(error.filename) if isinstance(error.filename, str) else folder

@@ -96,18 +96,22 @@ def training_of_file(path: Path, kind: str, wanted: str = "") -> TrainingInput:
 
 def loose_metrics(
     folder: Path, files: Sequence[str], folders: Sequence[str]
-) -> tuple[list[TrainingInput], list[Problem], bool]:
-    """The metrics in the files of a folder, the files that hold several runs, and whether that is all there is below.
+) -> tuple[list[TrainingInput], list[Problem], list[str] | None]:
+    """The metrics in the files of a folder, and the files that hold several runs.
 
     Args:
         files: names of the files in the folder that are not a run directory's own.
         folders: names of its subfolders.
+
+    Returns:
+        The metrics, the problems, and the names of the files that are neither; None: nothing else lies below.
     """
     if mlflow.is_run_folder(folder, files, folders):
-        return [jobs.mlflow_folder_run(folder)], [], True
+        return [jobs.mlflow_folder_run(folder)], [], None
     entries: list[TrainingInput] = []
     problems: list[Problem] = []
     event_files: list[str] = []
+    others = [name for name in files if not jobs.looks_promising(name)]
     for name in filter(jobs.looks_promising, files):
         try:
             kind = file_kind(folder / name).kind
@@ -115,13 +119,15 @@ def loose_metrics(
                 event_files.append(name)
             elif kind in form.FORMS:
                 entries.append(training_of_file(folder / name, kind))
+            else:
+                others.append(name)
         except InputError as error:
             problems.append(Problem(error.path, error.problem, error.remedy, "metrics_of_no_run"))
         except OSError:
-            continue  # what is no metrics for sure is left to the other sources, which say why it cannot be read
+            others.append(name)  # the other sources report why it cannot be read
     if event_files:
         entries.append(jobs.tensorboard_run(folder, event_files))
-    return entries, problems, False
+    return entries, problems, sorted(others)
 
 
 def group(

@@ -30,7 +30,7 @@ from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.store.build import build_store
 from rlcompare.store.fingerprint import run_key
-from rlcompare.store.writing import writing
+from rlcompare.store.writing import TEMPORARY, writing
 
 DEFAULT_MAX_BYTES = 10 * 2**30
 """The cache folder is kept below this size."""
@@ -167,7 +167,9 @@ def open_stores(
         yield cached_stores(runs, directory=directory, keep_events=keep_events, progress=progress)
     else:
         with tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as folder:
-            yield cached_stores(runs, directory=Path(folder), keep_events=keep_events, progress=progress)
+            yield cached_stores(
+                runs, directory=Path(folder), keep_events=keep_events, progress=progress, remedy=TEMPORARY
+            )
 
 
 def cached_stores(
@@ -177,6 +179,7 @@ def cached_stores(
     keep_events: bool = False,
     progress: Progress | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
+    remedy: str = "make room, or use --cache-dir or --no-cache",
 ) -> list[Path]:
     """The stores of runs, in their order, from the cache folder or built into it; see ``open_stores``."""
     prepare(directory)
@@ -192,9 +195,7 @@ def cached_stores(
                 missing[store] = run
         stores.append(store)
     if missing:
-        build_stores(
-            missing, keep_events=keep_events, progress=progress, remedy="make room, or use --cache-dir or --no-cache"
-        )
+        build_stores(missing, keep_events=keep_events, progress=progress, remedy=remedy)
         prune_cache(directory, max_bytes, keep=stores)
     return stores
 

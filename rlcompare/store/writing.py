@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import errno
 import re
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 
-from rlcompare.errors import InputError, OutputError
+from rlcompare.db import WriteError, file_and_reason
+from rlcompare.errors import NO_ROOM, InputError, OutputError
 
-_WRITING_FAILED = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG})
-_REFUSED = re.compile(
-    r"no space|could not write|cannot write|cannot open|too large|permission|read-only|quota|disk is full|disk i/o",
-    re.IGNORECASE,
-)
+TEMPORARY = "make room there, or set TMPDIR to another folder"
+"""What to do where temporary files cannot be written."""
+
+_WRITING_FAILED = NO_ROOM | {errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG}
+_REFUSED = re.compile(r"cannot open|permission|disk i/o|disk is full", re.IGNORECASE)
 
 
 @contextmanager
@@ -36,15 +39,45 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        at_fault = Path(error.filename) if isinstance(error.filename, str) else target
-        if error.errno in _WRITING_FAILED or _belongs(at_fault, target):
-            raise OutputError(target, reason, remedy) from error
-        raise InputError(at_fault, reason, "Check that it is still there and may be read") from error
-    except (duckdb.IOException, duckdb.FatalException, sqlite3.OperationalError) as error:
-        reason = str(error).splitlines()[0]
-        if not _REFUSED.search(reason):
+        # Of a copy that fails, the second name is the file that was being written.
+        named = error.filename2 if isinstance(error.filename2, str) else error.filename
+        at_fault = Path(named) if isinstance(named, str) else _without_room(target)
+        raise _error(at_fault, reason, target, remedy, error.errno in _WRITING_FAILED) from error
+    except WriteError as error:
+        raise _error(error.path or target, error.reason, target, remedy, True) from error
+    except sqlite3.OperationalError as error:  # it writes temporary files only
+        if not _REFUSED.search(str(error)):
             raise
-        raise OutputError(target, reason, remedy) from error
+        raise _temporary(str(error)) from error
+    except duckdb.OutOfMemoryException as error:
+        raise _temporary("memory is full, and there is no room on the disk either") from error
+    except duckdb.IOException as error:
+        if not _REFUSED.search(str(error)):
+            raise
+        path, reason = file_and_reason(str(error))
+        raise _error(path or target, reason, target, remedy, False) from error
+
+
+def _error(path: Path, reason: str, target: Path, remedy: str, is_write: bool) -> OutputError | InputError:
+    """What to tell of a file that the system refused."""
+    if _belongs(path, target) and remedy != TEMPORARY:
+        return OutputError(target, reason, remedy)
+    if path.is_relative_to(tempfile.gettempdir()):
+        return _temporary(reason)
+    if is_write:
+        return OutputError(path, reason, remedy)
+    return InputError(path, reason, "Check that it is still there and may be read")
+
+
+def _temporary(reason: str) -> OutputError:
+    return OutputError(f"a temporary file in {tempfile.gettempdir()}", reason, TEMPORARY)
+
+
+def _without_room(target: Path) -> Path:
+    """Which of the two places that are written to is full, where the system names no file."""
+    temporary = Path(tempfile.gettempdir())
+    room = {path: shutil.disk_usage(path).free for path in (temporary, target.parent)}
+    return temporary if room[temporary] <= room[target.parent] else target
 
 
 def _belongs(path: Path, target: Path) -> bool:

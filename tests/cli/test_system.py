@@ -82,19 +82,40 @@ class TestPaths:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("command", ["ingest", "show", "sample", "no-cache"])
-    def test_no_room_for_files(self, samples: Path, tmp_path: Path, command: str) -> None:
+    @pytest.mark.parametrize(
+        ("kilobytes", "command", "file", "remedy"),
+        [
+            # before the store is begun, while temporary files are made, and when the finished store is written out
+            (1, "ingest", "run.duckdb", "choose another place with -o"),
+            (60, "ingest", "a temporary file in ", "set TMPDIR to another folder"),
+            (300, "ingest", "run.duckdb", "choose another place with -o"),
+            (300, "diff", "cache/new-", "use --cache-dir or --no-cache"),
+            (300, "no-cache", "a temporary file in ", "set TMPDIR to another folder"),
+            (60, "sample", "sample", "make room"),
+        ],
+    )
+    def test_no_room_for_files(
+        self, samples: Path, tmp_path: Path, kilobytes: int, command: str, file: str, remedy: str
+    ) -> None:
+        new = samples / "new"
         arguments = {
-            "ingest": ("ingest", samples / "new", "-o", "run.duckdb"),
-            "show": ("show", samples / "new", "--cache-dir", "cache"),
-            "no-cache": ("show", samples / "new", "--no-cache"),
+            "ingest": ("ingest", new, "-o", "run.duckdb"),
+            "diff": ("diff", "-d", new, "-bp", new, "--cache-dir", "cache"),
+            "no-cache": ("show", new, "--no-cache"),
             "sample": ("sample", "-o", "sample"),
         }
-        result = shell('ulimit -f 60; "$@"', *arguments[command], cwd=tmp_path)
-        assert result.returncode == 2
-        assert "cannot be written" in result.stderr
-        assert "make room" in result.stderr
+        result = shell(f'ulimit -f {kilobytes}; "$@"', *arguments[command], cwd=tmp_path)
+        assert result.returncode == 2, result.stderr
+        line = result.stderr.splitlines()[-1]  # on a slow machine, lines of progress come before
+        assert line.startswith(f"rlcompare: error: {file}")
+        assert "cannot be written" in line and remedy in line
         assert not list(tmp_path.rglob("*.partial*"))
+
+    def test_no_room_for_temporary_files_is_not_blamed_on_the_trace(self, profiles: Path, tmp_path: Path) -> None:
+        trace = profiles / "gpu-dlrm-8rank"
+        result = shell('ulimit -f 300; "$@"', "ingest", trace, "-o", "run.duckdb", cwd=tmp_path)
+        assert result.returncode == 2
+        assert result.stderr.splitlines()[-1].startswith("rlcompare: error: a temporary file in ")
 
     def test_standard_output_is_full(self, samples: Path, tmp_path: Path) -> None:
         for arguments in (

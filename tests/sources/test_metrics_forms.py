@@ -523,6 +523,38 @@ class TestWandb:
         with pytest.raises(InputError, match="2 runs: base, new - x"):
             find_runs(path)
 
+    def test_each_file_of_a_folder_is_read_once(self, tmp_path: Path) -> None:
+        for number in (1, 2):
+            _write(tmp_path / f"run{number}.csv", f"_step,timing_s/step\n1,{number}.25\n2,{number}.5\n")
+        (tmp_path / "latest.csv").symlink_to("run2.csv")
+        _write(tmp_path / "two.csv", "step,run,name,value\n1,a,timing_s/step,3\n1,b,timing_s/step,4\n")
+
+        runs = find_runs(tmp_path)
+
+        assert [values(_read(run)) for run in runs] == [
+            {(1, "timing_s/step"): 1.25, (2, "timing_s/step"): 1.5},
+            {(1, "timing_s/step"): 2.25, (2, "timing_s/step"): 2.5},
+        ]
+        assert [run.name for run in runs] == ["run1.csv", "run2.csv"]
+        (left_out,) = [finding.message for run in runs for finding in run.findings]
+        assert left_out == "two.csv was left out: it holds 2 runs: a, b"
+
+    def test_one_file_alone_in_a_folder(self, tmp_path: Path) -> None:
+        _write(tmp_path / "run.csv", "_step,timing_s/step\n1,1.25\n")
+
+        (run,) = find_runs(tmp_path)
+
+        assert values(_read(run)) == {(1, "timing_s/step"): 1.25}
+
+    def test_a_copy_is_reported(self, tmp_path: Path) -> None:
+        for name in ("a", "copy of a", "b"):
+            _write(tmp_path / f"{name}.csv", f"_step,timing_s/step\n1,{1.5 if name == 'b' else 1.25}\n")
+
+        runs = find_runs(tmp_path)
+
+        assert [[finding.key for finding in run.findings] for run in runs] == [[], [], ["same_metrics"]]
+        assert "exactly the times of a.csv" in runs[2].findings[0].message
+
     def test_a_row_per_value(self, tmp_path: Path) -> None:
         text = "step,name,value\n1,timing_s/step,1.5\n2,timing_s/step,np.float64(1.75)\n"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.errors import InputError
+from rlcompare.errors import NO_ROOM, InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import text_repair, trace_slice
 from rlcompare.sources.ascend.communication_group import load_groups
@@ -156,6 +156,8 @@ class _Reader:
         except InputError as error:
             return error.problem
         except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
             return error.strerror or str(error)
         except duckdb.Error as error:
             return f"it is damaged ({str(error).strip().splitlines()[0][:200]})"

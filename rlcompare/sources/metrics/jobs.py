@@ -137,6 +137,7 @@ def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[
         A run each, in the order of the sources, and what to say about those that were put together.
     """
     notes: list[tuple[Path, Finding]] = []
+    entries = _each_once(entries)
     if len(entries) < 2:
         return list(entries), notes
     runs: list[list[_Told]] = []
@@ -152,7 +153,36 @@ def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[
         else:
             same.append(told)
     merged = [_merged(run, notes) for run in runs]
+    notes += _copies(merged)
     return [run.entry for run in _continued(merged, notes)] + alone, notes
+
+
+def _each_once(entries: Sequence[TrainingInput]) -> list[TrainingInput]:
+    """Without those that are the same file under another name, such as a link ``latest.csv``."""
+    found: dict[object, TrainingInput] = {}
+    for entry in sorted(entries, key=lambda entry: entry.path.is_symlink()):
+        found.setdefault(tuple(map(_identity, entry.metrics[0].files)), entry)
+    return [entry for entry in entries if any(entry is kept for kept in found.values())]
+
+
+def _identity(path: Path) -> tuple[int, int] | Path:
+    try:
+        status = path.stat()
+    except OSError:
+        return path
+    return status.st_dev, status.st_ino
+
+
+def _copies(runs: Sequence[_Told]) -> Iterator[tuple[Path, Finding]]:
+    """Warns of runs whose times are equal to the last digit, which no two jobs have."""
+    seen: dict[frozenset[tuple[tuple[int, str], float]], _Told] = {}
+    for told in runs:
+        times = frozenset((key, value) for key, value in told.values.items() if key[1] in _TELLING)
+        first = seen.setdefault(times, told)
+        if times and first is not told:
+            name, other = told.entry.metrics[0].name, first.entry.metrics[0].name
+            text = f"{name} has exactly the times of {other}: if it is a copy, remove it, as it counts as another run"
+            yield told.entry.path, Finding("warning", "same_metrics", text)
 
 
 def _told(entry: TrainingInput) -> _Told | None:

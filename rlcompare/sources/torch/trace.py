@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.errors import InputError
+from rlcompare.errors import NO_ROOM, InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.torch.file import EventFile, event_file
 from rlcompare.sources.trace_slice import complete_events
@@ -47,6 +47,8 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         try:
             events = _read_events(con, path, Path(scratch))
         except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
             raise InputError(path, error.strerror or str(error), _REMEDY) from error
         if events.damage:
             message = f"{path.name}: {events.damage}; what stands before was read; copy it again or export it again"
