@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rlcompare import resources
 from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
+from tests.stores import rows
 
 
 def logged(path: Path, *steps: dict[str, float], first: int = 1, **given: object) -> Path:
@@ -32,6 +34,19 @@ def test_the_first_step_is_warm_up_where_three_others_are_left(
 ) -> None:
     path = logged(tmp_path / "run.duckdb", *({"timing_s/step": value} for value in seconds))
     assert values(compared(path, path), "timing_s/step") == (mean, mean)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "mean", "steps"),
+    [((40.0, 10.0), 25.0, 2), ((40.0, 10.0, 10.0), 20.0, 3), ((40.0, 10.0, 10.0, 10.0), 10.0, 3)],
+)
+def test_show_drops_the_same_warm_up(tmp_path: Path, seconds: tuple[float, ...], mean: float, steps: int) -> None:
+    path = logged(tmp_path / "run.duckdb", *({"timing_s/step": value, "actor/lr": value} for value in seconds))
+    shown = rows(path, resources.sql("show/metrics"))
+    assert {name: (found, count) for name, found, *_, count in shown} == {
+        "timing_s/step": (mean, steps),
+        "actor/lr": (pytest.approx(sum(seconds) / len(seconds)), len(seconds)),
+    }
 
 
 def test_warm_up_that_the_run_names_is_dropped_and_nothing_else(tmp_path: Path) -> None:
