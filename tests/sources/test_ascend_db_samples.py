@@ -100,3 +100,34 @@ def test_tasks_outside_all_steps_are_said(tmp_path: Path) -> None:
     ((outside, total),) = rows(store, f"SELECT count(*) FILTER (step IS NULL), count(*) FROM {tasks}")
     assert 0 < outside < total
     assert f"{outside} device tasks" in message
+
+
+def test_no_notification_is_transfer(tmp_path: Path) -> None:
+    """An operator of 100 ns waits from 0 to 30, tells its peer from 40 to 60, and moves data from 50 to 90."""
+    # GIVEN a database in which only these are tasks of the first collective
+    (folder, _) = write_sample(SampleRun(steps=(1,), layers=1, decode_steps=1), tmp_path / "s")
+    parts = {"Notify_Wait": (0, 30), "Notify_Record": (40, 60), "Memcpy": (50, 80), "Reduce_Inline": (70, 90)}
+    with closing(sqlite3.connect(database_of(folder))) as con:
+        ((operator, start),) = con.execute("SELECT opId, startNs FROM COMMUNICATION_OP ORDER BY startNs LIMIT 1")
+        con.execute("UPDATE COMMUNICATION_OP SET endNs = startNs + 100 WHERE opId = ?", [operator])
+        tasks = "SELECT globalTaskId FROM COMMUNICATION_TASK_INFO WHERE opId = ?"
+        idents = [ident for (ident,) in con.execute(tasks, [operator])]
+        for ident, (name, (begin, end)) in zip(idents, parts.items(), strict=False):
+            con.execute(
+                "UPDATE COMMUNICATION_TASK_INFO SET taskType = (SELECT id FROM STRING_IDS WHERE value = ?)"
+                " WHERE globalTaskId = ?",
+                [name, ident],
+            )
+            con.execute(
+                "UPDATE TASK SET startNs = ?, endNs = ? WHERE globalTaskId = ?", [start + begin, start + end, ident]
+            )
+        for ident in idents[len(parts) :]:
+            con.execute("DELETE FROM COMMUNICATION_TASK_INFO WHERE globalTaskId = ?", [ident])
+        con.commit()
+    # WHEN it is read
+    store = store_of(folder, tmp_path / "a.duckdb")
+    # THEN the union of the other tasks is its transfer, and the rest its waiting
+    query = "SELECT transit_ns, wait_ns FROM collective ORDER BY start_ns LIMIT 1"
+    assert rows(store, query) == [(40, 60)]
+    names = "SELECT DISTINCT t.name FROM collective_task AS t JOIN collective AS c ON c.id = t.collective_id"
+    assert {name for (name,) in rows(store, f"{names} WHERE c.end_ns - c.start_ns = 100")} == set(parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,27 +14,37 @@ from rlcompare.writer import Change, SampleRun, write_sample
 from tests.sql.rollup_stores import MS, RollupStore, compared, found
 from tests.stores import store_of
 
+Sampled = Callable[..., Path]
+
 
 @pytest.fixture(scope="module")
-def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sample(tmp_path_factory.mktemp("baseline"))
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Sampled:
+    """Stores of samples of four ranks with half a percent of noise, each written once: by changes, seed and level."""
+
+    @cache
+    def made(*changes: Change, seed: int = 1, level: str = "level1") -> Path:
+        folder = tmp_path_factory.mktemp("sample")
+        run = SampleRun(
+            ranks=(0, 1, 2, 3),
+            steps=(2,),
+            jitter=0.005,
+            contents=("npu", "cpu", "shapes"),
+            seed=seed,
+            changes=changes,
+            level=level,
+        )
+        write_sample(run, folder / "run")
+        return store_of(folder / "run", folder / "run.duckdb", keep_events=False)
+
+    return made
 
 
-def sample(folder: Path, *changes: Change, seed: int = 0, **further: object) -> Path:
-    """The store of a sample of four ranks with half a percent of noise."""
-    run = SampleRun(
-        ranks=(0, 1, 2, 3),
-        steps=(2,),
-        jitter=0.005,
-        contents=("npu", "cpu", "shapes"),
-        seed=seed,
-        changes=changes,
-        **further,
-    )  # type: ignore[arg-type]
-    write_sample(run, folder / "run")
-    return store_of(folder / "run", folder / "run.duckdb", keep_events=False)
+@pytest.fixture(scope="module")
+def baseline(sampled: Sampled) -> Path:
+    return sampled(seed=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "what", "row", "words"),
     [
@@ -51,9 +63,9 @@ def sample(folder: Path, *changes: Change, seed: int = 0, **further: object) -> 
     ],
 )
 def test_the_first_cause_is_what_was_changed(
-    baseline: Path, tmp_path: Path, change: Change, what: str, row: str, words: str
+    baseline: Path, sampled: Sampled, change: Change, what: str, row: str, words: str
 ) -> None:
-    diff = compared(baseline, sample(tmp_path, change, seed=1))
+    diff = compared(baseline, sampled(change))
     first = diff.causes[0]
     assert (first.what, first.row) == (what, row)
     assert words in first.text
@@ -61,18 +73,21 @@ def test_the_first_cause_is_what_was_changed(
     assert all((cause.share or 0) > 0 for cause in diff.causes)
 
 
-def test_noise_and_more_memory_have_no_cause(baseline: Path, tmp_path: Path) -> None:
-    assert compared(baseline, sample(tmp_path, Change.memory(1.5), seed=1)).causes == ()
+@pytest.mark.slow
+def test_noise_and_more_memory_have_no_cause(baseline: Path, sampled: Sampled) -> None:
+    assert compared(baseline, sampled(Change.memory(1.5))).causes == ()
 
 
-def test_an_improvement_has_the_same_cause(baseline: Path, tmp_path: Path) -> None:
-    slow = sample(tmp_path, Change.slower("MatMulV2", 1.5), seed=1)
+@pytest.mark.slow
+def test_an_improvement_has_the_same_cause(baseline: Path, sampled: Sampled) -> None:
+    slow = sampled(Change.slower("MatMulV2", 1.5))
     first = compared(slow, baseline).causes[0]
     assert (first.what, first.row) == ("operator_slower", "MatMulV2")
     assert first.delta_ms < 0 < (first.share or 0)
     assert "33 % less time per call" in first.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "what", "row", "words"),
     [
@@ -82,28 +97,31 @@ def test_an_improvement_has_the_same_cause(baseline: Path, tmp_path: Path) -> No
     ],
 )
 def test_what_was_mended_is_named(
-    baseline: Path, tmp_path: Path, change: Change, what: str, row: str, words: str
+    baseline: Path, sampled: Sampled, change: Change, what: str, row: str, words: str
 ) -> None:
-    first = compared(sample(tmp_path, change, seed=1), baseline).causes[0]
+    first = compared(sampled(change), baseline).causes[0]
     assert (first.what, first.row) == (what, row)
     assert words in first.text
     assert first.share is not None and 0.5 < first.share < 1.5
     assert first.delta_ms < 0
 
 
-def test_a_lower_clock_is_named_beside_more_tokens(baseline: Path, tmp_path: Path) -> None:
-    diff = compared(baseline, sample(tmp_path, Change.frequency(0.8), Change.tokens(1.3), seed=1))
+@pytest.mark.slow
+def test_a_lower_clock_is_named_beside_more_tokens(baseline: Path, sampled: Sampled) -> None:
+    diff = compared(baseline, sampled(Change.frequency(0.8), Change.tokens(1.3)))
     named = {cause.what: cause for cause in diff.causes}
     assert {"workload", "frequency"} <= named.keys()
     assert "fell from 1,800 to 1,440 MHz" in named["frequency"].text
 
 
-def test_a_late_rank_is_the_straggler_and_noise_is_not(baseline: Path, tmp_path: Path) -> None:
-    diff = compared(baseline, sample(tmp_path, Change.late(2, 3 * MS), seed=1))
+@pytest.mark.slow
+def test_a_late_rank_is_the_straggler_and_noise_is_not(baseline: Path, sampled: Sampled) -> None:
+    diff = compared(baseline, sampled(Change.late(2, 3 * MS)))
     flags = {row["name"]: (row["baseline_straggler"], row["new_straggler"]) for row in diff.sections["ranks"].rows}
     assert flags == {f"rank {rank}": (False, rank == 2) for rank in range(4)}
 
 
+@pytest.mark.slow
 def test_a_late_rank_is_named_over_several_steps(tmp_path: Path) -> None:
     stores = []
     for name, changes in (("old", ()), ("new", (Change.late(1, 3 * MS),))):
@@ -114,6 +132,7 @@ def test_a_late_rank_is_named_over_several_steps(tmp_path: Path) -> None:
     assert (diff.causes[0].what, diff.causes[0].row) == ("straggler", "rank 1")
 
 
+@pytest.mark.slow
 def test_what_slowed_on_all_ranks_is_no_lateness(tmp_path: Path) -> None:
     """README's tour: of 6.98 ms more, matrix multiplications of both ranks are 3.30, and rank 1's lateness the rest."""
     stores = []
@@ -154,14 +173,11 @@ def test_another_rank_that_was_as_late_before_makes_no_straggler(tmp_path: Path)
     assert "straggler" not in {cause.what for cause in causes(old, new).causes}
 
 
-def test_without_types_and_shapes_the_operator_is_found_by_name(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_without_types_and_shapes_the_operator_is_found_by_name(sampled: Sampled) -> None:
     """Level0: names alone, and no way to tell larger inputs from slower kernels."""
-    folders = [tmp_path / name for name in ("old", "new")]
-    stores = [
-        sample(folder, *changes, level="level0")
-        for folder, changes in zip(folders, ((), (Change.slower("MatMulV2", 1.5),)), strict=True)
-    ]
-    first = compared(*stores).causes[0]
+    old, new = sampled(seed=0, level="level0"), sampled(Change.slower("MatMulV2", 1.5), seed=0, level="level0")
+    first = compared(old, new).causes[0]
     assert first.what == "operator_slower"
     assert "MatMul" in first.row
 

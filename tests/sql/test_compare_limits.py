@@ -1,0 +1,164 @@
+"""Where a rule of a comparison begins to hold: the last case on one side of each limit, and the first on the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlcompare import resources
+from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
+from tests.stores import rows
+
+
+def logged(path: Path, *steps: dict[str, float], first: int = 1, **given: object) -> Path:
+    """What training logged in consecutive steps, without a profiler."""
+    store = RollupStore(path)
+    for step, metrics in enumerate(steps, first):
+        for name, value in metrics.items():
+            row = {"step": step, "name": name, "value": value, "source": "file", "profiled": False, **given}
+            store.add("metric", **row)
+    return store.done()
+
+
+def profiled(folder: Path, name: str, compute: int = 10 * MS, **times: int) -> RollupStore:
+    return RollupStore(folder / f"{name}.duckdb").capture().step(1).time(1, compute, **times)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "mean"),
+    [((40.0, 10.0), 25.0), ((40.0, 10.0, 10.0), 20.0), ((40.0, 10.0, 10.0, 10.0), 10.0)],
+)
+def test_the_first_step_is_warm_up_where_three_others_are_left(
+    tmp_path: Path, seconds: tuple[float, ...], mean: float
+) -> None:
+    path = logged(tmp_path / "run.duckdb", *({"timing_s/step": value} for value in seconds))
+    assert values(compared(path, path), "timing_s/step") == (mean, mean)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "mean", "steps"),
+    [((40.0, 10.0), 25.0, 2), ((40.0, 10.0, 10.0), 20.0, 3), ((40.0, 10.0, 10.0, 10.0), 10.0, 3)],
+)
+def test_show_drops_the_same_warm_up(tmp_path: Path, seconds: tuple[float, ...], mean: float, steps: int) -> None:
+    path = logged(tmp_path / "run.duckdb", *({"timing_s/step": value, "actor/lr": value} for value in seconds))
+    shown = rows(path, resources.sql("show/metrics"))
+    assert {name: (found, count) for name, found, *_, count in shown} == {
+        "timing_s/step": (mean, steps),
+        "actor/lr": (pytest.approx(sum(seconds) / len(seconds)), len(seconds)),
+    }
+
+
+def test_warm_up_that_the_run_names_is_dropped_and_nothing_else(tmp_path: Path) -> None:
+    store = RollupStore(tmp_path / "run.duckdb")
+    for step, seconds in enumerate((40.0, 20.0, 10.0, 10.0, 10.0), 1):
+        for name in ("timing_s/step", "actor/entropy"):
+            store.add("metric", step=step, name=name, value=seconds, source="file", profiled=False, warmup=step <= 1)
+    path = store.done()
+    diff = compared(path, path)
+    assert values(diff, "timing_s/step") == (12.5, 12.5)
+    assert values(diff, "actor/entropy") == (18.0, 18.0)  # no speed: all steps count
+
+
+@pytest.mark.parametrize(("save", "inside"), [(30.0, True), (30.009, True), (30.02, False)])
+def test_a_checkpoint_may_exceed_its_room_in_the_step_by_rounding(tmp_path: Path, save: float, inside: bool) -> None:
+    """Steps of 60 s leave 30 beside generation and update. Logs round: a hundredth of a second more is inside."""
+    parts = {"timing_s/gen": 20.0, "timing_s/update_actor": 10.0, "timing_s/save_checkpoint": save}
+    step = {"timing_s/step": 60.0, **parts}
+    path = logged(tmp_path / "run.duckdb", step, step)
+    named = {str(row["name"]) for row in compared(path, path).sections["phases"].rows}
+    assert ("save_checkpoint" in named) == inside
+
+
+def test_checkpoints_and_tests_take_as_long_whatever_the_tokens(tmp_path: Path) -> None:
+    """Twice the tokens explain 5 s more of an update that took 5; the 4 s of a checkpoint and 1 s of tests stay."""
+    sides = []
+    for name, update, tokens in (("old", 5.0, 1000.0), ("new", 12.0, 2000.0)):
+        step = {
+            "timing_s/step": 5.0 + update,
+            "timing_s/update_actor": update,
+            "timing_s/save_checkpoint": 4.0,
+            "timing_s/testing": 1.0,
+            "perf/total_num_tokens": tokens,
+        }
+        sides.append(logged(tmp_path / f"{name}.duckdb", step, step))
+    diff = compared(*sides)
+    rates = {str(row["name"]): row["baseline_ms_per_token"] for row in diff.sections["phases"].rows}
+    assert rates == {"update_actor": 5.0, "save_checkpoint": None, "testing": None, "(outside)": 0.0}
+    (workload,) = (cause for cause in diff.causes if cause.what == "workload")
+    assert workload.delta_ms == pytest.approx(5000.0)
+    assert workload.share == pytest.approx(5 / 7)
+
+
+def test_time_per_token_of_generation_counts_responses_alone(tmp_path: Path) -> None:
+    step = {
+        "timing_s/step": 30.0, "timing_s/gen": 20.0, "timing_s/update_actor": 10.0,
+        "perf/total_num_tokens": 1000.0, "workload.response_tokens": 400.0,
+    }  # fmt: skip
+    path = logged(tmp_path / "run.duckdb", step, step)
+    rates = {str(row["name"]): row["new_ms_per_token"] for row in compared(path, path).sections["phases"].rows}
+    assert (rates["generate_sequences"], rates["update_actor"]) == (50.0, 10.0)
+
+
+@pytest.mark.parametrize(("gap_us", "what", "delta"), [(500, "operator_calls", 5.01), (510, "free", 5.1)])
+def test_half_a_millisecond_before_each_new_call_is_the_longest_launch(
+    tmp_path: Path, gap_us: int, what: str, delta: float
+) -> None:
+    """Ten new calls of 1 us each: up to 0.5 ms before each is its launch, more is waiting for the host."""
+    gap = 10 * gap_us * 1000
+    old = profiled(tmp_path, "old", 40 * MS).kernel(1, "MatMul", 1, 40 * MS)
+    new = profiled(tmp_path, "new", 40 * MS + 10_000, free=gap).kernel(1, "MatMul", 1, 40 * MS)
+    new.kernel(1, "Sort", 10, 10_000, gap_ns=gap)
+    first = compared(old.done(), new.done()).causes[0]
+    assert (first.what, first.delta_ms) == (what, pytest.approx(delta))
+
+
+@pytest.mark.parametrize(("same", "loose"), [(39, True), (40, False)])
+def test_kernels_meet_by_exact_shapes_where_four_fifths_of_their_time_does(
+    tmp_path: Path, same: int, loose: bool
+) -> None:
+    """Of 50 ms a side, 39 in the shape that both have are 78 %; 40 are 80 %."""
+    sides = []
+    for name, other in (("old", "16,8"), ("new", "24,8")):
+        made = profiled(tmp_path, name, 50 * MS)
+        made.kernel(1, "MatMul", 1, same * MS, shapes="8,8").kernel(1, "MatMul", 1, (50 - same) * MS, shapes=other)
+        sides.append(made.done())
+    rows = compared(*sides).sections["kernels"].rows
+    assert {row["input_shapes"] for row in rows} == ({"*,8"} if loose else {"8,8", "16,8", "24,8"})
+
+
+@pytest.mark.parametrize(("shapes", "rows"), [(32, 32), (33, 1)])
+def test_more_than_32_shapes_at_one_place_meet_as_one(tmp_path: Path, shapes: int, rows: int) -> None:
+    made = profiled(tmp_path, "run", shapes * MS)
+    for size in range(shapes):
+        made.kernel(1, "MatMul", 1, MS, shapes=f"{size + 1},8", host_op="aten::mm")
+    path = made.done()
+    assert len(compared(path, path).sections["kernels"].rows) == rows
+
+
+@pytest.mark.parametrize(("matched", "severity"), [(79, "caution"), (80, None)])
+def test_four_fifths_of_the_kernels_time_with_a_partner_are_the_same_work(
+    tmp_path: Path, matched: int, severity: str | None
+) -> None:
+    sides = []
+    for name, other in (("old", "Sort"), ("new", "Conv2D")):
+        made = profiled(tmp_path, name, 100 * MS)
+        sides.append(made.kernel(1, "MatMul", 1, matched * MS).kernel(1, other, 1, (100 - matched) * MS).done())
+    findings = {finding.key: finding.severity for finding in compared(*sides).comparability.findings}
+    assert findings.get("shapes") == severity
+
+
+@pytest.mark.parametrize(("late_us", "straggler"), [(250, False), (260, True)])
+def test_who_starts_last_by_less_than_a_quarter_of_the_mean_spread_is_not_late(
+    tmp_path: Path, late_us: int, straggler: bool
+) -> None:
+    """Three collectives; in one rank 0 comes late by so much that the mean spread is about 1 ms."""
+    rest = 3000 - 2 * late_us
+    made = RollupStore(tmp_path / "late.duckdb")
+    starts = [(0, late_us), (10_000, 10_000 + late_us), (20_000 + rest, 20_000)]
+    for rank in (0, 1):
+        made.capture(rank, rank).step(1, rank).time(1, MS, rank, exposed=MS, comm=MS)
+        for ordinal, start in enumerate(starts):
+            made.collective(1, "all_reduce", ordinal, start[rank] * 1000, 100 * MS, rank)
+    path = made.done()
+    assert found(compared(path, path), "ranks", "rank 1")["new_straggler"] == straggler
