@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 class ExitCode(IntEnum):
-    """What a process that ran rlcompare can conclude from its exit status (DESIGN §7)."""
+    """What a process that ran rlcompare can conclude from its exit status (docs/design.md §8)."""
 
     OK = 0
     """No regression (`gate`), or the comparison was made (`diff`)."""
