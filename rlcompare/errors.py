@@ -20,7 +20,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class ExitCode(IntEnum):
-    """What a process that ran rlcompare can conclude from its exit status (DESIGN §7)."""
+    """What a process that ran rlcompare can conclude from its exit status (docs/design.md §8)."""
 
     OK = 0
     """No regression (`gate`), or the comparison was made (`diff`)."""

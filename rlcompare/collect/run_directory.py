@@ -1,4 +1,6 @@
-"""Writes a run directory (DESIGN §8): ``run.json`` says what was run, ``metrics.jsonl`` has a line per training step.
+"""Writes a run directory (docs/design.md §9).
+
+``run.json`` says what was run; ``metrics.jsonl`` has a line per training step.
 
 ``run.json`` is written at the start with the status ``incomplete`` and again at the end, each time beside its place and
 renamed into it; a line of ``metrics.jsonl`` is flushed as soon as its step has ended. So a run that is killed leaves

@@ -1,4 +1,4 @@
-"""Units and polarities of metrics, by name: the vocabulary of DESIGN §6 and of verl's training metrics."""
+"""Units and polarities of metrics, by name: the vocabulary of docs/design.md §7 and of verl's training metrics."""
 
 from __future__ import annotations
 

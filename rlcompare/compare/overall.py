@@ -32,7 +32,7 @@ OUTSIDE = "(outside)"
 _REST = f"phase.{OUTSIDE}.wall"
 
 SPEED = "timing_s/step"
-"""The step's wall time as training measured it: the best headline, where unprofiled steps tell it (DESIGN §4)."""
+"""The step's wall time as training measured it: the headline where both sides logged it (docs/design.md §4)."""
 
 PROFILED_STEP, OUTSIDE_PROFILE = "time.profiled_step", "time.outside_profile"
 """Training's own time of the steps that ran under the profiler, and what the device's span leaves of it."""

@@ -1,4 +1,4 @@
-"""One in-memory database that holds the rollups of all runs of both sides (DESIGN §3), and the queries over it.
+"""One in-memory database that holds the rollups of all runs of both sides (docs/design.md §3), and the queries over it.
 
 Each store is attached read-only, its rollups are copied under the keys (side, run) while its steps and ranks are
 selected and its steps are summed, and it is detached. Raw events are never read.

@@ -44,7 +44,7 @@ def difference(baseline: float | None, new: float | None) -> float | None:
 def decompose(
     baseline: float, new: float, baseline_calls: float, new_calls: float
 ) -> tuple[float | None, float | None]:
-    """What a change in the number of calls, and what a change in the time per call contributed (DESIGN §5).
+    """What a change in the number of calls, and what a change in the time per call contributed (docs/design.md §6).
 
     Δ = Δcalls × old time per call + new calls × Δ(time per call). What did not exist before, or is gone, changed by its
     calls alone. The two sum to ``new − baseline``; both are None where time was spent in no call.

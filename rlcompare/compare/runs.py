@@ -1,8 +1,8 @@
 """Whether luck alone may have put the runs of two sides in the order in which they are.
 
-The run, not the step, is the sample, because the steps of one run share its luck (DESIGN §7). Counted are the pairs of
-runs, one of each side, that lie the other way round than the sides do (Mann and Whitney's U): that assumes nothing of
-how the times of runs are distributed, and one late run among many does not hide what all others say.
+The run, not the step, is the sample, because the steps of one run share its luck (docs/design.md §8). Counted are the
+pairs of runs, one of each side, that lie the other way round than the sides do (Mann and Whitney's U): that assumes
+nothing of how the times of runs are distributed, and one late run among many does not hide what all others say.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def _ranks(maker: SectionMaker, records: Records, measure: str) -> Section:
 
 
 def _straggler(members: Records, measure: str) -> Mapping[str, Any] | None:
-    """Of the ranks of a side that come late by enough to matter, the one that most often starts last (DESIGN §4).
+    """The rank of a side that most often starts collectives last, of those late enough to matter (docs/design.md §4).
 
     Enough: all its delays in a step together, against the step. The one with the most delay if equal.
     """

@@ -1,4 +1,4 @@
-"""Judges each metric of a diff by the rules of a policy (DESIGN §7).
+"""Judges each metric of a diff by the rules of a policy (docs/design.md §8).
 
 A verdict's text says what was expected, what was found and all values. A value that was not measured, or is no number,
 is missing and never passes.

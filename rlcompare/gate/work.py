@@ -1,4 +1,4 @@
-"""What a longer time is per token: more tokens is not slower (DESIGN §4)."""
+"""What a longer time is per token: more tokens is not slower (docs/design.md §8)."""
 
 from __future__ import annotations
 

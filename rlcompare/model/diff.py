@@ -1,4 +1,4 @@
-"""The answer of a comparison: what ``diff.json`` holds (DESIGN §6), as frozen dataclasses.
+"""The answer of a comparison: what ``diff.json`` holds (docs/design.md §7), as frozen dataclasses.
 
 ``report`` renders a ``Diff`` and computes nothing; ``gate`` judges one and reads nothing else.
 """
@@ -73,7 +73,7 @@ class Delta:
     """A metric on both sides.
 
     Attributes:
-        metric: its id (DESIGN §6), such as ``time.step``.
+        metric: its id (docs/design.md §7), such as ``time.step``.
         unit: ``ms``, ``s``, ``bytes``, ``ratio``, ``count`` or ``""``.
         polarity: ``lower`` or ``higher`` is better, or ``neutral``.
         baseline, new: None where a side has no such measurement.
@@ -148,7 +148,7 @@ class Diff:
         headline: id of the metric that speaks for the step: ``timing_s/step`` where training measured it, else
             ``time.step`` where steps are marked, else ``time.device_span``, ``time.comm``, ``time.phases``.
         quality: what was missing, damaged, inferred or left out, per side.
-        sections: by name, in the order of the report; all names of DESIGN §6 are present, some may be empty.
+        sections: by name, in the order of the report; all names of docs/design.md §7 are present, some may be empty.
     """
 
     baseline: Side

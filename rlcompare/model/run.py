@@ -8,7 +8,7 @@ from pathlib import Path
 
 RUN_JSON = "run.json"
 METRICS = "metrics.jsonl"
-"""The files of a run directory (DESIGN §8)."""
+"""The files of a run directory (docs/design.md §9)."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class MetricsInput:
 
 @dataclass(frozen=True)
 class TrainingInput:
-    """What training itself wrote about a run: a run directory's files (DESIGN §8), or metrics alone.
+    """What training itself wrote about a run: a run directory's files (docs/design.md §9), or metrics alone.
 
     Attributes:
         path: the run directory, else the file or folder of the metrics; of one run among several in a file, the run's

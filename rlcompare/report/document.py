@@ -1,4 +1,4 @@
-"""``diff.json``: a ``Diff`` as a JSON document, and back (DESIGN §6).
+"""``diff.json``: a ``Diff`` as a JSON document, and back (docs/design.md §7).
 
 ``report_templates/diff.schema.json`` describes the document member by member and holds its history of versions. A
 document never holds NaN or Infinity: what was not measured is null. Members that a reader does not know are ignored.

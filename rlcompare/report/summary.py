@@ -1,4 +1,4 @@
-"""The summary of a diff: the lines that a terminal shows first, and that the other reports open with (DESIGN §6).
+"""The summary of a diff, which a terminal shows first and the other reports open with (docs/design.md §7).
 
 In this order: the sides and what differs between them, the headline with its workload, the most likely cause, the
 phases (or compute, communication and free) that sum to the headline, importance-sampling health, ranks, data quality,

@@ -1,4 +1,4 @@
-"""Which captures belong to one run: verl's folders, ranks, and repeated captures (DESIGN §5).
+"""Which captures belong to one run: verl's folders, ranks, and repeated captures (docs/design.md §6).
 
 * Captures in verl's tree below one ``save_path``, or below one per role, are one run (``sources.verl.run``).
 * Otherwise captures of different ranks are one run, and captures of the same rank, or of none, are separate runs.
@@ -146,7 +146,7 @@ def _called_often(captures: Sequence[CaptureInput]) -> set[Path]:
 
 
 def _looks_like_verl(capture: CaptureInput) -> bool:
-    """verl passes no schedule and always switches msprof_tx on (facts: verl §1)."""
+    """verl passes no schedule and always switches msprof_tx on (docs/formats.md#verls-folders)."""
     config = capture.info.get("config")
     config = config if isinstance(config, dict) else {}
     common, experimental = config.get("common_config"), config.get("experimental_config")

@@ -1,4 +1,4 @@
-"""A run directory (DESIGN §8): what run.json says about a run, and how its files become one run.
+"""A run directory (docs/design.md §9): what run.json says about a run, and how its files become one run.
 
 ``run.json`` is a folder's claim that everything below is one execution; ``metrics.jsonl`` beside it has a line per
 training step. Metrics in any of the forms that verl's loggers write (``sources.metrics``) belong to the profile that

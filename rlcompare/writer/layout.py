@@ -1,4 +1,4 @@
-"""Puts the captures of a run into folders: plainly, or as verl lays them out (shared facts on verl, section 2)."""
+"""Puts the captures of a run into folders: plainly, or as verl lays them out (docs/formats.md#verls-folders)."""
 
 from __future__ import annotations
 

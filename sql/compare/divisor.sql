@@ -1,4 +1,4 @@
--- By what a capture's sum is divided, so that the sum over all captures of a side is the side's value (DESIGN §4): the mean over runs of
+-- By what a capture's sum is divided, so that the sum over all captures of a side is the side's value (docs/design.md §4): the mean over runs of
 -- the sum over groups of the mean over members of the mean over steps. A member counts only for what it measured (its domain): a rank
 -- whose profile holds no kernels says nothing about kernels. Within a domain, what is absent counts 0. Depends on the c_ tables.
 CREATE TABLE c_divisor AS

@@ -1,4 +1,4 @@
--- How the kernels of each operator are matched (DESIGN §5): by exact input shapes, or loosely where shapes vary. Loosely, if an operator of
+-- How the kernels of each operator are matched (docs/design.md §6): by exact input shapes, or loosely where shapes vary. Loosely, if an operator of
 -- both sides matches on less than 80 % of its time, or has more than 32 shapes at one place in the code. Depends on c_kernel_sum.
 CREATE TABLE c_kernel_match AS
 WITH exact AS (

@@ -1,4 +1,4 @@
--- What kind of work a kernel is, in msprof-analyze's classes (facts page, "Its definitions"): by its own name, then by the framework operator
+-- What kind of work a kernel is, in msprof-analyze's classes (docs/design.md §4): by its own name, then by the framework operator
 -- it was launched in, then by its type. A cube operator that starts first and ends last among those that hold the launch decides.
 -- Where no PMU value tells cube from vector, the core type does; msprof-analyze then says "other", and so does its own column.
 -- Depends on stage_kernel, stage_host_op.

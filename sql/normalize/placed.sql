@@ -1,6 +1,6 @@
 -- Every device task with its step and phase.
 -- Step: what the profile says; else the launch's; without a launch the first step whose device range holds the start, but in a torch trace none
--- (what the warm-up launched spills over); without step marks the only step. Phase: that of the framework operator, else of the launch, else of the start (DESIGN §4).
+-- (what the warm-up launched spills over); without step marks the only step. Phase: that of the framework operator, else of the launch, else of the start (docs/design.md §4).
 -- Depends on device_task, step_range, step, phase.
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH only_step AS (

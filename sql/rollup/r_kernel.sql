@@ -1,4 +1,4 @@
--- Kernels by what they are. Names lose their running numbers (DESIGN §5), because at Level0 they are the only key.
+-- Kernels by what they are. Names lose their running numbers (docs/design.md §6), because at Level0 they are the only key.
 -- Depends on kernel, phase, host_op.
 INSERT INTO r_kernel
 WITH shape AS (   -- elements of all inputs of one call, once per distinct text

@@ -1,4 +1,4 @@
--- The tables of `msprof-analyze compare` for one capture in its own definitions (facts page, "Its definitions"): whole capture, all devices,
+-- The tables of `msprof-analyze compare` for one capture in its own definitions (docs/design.md §4): whole capture, all devices,
 -- no steps, no captures of the host alone. All its rows but Wait and Transmit, which it takes from the plane that waits least.
 -- Depends on kernel, collective, device_window, r_kernel, r_operator, r_collective, capture.
 INSERT INTO r_msprof BY NAME

@@ -1,4 +1,4 @@
--- Times by capture, device and step (DESIGN §4). Where only the host was recorded, its operators stand for kernels, on no device.
+-- Times by capture, device and step (docs/design.md §4). Where only the host was recorded, its operators stand for kernels, on no device.
 -- Depends on kernel, host_compute, collective, copy, step, device_window.
 INSERT INTO r_time
 WITH k AS (

@@ -1,4 +1,4 @@
-"""What a side's value is: steps, ranks, devices, captures, roles and runs (DESIGN §4), worked out on paper."""
+"""What a side's value is: steps, ranks, devices, captures, roles and runs (docs/design.md §4), worked out on paper."""
 
 from __future__ import annotations
 

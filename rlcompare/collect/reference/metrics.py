@@ -1,4 +1,4 @@
-"""The metrics of a step under verl's names (facts page "verl", §3), and the workload that stands beside the times."""
+"""The metrics of a step under verl's names (docs/metrics.md), and the workload that stands beside the times."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def data_metrics(batch: Batch, rewards: torch.Tensor, max_response_length: int) 
 
 
 def workload(batch: Batch, counts: Mapping[str, int]) -> dict[str, float]:
-    """How much was asked for (DESIGN §2), in exact counts.
+    """How much was asked for (docs/design.md §2), in exact counts.
 
     Args:
         batch: the rows of all ranks.

@@ -1,4 +1,4 @@
-"""The RL training step, phase by phase, in verl's order (facts page "verl", §4)."""
+"""The RL training step, phase by phase, in verl's order (docs/design.md §2)."""
 
 from __future__ import annotations
 
