@@ -40,6 +40,7 @@ class WriteError(Exception):
 
 _open: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
 _open_lock = threading.Lock()
+_interruptions = 0
 
 
 def interruptible(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -51,12 +52,19 @@ def interruptible(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 def interrupt_all() -> None:
     """Ends the queries that run now, in all threads: each raises ``duckdb.InterruptException``."""
+    global _interruptions
     with _open_lock:
+        _interruptions += 1
         connections = list(_open)
     for con in connections:
         # One that was closed meanwhile has nothing to interrupt.
         with suppress(duckdb.Error):
             con.interrupt()
+
+
+def interruptions() -> int:
+    """How often queries were interrupted: what was read while this grew may lack rows."""
+    return _interruptions
 
 
 def quoted(path: Path) -> str:
@@ -135,7 +143,7 @@ def file_and_reason(message: str) -> tuple[Path | None, str]:
 def _raise_memory_limit(con: duckdb.DuckDBPyConnection) -> bool:
     """Twice the memory limit that ``connect`` set; False where there was none, or where the machine has no more."""
     ((limit,),) = con.execute("SELECT getvariable('memory_bytes')").fetchall()
-    if limit is None or 2 * limit > _physical_memory_bytes():
+    if limit is None or 2 * limit > physical_memory_bytes():
         return False
     _limit_memory(con, 2 * limit)
     return True
@@ -146,7 +154,8 @@ def _limit_memory(con: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:
     con.execute("SET VARIABLE memory_bytes = ?", [memory_bytes])
 
 
-def _physical_memory_bytes() -> int:
+def physical_memory_bytes() -> int:
+    """The memory of this machine."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not a POSIX system
@@ -162,8 +171,11 @@ def _load_sqlite(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"LOAD {quoted(extension)}")
 
 
-def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> None:
-    """Attach a DuckDB file under the name ``store``.
+def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool, name: str = "store") -> None:
+    """Attach a DuckDB file.
+
+    Args:
+        name: one of our own words.
 
     Raises:
         WriteError: it cannot be made, as on a full disk.
@@ -173,7 +185,7 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool) -> No
     # is being made is thrown away if anything fails, so that there is nothing to recover and no log to write.
     writing = "(BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes)"
     try:
-        con.execute(f"ATTACH {quoted(path)} AS store {'(READ_ONLY)' if read_only else writing}")
+        con.execute(f"ATTACH {quoted(path)} AS {name} {'(READ_ONLY)' if read_only else writing}")
     except duckdb.Error as error:
         _raise_write_error(error)
         raise
@@ -188,14 +200,14 @@ def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
     con.execute(f"ATTACH {quoted(path)} AS {name} (TYPE sqlite, READ_ONLY)")
 
 
-def detach(con: duckdb.DuckDBPyConnection) -> None:
+def detach(con: duckdb.DuckDBPyConnection, name: str = "store") -> None:
     """Detach what ``attach`` attached; what is new in it is written now.
 
     Raises:
         WriteError: it cannot be written.
     """
     try:
-        con.execute("DETACH store")
+        con.execute(f"DETACH {name}")
     except duckdb.Error as error:
         _raise_write_error(error)
         raise

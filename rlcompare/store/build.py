@@ -1,207 +1,256 @@
-"""Makes the store of one run: every capture is read, normalised and reduced, and the file appears whole or not at all.
+"""Makes the stores of runs, in two stages: parts of all captures, made side by side, and of them one store per run.
 
-The file holds the run tables and the rollups. Event tables (one row per kernel, operator, call) are kept in it for
+A store holds the run tables and the rollups. Event tables (one row per kernel, operator, call) are kept in it for
 ``ingest`` and ``sql``; for ``diff`` they live in memory until the rollups are made: nothing reads them afterwards.
+
+A part that is made is never made again: packs that an interruption left are used by the next command, and so are the
+parts in the stores of other runs.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import duckdb
-
-import rlcompare
-from rlcompare import db, resources
-from rlcompare.errors import InputError
-from rlcompare.model.run import CaptureInput, Finding, RunInput
-from rlcompare.sources import exports
-from rlcompare.sources.described import is_sample, sampled_finding
-from rlcompare.sources.env import environment
-from rlcompare.sources.registry import MODULES
-from rlcompare.sources.run_directory import fill_training
-from rlcompare.store.fingerprint import InputFile, input_files
-
-LEAST_MEMORY_BYTES = 128 * 2**20
-MEMORY_SHARE = 1.0
-"""Of the largest input file: two databases of 224 MB are read fast within as much each, and stay under 0.7 GB."""
-
-_TOOLS = {"torch_trace": "torch", "nsys": "nsys", "torch_memory": "torch_memory"}
-"""What wrote the captures of a source; all others are torch_npu's."""
-
-UNPACKED = 8
-"""How many times as large a compressed trace may well be."""
+from rlcompare.model.run import RunInput
+from rlcompare.store.engines import Engine
+from rlcompare.store.fingerprint import Fingerprint, fingerprint
+from rlcompare.store.new_file import Cancelled
+from rlcompare.store.part_index import PartIndex
+from rlcompare.store.parts import BatchResult, Failure, Part, batches_of
+from rlcompare.store.run_stage import RunParts, UnusablePackError, check_usable, make_store
+from rlcompare.store.writing import writing
 
 Progress = Callable[[int, int, str], None]
-"""Called with captures done, captures in all, and what is being read now."""
-
-Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
-
-NORMALIZE = (
-    "comm_mark", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task", "step_range",
-    "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place", "host_op",
-    "forget_host_op", "coverage", "exposed", "kernel", "host_compute",
-    "collective", "copy",
-)  # fmt: skip
-ROLLUPS = (
-    "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
-    "r_api", "r_memory", "r_allocation", "r_counter", "r_msprof",
-    "r_stack",
-)  # fmt: skip
+"""Called with captures done, captures in all, and what was read last; from several threads."""
 
 
-def build_store(
-    run: RunInput, target: Path, *, keep_events: bool, threads: int = 2, progress: Progress | None = None
-) -> None:
-    """Read a whole run into one DuckDB file.
+@dataclass
+class _Job:
+    """A run whose store is to be made."""
 
-    Args:
-        run: what detection found.
-        target: the file to make; an existing one is replaced when the new one is complete.
-        keep_events: keep the event tables in the file.
-        threads: worker threads.
-        progress: told before each capture.
+    target: Path
+    run: RunInput
+    print: Fingerprint
+    keys: tuple[str, ...]
+    places: dict[int, tuple[Path, int]] = field(default_factory=dict)
+    failures: dict[int, Failure] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(os.path.relpath(capture.path, self.run.root) for capture in self.run.captures)
+
+
+def build_store(run: RunInput, target: Path, *, keep_events: bool, threads: int = 2) -> None:
+    """Read a whole run into one DuckDB file, in this process; an existing one is replaced when the new one is complete.
 
     Raises:
         InputError: neither a capture nor the metrics of the run could be read. Otherwise what can be read is used, and
             findings say what was left out.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.{id(run):x}.partial")
-    files = input_files(run)
-    spill = tempfile.TemporaryDirectory(prefix="rlcompare-")
-    con = db.connect(threads, _memory_bytes(files), Path(spill.name), sqlite=True)
-    try:
-        db.attach(con, partial, read_only=False)
-        _create_tables(con, keep_events)
-        _fill(con, run, progress)
-        _write_meta(con, run, files, keep_events)
-        con.execute("USE memory")
-        db.detach(con)
-        partial.replace(target)
-    finally:
-        con.close()
-        spill.cleanup()
-        partial.unlink(missing_ok=True)
-        partial.with_name(partial.name + ".wal").unlink(missing_ok=True)
+    from rlcompare.store.engines.local import LocalEngine
+
+    build_stores({target: run}, keep_events=keep_events, engine=LocalEngine(workers=1, threads=threads))
 
 
-def _create_tables(con: duckdb.DuckDBPyConnection, keep_events: bool) -> None:
-    con.execute("USE store")
-    _run_all(con, resources.sql_names("schema/run") + resources.sql_names("schema/rollup"))
-    con.execute("USE store" if keep_events else "USE memory")
-    _run_all(con, resources.sql_names("schema/events") + resources.sql_names("schema/views"))
-    _run_all(con, resources.sql_names("schema/stage") + resources.sql_names("sources/macro"))
-    con.execute("SET search_path = 'memory.main,store.main'")
-    con.execute("SET VARIABLE keep_events = ?", [keep_events])
+def build_stores(
+    runs: Mapping[Path, RunInput],
+    *,
+    keep_events: bool,
+    engine: Engine,
+    prints: Mapping[Path, Fingerprint] | None = None,
+    index: PartIndex | None = None,
+    remedy: str = "make room, or choose another place",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> None:
+    """Make the stores of runs.
+
+    Args:
+        runs: by the files to make; existing ones are replaced when the new ones are complete.
+        keep_events: keep the event tables.
+        engine: makes the parts.
+        prints: of the runs, where they are known.
+        index: where parts are kept; None: nowhere.
+        remedy: a clause that says what to do where something cannot be written.
+        progress: told about each capture.
+        cancelled: whether nobody waits for the result any longer.
+
+    Raises:
+        InputError: of a run neither a capture nor the metrics could be read.
+        Cancelled: ``cancelled`` said so.
+    """
+    prints = prints or {target: fingerprint(run) for target, run in runs.items()}
+    suffix = "-events" if keep_events else ""
+    jobs = [
+        _Job(target, run, prints[target], tuple(key + suffix for key in prints[target].captures))
+        for target, run in runs.items()
+    ]
+    builder = _Builder(jobs, keep_events, engine, index, remedy, progress, cancelled)
+    with builder.packs():
+        builder.build()
 
 
-def _run_all(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-    for name in names:
-        db.run(con, resources.sql(name))
+class _Builder:
+    """Makes the stores of several runs that may have captures in common."""
 
+    def __init__(
+        self,
+        jobs: list[_Job],
+        keep_events: bool,
+        engine: Engine,
+        index: PartIndex | None,
+        remedy: str,
+        progress: Progress | None,
+        cancelled: Callable[[], bool],
+    ) -> None:
+        self._jobs = jobs
+        self._keep_events = keep_events
+        self._engine = engine
+        self._index = index
+        self._remedy = remedy
+        self._cancelled = cancelled
+        self._tally = _Tally({key for job in jobs for key in job.keys}, progress)
+        self._folder = Path()
+        self._made: set[Path] = set()
+        """Packs that the stores replace."""
+        self._fresh: set[Path] = set()
+        """Those of them that were just made."""
 
-def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | None) -> None:
-    for finding in run.findings:
-        _report(con, finding)
-    failures: list[InputError] = []
-    if run.training is not None:
+    @contextmanager
+    def packs(self) -> Iterator[None]:
+        """The folder of packs: that of the index, else a temporary one beside the first store."""
+        if self._index is not None:
+            self._folder = self._index.folder
+            with writing(self._index.directory, self._remedy):
+                self._folder.mkdir(mode=0o700, exist_ok=True)
+            yield
+            return
+        target = self._jobs[0].target
+        with writing(target, self._remedy):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch = tempfile.TemporaryDirectory(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        with scratch as folder:
+            self._folder = Path(folder)
+            yield
+
+    def build(self) -> None:
+        """Make the parts that are missing, then all stores."""
+        places = self._known()
+        failures: dict[str, Failure] = {}
+        waiting = list(self._jobs)
+        while waiting:
+            with writing(self._index.directory if self._index else self._jobs[0].target, self._remedy):
+                self._make_missing(waiting, places, failures)
+            waiting = [job for job in waiting if not self._finish(job, places, failures)]
+        for pack in self._made:
+            if self._index is not None:
+                self._index.remove(pack)
+
+    def _known(self) -> dict[str, tuple[Path, int]]:
+        if self._index is None:
+            return {}
+        known = self._index.find(key for job in self._jobs for key in job.keys)
+        self._made |= {file for file, _ in known.values()} & set(self._index.packs())
+        return known
+
+    def _make_missing(
+        self, jobs: list[_Job], places: dict[str, tuple[Path, int]], failures: dict[str, Failure]
+    ) -> None:
+        missing = _missing_parts(jobs, places, failures)
+        if not missing:
+            return
+        self._tally.start(missing)
+        name = f"pack-{uuid.uuid4().hex}"
+        batches = batches_of(missing, self._folder, name, self._keep_events, self._engine.workers)
+        results = self._engine.make_parts(batches, report=self._tally.report, cancelled=self._cancelled)
+        for result in results:
+            self._take(result, places)
+            failures |= {failure.part.key: failure for failure in result.failures}
+            for job in jobs if result.failures else ():
+                check_usable(job.run, _of_job(job, failures))
+
+    def _take(self, result: BatchResult, places: dict[str, tuple[Path, int]]) -> None:
+        made = {part.key: part.number for part in result.made}
+        if not made:
+            return
+        pack = result.batch.target
+        self._made.add(pack)
+        self._fresh.add(pack)
+        if self._index is not None:
+            self._index.add(pack, made)
+        places |= {key: (pack, number) for key, number in made.items()}
+
+    def _finish(self, job: _Job, places: dict[str, tuple[Path, int]], failures: dict[str, Failure]) -> bool:
+        """Make the store of a run; False where a pack turned out to be unusable."""
+        if self._cancelled():
+            raise Cancelled
+        own = {number: places[key] for number, key in enumerate(job.keys) if key in places}
+        parts = RunParts(job.run, job.print.files, job.paths, own, _of_job(job, failures))
+        taken = frozenset(self._made) - {
+            places[key][0] for other in self._jobs if other is not job for key in other.keys if key in places
+        }
         try:
-            fill_training(con, run, run.training, lambda finding: _report(con, finding))
-        except InputError as error:
-            failures.append(error)
-            _report(con, Finding("warning", "unreadable_metrics", str(error)))
-    for number, capture in enumerate(run.captures):
-        if progress:
-            progress(number, len(run.captures), capture.path.name)
-        try:
-            _fill_capture(con, run, number, capture)
-        except InputError as error:
-            failures.append(error)
-            con.execute("DELETE FROM capture WHERE capture = ?", [number])
-            con.execute(resources.sql("normalize/clear"))
-            _report(con, Finding("warning", "unreadable_capture", str(error)))
-    parts = len(run.captures) + (run.training is not None and bool(run.training.metrics))
-    if failures and len(failures) == parts:
-        raise failures[0]
-    _run_all(con, (f"rollup/{name}" for name in ROLLUPS))
+            with writing(job.target, self._remedy):
+                make_store(parts, job.target, keep_events=self._keep_events, threads=1, own=taken)
+        except UnusablePackError as error:
+            if error.pack in self._fresh:
+                raise
+            for key in [key for key, (file, _) in places.items() if file == error.pack]:
+                del places[key]
+            self._made.discard(error.pack)
+            if self._index is not None:
+                self._index.forget(error.pack)
+            return False
+        if self._index is not None:
+            self._index.add(job.target, {job.keys[number]: number for number in own})
+        return True
 
 
-def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
-    con.execute("SET VARIABLE capture = ?", [number])
-    con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if run.steps is None else sorted(run.steps)])
-    con.execute("SET VARIABLE is_sample = CAST(? AS BOOLEAN)", [is_sample(capture)])
-    _insert_capture(con, run, number, capture)
-    source: Source = importlib.import_module(MODULES[capture.source]).fill
-    said: list[Finding] = []
-
-    def report(finding: Finding) -> None:
-        said.append(finding)
-        _report(con, finding)
-
-    source(con, capture, number, report)
-    ((usable,),) = db.run(con, resources.sql("normalize/is_usable"))
-    if not usable:
-        left_out = "".join(
-            f"; {finding.message}" for finding in (*run.findings, *said) if finding.severity == "warning"
-        )
-        raise InputError(
-            capture.path,
-            f"holds nothing that can be compared: no kernels, collectives, operators, calls or ranges{left_out}",
-            "Parse or collect it again, or name another folder",
-        )
-    sample = sampled_finding(capture)
-    if sample is not None:
-        _report(con, sample)
-    exports.fill(con, capture, number, lambda finding: _report(con, finding))
-    _run_all(con, (f"normalize/{name}" for name in NORMALIZE))
-    for severity, key, message in db.run(con, resources.sql("normalize/findings")):
-        _report(con, Finding(severity, key, f"{capture.path.name}: {message}", number))
-    con.execute(resources.sql("normalize/clear"))
+def _of_job(job: _Job, failures: Mapping[str, Failure]) -> dict[int, Failure]:
+    return {number: failures[key] for number, key in enumerate(job.keys) if key in failures}
 
 
-def _insert_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
-    env = environment(capture)
-    world_size = env.get("world_size", "")
-    con.execute(
-        "INSERT INTO capture BY NAME SELECT ? AS capture, ? AS role, ? AS phase, ? AS replica, ? AS rank, ? AS ordinal,"
-        " ? AS step_hint, ? AS step_place, ? AS world_size, ? AS tool, ? AS level, ? AS source, ? AS path,"
-        " ? AS host_start_ns, 'device' AS executor",
-        [
-            number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
-            capture.step_place,
-            int(world_size) if world_size.isdecimal() else None,
-            _TOOLS.get(capture.source, "npu"), env.get("profiler.level"), capture.source,
-            os.path.relpath(capture.path, run.root), capture.started_ns,
-        ],
-    )  # fmt: skip
-    for key, value in env.items():
-        con.execute("INSERT INTO env VALUES (?, ?, ?)", [number, key, value])
+def _missing_parts(
+    jobs: list[_Job], places: Mapping[str, tuple[Path, int]], failures: Mapping[str, Failure]
+) -> list[Part]:
+    """What is neither there nor known to fail, each part once, in the order of the runs."""
+    missing: dict[str, Part] = {}
+    for job in jobs:
+        for number, (key, path) in enumerate(zip(job.keys, job.paths, strict=True)):
+            if key not in places and key not in failures and key not in missing:
+                capture = job.run.captures[number]
+                missing[key] = Part(key, number, capture, path, job.run.steps, job.print.sizes[number])
+    return list(missing.values())
 
 
-def _report(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
-    con.execute(
-        "INSERT INTO finding VALUES (?, ?, ?, ?)", [finding.capture, finding.severity, finding.key, finding.message]
-    )
+class _Tally:
+    """Counts the captures that are done, in all runs."""
 
+    def __init__(self, keys: set[str], progress: Progress | None) -> None:
+        self._total = len(keys)
+        self._done = 0
+        self._progress = progress
+        self._lock = threading.Lock()
 
-def _memory_bytes(files: tuple[InputFile, ...]) -> int:
-    """What DuckDB may hold in memory: less is faster, up to a point, for fresh pages cost more than spilled ones."""
-    largest = max((file.size_bytes * (UNPACKED if file.path.endswith(".gz") else 1) for file in files), default=0)
-    return max(LEAST_MEMORY_BYTES, int(largest * MEMORY_SHARE))
+    def start(self, missing: list[Part]) -> None:
+        """All but these are there."""
+        with self._lock:
+            self._done = self._total - len(missing)
+            self._tell(missing[0].capture.path.name)
 
+    def report(self, name: str) -> None:
+        """One more is done."""
+        with self._lock:
+            self._done += 1
+            self._tell(name)
 
-def _write_meta(con: duckdb.DuckDBPyConnection, run: RunInput, files: tuple[InputFile, ...], keep_events: bool) -> None:
-    values = {
-        "schema_version": str(db.SCHEMA_VERSION),
-        "rlcompare_version": rlcompare.__version__,
-        "name": run.name,
-        "events": "kept" if keep_events else "dropped",
-    }
-    for key, value in values.items():
-        con.execute("INSERT INTO meta VALUES (?, ?)", [key, value])
-    for file in files:
-        con.execute("INSERT INTO input VALUES (?, ?, ?, ?)", [file.path, file.size_bytes, file.mtime_ns, file.digest])
+    def _tell(self, name: str) -> None:
+        if self._progress:
+            self._progress(self._done, self._total, name)

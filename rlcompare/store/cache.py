@@ -1,8 +1,9 @@
 """Keeps the stores of raw inputs in the user's cache folder, so that a second diff of the same inputs starts from them.
 
-Stores are named by their run's key (``fingerprint``), appear whole (``build_store`` renames them into place), and may
+Stores are named by their run's key (``fingerprint``), appear whole (``new_store`` renames them into place), and may
 be deleted at any time: two processes at once can only do the same work twice. The least recently used ones go when
-the folder outgrows its limit.
+the folder outgrows its limit. The subfolder ``parts`` tells which captures are in which store, and holds what an
+interrupted command had read (``part_index``).
 
 Nothing else is ever deleted: only files that are named as stores are, in a folder that holds ``MARKER``, which is put
 into a folder that was made here or was empty. Stores in any other folder are used, and left alone.
@@ -22,15 +23,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rlcompare import db
 from rlcompare.db import SCHEMA_VERSION, store_schema_version
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
-from rlcompare.store.build import build_store
-from rlcompare.store.fingerprint import run_key
-from rlcompare.store.writing import TEMPORARY, writing
+from rlcompare.store import build
+from rlcompare.store.engines import Engine
+from rlcompare.store.engines.local import LocalEngine
+from rlcompare.store.fingerprint import Fingerprint, fingerprint
+from rlcompare.store.part_index import PartIndex
+from rlcompare.store.writing import TEMPORARY
 
 DEFAULT_MAX_BYTES = 10 * 2**30
 """The cache folder is kept below this size."""
@@ -41,9 +46,8 @@ MARKER = ".rlcompare-cache"
 """A file in a folder that was made or empty when rlcompare began to use it: its stores may be deleted."""
 
 _STORE = re.compile(r".+-[0-9a-f]{32}(?:-events)?\.duckdb")
-_PARTIAL = re.compile(r"\..+-[0-9a-f]{32}(?:-events)?\.duckdb\.\d+\.[0-9a-f]+\.partial(?:\.wal)?")
+_PARTIAL = re.compile(r"\..+-[0-9a-f]{32}[0-9.-]*(?:-events)?\.duckdb(?:\.keys)?\.\d+\.[0-9a-f]+\.partial(?:\.wal)?")
 
-_WORKERS = 2
 _AGAIN_SECONDS = 0.05
 _STALE_SECONDS = 24 * 3600
 
@@ -58,10 +62,6 @@ class Entry:
     path: Path
     size_bytes: int
     used_ns: int
-
-
-class _CancelledError(Exception):
-    """Another run failed, or the user interrupted: stop building."""
 
 
 def cache_directory(
@@ -96,9 +96,12 @@ def is_our_folder(directory: Path) -> bool:
 
 
 def cache_entries(directory: Path) -> list[Entry]:
-    """The stores in a cache folder, most recently used first; none where the folder is not ours, or not there."""
+    """The stores in a cache folder, and parts that wait for one, most recently used first.
+
+    None where the folder is not ours, or not there.
+    """
     entries = []
-    for path in _files(directory, _STORE):
+    for path in [*_files(directory, _STORE), *(PartIndex(directory).packs() if is_our_folder(directory) else ())]:
         with suppress(OSError):  # another process removed it
             status = path.lstat()
             if stat.S_ISREG(status.st_mode):
@@ -140,35 +143,49 @@ def prune_cache(directory: Path, max_bytes: int, keep: Sequence[Path] = ()) -> l
                 entry.path.unlink(missing_ok=True)
                 total -= entry.size_bytes
                 removed.append(entry)
-    for partial in _files(directory, _PARTIAL):
+    index = PartIndex(directory)
+    if is_our_folder(directory):
+        index.clean()
+    for left in [*_files(directory, _PARTIAL), *(index.partials(_PARTIAL) if is_our_folder(directory) else ())]:
         with suppress(OSError):  # another process removed it
-            if time.time() - partial.lstat().st_mtime > _STALE_SECONDS:
-                partial.unlink()
+            if time.time() - left.lstat().st_mtime > _STALE_SECONDS:
+                left.unlink()
     return removed
 
 
 @contextmanager
 def open_stores(
-    runs: Sequence[RunInput], *, directory: Path | None, keep_events: bool = False, progress: Progress | None = None
+    runs: Sequence[RunInput],
+    *,
+    directory: Path | None,
+    keep_events: bool = False,
+    progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> Iterator[list[Path]]:
-    """The stores of runs, in their order, for as long as the context lasts; missing ones are built, two at a time.
+    """The stores of runs, in their order, for as long as the context lasts; missing ones are built.
 
     Args:
         runs: what detection found. A run that is a store already is taken as it is.
         directory: the cache folder; None: stores are made in a temporary folder and removed at the end.
         keep_events: whether the event tables are needed.
-        progress: told before each capture that is read.
+        progress: told about each capture that is read.
+        engine: makes the parts of captures; by default this machine.
 
     Raises:
         InputError: a run cannot be read.
         UsageError: the cache folder cannot be written.
     """
     if directory is not None:
-        yield cached_stores(runs, directory=directory, keep_events=keep_events, progress=progress)
+        yield cached_stores(runs, directory=directory, keep_events=keep_events, progress=progress, engine=engine)
     else:
         with tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as folder:
             yield cached_stores(
-                runs, directory=Path(folder), keep_events=keep_events, progress=progress, remedy=TEMPORARY
+                runs,
+                directory=Path(folder),
+                keep_events=keep_events,
+                progress=progress,
+                remedy=TEMPORARY,
+                engine=engine,
             )
 
 
@@ -180,22 +197,34 @@ def cached_stores(
     progress: Progress | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
     remedy: str = "make room, or use --cache-dir or --no-cache",
+    engine: Engine | None = None,
 ) -> list[Path]:
     """The stores of runs, in their order, from the cache folder or built into it; see ``open_stores``."""
     prepare(directory)
     stores: list[Path] = []
     missing: dict[Path, RunInput] = {}
+    prints: dict[Path, Fingerprint] = {}
     for run in runs:
         store = _given_store(run)
         if store is None:
-            target = _target(run, directory)
+            print_of_run = fingerprint(run)
+            target = _target(run, print_of_run, directory)
             store = _present(target, keep_events)
             if store is None:
                 store = _with_events(target) if keep_events else target
                 missing[store] = run
+                prints[store] = print_of_run
         stores.append(store)
     if missing:
-        build_stores(missing, keep_events=keep_events, progress=progress, remedy=remedy)
+        build_stores(
+            missing,
+            prints=prints,
+            keep_events=keep_events,
+            progress=progress,
+            remedy=remedy,
+            index=PartIndex(directory),
+            engine=engine,
+        )
         prune_cache(directory, max_bytes, keep=stores)
     return stores
 
@@ -232,10 +261,10 @@ def _given_store(run: RunInput) -> Path | None:
     return path
 
 
-def _target(run: RunInput, directory: Path) -> Path:
+def _target(run: RunInput, print_of_run: Fingerprint, directory: Path) -> Path:
     """Where the run's store without events belongs. Folder names are the user's: only harmless characters are taken."""
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", run.name).strip("-.")[:40] or "run"
-    return directory / f"{slug}-{run_key(run, SCHEMA_VERSION)}.duckdb"
+    return directory / f"{slug}-{print_of_run.run}.duckdb"
 
 
 def _with_events(target: Path) -> Path:
@@ -254,9 +283,16 @@ def _present(target: Path, keep_events: bool) -> Path | None:
 
 
 def build_stores(
-    missing: Mapping[Path, RunInput], *, keep_events: bool, progress: Progress | None, remedy: str
+    missing: Mapping[Path, RunInput],
+    *,
+    keep_events: bool,
+    progress: Progress | None,
+    remedy: str,
+    prints: Mapping[Path, Fingerprint] | None = None,
+    index: PartIndex | None = None,
+    engine: Engine | None = None,
 ) -> None:
-    """Builds stores side by side; the first failure stops the others between two captures.
+    """Build stores; the first failure stops everything between two captures.
 
     Nothing is built in the calling thread: an interruption, which Python raises in the main thread wherever that is,
     then never comes between a builder and the files that it has to remove.
@@ -264,59 +300,39 @@ def build_stores(
     Args:
         missing: the runs, by the files to make.
         remedy: a clause that says what to do where these cannot be written.
+        prints: of the runs, where they are known.
+        index: where parts are kept; None: nowhere.
+        engine: makes the parts; by default this machine.
 
     Raises:
         InputError: a run cannot be read.
         UsageError: a store cannot be written.
     """
     cancelled = threading.Event()
-    tally = _Tally(sum(len(run.captures) for run in missing.values()), cancelled, progress)
-    workers = min(_WORKERS, len(missing))
-    threads = max(1, (os.cpu_count() or 1) // workers)
-
-    def build(target: Path, run: RunInput) -> None:
-        with writing(target, remedy):
-            build_store(run, target, keep_events=keep_events, threads=threads, progress=tally.of(run))
-
-    with ThreadPoolExecutor(workers, thread_name_prefix="store") as pool:
-        futures = [pool.submit(build, target, run) for target, run in missing.items()]
+    job = partial(
+        build.build_stores,
+        missing,
+        prints=prints,
+        keep_events=keep_events,
+        engine=engine or LocalEngine(),
+        index=index,
+        progress=progress,
+        cancelled=cancelled.is_set,
+        remedy=remedy,
+    )
+    with ThreadPoolExecutor(1, thread_name_prefix="store") as pool:
+        future = pool.submit(job)
         try:
-            for future in futures:
-                future.result()
+            future.result()
         except BaseException as error:
             cancelled.set()
-            pool.shutdown(wait=False, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
-                _end_queries(futures)
+                _end_queries(future)
             raise
 
 
-def _end_queries(futures: Sequence[Future[None]]) -> None:
+def _end_queries(future: Future[None]) -> None:
     """Ends what builders are doing, for nobody waits for it any longer. In a notebook no other thread does."""
-    while any(future.running() for future in futures):
+    while future.running():
         db.interrupt_all()
         time.sleep(_AGAIN_SECONDS)
-
-
-class _Tally:
-    """Adds up the captures done in all runs, and tells builders to stop."""
-
-    def __init__(self, total: int, cancelled: threading.Event, progress: Progress | None) -> None:
-        self._total = total
-        self._cancelled = cancelled
-        self._progress = progress
-        self._done: dict[int, int] = {}
-        self._lock = threading.Lock()
-
-    def of(self, run: RunInput) -> Progress:
-        """The callback for one run."""
-
-        def report(done: int, total: int, what: str) -> None:
-            if self._cancelled.is_set():
-                raise _CancelledError
-            with self._lock:
-                self._done[id(run)] = done
-                if self._progress:
-                    self._progress(sum(self._done.values()), self._total, what)
-
-        return report

@@ -1,19 +1,24 @@
-"""What a run's input is, in a few bytes: the key under which its store is kept, and the rows of table ``input``.
+"""What an input is, in a few bytes: the keys of runs and of their captures, and the rows of table ``input``.
 
 A file counts by its path below the input, size, modification time, and a digest of its first and last 64 KiB: a whole
 digest of a 224 MB database takes a second, which is as long as the rest of a cached diff.
+
+The key of a capture covers what was read of this capture and nothing of its run, so that a part (``store.parts``) is
+used again when other ranks are added, or when the input is named by another folder.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
 import rlcompare
+from rlcompare.db import SCHEMA_VERSION
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, RunInput
 from rlcompare.resources import resource_root
@@ -21,6 +26,8 @@ from rlcompare.resources import resource_root
 _EDGE_BYTES = 64 * 1024
 # The SQL that runs after a store is filled; changing it does not outdate stores.
 _LATER = frozenset({"compare", "show", "named"})
+_FILLING_CODE = ("sources", "store")
+_DATABASES = (".db", ".sqlite")
 
 
 @dataclass(frozen=True)
@@ -33,19 +40,76 @@ class InputFile:
     digest: str
 
 
-def input_files(run: RunInput) -> tuple[InputFile, ...]:
-    """The files of a run, ordered by path, write-ahead logs of databases included.
+@dataclass(frozen=True)
+class Fingerprint:
+    """What identifies a run.
+
+    Attributes:
+        files: the files that it was read from, ordered by path, write-ahead logs of databases included.
+        captures: a key for each capture, the same wherever the input lies and whatever else is in the run.
+        sizes: bytes of each capture's files.
+        run: the key of the run: other after any change of a file, of what detection made of it, or of rlcompare.
+    """
+
+    files: tuple[InputFile, ...]
+    captures: tuple[str, ...]
+    sizes: tuple[int, ...]
+    run: str
+
+
+def fingerprint(run: RunInput) -> Fingerprint:
+    """Look at the files of a run.
 
     Raises:
         InputError: a file that detection found is gone or cannot be opened.
     """
-    files = {path for capture in run.captures for path in capture.files.values()}
-    if run.training is not None:
-        files |= {path for source in run.training.metrics for path in source.files}
-        files |= {run.training.description} if run.training.description is not None else set()
-    logs = {path.with_name(path.name + "-wal") for path in files if path.suffix in (".db", ".sqlite")}
-    present = files | {log for log in logs if log.is_file()}
-    return tuple(sorted((_input_file(path, run.root) for path in present), key=lambda file: file.path))
+    looked_at: dict[Path, InputFile] = {}
+    by_capture = [[_look(path, run.root, looked_at) for path in _files_of(capture)] for capture in run.captures]
+    for path in _training_files(run):
+        _look(path, run.root, looked_at)
+    files = tuple(sorted(looked_at.values(), key=lambda file: file.path))
+    keys = tuple(_capture_key(capture, run, files) for capture, files in zip(run.captures, by_capture, strict=True))
+    parts = {
+        "versions": _versions(),
+        "run": run.name,
+        "findings": [[finding.severity, finding.key, finding.message] for finding in run.findings],
+        "captures": [
+            [os.path.relpath(capture.path, run.root), key] for capture, key in zip(run.captures, keys, strict=True)
+        ],
+        "metrics": [[source.form, source.name, source.part] for source in run.training.metrics] if run.training else [],
+        "files": [_identity(file) for file in files],
+    }
+    sizes = tuple(sum(file.size_bytes for file in files) for files in by_capture)
+    return Fingerprint(files, keys, sizes, _digest(parts))
+
+
+def _files_of(capture: CaptureInput) -> list[Path]:
+    return _with_logs(sorted(set(capture.files.values())))
+
+
+def _training_files(run: RunInput) -> list[Path]:
+    if run.training is None:
+        return []
+    files = {path for source in run.training.metrics for path in source.files}
+    files |= {run.training.description} if run.training.description is not None else set()
+    return _with_logs(sorted(files))
+
+
+def _with_logs(files: Iterable[Path]) -> list[Path]:
+    """Files, and the write-ahead logs of those that are databases."""
+    found = []
+    for path in files:
+        found.append(path)
+        log = path.with_name(path.name + "-wal")
+        if path.suffix in _DATABASES and log.is_file():
+            found.append(log)
+    return found
+
+
+def _look(path: Path, root: Path, looked_at: dict[Path, InputFile]) -> InputFile:
+    if path not in looked_at:
+        looked_at[path] = _input_file(path, root)
+    return looked_at[path]
 
 
 def _input_file(path: Path, root: Path) -> InputFile:
@@ -63,28 +127,18 @@ def _input_file(path: Path, root: Path) -> InputFile:
     return InputFile(os.path.relpath(path, root), status.st_size, status.st_mtime_ns, digest.hexdigest())
 
 
-def run_key(run: RunInput, schema_version: int) -> str:
-    """The key of a run's store: 32 hexadecimal digits, the same wherever the input lies, other after any change.
-
-    It covers what was read, what detection made of it, and the versions of the schema, of rlcompare and of its SQL.
-    """
-    parts = {
-        "versions": [schema_version, rlcompare.__version__, _filling_sql_digest()],
-        "run": run.name,
-        "steps": None if run.steps is None else sorted(run.steps),
-        "findings": [[finding.severity, finding.key, finding.message] for finding in run.findings],
-        "captures": [_capture_parts(capture, run.root) for capture in run.captures],
-        "metrics": [[source.form, source.name, source.part] for source in run.training.metrics] if run.training else [],
-        "files": [[file.path, file.size_bytes, file.mtime_ns, file.digest] for file in input_files(run)],
-    }
-    return blake2b(json.dumps(parts, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
+def _identity(file: InputFile) -> list[object]:
+    return [file.path, file.size_bytes, file.mtime_ns, file.digest]
 
 
-def _capture_parts(capture: CaptureInput, root: Path) -> list[object]:
-    return [
+def _capture_key(capture: CaptureInput, run: RunInput, files: list[InputFile]) -> str:
+    parts = [
+        _versions(),
+        None if run.steps is None else sorted(run.steps),
         capture.source,
-        os.path.relpath(capture.path, root),
-        sorted(capture.files),
+        capture.path.name,
+        sorted((part, path.name) for part, path in capture.files.items()),
+        [[Path(file.path).name, *_identity(file)[1:]] for file in files],
         capture.role,
         capture.phase,
         capture.replica,
@@ -96,15 +150,34 @@ def _capture_parts(capture: CaptureInput, root: Path) -> list[object]:
         capture.info,
         capture.metadata,
     ]
+    return _digest(parts)
+
+
+def _digest(parts: object) -> str:
+    return blake2b(json.dumps(parts, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
+
+
+def _versions() -> list[object]:
+    return [SCHEMA_VERSION, rlcompare.__version__, _filling_digest()]
 
 
 @cache
-def _filling_sql_digest() -> str:
-    """A digest of the SQL that fills stores, so that a changed definition never meets numbers of an older one."""
-    root = resource_root("sql")
+def _filling_digest() -> str:
+    """A digest of the SQL and the Python that fill stores, so that a changed definition never meets older numbers."""
     digest = blake2b(digest_size=16)
-    for path in sorted(root.rglob("*.sql")):
-        name = path.relative_to(root)
-        if name.parts[0] not in _LATER:
-            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes())
+    root = resource_root("sql")
+    package = Path(__file__).resolve().parent.parent
+    folders = [(folder, ".sql") for folder in sorted(root.iterdir()) if folder.name not in _LATER]
+    folders += [(package / name, ".py") for name in _FILLING_CODE]
+    for folder, suffix in folders:
+        for path in sorted(_walk(folder, suffix)):
+            digest.update(path.removeprefix(str(folder)).encode() + b"\0")
+            # Path.open would take most of the time.
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+                digest.update(file.read())
     return digest.hexdigest()
+
+
+def _walk(folder: Path, suffix: str) -> Iterable[str]:
+    for where, _, names in os.walk(folder):
+        yield from (f"{where}{os.sep}{name}" for name in names if name.endswith(suffix))

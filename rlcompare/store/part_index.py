@@ -1,0 +1,110 @@
+"""Which parts are in the cache, and in which file.
+
+A part lies in a pack, until the store of its run is made, and in that store afterwards. Beside them, in the subfolder
+``parts``, one text file for each lists the keys of the parts in it: a line for each, ``KEY NUMBER``. Both appear whole,
+the list after the file; either may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from rlcompare.store.new_file import partial_of
+
+FOLDER = "parts"
+_LIST = ".keys"
+_LINE = re.compile(r"([0-9a-f]{32}(?:-events)?) (\d{1,9})")
+_PACK = re.compile(r"pack-[0-9a-f]{32}[0-9.-]*\.duckdb")
+
+Places = Mapping[str, tuple[Path, int]]
+"""For the key of a part its file, and its capture's number there."""
+
+
+class PartIndex:
+    """The parts in one cache folder."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.folder = directory / FOLDER
+
+    def find(self, keys: Iterable[str]) -> dict[str, tuple[Path, int]]:
+        """Where parts lie; those that are nowhere are left out."""
+        wanted = set(keys)
+        found: dict[str, tuple[Path, int]] = {}
+        for path in self._lists():
+            if wanted <= found.keys():
+                break
+            file = self._file_of(path)
+            if file is not None:
+                listed = self._listed(path)
+                found = {key: (file, listed[key]) for key in wanted & listed.keys()} | found
+        return found
+
+    def add(self, file: Path, numbers: Mapping[str, int]) -> None:
+        """List the parts of a file that is there now.
+
+        Raises:
+            OSError: the list cannot be written.
+        """
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        target = self.folder / f"{file.name}{_LIST}"
+        partial = partial_of(target)
+        try:
+            partial.write_text("".join(f"{key} {number}\n" for key, number in numbers.items()))
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def remove(self, pack: Path) -> None:
+        """Delete a pack and its list."""
+        for path in (self.folder / f"{pack.name}{_LIST}", pack):
+            with suppress(OSError):  # another process uses it, where that forbids removing it
+                path.unlink(missing_ok=True)
+
+    def forget(self, file: Path) -> None:
+        """Forget the parts of a file that cannot be read. A pack is deleted; a store stays for whoever asked for it."""
+        if file.parent == self.folder:
+            self.remove(file)
+        else:
+            (self.folder / f"{file.name}{_LIST}").unlink(missing_ok=True)
+
+    def packs(self) -> list[Path]:
+        """Packs that wait for the store of their run to be made."""
+        return [path for path in _entries(self.folder) if _PACK.fullmatch(path.name)]
+
+    def partials(self, name: re.Pattern[str]) -> list[Path]:
+        """Incomplete files, by the form of their names."""
+        return [path for path in _entries(self.folder) if name.fullmatch(path.name)]
+
+    def clean(self) -> None:
+        """Delete lists of files that are gone."""
+        for path in self._lists():
+            if self._file_of(path) is None:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+    def _lists(self) -> list[Path]:
+        return [path for path in _entries(self.folder) if path.name.endswith(f".duckdb{_LIST}")]
+
+    def _file_of(self, path: Path) -> Path | None:
+        name = path.name.removesuffix(_LIST)
+        return next((file for file in (self.directory / name, self.folder / name) if file.is_file()), None)
+
+    @staticmethod
+    def _listed(path: Path) -> dict[str, int]:
+        try:
+            text = path.read_text()
+        except (OSError, UnicodeError):  # another process removed it, or it is damaged
+            return {}
+        return {match[1]: int(match[2]) for match in map(_LINE.fullmatch, text.splitlines()) if match}
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(Path(entry.path) for entry in os.scandir(folder))
+    except OSError:  # not there
+        return []

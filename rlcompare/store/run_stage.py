@@ -1,0 +1,190 @@
+"""The run stage: makes the store of a run from the parts of its captures and from its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import duckdb
+
+import rlcompare
+from rlcompare import db, resources
+from rlcompare.errors import InputError
+from rlcompare.model.run import Finding, RunInput
+from rlcompare.sources.run_directory import fill_training
+from rlcompare.store.capture_stage import insert_finding
+from rlcompare.store.fingerprint import InputFile
+from rlcompare.store.new_file import new_store, partial_of, remove
+from rlcompare.store.parts import Failure
+
+
+class UnusablePackError(Exception):
+    """A pack is damaged or gone: its parts have to be made again."""
+
+    def __init__(self, pack: Path) -> None:
+        super().__init__(str(pack))
+        self.pack = pack
+
+
+@dataclass(frozen=True)
+class RunParts:
+    """A run whose captures were read.
+
+    Attributes:
+        run: what detection found.
+        files: for table ``input``.
+        paths: of each capture, for table ``capture``.
+        places: for each capture that was read its pack and its number there, by its number in the run.
+        failures: for the other captures, by their numbers in the run.
+    """
+
+    run: RunInput
+    files: tuple[InputFile, ...]
+    paths: tuple[str, ...]
+    places: Mapping[int, tuple[Path, int]]
+    failures: Mapping[int, Failure]
+
+    @property
+    def packs(self) -> dict[Path, dict[int, int]]:
+        """By pack, the captures' numbers in the run by their numbers in the pack; in the order of the run."""
+        packs: dict[Path, dict[int, int]] = {}
+        for number, (pack, place) in self.places.items():
+            packs.setdefault(pack, {})[place] = number
+        return packs
+
+
+def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int, own: frozenset[Path]) -> None:
+    """Write the store of a run.
+
+    Args:
+        parts: what it is made of.
+        target: the file to make; an existing one is replaced when the new one is complete.
+        keep_events: keep the event tables.
+        threads: worker threads of DuckDB.
+        own: packs that nothing else needs: one that holds all captures of the run becomes its store.
+
+    Raises:
+        InputError: neither a capture nor the metrics of the run could be read. Otherwise findings say what was left
+            out.
+        UnusablePackError: a pack cannot be read.
+    """
+    whole = _whole_pack(parts, own)
+    opened = _taken_over(whole, target) if whole else new_store(target, keep_events=keep_events, threads=threads)
+    with opened as con:
+        for finding in parts.run.findings:
+            insert_finding(con, finding)
+        _fill_training(con, parts)
+        for pack, numbers in {} if whole else parts.packs.items():
+            _copy(con, pack, numbers, parts.paths)
+        for number in sorted(parts.failures):
+            _report(con, parts.run, number, parts.failures[number])
+        _write_meta(con, parts, keep_events)
+
+
+def check_usable(run: RunInput, failures: Mapping[int, Failure]) -> None:
+    """Raise the first failure where no capture could be read and there are no metrics either."""
+    if failures and len(failures) == len(run.captures) and not (run.training and run.training.metrics):
+        raise _error_of(run, failures[min(failures)])
+
+
+def _whole_pack(parts: RunParts, own: frozenset[Path]) -> Path | None:
+    packs = parts.packs
+    if len(packs) != 1:
+        return None
+    ((pack, numbers),) = packs.items()
+    same = all(place == number for place, number in numbers.items())
+    return pack if pack in own and same else None
+
+
+@contextmanager
+def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the pack attached as ``store``, which becomes the store if nothing fails."""
+    partial = partial_of(target)
+    pack.replace(partial)
+    con = db.connect(1)
+    try:
+        db.attach(con, partial, read_only=False)
+        con.execute("USE store")
+        con.execute("SET search_path = 'memory.main,store.main'")
+        yield con
+        con.execute("USE memory")
+        db.detach(con)
+        partial.replace(target)
+    finally:
+        con.close()
+        remove(partial)
+
+
+def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int], paths: Sequence[str]) -> None:
+    """Copy the rows of some captures out of a pack, under their numbers in the run."""
+    try:
+        db.attach(con, pack, read_only=True, name="pack")
+    except duckdb.Error as error:
+        raise UnusablePackError(pack) from error
+    try:
+        con.execute("SET VARIABLE places = CAST(? AS INTEGER[])", [list(numbers)])
+        con.execute("SET VARIABLE numbers = CAST(? AS INTEGER[])", [list(numbers.values())])
+        con.execute("SET VARIABLE paths = CAST(? AS VARCHAR[])", [[paths[number] for number in numbers.values()]])
+        con.execute(resources.sql("store/taken"))
+        for (table,) in con.execute(resources.sql("store/copied_tables")).fetchall():
+            # The table's name comes from our own schema.
+            db.run(
+                con,
+                f'INSERT INTO store.main."{table}" SELECT row.* REPLACE (taken.number AS capture)'  # noqa: S608
+                f' FROM pack.main."{table}" AS row JOIN taken ON taken.place = row.capture',
+            )
+        con.execute(resources.sql("store/path"))
+    except duckdb.Error as error:
+        if isinstance(error, duckdb.InterruptException):
+            raise
+        raise UnusablePackError(pack) from error
+    finally:
+        db.detach(con, "pack")
+
+
+def _fill_training(con: duckdb.DuckDBPyConnection, parts: RunParts) -> None:
+    run = parts.run
+    if run.training is None:
+        return
+    try:
+        fill_training(con, run, run.training, lambda finding: insert_finding(con, finding))
+    except InputError as error:
+        if not run.captures or len(parts.failures) == len(run.captures):
+            raise
+        insert_finding(con, Finding("warning", "unreadable_metrics", str(error)))
+
+
+def _report(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, failure: Failure) -> None:
+    for finding in failure.findings:
+        insert_finding(con, replace(finding, capture=number))
+    insert_finding(con, Finding("warning", "unreadable_capture", str(_error_of(run, failure))))
+
+
+def _error_of(run: RunInput, failure: Failure) -> InputError:
+    left_out = "".join(
+        f"; {finding.message}" for finding in (*run.findings, *failure.findings) if finding.severity == "warning"
+    )
+    return InputError(failure.path, failure.problem + (left_out if failure.is_empty else ""), failure.remedy)
+
+
+def _write_meta(con: duckdb.DuckDBPyConnection, parts: RunParts, keep_events: bool) -> None:
+    values = {
+        "schema_version": str(db.SCHEMA_VERSION),
+        "rlcompare_version": rlcompare.__version__,
+        "name": parts.run.name,
+        "events": "kept" if keep_events else "dropped",
+    }
+    for key, value in values.items():
+        con.execute("INSERT INTO meta VALUES (?, ?)", [key, value])
+    con.execute(
+        "INSERT INTO input SELECT unnest(CAST(? AS VARCHAR[])), unnest(CAST(? AS BIGINT[])),"
+        " unnest(CAST(? AS BIGINT[])), unnest(CAST(? AS VARCHAR[]))",
+        [
+            [file.path for file in parts.files],
+            [file.size_bytes for file in parts.files],
+            [file.mtime_ns for file in parts.files],
+            [file.digest for file in parts.files],
+        ],
+    )

@@ -1,0 +1,2 @@
+-- Where the captures that were just copied lie below the input of this run. Depends on taken.
+UPDATE capture SET path = taken.path FROM taken WHERE capture.capture = taken.number;
