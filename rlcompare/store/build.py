@@ -6,8 +6,10 @@ The file holds the run tables and the rollups. Event tables (one row per kernel,
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -34,6 +36,9 @@ _TOOLS = {"torch_trace": "torch", "nsys": "nsys", "torch_memory": "torch_memory"
 
 UNPACKED = 8
 """How many times as large a compressed trace may well be."""
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_ROOM_LEFT = re.compile(r"no space left|could not write|cannot write|quota|disk is full", re.IGNORECASE)
 
 Progress = Callable[[int, int, str], None]
 """Called with captures done, captures in all, and what is being read now."""
@@ -119,15 +124,39 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
             progress(number, len(run.captures), capture.path.name)
         try:
             _fill_capture(con, run, number, capture)
-        except InputError as error:
-            failures.append(error)
-            con.execute("DELETE FROM capture WHERE capture = ?", [number])
-            con.execute(resources.sql("normalize/clear"))
-            _report(con, Finding("warning", "unreadable_capture", str(error)))
+        except Exception as error:
+            failure = _failure_of(capture, error)
+            if failure is None:
+                raise
+            failures.append(failure)
+            _forget(con, number)
+            _report(con, Finding("warning", "unreadable_capture", str(failure)))
     parts = len(run.captures) + (run.training is not None and bool(run.training.metrics))
     if failures and len(failures) == parts:
         raise failures[0]
     _run_all(con, (f"rollup/{name}" for name in ROLLUPS))
+
+
+def _failure_of(capture: CaptureInput, error: Exception) -> InputError | None:
+    """What is wrong with a capture that could not be read; None where it is not the capture's fault."""
+    if isinstance(error, InputError):
+        return error
+    if isinstance(error, duckdb.InterruptException | duckdb.OutOfMemoryException | duckdb.FatalException):
+        return None
+    if (error.errno in _NO_ROOM if isinstance(error, OSError) else _NO_ROOM_LEFT.search(str(error))):
+        return None
+    reason = (str(error).strip().splitlines() or [""])[0][:200]
+    return InputError(
+        capture.path, f"it cannot be read ({type(error).__name__}: {reason})", "Copy it again, or parse or collect it again"
+    )
+
+
+def _forget(con: duckdb.DuckDBPyConnection, number: int) -> None:
+    """Remove the rows of a capture that could not be read to its end."""
+    con.execute(resources.sql("normalize/clear"))
+    for (table,) in con.execute(resources.sql("normalize/tables_of_captures")).fetchall():
+        # Only names of our own schema.
+        con.execute(f'DELETE FROM "{table}" WHERE capture = ?', [number])  # noqa: S608
 
 
 def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
