@@ -146,9 +146,8 @@ def _failure_of(capture: CaptureInput, error: Exception) -> InputError | None:
     if (error.errno in _NO_ROOM if isinstance(error, OSError) else _NO_ROOM_LEFT.search(str(error))):
         return None
     reason = (str(error).strip().splitlines() or [""])[0][:200]
-    return InputError(
-        capture.path, f"it cannot be read ({type(error).__name__}: {reason})", "Copy it again, or parse or collect it again"
-    )
+    problem = f"it cannot be read ({type(error).__name__}: {reason})"
+    return InputError(capture.path, problem, "Copy it again, or parse or collect it again")
 
 
 def _forget(con: duckdb.DuckDBPyConnection, number: int) -> None:

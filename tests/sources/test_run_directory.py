@@ -255,7 +255,8 @@ class TestDamage:
     def test_values_that_are_no_finite_numbers(self, tmp_path: Path) -> None:
         path = tmp_path / "m.jsonl"
         path.write_text(
-            '{"step": 1, "data": {"a": NaN, "b": -Infinity, "c": null, "d": 1e999, "e": 0.5, "f": "abc", "g": [1], "h": 1e155}}\n'
+            '{"step": 1, "data": {"a": NaN, "b": -Infinity, "c": null, "d": 1e999, "e": 0.5, "f": "abc", "g": [1],'
+            ' "h": 1e155}}\n'
         )
 
         metrics = read_metrics(path)
