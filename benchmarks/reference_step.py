@@ -80,7 +80,7 @@ def share_of_memory(rlcompare: str, folder: Path) -> float:
 
 
 def median(steps: list[dict[str, Any]], key: str) -> float:
-    return statistics.median(step[key] for step in steps)
+    return float(statistics.median(step[key] for step in steps))
 
 
 def main() -> int:

@@ -55,7 +55,8 @@ def verl_function(wheel: Path) -> Callable[..., Any]:
     package("transformers", PreTrainedTokenizer=None)
     from verl.trainer.ppo.mismatch_helper import compute_rollout_importance_weights  # type: ignore[import-not-found]
 
-    return compute_rollout_importance_weights
+    function: Callable[..., Any] = compute_rollout_importance_weights
+    return function
 
 
 def batch(rows: int, length: int) -> Inputs:
@@ -113,7 +114,8 @@ def main() -> int:
             return compute_rollout_is(*inputs, level=level, mode="truncate", threshold=THRESHOLD)  # type: ignore[return-value]
 
         def theirs(level: str = level) -> tuple[torch.Tensor, dict[str, float]]:
-            return theirs_function(*inputs, rollout_is_level=level, rollout_is_threshold=THRESHOLD)
+            weights, metrics = theirs_function(*inputs, rollout_is_level=level, rollout_is_threshold=THRESHOLD)
+            return weights, metrics
 
         agree(ours, theirs)
         pairs = [(seconds(ours), seconds(theirs)) for _ in range(options.repeat)]

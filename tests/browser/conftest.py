@@ -13,7 +13,7 @@ from rlcompare.report.write import write_report
 from tests.unit import diff_examples
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Dialog, Page
 
 CHROMIUM = Path("/usr/bin/chromium")
 _FLAGS = (
@@ -38,8 +38,12 @@ class Visit:
         page.on("console", lambda message: self.console.append(message.text))
         page.on("pageerror", lambda error: self.console.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
-        page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+        page.on("dialog", self._dismissed)
         page.goto(path.as_uri())
+
+    def _dismissed(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
 
     def shown(self, section: str, column: int = 0) -> list[str]:
         """The texts of a column of a table, of the rows that can be seen."""

@@ -40,7 +40,7 @@ class Job:
     def __init__(self, rlcompare: Command, folder: Path, sample: Path, output: Path, **behaviour: object) -> None:
         self._rlcompare, self.folder, self.results = rlcompare, folder, folder.with_name("result")
         folder.mkdir(exist_ok=True)
-        command = [sys.executable, Path(__file__).with_name("dynamic_job.py"), folder, sample]
+        command = [sys.executable, str(Path(__file__).with_name("dynamic_job.py")), str(folder), str(sample)]
         with output.open("w") as said:
             self.process = subprocess.Popen(
                 [*command, json.dumps(_BEHAVIOUR | behaviour)], stdout=said, start_new_session=True, **_environment()
@@ -58,7 +58,7 @@ class Job:
 
     @property
     def config(self) -> dict[str, Any]:
-        return json.loads((self.folder / "profiler_config.json").read_text())  # type: ignore[no-any-return]
+        return json.loads((self.folder / "profiler_config.json").read_text())
 
 
 def _environment() -> dict[str, Any]:

@@ -8,10 +8,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rlcompare.errors import InputError, UsageError
+from rlcompare.model.run import RunInput
 from rlcompare.sources.detect import find_runs
 from rlcompare.store import cache
 from rlcompare.store.cache import MARKER, cache_directory, cache_entries, cached_stores, open_stores, prune_cache
@@ -40,9 +42,9 @@ def content(folder: Path) -> list[Path]:
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs whose stores are built."""
     names: list[str] = []
-    build = cache.build_store
+    build = cache.build_store  # type: ignore[attr-defined]
 
-    def count(run, target, **options):  # type: ignore[no-untyped-def]
+    def count(run: RunInput, target: Path, **options: Any) -> None:
         names.append(run.name)
         build(run, target, **options)
 
@@ -357,7 +359,7 @@ class TestCommand:
 def test_cancelled_builders_stop(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started, stopped = threading.Event(), threading.Event()
 
-    def build(run, target, *, progress: Callable[[int, int, str], None], **_: object) -> None:  # type: ignore[no-untyped-def]
+    def build(run: RunInput, target: Path, *, progress: Callable[[int, int, str], None], **_options: object) -> None:
         if run.name == "base":
             started.wait(10)
             raise InputError(run.root, "broken", "Mend it")

@@ -88,7 +88,13 @@ class TestSpeed:
     def test_longer_responses_are_work_and_not_slower(self, rlcompare: Command, tmp_path: Path) -> None:
         # GIVEN responses of twice the length; generation by decode step and the rest by token are as fast as before
         base = write_run(tmp_path / "a")
-        longer = {"response_tokens": 800, "decode_steps": 40, "gen": 0.2, "old_log_prob": 0.09, "update_actor": 0.18}
+        longer: dict[str, Any] = {
+            "response_tokens": 800,
+            "decode_steps": 40,
+            "gen": 0.2,
+            "old_log_prob": 0.09,
+            "update_actor": 0.18,
+        }
         new = write_run(tmp_path / "b", **longer)
 
         document = compared(rlcompare, new, base)
@@ -106,7 +112,13 @@ class TestSpeed:
 
     def test_longer_responses_do_not_hide_a_slower_phase(self, rlcompare: Command, tmp_path: Path) -> None:
         base = write_run(tmp_path / "a")
-        longer = {"response_tokens": 800, "decode_steps": 40, "gen": 0.2, "old_log_prob": 0.09, "update_actor": 0.4}
+        longer: dict[str, Any] = {
+            "response_tokens": 800,
+            "decode_steps": 40,
+            "gen": 0.2,
+            "old_log_prob": 0.09,
+            "update_actor": 0.4,
+        }
 
         document = compared(rlcompare, write_run(tmp_path / "b", **longer), base)
 
@@ -155,11 +167,11 @@ class TestSpeed:
 
 class TestHealth:
     def test_of_importance_sampling(self, rlcompare: Command, tmp_path: Path) -> None:
-        values = {
+        values: dict[str, Any] = {
             "mismatch__rollout_is_eff_sample_size": 0.95, "mismatch__rollout_is_mean": 1.02,
             "mismatch__rollout_is_veto_fraction": 0.0, "mismatch__rollout_is_max": 1.9,
         }  # fmt: skip
-        bad = {**values, "mismatch__rollout_is_eff_sample_size": 0.6, "mismatch__rollout_is_max": 7.0}
+        bad: dict[str, Any] = {**values, "mismatch__rollout_is_eff_sample_size": 0.6, "mismatch__rollout_is_max": 7.0}
 
         document = compared(rlcompare, write_run(tmp_path / "b", **bad), write_run(tmp_path / "a", **values))
 
@@ -365,7 +377,7 @@ class TestGate:
         '[[rule]]\nmetric = "mismatch/rollout_is_veto_fraction"\nmax = 0.05\n'
         '[[rule]]\nmetric = "mismatch/rollout_is_mean"\nmin = 0.9\nmax = 1.1\n'
     )
-    HEALTHY: ClassVar = {
+    HEALTHY: ClassVar[dict[str, Any]] = {
         "mismatch__rollout_is_eff_sample_size": 0.95, "mismatch__rollout_is_mean": 1.0,
         "mismatch__rollout_is_veto_fraction": 0.01,
     }  # fmt: skip

@@ -60,7 +60,11 @@ class TestTwoLogs:
     def sides(self, tmp_path: Path) -> tuple[Path, Path]:
         # GIVEN the same job but that the actor's update takes half as long again, of which importance sampling suffers
         base = log(tmp_path / "base.log", CONFIG)
-        worse = {"slower": 1.5, "rollout_corr__rollout_is_eff_sample_size": 0.55, "rollout_corr__k3_kl": 0.02}
+        worse: dict[str, Any] = {
+            "slower": 1.5,
+            "rollout_corr__rollout_is_eff_sample_size": 0.55,
+            "rollout_corr__k3_kl": 0.02,
+        }
         return log(tmp_path / "new.log", CHANGED, **worse), base
 
     def test_diff_and_gate_name_them(self, rlcompare: Command, sides: tuple[Path, Path], tmp_path: Path) -> None:
@@ -136,7 +140,10 @@ class TestMeaning:
 
     def test_told_by_names_and_settings(self, rlcompare: Command, tmp_path: Path) -> None:
         # GIVEN logs of 0.6.0 and of 0.8 or later, which do not say so
-        later = {"timing_s__agent_loop__compute_score__mean": 0.5, "timing_s__agent_loop__num_preempted__mean": -1.0}
+        later: dict[str, Any] = {
+            "timing_s__agent_loop__compute_score__mean": 0.5,
+            "timing_s__agent_loop__num_preempted__mean": -1.0,
+        }
         base, new = log(tmp_path / "a.log", prefix="mismatch"), log(tmp_path / "b.log", **later)
 
         outcome = rlcompare("diff", "-d", new, "-bp", base, "-o", tmp_path / "out")
@@ -165,7 +172,7 @@ class TestMeaning:
         assert rlcompare("gate", "-d", new, "-bp", base, "--on-inconclusive", "fail").code == 3
 
     def test_counts_among_the_times_are_no_seconds(self, rlcompare: Command, tmp_path: Path) -> None:
-        counts = {
+        counts: dict[str, Any] = {
             "timing_s__agent_loop__num_preempted__mean": -1.0, "timing_s__generation_timing__topk_ratio": 0.5,
             "timing_s__generation_timing__max": -1.0, "timing_s__agent_loop__tool_calls__max": 2.5,
         }  # fmt: skip

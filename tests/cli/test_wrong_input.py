@@ -312,3 +312,17 @@ class TestText:
         path = tmp_path / "w.pt.trace.json"
         path.write_text('{"schemaVersion": 1, "traceEvents": []}')
         assert "holds nothing that can be compared" in compare(path).error
+
+
+def test_a_metric_beyond_what_can_be_squared_leaves_the_others(rlcompare: Command, tmp_path: Path) -> None:
+    # GIVEN a gradient norm that grew to 1e155, in a run that is otherwise as the other
+    for name, norm in (("base", 1.0), ("new", 1e155)):
+        lines = [{"step": step, "data": {"timing_s/step": 2.0, "actor/grad_norm": norm}} for step in range(1, 7)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    # WHEN they are compared, and shown, THEN the norm is said to be no number, and the times are there
+    result = rlcompare("diff", "-d", tmp_path / "new.jsonl", "-bp", tmp_path / "base.jsonl")
+    assert result.code == 0
+    assert said("infinite")
+    shown = rlcompare("show", tmp_path / "new.jsonl")
+    assert shown.code == 0
+    assert "timing_s/step" in shown.out

@@ -25,7 +25,7 @@ class ExperimentalConfig:
         self, profiler_level="Level0", aic_metrics="PipeUtilization", l2_cache=False, msprof_tx=False, mstx=False,
         data_simplification=True, record_op_args=False, op_attr=False, gc_detect_threshold=None, export_type="text",
         host_sys=None, mstx_domain_include=None, mstx_domain_exclude=None, sys_io=False, sys_interconnection=False,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.given = {name: value for name, value in locals().items() if name != "self"}
 
 
@@ -35,7 +35,7 @@ class OldExperimentalConfig:
     def __init__(
         self, profiler_level="Level0", aic_metrics="ACL_AICORE_NONE", l2_cache=False, msprof_tx=False,
         data_simplification=True, record_op_args=False, op_attr=False, gc_detect_threshold=None, export_type=None,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.given = {name: value for name, value in locals().items() if name != "self"}
 
 
@@ -121,8 +121,7 @@ def schedule(wait, active, warmup=0, repeat=0, skip_first=0, skip_first_wait=0):
         place = step - skip_first
         return place >= 0 and not (repeat and place >= cycle * repeat) and place % cycle == wait
 
-    action.begins = begins
-
+    vars(action)["begins"] = begins
     return action
 
 

@@ -100,8 +100,8 @@ def test_another_device_and_mixed_tools_are_refused(tmp_path: Path) -> None:
 
 def test_times_of_a_trace_stay_exact() -> None:
     # GIVEN a time that a float of microseconds would round
-    event = {"name": "[memory]", "tid": 1, "ts": "4417043748056.587", "args": {"Device Type": 0, "Bytes": 8, "Addr": 1}}
-    event["args"]["Total Allocated"] = 8
+    args = {"Device Type": 0, "Bytes": 8, "Addr": 1, "Total Allocated": 8}
+    event = {"name": "[memory]", "tid": 1, "ts": "4417043748056.587", "args": args}
     found = history({"baseTimeNanoseconds": 1790857026000000000, "traceEvents": [event]}, 10, 10)
     assert found["timeline"][0]["ts_ns"] == 1790857026000000000 + 4417043748056587
     assert found["allocations"][0]["name"] is None

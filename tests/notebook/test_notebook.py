@@ -354,7 +354,12 @@ class TestSideEffects:
         # WHEN the user interrupts the kernel, which raises in the main thread
         main = threading.main_thread().ident
         assert main is not None
-        threading.Thread(target=lambda: started.wait(60) and signal.pthread_kill(main, signal.SIGINT)).start()
+
+        def interrupt(thread: int = main) -> None:
+            if started.wait(60):
+                signal.pthread_kill(thread, signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
         with pytest.raises(KeyboardInterrupt):
             rlcompare.load(runs / "new.sqlite", cache_dir=tmp_path / "cache", quiet=True)
         # THEN it ends, and leaves nothing half-written

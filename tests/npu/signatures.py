@@ -39,7 +39,8 @@ class Wheel:
             for node in scope.body:
                 if isinstance(node, ast.FunctionDef) and node.name == last:
                     return _signature(node.args)
-            scope = _class(self.tree(module), scope.bases[0].id) if _named_base(scope) else None
+            base = _named_base(scope)
+            scope = _class(self.tree(module), base) if base else None
         raise LookupError(f"torch_npu {self.version} has no {name} in {module}")
 
     def names(self, module: str, name: str) -> list[str]:
@@ -53,8 +54,9 @@ def _class(scope: Any, name: str) -> ast.ClassDef:
     return next(node for node in scope.body if isinstance(node, ast.ClassDef) and node.name == name)
 
 
-def _named_base(scope: ast.AST) -> bool:
-    return isinstance(scope, ast.ClassDef) and bool(scope.bases) and isinstance(scope.bases[0], ast.Name)
+def _named_base(scope: ast.AST) -> str | None:
+    base = scope.bases[0] if isinstance(scope, ast.ClassDef) and scope.bases else None
+    return base.id if isinstance(base, ast.Name) else None
 
 
 def _signature(arguments: ast.arguments) -> inspect.Signature:

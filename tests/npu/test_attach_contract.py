@@ -61,7 +61,7 @@ def test_where_there_is_no_file_it_is_torch_npus_own(wheel: Wheel) -> None:
 def _template(wheel: Wheel) -> dict[str, Any]:
     for node in ast.walk(wheel.tree(_MEMORY)):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "JSON_DATA":
-            return ast.literal_eval(node.value)  # type: ignore[no-any-return]
+            return ast.literal_eval(node.value)
     pytest.fail("torch_npu has no template")
 
 

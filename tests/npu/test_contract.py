@@ -39,7 +39,7 @@ class _Fake(fake_torch_npu.FakeTorchNPU):
 
     def __init__(self, wheel: Wheel) -> None:
         super().__init__()
-        npu = self.profiler
+        npu: Any = self.profiler
         config = wheel.function(_CONFIG, "_ExperimentalConfig.__init__")
         npu._ExperimentalConfig = checked(config, lambda **given: given)
         npu.profile = checked(wheel.function(_PROFILER, "profile.__init__"), self._checked_profile(wheel))
@@ -58,7 +58,7 @@ class _Fake(fake_torch_npu.FakeTorchNPU):
         mstx = self.module.npu.mstx
         for name in ("range_start", "range_end"):
             setattr(mstx, name, checked(wheel.function("torch_npu/npu/mstx.py", f"mstx.{name}"), getattr(mstx, name)))
-        self.module.__version__ = wheel.version
+        vars(self.module)["__version__"] = wheel.version
 
     def _checked_profile(self, wheel: Wheel) -> Any:
         make = self._profile

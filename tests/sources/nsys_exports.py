@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.nsys.fill import fill
@@ -129,7 +130,7 @@ class Export:
 
     def write(self, path: Path, *, without: Sequence[str] = ()) -> Path:
         """Write the database, without some tables."""
-        rows = {**self.rows, "StringIds": [(number, text) for text, number in self.texts.items()]}
+        rows: dict[str, list[Any]] = {**self.rows, "StringIds": [(number, text) for text, number in self.texts.items()]}
         if self.generation != "2020":
             rows["TARGET_INFO_SESSION_START_TIME"] = [(EPOCH_NS, "2026-10-01 10:57:06", "2026-10-01 12:57:06")]
         rows["TARGET_INFO_SYSTEM_ENV"] = [

@@ -35,7 +35,7 @@ def task(name: str, start: str, length: float, kind: str, stream: int = 2, **arg
 
 
 def test_a_kernel_is_linked_to_the_innermost_operator_and_its_launch(tmp_path: Path) -> None:
-    events = [
+    events: list[Any] = [
         span(PYTHON, 1, "ProfilerStep#7", "10.000", 100, "cpu_op"),
         span(
             PYTHON,
@@ -88,7 +88,7 @@ def test_links_survive_framework_times_that_are_floats(tmp_path: Path) -> None:
     # GIVEN a torch_npu that prints framework times as floats: a quarter of a microsecond coarse
     start, operator = "1736408883700059.821", 1736408883694699.510
     assert str(float(start)) != start
-    events = [
+    events: list[Any] = [
         span(PYTHON, 1, "aten::copy_", operator, 50, "cpu_op"),
         task("Cast", start, 8, "AI_VECTOR_CORE"),
         task("Cast", "1736408883700070.000", 8, "AI_VECTOR_CORE"),
@@ -102,7 +102,7 @@ def test_links_survive_framework_times_that_are_floats(tmp_path: Path) -> None:
 
 
 def test_without_a_trace_of_cann_the_flow_tells_the_launch(tmp_path: Path) -> None:
-    events = [
+    events: list[Any] = [
         task("Add", "60.000", 8, "AI_VECTOR_CORE"),
         flow("HostToDevice", "9", (CANN, 2, "42.000"), (HARDWARE, 2, "60.000")),
     ]
@@ -111,14 +111,15 @@ def test_without_a_trace_of_cann_the_flow_tells_the_launch(tmp_path: Path) -> No
 
 
 def test_events_and_copies_are_no_kernels(tmp_path: Path) -> None:
-    events = [
+    sized: dict[str, Any] = {"size(B)": 4096}
+    events: list[Any] = [
         task("Add", "10.000", 1, "AI_VECTOR_CORE"),
         task("aclnnMul_Mul", "20.000", 1, "Other"),
         flow("HostToDevice", "1", (CANN, 2, "1.000"), (HARDWARE, 2, "20.000")),
         task("EVENT_RECORD", "30.000", 1, "EVENT_RECORD_SQE"),
         flow("HostToDevice", "2", (CANN, 2, "2.000"), (HARDWARE, 2, "30.000")),
         task("MEMCPY_ASYNC", "40.000", 2, "PCIE_DMA_SQE", args=None),
-        task("MEMCPY_ASYNC", "50.000", 2, "SDMA_SQE", **{"size(B)": 4096, "operation": "host to device"}),
+        task("MEMCPY_ASYNC", "50.000", 2, "SDMA_SQE", operation="host to device", **sized),
         flow("HostToDevice", "3", (CANN, 2, "3.000"), (HARDWARE, 2, "50.000")),
         task("Notify Wait", "60.000", 1, "Notify Wait"),
     ]
@@ -160,7 +161,7 @@ def test_two_devices_of_one_process_are_told_apart(tmp_path: Path) -> None:
 
 def test_mstx_ranges_and_marks_on_host_and_device(tmp_path: Path) -> None:
     host = (100 << 10) | (6 << 5)
-    events = [
+    events: list[Any] = [
         span(host, 5, "update_actor", "10.000", 90, args={"event_type": "start/end", "domain": "default"}),
         span(host, 5, "saved", "20.000", 0, args={"event_type": "marker_ex", "domain": "io"}),
         flow("MsTx", "1", (host, 5, "10.000"), (HARDWARE, 2, "15.000")),
@@ -204,7 +205,7 @@ def test_garbage_collections_and_counters(tmp_path: Path) -> None:
 
 
 def test_overlap_analysis_and_copies_as_msprof_analyze_counts_them(tmp_path: Path) -> None:
-    events = [
+    events: list[Any] = [
         span(OVERLAP, 0, "Computing", "10.000", 5.5),
         span(OVERLAP, 2, "Communication(Not Overlapped)", "20.000", 2),
         span(OVERLAP, 3, "Free", "22.000", 8),
@@ -244,7 +245,7 @@ def comm_task(tid: int, name: str, start: str, length: float) -> dict[str, Any]:
 
 def test_transit_is_the_union_of_what_is_no_notification(tmp_path: Path) -> None:
     whole = {"connection_id": 1, "data_type": "BFP16", "alg_type": "RING", "count": 1000}
-    events = [
+    events: list[Any] = [
         span(COMMUNICATION, 0, "hcom_allGather__081_0_1", "100.000", 50, args=whole),
         comm_task(1, "Notify_Wait", "100.000", 30),
         comm_task(1, "Memcpy", "130.000", 10),
@@ -284,7 +285,7 @@ def test_the_same_collective_on_two_devices(tmp_path: Path) -> None:
         )
     ]
     whole = {"count": 8, "data_type": "FP16"}
-    events = [
+    events: list[Any] = [
         span(COMMUNICATION, 0, "hcom_allReduce__081_0_1", "100.000", 50, args=whole),
         span(other, 0, "hcom_allReduce__081_0_1", "100.001", 40, args=whole),
     ]

@@ -33,7 +33,7 @@ def torchs_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     optimizer = torch.optim.Adam(model.parameters())
 
     def step() -> None:
-        model(torch.randn(16, 64)).sum().backward()  # type: ignore[no-untyped-call]
+        model(torch.randn(16, 64)).sum().backward()
         optimizer.step()
         optimizer.zero_grad()
 

@@ -255,19 +255,27 @@ class TestDamage:
     def test_values_that_are_no_finite_numbers(self, tmp_path: Path) -> None:
         path = tmp_path / "m.jsonl"
         path.write_text(
-            '{"step": 1, "data": {"a": NaN, "b": -Infinity, "c": null, "d": 1e999, "e": 0.5, "f": "abc", "g": [1]}}\n'
+            '{"step": 1, "data": {"a": NaN, "b": -Infinity, "c": null, "d": 1e999, "e": 0.5, "f": "abc", "g": [1],'
+            ' "h": 1e155}}\n'
         )
 
         metrics = read_metrics(path)
 
         found = dict(zip(metrics.names, metrics.values, strict=True))
         assert math.isnan(found["a"] or 0)
-        assert found == {"a": pytest.approx(math.nan, nan_ok=True), "b": -math.inf, "c": None, "d": math.inf, "e": 0.5}
+        assert found == {
+            "a": pytest.approx(math.nan, nan_ok=True),
+            "b": -math.inf,
+            "c": None,
+            "d": math.inf,
+            "e": 0.5,
+            "h": math.inf,
+        }
         store = store_of(path, tmp_path / "s.duckdb")
-        assert "1 NaN, 2 infinite, 1 null" in findings(store)["not_finite"]
+        assert "1 NaN, 3 infinite or beyond 1e100, 1 null" in findings(store)["not_finite"]
         assert findings(store)["no_numbers"].startswith("2 values")
         # Nothing is lost: what was no number has its row.
-        assert rows(store, "SELECT count(*), count(value) FROM metric") == [(5, 4)]
+        assert rows(store, "SELECT count(*), count(value) FROM metric") == [(6, 5)]
 
     def test_numbers_of_numpy(self, tmp_path: Path) -> None:
         path = tmp_path / "m.jsonl"

@@ -89,8 +89,8 @@ def side(label: str, *stores: Path) -> SideInput:
 
 def compared(baseline: Path | SideInput, new: Path | SideInput, **options: Any) -> Diff:
     """The diff of two stores or sides."""
-    sides = [given if isinstance(given, SideInput) else side(given.stem, given) for given in (baseline, new)]
-    return compare_runs(*sides, CompareOptions(**options))
+    old, fresh = (given if isinstance(given, SideInput) else side(given.stem, given) for given in (baseline, new))
+    return compare_runs(old, fresh, CompareOptions(**options))
 
 
 def values(diff: Diff, metric: str) -> tuple[float | None, float | None]:

@@ -180,7 +180,7 @@ def test_two_trees_are_compared_role_by_role(tmp_path: Path) -> None:
     diff = compared(*stores)
 
     # THEN each role moved as its own processes did
-    check_roles(diff, *written, roles=["trainer"])
+    check_roles(diff, written[0], written[1], ["trainer"])
     before, after = values(diff, "role.rollout.compute")
     assert before and after and after > 1.9 * before
     assert (diff.new.runs[0].ranks, diff.new.runs[0].replicas) == (2, 3)

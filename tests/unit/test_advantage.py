@@ -146,7 +146,8 @@ def test_padding_that_holds_nan_reaches_nothing() -> None:
     groups = torch.arange(12) // 4
     dirty = [tensor.masked_fill(mask == 0, math.nan) for tensor in (rewards, values)]
     assert torch.equal(
-        gae_advantage(*dirty, mask, gamma=1.0, lam=0.9)[0], gae_advantage(rewards, values, mask, gamma=1.0, lam=0.9)[0]
+        gae_advantage(dirty[0], dirty[1], mask, gamma=1.0, lam=0.9)[0],
+        gae_advantage(rewards, values, mask, gamma=1.0, lam=0.9)[0],
     )
     assert torch.equal(grpo_advantage(dirty[0], mask, groups)[0], grpo_advantage(rewards, mask, groups)[0])
     penalized, metrics = apply_kl_penalty(dirty[0], dirty[1], dirty[1], mask, kl_type="kl", kl_coef=1.0)

@@ -47,8 +47,7 @@ def defaults_text() -> str:
 
 
 def test_defaults_and_dataclasses_have_the_same_keys_in_the_same_order() -> None:
-    defaults = OmegaConf.to_container(OmegaConf.create(defaults_text()))
-    assert isinstance(defaults, dict)
+    defaults: Any = OmegaConf.to_container(OmegaConf.create(defaults_text()))
     in_dataclasses = [key for key, _ in leaves()]
     assert sorted(leaf_keys(defaults)) == sorted(in_dataclasses)
     assert len(in_dataclasses) > 150
@@ -276,7 +275,8 @@ def test_every_key_takes_an_override_of_its_own_value() -> None:
     config = load_config()
     tree = OmegaConf.create(to_dict(config))
     for key, hint in leaves():
-        again = convert(hint, OmegaConf.to_container(OmegaConf.create({"value": OmegaConf.select(tree, key)}))["value"])
+        plain: Any = OmegaConf.to_container(OmegaConf.create({"value": OmegaConf.select(tree, key)}))
+        again = convert(hint, plain["value"])
         assert again == value_at(config, key)
         if not get_args(hint):
             assert type(again) is hint

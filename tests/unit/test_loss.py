@@ -25,7 +25,7 @@ from rlcompare.collect.reference.loss import (  # noqa: E402
 )
 
 LOSS_MODES = ("vanilla", "gspo", "gpg", "clip_cov", "kl_cov", "geo_mean")
-CONFIG = SimpleNamespace(
+CONFIG: Any = SimpleNamespace(
     clip_ratio_low=0.15,
     clip_ratio_high=0.28,
     clip_ratio_c=1.4,

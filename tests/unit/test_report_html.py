@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -68,7 +69,7 @@ def test_policy_allows_exactly_the_inlined_style_and_script(regression: str) -> 
 
 
 @pytest.mark.parametrize("make", [diff_examples.regression, diff_examples.hostile, diff_examples.empty])
-def test_nothing_is_fetched_and_nothing_runs_from_an_attribute(make: type[Diff]) -> None:
+def test_nothing_is_fetched_and_nothing_runs_from_an_attribute(make: Callable[[], Diff]) -> None:
     for tag, attrs in Page(page_of(make())).tags:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form", "use", "image")
         assert not [name for name in attrs if name.startswith("on") or name in ("src", "style", "srcset", "action")]

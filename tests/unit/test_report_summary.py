@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -63,7 +64,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     "make", [diff_examples.regression, diff_examples.identical, diff_examples.empty, diff_examples.hostile]
 )
-def test_fifteen_lines_of_a_hundred_columns_in_the_order_of_the_design(make: type[Diff]) -> None:
+def test_fifteen_lines_of_a_hundred_columns_in_the_order_of_the_design(make: Callable[[], Diff]) -> None:
     diff = make()
     lines = summary_lines(build_view(diff))
     assert list(items(diff)) == _ORDER
@@ -171,10 +172,10 @@ def test_headline_of_one_side_only() -> None:
 def test_a_run_without_the_measurement_is_no_evidence() -> None:
     diff = diff_examples.regression()
     for samples, said in (((1.0, None), "one run a side"), ((1.0, None, 3.0), "2 runs against 2")):
-        overall = [
+        overall = tuple(
             replace(delta, samples={"baseline": samples, "new": samples}) if delta.metric == diff.headline else delta
             for delta in diff.overall
-        ]
+        )
         assert text(replace(diff, overall=overall), "headline").endswith(said)
 
 

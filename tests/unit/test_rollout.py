@@ -188,4 +188,4 @@ def test_rollouts_are_ordinary_tensors_that_can_be_chosen_from_and_joined(policy
 )
 def test_options_out_of_range_are_refused_by_name(policy: Decoder, option: str, value: float) -> None:
     with pytest.raises(UsageError, match=rf"actor_rollout_ref\.rollout\.{option}="):
-        rolled(policy, **{option: value})
+        rolled(policy, **{option: value})  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
-
+from torch import Tensor  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from rlcompare import rollout_is  # noqa: E402
@@ -40,6 +40,13 @@ CASES = (
 )  # fmt: skip
 
 
+def weighted(*tensors: Tensor, **options: Any) -> tuple[Tensor, dict[str, float]]:
+    """Weights and metrics, where there must be weights."""
+    weights, metrics = compute_rollout_is(*tensors, **options)
+    assert weights is not None
+    return weights, metrics
+
+
 def test_every_recorded_case_is_tested(cases: dict[str, dict[str, Any]]) -> None:
     assert sorted(CASES) == sorted(cases)
 
@@ -52,7 +59,7 @@ def test_recorded_case(cases: dict[str, dict[str, Any]], name: str, precision: s
     dtype = getattr(torch, precision)
     mask = torch.tensor(case["inputs"]["response_mask"], dtype=getattr(torch, case["mask_dtype"]))
     old, rollout = (tensor(case["inputs"][key], dtype) for key in ("old_log_prob", "rollout_log_prob"))
-    options = {"level": "token", "mode": "truncate"}
+    options: dict[str, Any] = {"level": "token", "mode": "truncate"}
     options |= {key.removeprefix("rollout_is_"): value for key, value in case["kwargs"].items()}
 
     if "error" in expected:
@@ -70,7 +77,7 @@ def test_recorded_case(cases: dict[str, dict[str, Any]], name: str, precision: s
     if expected["weights"] is None:
         assert weights is None
         return
-    assert weights.dtype == dtype
+    assert weights is not None and weights.dtype == dtype
     rtol = 1e-9 if precision == "float64" else 2e-4
     wanted = tensor(expected["weights"], dtype)
     torch.testing.assert_close(weights[mask.bool()], wanted[mask.bool()], rtol=rtol, atol=0, equal_nan=True)
@@ -121,7 +128,7 @@ def test_identical_policies_have_weight_one_and_full_sample_size(seed: int, leve
 @given(SEEDS, LEVELS, MODES, st.sampled_from([math.nan, math.inf, -math.inf, 1e30]))
 def test_what_padding_holds_changes_nothing(seed: int, level: str, mode: str, filler: float) -> None:
     old, rollout, mask = batch(seed)
-    clean = compute_rollout_is(old, rollout, mask, level=level, mode=mode, threshold=1.5)
+    clean = weighted(old, rollout, mask, level=level, mode=mode, threshold=1.5)
     dirty_old, dirty_rollout = (tokens.masked_fill(mask == 0, filler) for tokens in (old, rollout))
     dirty = compute_rollout_is(dirty_old, dirty_rollout, mask, level=level, mode=mode, threshold=1.5)
     assert dirty[1] == clean[1]
@@ -132,10 +139,10 @@ def test_what_padding_holds_changes_nothing(seed: int, level: str, mode: str, fi
 @given(SEEDS, LEVELS, MODES)
 def test_more_padding_changes_nothing(seed: int, level: str, mode: str) -> None:
     old, rollout, mask = batch(seed)
-    clean = compute_rollout_is(old, rollout, mask, level=level, mode=mode, threshold=1.5)
+    clean = weighted(old, rollout, mask, level=level, mode=mode, threshold=1.5)
     wider = [torch.cat([tokens, torch.full((len(tokens), 7), value)], 1) for tokens, value in
              ((old, math.nan), (rollout, -1.0), (mask, 0.0))]  # fmt: skip
-    weights, metrics = compute_rollout_is(*wider, level=level, mode=mode, threshold=1.5)
+    weights, metrics = weighted(*wider, level=level, mode=mode, threshold=1.5)
     assert metrics == pytest.approx(clean[1], rel=1e-12)
     torch.testing.assert_close(weights[:, :20], clean[0])
 
@@ -144,9 +151,9 @@ def test_more_padding_changes_nothing(seed: int, level: str, mode: str) -> None:
 @given(SEEDS, LEVELS, st.floats(-0.5, 0.5))
 def test_a_shift_of_the_log_ratio_scales_the_weights(seed: int, level: str, shift: float) -> None:
     old, rollout, mask = batch(seed)
-    options = {"level": level, "mode": "truncate", "threshold": 1e8, "veto_threshold": None}
-    before, metrics = compute_rollout_is(old, rollout, mask, **options)
-    after, shifted = compute_rollout_is(old + shift, rollout, mask, **options)
+    options: dict[str, Any] = {"level": level, "mode": "truncate", "threshold": 1e8, "veto_threshold": None}
+    before, metrics = weighted(old, rollout, mask, **options)
+    after, shifted = weighted(old + shift, rollout, mask, **options)
     power = mask.sum(-1, keepdim=True) if level == "sequence" else mask.new_ones(len(mask), 1)
     torch.testing.assert_close(after, before * torch.exp(power * shift), rtol=1e-9, atol=1e-12)
     kl = "mismatch/mismatch_kl"
@@ -157,8 +164,8 @@ def test_a_shift_of_the_log_ratio_scales_the_weights(seed: int, level: str, shif
 @given(SEEDS, LEVELS, MODES)
 def test_bounds_hold_and_the_metrics_do_not_see_them(seed: int, level: str, mode: str) -> None:
     old, rollout, mask = batch(seed, noise=1.0)
-    loose, open_metrics = compute_rollout_is(old, rollout, mask, level=level, mode="truncate", threshold=1e9)
-    weights, metrics = compute_rollout_is(old, rollout, mask, level=level, mode=mode, threshold=1.25)
+    loose, open_metrics = weighted(old, rollout, mask, level=level, mode="truncate", threshold=1e9)
+    weights, metrics = weighted(old, rollout, mask, level=level, mode=mode, threshold=1.25)
     assert weights.max() <= 1.25
     inside = (loose >= 0.8) & (loose <= 1.25)
     assert torch.equal(weights[inside], loose[inside])
@@ -173,10 +180,10 @@ def test_bounds_hold_and_the_metrics_do_not_see_them(seed: int, level: str, mode
 @given(SEEDS, LEVELS, MODES)
 def test_ranks_that_gather_their_rows_get_what_one_process_gets(seed: int, level: str, mode: str) -> None:
     whole = batch(seed, dtype=torch.float32)
-    weights, metrics = compute_rollout_is(*whole, level=level, mode=mode, threshold=1.5)
+    weights, metrics = weighted(*whole, level=level, mode=mode, threshold=1.5)
     # GIVEN rows dealt out to four ranks and gathered in the ranks' order
     order = torch.cat([torch.arange(rank, len(whole[0]), 4) for rank in range(4)])
-    gathered, again = compute_rollout_is(*(t[order] for t in whole), level=level, mode=mode, threshold=1.5)
+    gathered, again = weighted(*(t[order] for t in whole), level=level, mode=mode, threshold=1.5)
     assert again == pytest.approx(metrics, rel=1e-6, abs=1e-6)
     assert torch.equal(gathered, weights[order])
 
@@ -226,7 +233,7 @@ def test_percentiles_of_extreme_weights(dtype: Any) -> None:
 
 def test_bfloat16_inputs_are_computed_in_float32() -> None:
     old, rollout, mask = (tokens.bfloat16() for tokens in batch(3))
-    weights, metrics = compute_rollout_is(old, rollout, mask, level="token", mode="truncate", threshold=2.0)
+    weights, metrics = weighted(old, rollout, mask, level="token", mode="truncate", threshold=2.0)
     _, wanted = compute_rollout_is(old.float(), rollout.float(), mask, level="token", mode="truncate", threshold=2.0)
     assert weights.dtype == torch.float32
     assert metrics == wanted
@@ -265,7 +272,7 @@ def test_nothing_before_the_transfer_waits_for_the_device(level: str) -> None:
 
 def test_no_gradient_passes_through_the_weights() -> None:
     old, rollout, mask = batch(4)
-    weights, _ = compute_rollout_is(old.requires_grad_(), rollout, mask, level="token", mode="clip", threshold=2.0)
+    weights, _ = weighted(old.requires_grad_(), rollout, mask, level="token", mode="clip", threshold=2.0)
     assert not weights.requires_grad
 
 

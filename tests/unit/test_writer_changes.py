@@ -126,7 +126,7 @@ def test_more_tokens_mean_more_decode_steps_and_larger_shapes(baseline: list[Dat
 
 def test_a_higher_memory_peak(baseline: list[Database], tmp_path: Path) -> None:
     def peak(database: Database) -> int:
-        return max(row["totalAllocated"] for row in database.rows("MEMORY_RECORD"))
+        return int(max(row["totalAllocated"] for row in database.rows("MEMORY_RECORD")))
 
     after = _changed(tmp_path, Change.memory(1.5))[0]
     assert peak(after) / peak(baseline[0]) == pytest.approx(1.5, rel=1e-3)

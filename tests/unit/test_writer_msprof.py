@@ -8,6 +8,7 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,8 @@ def _truth(folder: Path) -> dict[str, float]:
 
 @pytest.mark.parametrize("level", ["level0", "level1"])
 def test_both_exports_give_msprof_analyze_the_simulated_times(tool: str, tmp_path: Path, level: str) -> None:
-    found, truth = {}, []
+    found: dict[str, Any] = {}
+    truth: list[Any] = []
     for export in ("db", "text"):
         runs = []
         for name, changes in (("new", (Change.slower("MatMulV2", 1.3),)), ("baseline", ())):
@@ -67,7 +69,7 @@ def test_both_exports_give_msprof_analyze_the_simulated_times(tool: str, tmp_pat
             runs.append(folder)
         out = tmp_path / f"{export}_out"
         out.mkdir()
-        found[export] = _overall_metrics(tool, *runs, out)
+        found[export] = _overall_metrics(tool, runs[0], runs[1], out)
         truth = truth or [_truth(folder) for folder in reversed(runs)]
     for name in truth[0]:
         for export in ("db", "text"):

@@ -6,6 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -194,14 +195,14 @@ def test_flows_lead_from_operators_to_their_kernels(pair: Pair) -> None:
     database, text = pair
     operators = {(op["startNs"], op["tid"]): op for op in database.operators() if op["type"] == 50001 and op["links"]}
     ends = {event["id"]: event for event in text.trace if event["ph"] == "f" and event.get("cat") == "async_npu"}
-    linked = Counter()
+    linked: Counter[Any] = Counter()
     for event in text.trace:
         if event["ph"] == "s" and event.get("cat") == "async_npu":
             op = operators[to_ns(event["ts"]), event["tid"]]
             assert to_ns(ends[event["id"]]["ts"]) == event["id"]
             linked[op["startNs"], op["tid"]] += 1
     launched = {row["connectionId"] for row in database.rows("TASK")}
-    expected = Counter()
+    expected: Counter[Any] = Counter()
     for key, op in operators.items():
         if count := len(launched & set(op["links"])):
             expected[key] = count
@@ -299,7 +300,7 @@ def test_operator_details_sum_the_device_time_inside(pair: Pair) -> None:
     tasks = (*database.kernels(), *database.collectives(), *copies)
     times = {task["connectionId"]: task["endNs"] - task["startNs"] for task in tasks}
     operators = [op for op in database.operators() if op["type"] == 50001 and not op["name"].startswith("ProfilerStep")]
-    stored = Counter()
+    stored: Counter[Any] = Counter()
     for op in operators:
         inside = [
             o for o in operators
@@ -333,7 +334,7 @@ def test_level_none_leaves_a_trace_of_ranges(tmp_path: Path) -> None:
 
 
 def test_jitter_is_the_same_in_both_exports(tmp_path: Path) -> None:
-    small = {"ranks": (0,), "layers": 1, "decode_steps": 1, "jitter": 0.1}
+    small: dict[str, Any] = {"ranks": (0,), "layers": 1, "decode_steps": 1, "jitter": 0.1}
     (db,) = write_sample(SampleRun(**small, level="level1"), tmp_path / "db")
     (text,) = write_sample(SampleRun(**small, level="level0", export="text", schema="1.2"), tmp_path / "text")
     kernels = [(k["startNs"], k["endNs"]) for k in Database(db).kernels()]

@@ -63,6 +63,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
     Raises:
         InputError: the database cannot be opened at all, or nothing in it can be read.
     """
+    con.execute(resources.sql("sources/ascend_db/clear"))  # one that failed may have left something
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         copy = readable_copy(capture.files["db"], Path(scratch))
         present = tables_of(capture.files["db"], copy)

@@ -16,7 +16,7 @@ from rlcompare.sources.metrics.read import read_metrics
 from rlcompare.sources.metrics.values import Metrics
 
 _SHOWN = 5
-_NOT_FINITE = {"NaN": "NaN", "infinite": "infinite", "null": "null"}
+_NOT_FINITE = {"NaN": "NaN", "infinite": "infinite or beyond 1e100", "null": "null"}
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ LINE_BYTES = 16 * 2**20
 
 MOST_STEP = 2**62
 
+MOST_VALUE = 1e100
+"""Beyond it, squares and sums overflow. What trains in 32 bits has no number above 3.4e38."""
+
 _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 
 
@@ -118,7 +121,7 @@ def number(given: object) -> tuple[str, float | None]:
         return _written_number(given)
     if isinstance(given, (bool, int, float)):
         try:
-            return kind_of(float(given)), float(given)
+            return kind_of(float(given)), bounded(float(given))
         except OverflowError:  # a whole number beyond what a float holds
             return "infinite", math.inf if given > 0 else -math.inf
     return "text", None
@@ -135,12 +138,17 @@ def _written_number(given: str) -> tuple[str, float | None]:
             value = float({"true": "1", "false": "0"}.get(text, text))
         except ValueError:
             return "text", None
-    return kind_of(value) or ("numpy" if match else "quoted"), value
+    return kind_of(value) or ("numpy" if match else "quoted"), bounded(value)
+
+
+def bounded(value: float) -> float:
+    """The number, or an infinity where it is beyond ``MOST_VALUE``."""
+    return math.copysign(math.inf, value) if abs(value) > MOST_VALUE else value
 
 
 def kind_of(value: float) -> str:
-    """``NaN`` or ``infinite`` where a number is that; else empty."""
-    return "NaN" if math.isnan(value) else "infinite" if math.isinf(value) else ""
+    """``NaN`` or ``infinite`` where a number is that, or so large that it might as well be; else empty."""
+    return "NaN" if math.isnan(value) else "infinite" if abs(value) > MOST_VALUE else ""
 
 
 def whole_step(value: object) -> int | None:

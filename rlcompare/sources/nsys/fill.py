@@ -50,6 +50,7 @@ def fill(
         InputError: the database cannot be opened.
     """
     path = capture.files["nsys"]
+    con.execute(resources.sql("sources/nsys/clear"))  # one that failed may have left something
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         copy = readable_copy(path, Path(scratch))
         present = tables_of(path, copy)

@@ -1,0 +1,118 @@
+"""Writes docs/cli.md, the reference of the command line, from the commands themselves.
+
+    python tools/cli_reference.py            writes docs/cli.md
+    python tools/cli_reference.py --check    ends with 1 if docs/cli.md is not current
+
+The text is what ``--help`` prints, as Markdown: a formatter of click's receives the same calls and writes tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from rlcompare.cli.main import cli
+
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+REGENERATE = "python tools/cli_reference.py"
+
+_HEAD = f"""\
+# Command line
+
+<!-- Made by `{REGENERATE}`. Do not edit. -->
+
+Exit codes are in [gate.md](gate.md#exit-codes). Every command takes `-h` and `--help`.
+"""
+_VERBATIM = "\b"
+"""How a paragraph of a docstring begins whose lines click keeps as they are."""
+
+
+class _Markdown(click.HelpFormatter):
+    """Receives what a command's help consists of, and writes Markdown."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        self.write(f"```\n{prog} {args}\n```\n\n")
+
+    def write_heading(self, heading: str) -> None:
+        self.write(f"**{heading}**\n\n")
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        self.write_heading(name)
+        yield
+
+    def write_text(self, text: str) -> None:
+        for paragraph in text.split("\n\n"):
+            lines = [line.strip() for line in paragraph.strip(" \n").splitlines()]
+            if lines[:1] != [_VERBATIM]:
+                self.write(f"{_escaped(' '.join(lines))}\n\n")
+            elif all(line.startswith("rlcompare") for line in lines[1:]):
+                self.write("\n".join(["```", *lines[1:], "```"]) + "\n\n")
+            else:
+                self.write("  \n".join(map(_escaped, lines[1:])) + "\n\n")
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        self.write("| | |\n|---|---|\n")
+        for term, text in rows:
+            self.write(f"| `{_cell(term)}` | {_escaped(_cell(text))} |\n")
+        self.write("\n")
+
+    def write_paragraph(self) -> None:
+        pass
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _escaped(text: str) -> str:
+    """A text of which Markdown takes no sign for its own."""
+    return text.replace("*", "\\*").replace("<", "&lt;")
+
+
+def reference() -> str:
+    """The text of docs/cli.md."""
+    context = click.Context(cli, info_name="rlcompare", **cli.context_settings)
+    commands = [(cli.get_command(context, name), name) for name in cli.list_commands(context)]
+    summary = "\n".join(
+        f"| [`{name}`](#rlcompare-{name}) | {_cell(command.get_short_help_str(limit=200))} |"
+        for command, name in commands
+        if command is not None
+    )
+    pages = [page for command, name in commands if command is not None for page in _pages(command, name, context)]
+    return "\n".join([_HEAD, f"| command | |\n|---|---|\n{summary}\n", *pages])
+
+
+def _pages(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+    """The page of a command, and those of its subcommands."""
+    context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
+    formatter = _Markdown()
+    command.format_help(context, formatter)
+    yield f"## {context.command_path}\n\n{formatter.getvalue().rstrip()}\n"
+    if isinstance(command, click.Group):
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from _pages(found, inner, context)
+
+
+def main() -> int:
+    """Writes or checks the file; the exit code."""
+    parser = argparse.ArgumentParser(description="Write docs/cli.md from the commands.")
+    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if the file is not current")
+    if parser.parse_args().check:
+        current = TARGET.read_text(encoding="utf-8") == reference()
+        if not current:
+            sys.stderr.write(f"{TARGET} is not current: run {REGENERATE}\n")
+        return 0 if current else 1
+    TARGET.write_text(reference(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
