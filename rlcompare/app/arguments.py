@@ -11,6 +11,9 @@ from pathlib import Path
 
 from rlcompare.errors import UsageError
 
+ENGINES = ("local", "ray")
+"""Who may read captures."""
+
 _LABELLED = re.compile(r"([\w.-]{1,60})=(.+)", re.DOTALL)
 
 

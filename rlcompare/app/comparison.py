@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rlcompare.app.arguments import SidePaths, parse_side, split_commas
+from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
+from rlcompare.app.remote import Mirrors, mirrored
 from rlcompare.app.selection import select_runs
 from rlcompare.app.stores import refuse_within, stores_folder
 from rlcompare.errors import UsageError
@@ -45,6 +47,8 @@ class Request:
     cache_dir: Path | None
     no_cache: bool
     quiet: bool
+    engine: str = "local"
+    ray_address: str | None = None
 
 
 def compare_sides(request: Request, output: Path | None, varied: Sequence[str] = ()) -> Diff:
@@ -59,12 +63,25 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
         UsageError: a side is missing, or a step, a rank or the output folder cannot be.
         InputError: a side cannot be read.
     """
-    base_steps, new_steps = _steps(request)
     baseline, new = _sides(request)
+    _steps(request)
+    with mirrored((*baseline.paths, *new.paths), request.quiet) as mirrors:
+        return _compare(request, _local(baseline, mirrors), _local(new, mirrors), mirrors, output, varied)
+
+
+def _local(side: SidePaths, mirrors: Mirrors) -> SidePaths:
+    return replace(side, paths=tuple(mirrors.local(path) for path in side.paths))
+
+
+def _compare(
+    request: Request, baseline: SidePaths, new: SidePaths, mirrors: Mirrors, output: Path | None, varied: Sequence[str]
+) -> Diff:
+    base_steps, new_steps = _steps(request)
     paths = (*baseline.paths, *new.paths)
     if output is not None:
         _check_output(output, paths)
     directory = stores_folder(request.cache_dir, request.no_cache, paths)
+    engine = engine_of(request.engine, request.ray_address, mirrors)
     baseline_runs = _find(baseline, request, base_steps)
     new_runs = _find(new, request, new_steps)
     labels = _labels(baseline, new)
@@ -75,7 +92,7 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
     runs = baseline_runs + new_runs
     with (
         progress("Reading", request.quiet) as report,
-        open_stores(runs, directory=directory, progress=report) as stores,
+        open_stores(runs, directory=directory, progress=report, engine=engine) as stores,
     ):
         options = CompareOptions(
             base_steps=base_steps,
@@ -85,8 +102,8 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
         )
         middle = len(baseline_runs)
         sides = (
-            SideInput(labels[0], _run_stores(baseline_runs, stores[:middle])),
-            SideInput(labels[1], _run_stores(new_runs, stores[middle:])),
+            SideInput(labels[0], _run_stores(baseline_runs, stores[:middle], mirrors)),
+            SideInput(labels[1], _run_stores(new_runs, stores[middle:], mirrors)),
         )
         return aside(lambda: compare_runs(*sides, options))
 
@@ -138,7 +155,7 @@ def _parts(side: SidePaths) -> tuple[str, ...]:
     return (path.parent if path.name == "ASCEND_PROFILER_OUTPUT" else path).parts[1:] or (str(path),)
 
 
-def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path]) -> tuple[RunStore, ...]:
+def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirrors) -> tuple[RunStore, ...]:
     """Names are made distinct within the side, because several paths may hold runs of the same name."""
     from rlcompare.compare import RunStore
 
@@ -147,7 +164,7 @@ def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path]) -> tuple[RunSt
     result = []
     for index, (run, store) in enumerate(zip(runs, stores, strict=True)):
         number = f" ({names[: index + 1].count(run.name)})" if names.count(run.name) > 1 else ""
-        result.append(RunStore(run.name + number, str(_path_of(run, run.root in alone)), store))
+        result.append(RunStore(run.name + number, mirrors.shown(_path_of(run, run.root in alone)), store))
     return tuple(result)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
+from rlcompare.app.remote import mirrored
 from rlcompare.app.selection import select_runs
 from rlcompare.app.stores import stores_folder
 from rlcompare.errors import UsageError
@@ -62,14 +64,19 @@ def open_one_store(
     keep_events: bool,
     steps: tuple[int, ...] | None = None,
     ranks: tuple[int, ...] | None = None,
+    engine: str = "local",
+    ray_address: str | None = None,
 ) -> Iterator[Path]:
-    """The store of the run that a path holds, while the context lasts: the file itself, or one in the cache."""
-    run = find_one_run(path, prefer, layout, steps=steps, ranks=ranks)
-    directory = stores_folder(cache_dir, no_cache, [path])
+    """The store of the run that a path or URL holds, while the context lasts: the file itself, or one in the cache."""
     from rlcompare.store.cache import open_stores
 
-    with (
-        progress("Reading", quiet) as report,
-        open_stores([run], directory=directory, keep_events=keep_events, progress=report) as stores,
-    ):
-        yield stores[0]
+    with mirrored([path], quiet) as mirrors:
+        local = mirrors.local(path)
+        run = find_one_run(local, prefer, layout, steps=steps, ranks=ranks)
+        directory = stores_folder(cache_dir, no_cache, [local])
+        chosen = engine_of(engine, ray_address, mirrors)
+        with (
+            progress("Reading", quiet) as report,
+            open_stores([run], directory=directory, keep_events=keep_events, progress=report, engine=chosen) as stores,
+        ):
+            yield stores[0]

@@ -16,6 +16,7 @@ from rlcompare.cli.options import (
     Decorated,
     cache_options,
     common_options,
+    engine_options,
     option,
     path_type,
     selection_options,
@@ -69,6 +70,7 @@ def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
 @output_options(DEFAULT_OUTPUT)
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print diff.json to standard output instead.")
 @selection_options
+@engine_options
 @cache_options
 @common_options
 def command(output: Path | None, formats: set[str], as_json: bool, **options: Any) -> None:

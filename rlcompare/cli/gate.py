@@ -17,6 +17,7 @@ from rlcompare.cli.options import (
     Command,
     cache_options,
     common_options,
+    engine_options,
     option,
     path_type,
     selection_options,
@@ -52,6 +53,7 @@ POLICY = "Policy"
 @output_options(None)
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the verdicts as JSON instead.")
 @selection_options
+@engine_options
 @cache_options
 @common_options
 def command(

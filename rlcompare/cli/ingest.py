@@ -11,6 +11,7 @@ from rlcompare.cli.options import (
     OUTPUT,
     Command,
     common_options,
+    engine_options,
     layout_option,
     option,
     path_type,
@@ -35,6 +36,7 @@ from rlcompare.cli.options import (
 @rank_option
 @layout_option
 @prefer_option
+@engine_options
 @common_options
 def command(
     path: Path,
@@ -44,6 +46,8 @@ def command(
     ranks: tuple[int, ...] | None,
     layout: str | None,
     prefer: str,
+    engine: str,
+    ray_address: str | None,
     quiet: bool,
 ) -> None:
     """Read a profile into a store, one DuckDB file.
@@ -55,14 +59,13 @@ def command(
     \b
     rlcompare ingest host_17_20250318093015001_ascend_pt -o run.duckdb
     """
+    from rlcompare.app.engine import engine_of
     from rlcompare.app.one_run import find_one_run
     from rlcompare.app.progress import progress
+    from rlcompare.app.remote import mirrored
     from rlcompare.app.stores import refuse_special, refuse_within
     from rlcompare.errors import UsageError
 
-    run = find_one_run(path, prefer, layout, steps=steps, ranks=ranks)
-    if run.is_store:
-        raise UsageError(f"{path} is a store already")
     refuse_within(output, [path], "the store", "-o")
     refuse_special(output)
 
@@ -71,7 +74,12 @@ def command(
 
     if os.path.lexists(output) and not force and not is_store(output):
         raise UsageError(f"{output} exists and is no store: choose another name with -o, or use --force")
-    with progress("Reading", quiet) as report:
-        remedy = "make room, or choose another place with -o"
-        build_stores({output: run}, keep_events=True, progress=report, remedy=remedy)
+    remedy = "make room, or choose another place with -o"
+    with mirrored([path], quiet) as mirrors:
+        run = find_one_run(mirrors.local(path), prefer, layout, steps=steps, ranks=ranks)
+        if run.is_store:
+            raise UsageError(f"{path} is a store already")
+        chosen = engine_of(engine, ray_address, mirrors)
+        with progress("Reading", quiet) as report:
+            build_stores({output: run}, keep_events=True, progress=report, remedy=remedy, engine=chosen)
     click.echo(str(output))

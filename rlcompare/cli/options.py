@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 import click
 
-from rlcompare.app.arguments import problem_of_path
+from rlcompare.app.arguments import ENGINES, problem_of_path
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-SIDES, SELECTION, READING, OUTPUT, CACHE, COMMON = "Sides", "Selection", "Reading", "Output", "Cache", "Common"
+SIDES, SELECTION, READING, OUTPUT = "Sides", "Selection", "Reading", "Output"
+ENGINE, CACHE, COMMON = "Engine", "Cache", "Common"
 """Headings of options that several commands take."""
 
 _SPAN = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
@@ -171,6 +172,25 @@ def cache_options(function: Decorated) -> Decorated:
     )
     disabled = option("--no-cache", is_flag=True, section=CACHE, help="Read all inputs again and keep nothing.")
     return directory(disabled(function))
+
+
+def engine_options(function: Decorated) -> Decorated:
+    """``--engine`` and ``--ray-address``, as ``engine`` and ``ray_address``."""
+    engine = option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        default="local",
+        show_default=True,
+        section=ENGINE,
+        help="Where captures are read: on the cores of this machine, or on a Ray cluster.",
+    )
+    address = option(
+        "--ray-address",
+        metavar="ADDRESS",
+        section=ENGINE,
+        help="The Ray cluster, such as auto or ray://host:10001.  [default: a new one on this machine]",
+    )
+    return engine(address(function))
 
 
 def common_options(function: Decorated) -> Decorated:

@@ -16,6 +16,7 @@ from rlcompare.cli.options import (
     Command,
     cache_options,
     common_options,
+    engine_options,
     layout_option,
     option,
     path_type,
@@ -54,6 +55,7 @@ VIEWER_WIDTH = 4000
 @rank_option
 @layout_option
 @prefer_option
+@engine_options
 @cache_options
 @common_options
 def command(path: Path, as_json: bool, **options: Any) -> None:

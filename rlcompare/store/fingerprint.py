@@ -27,7 +27,8 @@ _EDGE_BYTES = 64 * 1024
 # The SQL that runs after a store is filled; changing it does not outdate stores.
 _LATER = frozenset({"compare", "show", "named"})
 _FILLING_CODE = ("sources", "store")
-_DATABASES = (".db", ".sqlite")
+DATABASES = (".db", ".sqlite")
+"""Suffixes of files that may have a write-ahead log beside them."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _with_logs(files: Iterable[Path]) -> list[Path]:
     for path in files:
         found.append(path)
         log = path.with_name(path.name + "-wal")
-        if path.suffix in _DATABASES and log.is_file():
+        if path.suffix in DATABASES and log.is_file():
             found.append(log)
     return found
 

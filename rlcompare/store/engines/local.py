@@ -182,6 +182,9 @@ class _Processes(_Crew):
             except subprocess.TimeoutExpired:
                 process.kill()
         super().stop()
+        for process in processes:
+            if process.stdout is not None:
+                process.stdout.close()
         self._scratch.cleanup()
 
     def work(self, number: int) -> None:

@@ -1,0 +1,31 @@
+"""Which engine reads captures: this machine, or a Ray cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rlcompare.app.remote import Mirrors
+from rlcompare.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlcompare.store.engines import Engine
+
+
+def engine_of(name: str, ray_address: str | None, mirrors: Mirrors) -> Engine | None:
+    """An engine by its name; None: the default one.
+
+    Args:
+        name: one of ``rlcompare.app.arguments.ENGINES``.
+        ray_address: of the Ray cluster; None: a new one on this machine.
+        mirrors: where inputs that are named by URL can be fetched from.
+
+    Raises:
+        UsageError: an address without Ray.
+    """
+    if name != "ray":
+        if ray_address is not None:
+            raise UsageError("--ray-address goes with --engine ray")
+        return None
+    from rlcompare.store.engines.ray import RayEngine
+
+    return RayEngine(ray_address, {folder: url for url, folder in mirrors.folders.items()})

@@ -1,0 +1,73 @@
+"""Inputs that are named by URL, such as ``s3://bucket/runs/new``: copied to a temporary folder, where they are read.
+
+They are copied whole for as long as a command runs. Messages and documents name the URLs.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlcompare.app.progress import progress
+from rlcompare.errors import InputError
+from rlcompare.remote import copy, url_of
+
+
+@dataclass(frozen=True)
+class Mirrors:
+    """The local copies of what URLs name, by URL."""
+
+    folders: Mapping[str, Path]
+
+    def local(self, path: Path) -> Path:
+        """Where to read what the user named."""
+        url = url_of(path)
+        return path if url is None else self.folders[url]
+
+    def shown(self, path: Path) -> str:
+        """What to call a file or folder in messages and documents."""
+        for url, folder in self.folders.items():
+            if path.is_relative_to(folder):
+                below = path.relative_to(folder).as_posix()
+                return url if below == "." else f"{url}/{below}"
+        return str(path)
+
+
+@contextmanager
+def mirrored(paths: Sequence[Path], quiet: bool) -> Iterator[Mirrors]:
+    """Copies what URLs name, and removes the copies at the end.
+
+    Args:
+        paths: what the user named; paths of this machine are left as they are.
+        quiet: show no progress.
+
+    Raises:
+        UsageError: there is no package for the storage.
+        InputError: a URL cannot be read. Messages of what happens in the context name the URL, not the copy.
+    """
+    urls = list(dict.fromkeys(url for url in map(url_of, paths) if url is not None))
+    if not urls:
+        yield Mirrors({})
+        return
+    with tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as scratch:
+        folders = {url: _folder_of(url, Path(scratch) / str(number)) for number, url in enumerate(urls)}
+        mirrors = Mirrors(folders)
+        with progress("Copying", quiet) as report:
+            for url, folder in folders.items():
+                copy(url, folder, report)
+        try:
+            yield mirrors
+        except InputError as error:
+            shown = mirrors.shown(error.path)
+            if shown == str(error.path):
+                raise
+            raise InputError(shown, error.problem, error.remedy) from error
+
+
+def _folder_of(url: str, scratch: Path) -> Path:
+    """A folder whose path ends as the URL does, since sides are called by the ends of their paths."""
+    names = [name for name in url.partition("://")[2].split("/") if name not in ("", ".", "..")]
+    return scratch.joinpath(*names) if names else scratch / "root"

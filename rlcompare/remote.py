@@ -1,0 +1,109 @@
+"""Copies what a URL names, such as ``s3://bucket/runs/new``, from any storage that fsspec knows.
+
+The package for a storage (``s3fs`` for S3) must be installed. A copy keeps the size and the modification time of its
+file, so that parts in the cache are found again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from rlcompare.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+Report = Callable[[int, int, str], None]
+"""Takes files done, files in all, and the name of one."""
+
+# pathlib makes one slash of two: "s3://bucket" is Path("s3:/bucket"). One letter is a drive of Windows.
+_URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)
+_NOT_READ = frozenset({"FRAMEWORK", "__pycache__", ".git"})
+"""Folders of raw data, which rlcompare does not read."""
+_DOWNLOADS = 8
+
+
+def url_of(path: Path) -> str | None:
+    """The URL that a path on the command line stands for; None for a path of this machine."""
+    match = _URL.fullmatch(str(path))
+    return f"{match[1]}://{match[2]}" if match and not os.path.lexists(path) else None
+
+
+def copy(url: str, target: Path, report: Report | None = None) -> None:
+    """Copy a file, or all files below a folder.
+
+    Args:
+        url: what to copy.
+        target: where to; it is a file if ``url`` is one.
+        report: told about each file.
+
+    Raises:
+        UsageError: there is no package for the storage.
+        InputError: it cannot be read, or nothing is there.
+    """
+    remedy = "Check the URL and its credentials"
+    try:
+        storage, root = _storage(url)
+        found = _files(storage, root)
+        if not found:
+            raise InputError(url, "there is no such file or folder", remedy)
+        files = {target if not below.parts else target / below: info for below, info in found.items()}
+        for local in files:
+            local.parent.mkdir(parents=True, exist_ok=True)
+        with ThreadPoolExecutor(_DOWNLOADS) as pool:
+            for done, local in enumerate(pool.map(lambda item: _fetch(storage, *item), files.items())):
+                if report:
+                    report(done + 1, len(files), local.name)
+    except (InputError, UsageError):
+        raise
+    except Exception as error:  # each storage has errors of its own
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(url, lines[0][:200], remedy) from error
+
+
+def _storage(url: str) -> tuple[AbstractFileSystem, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise UsageError(f"{url}: reading a URL needs fsspec: pip install 'rlcompare[s3]'") from error
+    try:
+        storage, root = url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{url}: {str(error).splitlines()[0]}") from error
+    return storage, root.rstrip("/")
+
+
+def _files(storage: AbstractFileSystem, root: str) -> dict[PurePosixPath, Mapping[str, Any]]:
+    """The files below a folder, by their paths there; of a file, itself by the empty path."""
+    if storage.isfile(root):
+        return {PurePosixPath(): storage.info(root)}
+    found = {}
+    for name, info in storage.find(root, detail=True).items():
+        below = PurePosixPath(name[len(root) :].lstrip("/"))
+        # An object store takes any name: none may lead out of the folder that it is copied to.
+        if info.get("type", "file") == "file" and below.parts and _is_read(below.parts):
+            found[below] = info
+    return found
+
+
+def _is_read(parts: Sequence[str]) -> bool:
+    if any(part in ("", ".", "..") or "\0" in part or "\\" in part or part in _NOT_READ for part in parts):
+        return False
+    # Of msprof's folders only the exports that lie directly in them are read.
+    raw = next((place for place, part in enumerate(parts) if part.startswith("PROF_")), len(parts))
+    return len(parts) <= raw + 2
+
+
+def _fetch(storage: AbstractFileSystem, local: Path, info: Mapping[str, Any]) -> Path:
+    storage.get_file(info["name"], str(local))
+    changed = info.get("LastModified") or info.get("mtime") or info.get("last_modified")
+    seconds = changed.timestamp() if isinstance(changed, datetime) else changed
+    if isinstance(seconds, int | float):
+        os.utime(local, (seconds, seconds))
+    return local

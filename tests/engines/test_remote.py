@@ -1,0 +1,96 @@
+"""Inputs that are named by URL, on a real object store of this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from rlcompare.cli.main import cli, run
+from rlcompare.remote import copy, url_of
+
+
+def diff(*arguments: str) -> dict[str, Any]:
+    result = CliRunner().invoke(cli, ["diff", "-q", "--json", *arguments])
+    assert result.exit_code == 0, result.output
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+class TestUrls:
+    @pytest.mark.parametrize(
+        ("text", "url"),
+        [
+            ("s3://bucket/runs/new", "s3://bucket/runs/new"),
+            ("gs://bucket/new", "gs://bucket/new"),
+            ("runs/new", None),
+            ("/runs/s3:new", None),
+            ("C:/runs/new", None),
+        ],
+    )
+    def test_recognised(self, text: str, url: str | None) -> None:
+        assert url_of(Path(text)) == url
+
+    def test_a_folder_of_that_name_is_a_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("s3:/bucket").mkdir(parents=True)
+        assert url_of(Path("s3://bucket")) is None
+
+
+class TestSides:
+    def test_the_same_diff(self, ranks: Path, object_store: str) -> None:
+        here = diff("-bp", str(ranks / "baseline"), "-d", str(ranks / "new"), "--no-cache")
+        there = diff("-bp", f"{object_store}/baseline", "-d", f"cann83={object_store}/new", "--no-cache")
+        assert [side["runs"][0].pop("path") for side in (there["baseline"], there["new"])] == [
+            f"{object_store}/baseline",
+            f"{object_store}/new",
+        ]
+        assert [here[side]["runs"][0].pop("path") for side in ("baseline", "new")]
+        assert (there["baseline"]["label"], there["new"]["label"]) == ("baseline", "cann83")
+        there["new"]["label"] = "new"
+        assert there == here
+
+    def test_parts_in_the_cache_are_found_again(
+        self, object_store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sides = ("-bp", f"{object_store}/baseline", "-d", f"{object_store}/new", "--cache-dir", str(tmp_path))
+        first = diff(*sides)
+        monkeypatch.setattr("rlcompare.store.engines.local.make_batch", lambda *_, **__: pytest.fail("read again"))
+        assert diff(*sides) == first
+
+    def test_one_run(self, object_store: str) -> None:
+        result = CliRunner().invoke(cli, ["show", "-q", f"{object_store}/new", "--no-cache", "--json"])
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["ranks"]
+
+
+class TestWhatCannotBeRead:
+    def test_nothing_there(self, object_store: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["show", f"{object_store}/nowhere"]) == 4
+        assert f"{object_store}/nowhere: there is no such file or folder" in capsys.readouterr().err
+
+    def test_messages_name_the_url(self, object_store: str, capsys: pytest.CaptureFixture[str]) -> None:
+        import s3fs
+
+        s3fs.S3FileSystem().pipe("profiles/odd/kernel_details.csv", b"not a profile")
+        assert run(["show", "s3://profiles/odd", "--no-cache"]) == 4
+        error = capsys.readouterr().err
+        assert "s3://profiles/odd" in error
+        assert "rlcompare-" not in error
+
+    def test_an_unknown_storage(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["show", "nothing://bucket/x"]) == 2
+        assert "nothing://bucket/x: Protocol not known: nothing" in capsys.readouterr().err
+
+    def test_names_that_lead_out_of_the_copy_are_left(self, object_store: str, tmp_path: Path) -> None:
+        import s3fs
+
+        storage = s3fs.S3FileSystem()
+        storage.pipe("profiles/evil/../../out.csv", b"x")
+        storage.pipe("profiles/evil/in.csv", b"x")
+        copy("s3://profiles/evil", tmp_path / "a" / "b")
+        written = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert written == [tmp_path / "a" / "b" / "in.csv"]
