@@ -143,11 +143,13 @@ def _failure_of(capture: CaptureInput, error: Exception) -> InputError | None:
         return error
     if isinstance(error, duckdb.InterruptException | duckdb.OutOfMemoryException | duckdb.FatalException):
         return None
-    if (error.errno in _NO_ROOM if isinstance(error, OSError) else _NO_ROOM_LEFT.search(str(error))):
+    if error.errno in _NO_ROOM if isinstance(error, OSError) else _NO_ROOM_LEFT.search(str(error)):
         return None
     reason = (str(error).strip().splitlines() or [""])[0][:200]
     return InputError(
-        capture.path, f"it cannot be read ({type(error).__name__}: {reason})", "Copy it again, or parse or collect it again"
+        capture.path,
+        f"it cannot be read ({type(error).__name__}: {reason})",
+        "Copy it again, or parse or collect it again",
     )
 
 
