@@ -40,6 +40,7 @@ class WriteError(Exception):
         super().__init__(f"{path}: {reason}")
 
 
+_PATTERN = re.compile(r"[*?\[]")
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
 _MAKE_AGAIN = "Make it again with rlcompare ingest"
 _FOREIGN = """
@@ -78,6 +79,23 @@ def interrupt_all() -> None:
 def quoted(path: Path) -> str:
     """A path as an SQL literal: ATTACH and LOAD take no parameters."""
     return "'" + str(path).replace("'", "''") + "'"
+
+
+def pattern_of(path: Path) -> str:
+    """What DuckDB's readers of files (``read_csv``, ``read_json``) take for exactly this file.
+
+    They take patterns: ``run[12]/x.csv`` would be ``run1/x.csv``. They also take ``lr=0.1/x.csv`` for a partition,
+    unless they are told ``hive_partitioning = FALSE``, as every statement of ours tells them.
+
+    Raises:
+        InputError: no pattern means this file alone.
+    """
+    text = path.absolute().as_posix()
+    if not _PATTERN.search(text):
+        return text
+    if "\\" in text:  # in a pattern DuckDB takes it for a separator, which nothing can escape
+        raise InputError(path, "DuckDB opens no path with a backslash beside *, ? or [", "Rename the file or folder")
+    return _PATTERN.sub(r"[\g<0>]", text)
 
 
 def connect(
@@ -211,7 +229,7 @@ def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
     Args:
         name: one of our own words, never a profile's.
     """
-    con.execute(f"ATTACH {quoted(path)} AS {name} (TYPE sqlite, READ_ONLY)")
+    con.execute(f"ATTACH {quoted(path.absolute())} AS {name} (TYPE sqlite, READ_ONLY)")
 
 
 def detach(con: duckdb.DuckDBPyConnection) -> None:
