@@ -46,10 +46,10 @@ Progress = Callable[[int, int, str], None]
 Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
 
 NORMALIZE = (
-    "comm_mark", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task", "step_range",
+    "comm_mark", "once", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task", "step_range",
     "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place", "host_op",
     "forget_host_op", "coverage", "exposed", "kernel", "host_compute",
-    "collective", "copy",
+    "collective", "copy", "account",
 )  # fmt: skip
 ROLLUPS = (
     "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
