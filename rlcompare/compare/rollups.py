@@ -44,7 +44,7 @@ class Rollups:
             UsageError: a selected step or rank does not exist; the message says which do.
             InputError: a store cannot be read.
         """
-        self._con = db.connect(THREADS)
+        self._con = db.connect_to_stores(THREADS, [run.store for given in (baseline, new) for run in given.stores])
         self._rows: dict[str, list[Record]] = {}
         try:
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):

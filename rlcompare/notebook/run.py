@@ -80,17 +80,15 @@ class Run(Mapping[str, Table]):
         self._scratch = scratch
         self._lock = threading.RLock()
         self._closed = False
-        self._con = db.connect(2)
+        self._con = db.connect_to_stores(2, [store])  # a query may come from somebody else
         db.attach(self._con, store, read_only=True)
+        db.check_store(self._con, store, macros=True)
         self._con.execute("USE store")
         self._sections: dict[str, Table] = {
             key: table_of_rows(key, SECTIONS[key], [dict(zip(columns, row, strict=True)) for row in rows])
             for key, columns, rows in sections_of(self._con)
         }
         self._host_alone = is_of_host_alone(self._con)
-        # A query may come from somebody else: it reads the store, and nothing else.
-        self._con.execute("SET enable_external_access = false")
-        self._con.execute("SET lock_configuration = true")
 
     @cached_property
     def tables(self) -> list[str]:

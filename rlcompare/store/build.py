@@ -46,10 +46,10 @@ Progress = Callable[[int, int, str], None]
 Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
 
 NORMALIZE = (
-    "comm_mark", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task", "step_range",
+    "comm_mark", "once", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task", "step_range",
     "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place", "host_op",
     "forget_host_op", "coverage", "exposed", "kernel", "host_compute",
-    "collective", "copy",
+    "collective", "copy", "account",
 )  # fmt: skip
 ROLLUPS = (
     "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
@@ -143,11 +143,14 @@ def _failure_of(capture: CaptureInput, error: Exception) -> InputError | None:
         return error
     if isinstance(error, duckdb.InterruptException | duckdb.OutOfMemoryException | duckdb.FatalException):
         return None
-    if (error.errno in _NO_ROOM if isinstance(error, OSError) else _NO_ROOM_LEFT.search(str(error))):
+    if error.errno in _NO_ROOM if isinstance(error, OSError) else _NO_ROOM_LEFT.search(str(error)):
         return None
     reason = (str(error).strip().splitlines() or [""])[0][:200]
-    problem = f"it cannot be read ({type(error).__name__}: {reason})"
-    return InputError(capture.path, problem, "Copy it again, or parse or collect it again")
+    return InputError(
+        capture.path,
+        f"it cannot be read ({type(error).__name__}: {reason})",
+        "Copy it again, or parse or collect it again",
+    )
 
 
 def _forget(con: duckdb.DuckDBPyConnection, number: int) -> None:

@@ -78,7 +78,7 @@ def fill(
     if schema not in (_SCHEMA, _TORCH_SCHEMA):
         raise InputError(path, f"its schema is {schema}, and this version reads {_SCHEMA}", "Use a later rlcompare")
     device = _DEVICE.fullmatch(str(capture.info.get("device")))
-    con.execute("SET VARIABLE memory_file = ?", [str(path)])
+    con.execute("SET VARIABLE memory_file = ?", [db.pattern_of(path)])
     con.execute("SET VARIABLE memory_device = CAST(? AS INTEGER)", [int(device.group(1)) if device else None])
     try:
         form = "memory" if schema == _SCHEMA else "snapshot"
