@@ -6,13 +6,14 @@ import os
 import re
 import threading
 import weakref
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from rlcompare.errors import InputError
+from rlcompare.errors import DamagedStoreError, InputError
 
 SQLITE_EXTENSION = "sqlite_scanner"
 
@@ -219,17 +220,44 @@ def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
     return con
 
 
+@contextmanager
+def reading(store: Path) -> Iterator[None]:
+    """Tells damage of a store that is read from all other errors of DuckDB.
+
+    Raises:
+        DamagedStoreError: a block of it does not match its checksum.
+    """
+    try:
+        yield
+    except duckdb.Error as error:
+        if not is_damage(error):
+            raise
+        raise DamagedStoreError(store, first_line(error)) from error
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Whether an error says that the database file itself is damaged."""
+    return "corrupt database file" in str(error).lower()
+
+
+def first_line(error: duckdb.Error) -> str:
+    """What an error says, without its kind and on one line."""
+    return str(error).splitlines()[0].removeprefix("IO Error: ")
+
+
 def store_schema_version(path: Path) -> int | None:
     """The schema version of a DuckDB file; None where it is no store.
 
     Raises:
-        InputError: it cannot be opened.
+        InputError: it cannot be opened, or is damaged.
     """
     with closing(open_read_only(path)) as con:
         try:
             row = con.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
         except (duckdb.CatalogException, duckdb.BinderException):
             return None
+        except duckdb.IOException as error:
+            raise DamagedStoreError(path, first_line(error)) from error
     return int(row[0]) if row and str(row[0]).isdecimal() else None
 
 
