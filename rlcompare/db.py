@@ -6,15 +6,15 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from rlcompare import resources
-from rlcompare.errors import InputError
+from rlcompare.errors import DamagedStoreError, InputError
 
 SQLITE_EXTENSION = "sqlite_scanner"
 
@@ -312,11 +312,31 @@ def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool) -> 
         raise InputError(path, f"it is not a store made by rlcompare: it holds {found[0][0][:200]}", _MAKE_AGAIN)
 
 
+@contextmanager
+def reading(store: Path) -> Iterator[None]:
+    """Tells damage of a store that is read from all other errors of DuckDB.
+
+    Raises:
+        DamagedStoreError: a block of it does not match its checksum.
+    """
+    try:
+        yield
+    except duckdb.Error as error:
+        if not is_damage(error):
+            raise
+        raise DamagedStoreError(store, first_line(error)) from error
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Whether an error says that the database file itself is damaged."""
+    return "corrupt database file" in str(error).lower()
+
+
 def store_schema_version(path: Path) -> int | None:
     """The schema version of a DuckDB file; None where it is no store.
 
     Raises:
-        InputError: it cannot be opened, or rlcompare did not make it.
+        InputError: it cannot be opened, is damaged, or rlcompare did not make it.
     """
     with closing(_open_file(path)) as con:
         check_store(con, path, macros=False)
@@ -325,6 +345,8 @@ def store_schema_version(path: Path) -> int | None:
         except (duckdb.CatalogException, duckdb.BinderException):
             return None
         except duckdb.Error as error:
+            if is_damage(error):
+                raise DamagedStoreError(path, first_line(error)) from error
             raise InputError(path, f"the database cannot be read ({first_line(error)})", _MAKE_AGAIN) from error
     return int(row[0]) if row and str(row[0]).isdecimal() else None
 

@@ -14,7 +14,7 @@ import click
 from rlcompare.app.arguments import SidePaths, parse_side, split_commas
 from rlcompare.app.progress import progress
 from rlcompare.app.selection import select_runs
-from rlcompare.app.stores import refuse_within, stores_folder
+from rlcompare.app.stores import refuse_within, stores_folder, with_sound
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
@@ -73,22 +73,26 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
     from rlcompare.store.cache import open_stores
 
     runs = baseline_runs + new_runs
-    with (
-        progress("Reading", request.quiet) as report,
-        open_stores(runs, directory=directory, progress=report) as stores,
-    ):
-        options = CompareOptions(
-            base_steps=base_steps,
-            new_steps=new_steps,
-            ranks=request.ranks,
-            varied=tuple(dict.fromkeys((*split_commas(request.varied), *varied))),
-        )
-        middle = len(baseline_runs)
-        sides = (
-            SideInput(labels[0], _run_stores(baseline_runs, stores[:middle])),
-            SideInput(labels[1], _run_stores(new_runs, stores[middle:])),
-        )
-        return aside(lambda: compare_runs(*sides, options))
+    middle = len(baseline_runs)
+    options = CompareOptions(
+        base_steps=base_steps,
+        new_steps=new_steps,
+        ranks=request.ranks,
+        varied=tuple(dict.fromkeys((*split_commas(request.varied), *varied))),
+    )
+
+    def compare() -> Diff:
+        with (
+            progress("Reading", request.quiet) as report,
+            open_stores(runs, directory=directory, progress=report) as stores,
+        ):
+            sides = (
+                SideInput(labels[0], _run_stores(baseline_runs, stores[:middle])),
+                SideInput(labels[1], _run_stores(new_runs, stores[middle:])),
+            )
+            return aside(lambda: compare_runs(*sides, options))
+
+    return with_sound(runs, compare)
 
 
 def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

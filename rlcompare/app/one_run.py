@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from rlcompare.app.progress import progress
 from rlcompare.app.selection import select_runs
-from rlcompare.app.stores import stores_folder
+from rlcompare.app.stores import stores_folder, with_sound
+from rlcompare.db import reading
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.sources.verl.names import absolute
+
+Result = TypeVar("Result")
 
 
 def find_one_run(
@@ -50,9 +53,9 @@ def _below(path: Path, run: RunInput) -> str:
     return os.path.relpath(home, absolute(path))
 
 
-@contextmanager
-def open_one_store(
+def read_one_store(
     path: Path,
+    read: Callable[[Path], Result],
     *,
     prefer: str,
     layout: str | None,
@@ -62,14 +65,23 @@ def open_one_store(
     keep_events: bool,
     steps: tuple[int, ...] | None = None,
     ranks: tuple[int, ...] | None = None,
-) -> Iterator[Path]:
-    """The store of the run that a path holds, while the context lasts: the file itself, or one in the cache."""
+) -> Result:
+    """What ``read`` gives for the store of the run that a path holds: the file itself, or one in the cache.
+
+    Raises:
+        UsageError: the path holds several runs, or a step or rank is not there.
+        InputError: it holds none, or cannot be read.
+    """
     run = find_one_run(path, prefer, layout, steps=steps, ranks=ranks)
     directory = stores_folder(cache_dir, no_cache, [path])
     from rlcompare.store.cache import open_stores
 
-    with (
-        progress("Reading", quiet) as report,
-        open_stores([run], directory=directory, keep_events=keep_events, progress=report) as stores,
-    ):
-        yield stores[0]
+    def read_it() -> Result:
+        with (
+            progress("Reading", quiet) as report,
+            open_stores([run], directory=directory, keep_events=keep_events, progress=report) as (store,),
+            reading(store),
+        ):
+            return read(store)
+
+    return with_sound([run], read_it)

@@ -91,16 +91,18 @@ def command(
         if output.exists() and not force:
             raise UsageError(f"{output} exists: choose another name with -o, or use --force to replace it")
 
-    from rlcompare.app.one_run import open_one_store
+    from rlcompare.app.one_run import read_one_store
     from rlcompare.cli.rows import write_result
     from rlcompare.db import open_read_only
     from rlcompare.store.read import is_of_host_alone
 
-    with open_one_store(path, keep_events=True, **options) as store, open_read_only(store) as con:
-        aside(lambda: write_result(con, statement, form, output))
-        if _KERNELS.search(statement) and is_of_host_alone(con):
-            click.echo(f"rlcompare: note: {NO_KERNELS}", err=True)
-    return None
+    def read(store: Path) -> None:
+        with open_read_only(store) as con:
+            aside(lambda: write_result(con, statement, form, output))
+            if _KERNELS.search(statement) and is_of_host_alone(con):
+                click.echo(f"rlcompare: note: {NO_KERNELS}", err=True)
+
+    return read_one_store(path, read, keep_events=True, **options)
 
 
 def _statement(query: str | None, name: str | None) -> str:

@@ -109,7 +109,7 @@ def _gap(row: Mapping[str, Any]) -> Finding:
 
 def _invalid(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
     steps = f"{row['invalid']} {'step' if row['invalid'] == 1 else 'steps'}"
-    text = f"{row['name']} was not a number in {steps}, which its mean leaves out."
+    text = f"{row['name']} has no usable value in {steps}, which its mean leaves out."
     return _finding("not_a_number", row["side"], "caution", _where(row, given) + text)
 
 

@@ -13,7 +13,7 @@ import duckdb
 
 from rlcompare import db, resources
 from rlcompare.compare.inputs import SIDES, CompareOptions, RunStore, SideInput
-from rlcompare.errors import InputError, UsageError
+from rlcompare.errors import DamagedStoreError, InputError, UsageError
 
 Record = Mapping[str, Any]
 
@@ -80,6 +80,8 @@ class Rollups:
             db.attach(self._con, run.store, read_only=True)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
+            if db.is_damage(error):
+                raise DamagedStoreError(run.store, db.first_line(error)) from error
             raise InputError(
                 run.store, f"the store of {run.name} cannot be opened ({reason})", "Make it again with rlcompare ingest"
             ) from error
@@ -95,6 +97,8 @@ class Rollups:
             for name in LOAD[2:]:
                 self._con.execute(resources.sql(f"compare/load/{name}"))
         except duckdb.Error as error:
+            if db.is_damage(error):
+                raise DamagedStoreError(run.store, db.first_line(error)) from error
             raise InputError(
                 run.store,
                 f"the store of {run.name} is damaged or of another version ({str(error).splitlines()[0]})",
