@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test test-npu-all lint editable wheel verl-wheels clean
+.PHONY: demo docs test test-npu-all lint editable wheel verl-wheels clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -50,6 +50,11 @@ demo: $(VENV)/.installed-run
 	  echo; echo "The gate ended with $$code: a CI job would have $$([ $$code -eq 0 ] && echo passed || echo failed) here."
 	@echo "Open the report: $(CURDIR)/$(DEMO)/report/report.html"
 
+# What is generated in docs/; tests fail where docs/cli.md is not current. The picture needs a Chromium.
+docs: $(VENV)/.installed-dev
+	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/report_picture.py
+
 # Lint and types see the checkout; the suite runs once, against the wheel that users get.
 test: lint editable wheel
 
@@ -65,7 +70,7 @@ wheel: $(WHEEL_VENV)/.installed verl-wheels $(if $(NPU_MISSING),,$(NPU_VENV)/.in
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
-	cp -R tests golden benchmarks pyproject.toml README.md $(WHEEL_TESTS)
+	cp -R tests tools golden benchmarks docs *.md pyproject.toml $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
 
 # What depends on the version of torch_npu, on all versions that we promise.
