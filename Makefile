@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs test test-npu-all lint editable wheel verl-wheels clean
+.PHONY: demo docs check test test-npu-all lint editable wheel mutants verl-wheels clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,6 +12,7 @@ WHEEL_VENV := build/venv
 WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= auto
+SINCE ?= main
 VERL := build/verl
 VERL_VERSIONS := 0.5.0 0.6.1 0.7.1 0.8.0 0.9.1
 # verl composes its configuration with Hydra, which needs an older omegaconf than ours: it gets a folder of its own.
@@ -61,6 +62,11 @@ test: lint editable wheel
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Before each commit: lint, types, and the quick tests of what changed since main (tools/changed_tests.py).
+check: lint
+	@tests=$$($(BIN)/python tools/changed_tests.py --since $(SINCE)) && \
+	  { $(BIN)/pytest -n $(WORKERS) -m 'not slow' $$tests || [ $$? -eq 5 ]; }  # 5: all of them are slow ones
 
 # An editable install finds sql/ and report_templates/ elsewhere than a wheel does.
 editable: $(VENV)/.installed-dev
