@@ -7,7 +7,6 @@ The file holds the run tables and the rollups. Event tables (one row per kernel,
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import re
 import tempfile
@@ -22,17 +21,13 @@ from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding, RunInput
 from rlcompare.sources import exports
 from rlcompare.sources.described import is_sample, sampled_finding
-from rlcompare.sources.env import environment
-from rlcompare.sources.registry import MODULES
+from rlcompare.sources.registry import find
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store.fingerprint import InputFile, input_files
 
 LEAST_MEMORY_BYTES = 128 * 2**20
 MEMORY_SHARE = 1.0
 """Of the largest input file: two databases of 224 MB are read fast within as much each, and stay under 0.7 GB."""
-
-_TOOLS = {"torch_trace": "torch", "nsys": "nsys", "torch_memory": "torch_memory"}
-"""What wrote the captures of a source; all others are torch_npu's."""
 
 UNPACKED = 8
 """How many times as large a compressed trace may well be."""
@@ -42,8 +37,6 @@ _NO_ROOM_LEFT = re.compile(r"no space left|could not write|cannot write|quota|di
 
 Progress = Callable[[int, int, str], None]
 """Called with captures done, captures in all, and what is being read now."""
-
-Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
 
 NORMALIZE = (
     "comm_mark", "once", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task",
@@ -167,14 +160,13 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
     con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if run.steps is None else sorted(run.steps)])
     con.execute("SET VARIABLE is_sample = CAST(? AS BOOLEAN)", [is_sample(capture)])
     _insert_capture(con, run, number, capture)
-    source: Source = importlib.import_module(MODULES[capture.source]).fill
     said: list[Finding] = []
 
     def report(finding: Finding) -> None:
         said.append(finding)
         _report(con, finding)
 
-    source(con, capture, number, report)
+    find(capture.source).fill(con, capture, number, report)
     ((usable,),) = db.run(con, resources.sql("normalize/is_usable"))
     if not usable:
         left_out = "".join(
@@ -196,7 +188,8 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
 
 
 def _insert_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, capture: CaptureInput) -> None:
-    env = environment(capture)
+    source = find(capture.source)
+    env = source.environment(capture)
     world_size = env.get("world_size", "")
     con.execute(
         "INSERT INTO capture BY NAME SELECT ? AS capture, ? AS role, ? AS phase, ? AS replica, ? AS rank, ? AS ordinal,"
@@ -206,7 +199,7 @@ def _insert_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, 
             number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
             capture.step_place,
             int(world_size) if world_size.isdecimal() else None,
-            _TOOLS.get(capture.source, "npu"), env.get("profiler.level"), capture.source,
+            source.tool, env.get("profiler.level"), capture.source,
             os.path.relpath(capture.path, run.root), capture.started_ns,
         ],
     )  # fmt: skip
