@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test test-npu-all lint editable wheel verl-wheels clean
+.PHONY: demo docs check test test-npu-all lint editable wheel mutants verl-wheels clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,6 +12,7 @@ WHEEL_VENV := build/venv
 WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= auto
+SINCE ?= main
 VERL := build/verl
 VERL_VERSIONS := 0.5.0 0.6.1 0.7.1 0.8.0 0.9.1
 # verl composes its configuration with Hydra, which needs an older omegaconf than ours: it gets a folder of its own.
@@ -50,12 +51,22 @@ demo: $(VENV)/.installed-run
 	  echo; echo "The gate ended with $$code: a CI job would have $$([ $$code -eq 0 ] && echo passed || echo failed) here."
 	@echo "Open the report: $(CURDIR)/$(DEMO)/report/report.html"
 
+# What is generated in docs/; tests fail where docs/cli.md is not current. The picture needs a Chromium.
+docs: $(VENV)/.installed-dev
+	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/report_picture.py
+
 # Lint and types see the checkout; the suite runs once, against the wheel that users get.
 test: lint editable wheel
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Before each commit: lint, types, and the quick tests of what changed since main (tools/changed_tests.py).
+check: lint
+	@tests=$$($(BIN)/python tools/changed_tests.py --since $(SINCE)) && \
+	  { $(BIN)/pytest -n $(WORKERS) -m 'not slow' $$tests || [ $$? -eq 5 ]; }  # 5: all of them are slow ones
 
 # An editable install finds sql/ and report_templates/ elsewhere than a wheel does.
 editable: $(VENV)/.installed-dev
@@ -65,7 +76,7 @@ wheel: $(WHEEL_VENV)/.installed verl-wheels $(if $(NPU_MISSING),,$(NPU_VENV)/.in
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
-	cp -R tests golden benchmarks pyproject.toml README.md $(WHEEL_TESTS)
+	cp -R tests tools golden benchmarks docs *.md pyproject.toml $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
 
 # What depends on the version of torch_npu, on all versions that we promise.

@@ -6,13 +6,15 @@ import os
 import re
 import threading
 import weakref
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from rlcompare.errors import InputError
+from rlcompare import resources
+from rlcompare.errors import DamagedStoreError, InputError
 
 SQLITE_EXTENSION = "sqlite_scanner"
 
@@ -37,6 +39,21 @@ class WriteError(Exception):
         self.path, self.reason = path, reason
         super().__init__(f"{path}: {reason}")
 
+
+_PATTERN = re.compile(r"[*?\[]")
+_SCHEMA = ("schema/run", "schema/rollup", "schema/events")
+_MAKE_AGAIN = "Make it again with rlcompare ingest"
+_FOREIGN = """
+    SELECT 'the view ' || view_name FROM duckdb_views()
+    WHERE database_name IN ($database, current_database()) AND list_contains($names, lower(view_name))
+    UNION ALL
+    SELECT 'a computed column in ' || table_name FROM duckdb_tables()
+    WHERE database_name IN ($database, current_database()) AND contains(sql, 'GENERATED ALWAYS AS')
+"""
+_FOREIGN_MACROS = """
+    SELECT 'the macro ' || function_name FROM duckdb_functions()
+    WHERE database_name IN ($database, current_database()) AND NOT internal
+"""
 
 _open: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
 _open_lock = threading.Lock()
@@ -70,6 +87,23 @@ def interruptions() -> int:
 def quoted(path: Path) -> str:
     """A path as an SQL literal: ATTACH and LOAD take no parameters."""
     return "'" + str(path).replace("'", "''") + "'"
+
+
+def pattern_of(path: Path) -> str:
+    """What DuckDB's readers of files (``read_csv``, ``read_json``) take for exactly this file.
+
+    They take patterns: ``run[12]/x.csv`` would be ``run1/x.csv``. They also take ``lr=0.1/x.csv`` for a partition,
+    unless they are told ``hive_partitioning = FALSE``, as every statement of ours tells them.
+
+    Raises:
+        InputError: no pattern means this file alone.
+    """
+    text = path.absolute().as_posix()
+    if not _PATTERN.search(text):
+        return text
+    if "\\" in text:  # in a pattern DuckDB takes it for a separator, which nothing can escape
+        raise InputError(path, "DuckDB opens no path with a backslash beside *, ? or [", "Rename the file or folder")
+    return _PATTERN.sub(r"[\g<0>]", text)
 
 
 def connect(
@@ -175,9 +209,11 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool, name:
     """Attach a DuckDB file.
 
     Args:
+        con: what ``connect_to_stores`` gave, for a file that somebody else may have made.
         name: one of our own words.
 
     Raises:
+        InputError: rlcompare did not make it.
         WriteError: it cannot be made, as on a full disk.
         duckdb.Error: it cannot be opened.
     """
@@ -185,10 +221,16 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool, name:
     # is being made is thrown away if anything fails, so that there is nothing to recover and no log to write.
     writing = "(BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes)"
     try:
-        con.execute(f"ATTACH {quoted(path)} AS {name} {'(READ_ONLY)' if read_only else writing}")
+        con.execute(f"ATTACH {quoted(path.absolute())} AS {name} {'(READ_ONLY)' if read_only else writing}")
     except duckdb.Error as error:
         _raise_write_error(error)
         raise
+    if read_only:
+        try:
+            check_store(con, path, macros=False, name=name)
+        except BaseException:
+            detach(con, name)
+            raise
 
 
 def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
@@ -197,7 +239,7 @@ def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
     Args:
         name: one of our own words, never a profile's.
     """
-    con.execute(f"ATTACH {quoted(path)} AS {name} (TYPE sqlite, READ_ONLY)")
+    con.execute(f"ATTACH {quoted(path.absolute())} AS {name} (TYPE sqlite, READ_ONLY)")
 
 
 def detach(con: duckdb.DuckDBPyConnection, name: str = "store") -> None:
@@ -213,36 +255,115 @@ def detach(con: duckdb.DuckDBPyConnection, name: str = "store") -> None:
         raise
 
 
+def connect_to_stores(threads: int, stores: Sequence[Path]) -> duckdb.DuckDBPyConnection:
+    """An in-memory database that can ``attach`` these stores, read-only, and reach nothing else: no file, no network.
+
+    A store may come from anybody, and a query over one too.
+    """
+    con = connect(threads)
+    paths = [str(path.absolute()) for path in stores]
+    con.execute("SET allowed_paths = ?", [[*paths, *(path + ".wal" for path in paths)]])
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+    return con
+
+
 def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection that cannot change the store, and that writes nothing beside it, temporary files included.
+    """A connection that cannot change the store, reaches nothing else, and writes no file, temporary ones included.
 
     Raises:
-        InputError: the file cannot be opened.
+        InputError: the file cannot be opened, or rlcompare did not make it.
+    """
+    con = _open_file(path)
+    try:
+        check_store(con, path, macros=True)
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
+    sealed: dict[str, Any] = {
+        "enable_external_access": False,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "temp_directory": "",
+    }
+    try:
+        con = interruptible(duckdb.connect(str(path.absolute()), read_only=True, config=sealed))
+        con.execute("SET enable_progress_bar = false")
+        con.execute("SET lock_configuration = true")
+    except duckdb.Error as error:
+        raise InputError(path, f"the database cannot be opened ({first_line(error)})", _MAKE_AGAIN) from error
+    return con
+
+
+def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool, name: str = "store") -> None:
+    """Refuses a database in which a name that we read is anything but a plain table.
+
+    A view, a computed column or a macro runs what somebody else wrote. They are looked for before the first query.
+
+    Args:
+        con: has the database open, as the one that it was opened with or as ``name``, and cannot reach any file.
+        path: the file, for the message.
+        macros: whether functions are looked up in it: then a macro could take the place of one of DuckDB's.
+
+    Raises:
+        InputError: it holds one of these.
+    """
+    names = [name.rsplit("/", 1)[1] for folder in _SCHEMA for name in resources.sql_names(folder)]
+    try:
+        found = con.execute(_FOREIGN, {"names": names, "database": name}).fetchall()
+        found += con.execute(_FOREIGN_MACROS, {"database": name}).fetchall() if macros and not found else []
+    except duckdb.Error as error:
+        raise InputError(path, f"the database cannot be read ({first_line(error)})", _MAKE_AGAIN) from error
+    if found:
+        raise InputError(path, f"it is not a store made by rlcompare: it holds {found[0][0][:200]}", _MAKE_AGAIN)
+
+
+@contextmanager
+def reading(store: Path) -> Iterator[None]:
+    """Tells damage of a store that is read from all other errors of DuckDB.
+
+    Raises:
+        DamagedStoreError: a block of it does not match its checksum.
     """
     try:
-        con = interruptible(duckdb.connect(str(path), read_only=True))
-        con.execute("SET temp_directory = ''")
-        con.execute("SET enable_progress_bar = false")
-        con.execute("SET autoinstall_known_extensions = false")
-        con.execute("SET autoload_known_extensions = false")
+        yield
     except duckdb.Error as error:
-        problem = f"the database cannot be opened ({str(error).splitlines()[0]})"
-        raise InputError(path, problem, "Make it again with rlcompare ingest") from error
-    return con
+        if not is_damage(error):
+            raise
+        raise DamagedStoreError(store, first_line(error)) from error
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Whether an error says that the database file itself is damaged."""
+    return "corrupt database file" in str(error).lower()
 
 
 def store_schema_version(path: Path) -> int | None:
     """The schema version of a DuckDB file; None where it is no store.
 
     Raises:
-        InputError: it cannot be opened.
+        InputError: it cannot be opened, is damaged, or rlcompare did not make it.
     """
-    with closing(open_read_only(path)) as con:
+    with closing(_open_file(path)) as con:
+        check_store(con, path, macros=False)
         try:
             row = con.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
         except (duckdb.CatalogException, duckdb.BinderException):
             return None
+        except duckdb.Error as error:
+            if is_damage(error):
+                raise DamagedStoreError(path, first_line(error)) from error
+            raise InputError(path, f"the database cannot be read ({first_line(error)})", _MAKE_AGAIN) from error
     return int(row[0]) if row and str(row[0]).isdecimal() else None
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, on one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
 def is_store(path: Path) -> bool:

@@ -3,6 +3,7 @@
     RlcompareError
     ├── UsageError            2   the command line or the policy file asks for something that cannot be
     ├── InputError            4   an input could not be read: which file, what was wrong, what to do
+    │   └── DamagedStoreError 4   a store, of which a part cannot be read
     └── NotComparableError    5   both sides were read, and must not be compared
 
 They are caught once, in ``cli/main.py``, which prints one line and exits with the code.
@@ -84,6 +85,19 @@ class InputError(RlcompareError):
         self.problem = problem
         self.remedy = remedy
         super().__init__(f"{path}: {problem}. {remedy}.")
+
+
+class DamagedStoreError(InputError):
+    """A store was opened, and a part of it cannot be read. One in the cache is made again (``app.stores.with_sound``).
+
+    Args:
+        store: the file.
+        problem: what DuckDB says of it.
+    """
+
+    def __init__(self, store: Path, problem: str) -> None:
+        remedy = "Make it again with rlcompare ingest, or delete it if it lies in the cache"
+        super().__init__(store, f"the store is damaged ({problem})", remedy)
 
 
 class NotComparableError(RlcompareError):

@@ -16,7 +16,7 @@ from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
 from rlcompare.app.remote import Mirrors, mirrored
 from rlcompare.app.selection import select_runs
-from rlcompare.app.stores import refuse_within, stores_folder
+from rlcompare.app.stores import refuse_within, stores_folder, with_sound
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
@@ -90,22 +90,26 @@ def _compare(
     from rlcompare.store.cache import open_stores
 
     runs = baseline_runs + new_runs
-    with (
-        progress("Reading", request.quiet) as report,
-        open_stores(runs, directory=directory, progress=report, engine=engine) as stores,
-    ):
-        options = CompareOptions(
-            base_steps=base_steps,
-            new_steps=new_steps,
-            ranks=request.ranks,
-            varied=tuple(dict.fromkeys((*split_commas(request.varied), *varied))),
-        )
-        middle = len(baseline_runs)
-        sides = (
-            SideInput(labels[0], _run_stores(baseline_runs, stores[:middle], mirrors)),
-            SideInput(labels[1], _run_stores(new_runs, stores[middle:], mirrors)),
-        )
-        return aside(lambda: compare_runs(*sides, options))
+    middle = len(baseline_runs)
+    options = CompareOptions(
+        base_steps=base_steps,
+        new_steps=new_steps,
+        ranks=request.ranks,
+        varied=tuple(dict.fromkeys((*split_commas(request.varied), *varied))),
+    )
+
+    def compare() -> Diff:
+        with (
+            progress("Reading", request.quiet) as report,
+            open_stores(runs, directory=directory, progress=report, engine=engine) as stores,
+        ):
+            sides = (
+                SideInput(labels[0], _run_stores(baseline_runs, stores[:middle], mirrors)),
+                SideInput(labels[1], _run_stores(new_runs, stores[middle:], mirrors)),
+            )
+            return aside(lambda: compare_runs(*sides, options))
+
+    return with_sound(runs, compare)
 
 
 def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

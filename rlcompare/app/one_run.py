@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
 from rlcompare.app.remote import mirrored
 from rlcompare.app.selection import select_runs
-from rlcompare.app.stores import stores_folder
+from rlcompare.app.stores import stores_folder, with_sound
+from rlcompare.db import reading
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.sources.verl.names import absolute
+
+Result = TypeVar("Result")
 
 
 def find_one_run(
@@ -52,9 +55,9 @@ def _below(path: Path, run: RunInput) -> str:
     return os.path.relpath(home, absolute(path))
 
 
-@contextmanager
-def open_one_store(
+def read_one_store(
     path: Path,
+    read: Callable[[Path], Result],
     *,
     prefer: str,
     layout: str | None,
@@ -66,8 +69,13 @@ def open_one_store(
     ranks: tuple[int, ...] | None = None,
     engine: str = "local",
     ray_address: str | None = None,
-) -> Iterator[Path]:
-    """The store of the run that a path or URL holds, while the context lasts: the file itself, or one in the cache."""
+) -> Result:
+    """What ``read`` gives for the store of the run that a path or URL holds: the file itself, or one in the cache.
+
+    Raises:
+        UsageError: the path holds several runs, or a step or rank is not there.
+        InputError: it holds none, or cannot be read.
+    """
     from rlcompare.store.cache import open_stores
 
     with mirrored([path], quiet) as mirrors:
@@ -75,8 +83,15 @@ def open_one_store(
         run = find_one_run(local, prefer, layout, steps=steps, ranks=ranks)
         directory = stores_folder(cache_dir, no_cache, [local])
         chosen = engine_of(engine, ray_address, mirrors)
-        with (
-            progress("Reading", quiet) as report,
-            open_stores([run], directory=directory, keep_events=keep_events, progress=report, engine=chosen) as stores,
-        ):
-            yield stores[0]
+
+        def read_it() -> Result:
+            with (
+                progress("Reading", quiet) as report,
+                open_stores(
+                    [run], directory=directory, keep_events=keep_events, progress=report, engine=chosen
+                ) as (store,),
+                reading(store),
+            ):
+                return read(store)
+
+        return with_sound([run], read_it)

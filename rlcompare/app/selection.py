@@ -12,10 +12,8 @@ from rlcompare.errors import UsageError
 from rlcompare.model.run import CaptureInput, RunInput
 from rlcompare.sources.described import is_sample
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.nsys.capture import steps_of_export
 from rlcompare.sources.numbers import list_numbers
-from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
-from rlcompare.sources.torch.file import steps_of_trace
+from rlcompare.sources.registry import find
 
 _NUMBERED = re.compile(r"#\d+$")
 """How ``sources.layout.run_names`` tells apart what lies in one folder."""
@@ -63,7 +61,9 @@ def folder_and_run(path: Path) -> tuple[Path, str]:
 
 
 def known_steps(run: RunInput) -> frozenset[int] | None:
-    """The steps that a run marks; None where one of its captures does not tell before it is read."""
+    """The steps that a run marks; None where that is not known before it is read."""
+    if run.is_store:
+        return None
     known: set[int] = set()
     for capture in run.captures:
         steps = _steps_of(capture)
@@ -76,17 +76,7 @@ def known_steps(run: RunInput) -> frozenset[int] | None:
 def _steps_of(capture: CaptureInput) -> frozenset[int] | None:
     if capture.step is not None and is_sample(capture):
         return frozenset({capture.step})  # what it marks are ticks
-    steps = None
-    if "db" in capture.files:
-        steps = steps_of_database(capture.files["db"])
-    elif "step_trace_time" in capture.files:
-        steps = steps_of_step_trace_time(capture.files["step_trace_time"])
-    elif "nsys" in capture.files:
-        steps = steps_of_export(capture.files["nsys"])
-    elif "trace" in capture.files:
-        steps = steps_of_trace(capture.files["trace"])
-        if capture.step is not None and capture.step_hint not in (steps or ()):
-            steps = None  # what it marks are parts of the one step that its name or its place says
+    steps = find(capture.source).steps(capture)
     if steps is None and capture.step is not None:  # verl's folder says it, or the order in time
         return frozenset({capture.step})
     return steps

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from rlcompare.errors import UsageError
+from rlcompare.errors import DamagedStoreError, UsageError
+from rlcompare.model.run import RunInput
+
+Result = TypeVar("Result")
 
 
 def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -> Path | None:
@@ -40,6 +44,27 @@ def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -
         click.echo(f"rlcompare: warning: {error}; nothing is kept", err=True)
         return None
     return directory
+
+
+def with_sound(runs: Sequence[RunInput], read: Callable[[], Result]) -> Result:
+    """What ``read`` gives. Where a store in the cache turns out damaged, it is removed, and ``read`` makes it again.
+
+    Args:
+        runs: what is read. One that is a store itself cannot be made again.
+        read: opens the stores of the runs and reads them.
+
+    Raises:
+        DamagedStoreError: a store that the user named is damaged.
+    """
+    given = {run.captures[0].path for run in runs if run.is_store}
+    try:
+        return read()
+    except DamagedStoreError as error:
+        if error.path in given:
+            raise
+        click.echo(f"rlcompare: warning: {error.path} in the cache is damaged: it is made again", err=True)
+        error.path.unlink(missing_ok=True)
+    return read()
 
 
 def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) -> None:

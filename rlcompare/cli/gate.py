@@ -83,6 +83,7 @@ def command(
     from dataclasses import replace
 
     from rlcompare.gate import built_in_policy, judge, load_policy
+    from rlcompare.model.words import OnInconclusive
     from rlcompare.report.gate_text import gate_document, print_gate
 
     if print_policy:
@@ -93,7 +94,7 @@ def command(
     policy = load_policy(policy_file or _policy_of_repository())
     policy = replace(
         policy,
-        on_inconclusive=on_inconclusive or policy.on_inconclusive,
+        on_inconclusive=OnInconclusive(on_inconclusive or policy.on_inconclusive),
         varied=tuple(dict.fromkeys((*policy.varied, *split_commas(options["varied"])))),
     )
     diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)

@@ -29,7 +29,8 @@ from rlcompare.cli.options import (
     type=path_type(dir_okay=False),
     required=True,
     metavar="RUN.duckdb",
-    section=OUTPUT, help="The store to write; replaced only if it is one.",
+    section=OUTPUT,
+    help="The store to write; replaced only if it is one.",
 )
 @option("--force", is_flag=True, section=OUTPUT, help="Replace whatever file is there.")
 @step_option

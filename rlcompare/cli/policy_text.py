@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from rlcompare.model.verdict import Policy, Rule
+from rlcompare.model.words import RuleSeverity
 
 _HEAD = """\
 # The rules that rlcompare gate applies where there is no policy file. To have your own, write this to rlcompare.toml in
@@ -56,7 +57,7 @@ def _items(rule: Rule) -> Iterator[tuple[str, object]]:
         ("max", rule.max_value),
     )
     yield from ((key, value) for key, value in named if value is not None)
-    if rule.severity != "error":
+    if rule.severity != RuleSeverity.ERROR:
         yield "severity", rule.severity
     if rule.optional:
         yield "optional", True

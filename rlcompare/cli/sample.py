@@ -68,9 +68,7 @@ def _check_bounds(change: Change) -> None:
     "--ranks", type=click.IntRange(1, MOST_RANKS), default=2, show_default=True, help="How many ranks are profiled."
 )
 @option("--devices", metavar="LIST", help="Devices of each rank's process: 4,5, or 0+1,2+3 for two each.")
-@option(
-    "--world-size", type=click.IntRange(1, MOST_RANKS), help="Ranks of the job.  [default: --ranks, at least 2]"
-)
+@option("--world-size", type=click.IntRange(1, MOST_RANKS), help="Ranks of the job.  [default: --ranks, at least 2]")
 @option(
     "--steps", callback=parse_numbers, default="2", show_default=True, help="Numbers of the profiled steps: 2,3 or 2-5."
 )

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -25,8 +25,7 @@ from rlcompare.cli.options import (
     step_option,
 )
 
-if TYPE_CHECKING:
-    pass
+Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 
 LATE = "; late: behind the first of its group to start a collective, on average"
 
@@ -67,14 +66,16 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
     \b
     rlcompare show host_17_20250318093015001_ascend_pt
     """
-    from rlcompare.app.one_run import open_one_store
+    from rlcompare.app.one_run import read_one_store
     from rlcompare.app.sections import sections_of
     from rlcompare.db import open_read_only
     from rlcompare.interrupt import aside
 
-    with open_one_store(path, keep_events=False, **options) as store, open_read_only(store) as con:
-        sections = aside(lambda: list(sections_of(con)))
-        captures = con.execute("SELECT source, path FROM capture").fetchall()
+    def read(store: Path) -> tuple[Sections, list[tuple[str, str]]]:
+        with open_read_only(store) as con:
+            return aside(lambda: list(sections_of(con))), con.execute("SELECT source, path FROM capture").fetchall()
+
+    sections, captures = read_one_store(path, read, keep_events=False, **options)
     if as_json:
         document = {name: [dict(zip(columns, row, strict=True)) for row in rows] for name, columns, rows in sections}
         json.dump(document, sys.stdout, indent=1)

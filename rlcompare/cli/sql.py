@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,9 +22,6 @@ from rlcompare.cli.options import (
 )
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 FORMATS = ("table", "csv", "json", "parquet")
 _KERNELS = re.compile(r"\b(r_)?kernel\b", re.IGNORECASE)
@@ -94,17 +91,18 @@ def command(
         if output.exists() and not force:
             raise UsageError(f"{output} exists: choose another name with -o, or use --force to replace it")
 
-    from rlcompare.app.one_run import open_one_store
+    from rlcompare.app.one_run import read_one_store
     from rlcompare.cli.rows import write_result
     from rlcompare.db import open_read_only
     from rlcompare.store.read import is_of_host_alone
 
-    with open_one_store(path, keep_events=True, **options) as store, open_read_only(store) as con:
-        _lock(con)
-        aside(lambda: write_result(con, statement, form, output))
-        if _KERNELS.search(statement) and is_of_host_alone(con):
-            click.echo(f"rlcompare: note: {NO_KERNELS}", err=True)
-    return None
+    def read(store: Path) -> None:
+        with open_read_only(store) as con:
+            aside(lambda: write_result(con, statement, form, output))
+            if _KERNELS.search(statement) and is_of_host_alone(con):
+                click.echo(f"rlcompare: note: {NO_KERNELS}", err=True)
+
+    return read_one_store(path, read, keep_events=True, **options)
 
 
 def _statement(query: str | None, name: str | None) -> str:
@@ -131,12 +129,6 @@ def _not_empty(query: str, where: str) -> str:
     if not query.strip():
         raise UsageError(f"{where} holds no query: write one, or name one with --name")
     return query
-
-
-def _lock(con: DuckDBPyConnection) -> None:
-    """The query comes from the user, or from a script of somebody else: it reads the store, and nothing else."""
-    con.execute("SET enable_external_access = false")
-    con.execute("SET lock_configuration = true")
 
 
 def _listing() -> list[str]:

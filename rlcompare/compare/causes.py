@@ -28,6 +28,7 @@ from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 from rlcompare.model.diff import Cause, Row
+from rlcompare.model.words import Presence
 
 __all__ = ["Evidence", "find_causes"]
 
@@ -227,13 +228,13 @@ def _called(change: OperatorChange, place: str) -> str:
 def _straggler(evidence: Evidence) -> Iterator[Cause]:
     """A rank that starts collectives later than it did, or no longer so late, and others that wait for it."""
     sign, of_interest, other = (1, "new", "baseline") if evidence.profile_change > 0 else (-1, "baseline", "new")
-    rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == "both"]
+    rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == Presence.BOTH]
     late = [row for row in rows if row.get(f"{of_interest}_straggler")]
     if not late:
         return
     rank = late[0]
     rows = [
-        row for row in rows if kind_of(row["name"]) == kind_of(rank["name"])
+        row for row in rows if kind_of(str(row["name"])) == kind_of(str(rank["name"]))
     ]  # a trainer's rank waits for no replica
     if len(rows) < 2:
         return

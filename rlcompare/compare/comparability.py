@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
-from rlcompare.compare.inputs import SIDES
+from rlcompare.compare.records import Capture, GroupOfCaptures, KernelMatchSummary, Measured, MetricApart, Training
 from rlcompare.model.diff import Comparability, Finding, Side
+from rlcompare.model.words import SIDES, Comparable, Severity, SideName
 
-Records = Sequence[Mapping[str, Any]]
+INFO, CAUTION, SEVERE = Severity.INFO, Severity.CAUTION, Severity.SEVERE
 
 UNBOUNDED = 999
 """In ``c_release``: no release of verl is known to be too late."""
@@ -89,105 +89,112 @@ def is_declared(key: str, varied: Sequence[str]) -> bool:
 
 
 def assess(
-    sides: Mapping[str, Side],
-    groups: Records,
-    kernels: Mapping[str, Any],
+    sides: Mapping[SideName, Side],
+    captures: Sequence[Capture],
+    groups: Sequence[GroupOfCaptures],
+    kernels: KernelMatchSummary,
     kernel_matched: float | None,
-    measured: Sequence[tuple[str, str]],
-    training: Records,
-    apart: Records,
+    measured: Sequence[Measured],
+    training: Sequence[Training],
+    apart: Sequence[MetricApart],
     varied: Sequence[str],
 ) -> Comparability:
     """What differs between the sides, and whether they may be compared.
 
     Args:
-        groups: rows of ``group_of_captures``.
-        kernels: the row of ``kernel_match_summary``.
         kernel_matched: share of the kernels' time that was matched at all.
-        measured: pairs (side, domain).
-        training: rows of ``training``.
-        apart: rows of ``metric_apart``.
         varied: declared differences.
     """
-    findings = [*_environment(sides, _have_metrics(training)), *_training(training), *_other_meanings(apart)]
-    profiled = [bool(sides[side].captures) for side in SIDES]
-    if profiled[0] != profiled[1]:
-        where = "baseline" if profiled[0] else "new side"
+    held = {side: [capture for capture in captures if capture.side == side] for side in SIDES}
+    findings = [*_environment(sides, held, _have_metrics(training)), *_training(training), *_other_meanings(apart)]
+    if bool(held["baseline"]) != bool(held["new"]):
+        where = "baseline" if held["baseline"] else "new side"
         message = f"Only the {where} has a profile: what training itself measured is compared, and nothing else."
-        has = ["yes" if there else "no" for there in profiled]
-        findings.append(Finding("profile", has[0], has[1], "caution", message))
+        has = ["yes" if held[side] else "no" for side in SIDES]
+        findings.append(Finding("profile", has[0], has[1], CAUTION, message))
     else:
         findings += [
-            *_extent(sides),
+            *_extent(sides, held),
             *_groups(groups),
             *_measured(measured),
             *_kernels(kernels, kernel_matched, measured),
         ]
     judged = tuple(_declared(finding) if is_declared(finding.key, varied) else finding for finding in findings)
     severities = {finding.severity for finding in judged}
-    status = "not_comparable" if "severe" in severities else "caution" if "caution" in severities else "comparable"
+    status = (
+        Comparable.NOT_COMPARABLE
+        if SEVERE in severities
+        else Comparable.CAUTION
+        if CAUTION in severities
+        else Comparable.COMPARABLE
+    )
     return Comparability(status, tuple(sorted(judged, key=_rank)))
 
 
 def _rank(finding: Finding) -> tuple[int, int, str]:
     """Worst first; among equals, what changes more of the numbers first."""
     telling = _TELLING.index(finding.key) if finding.key in _TELLING else len(_TELLING)
-    return ("severe", "caution", "info").index(finding.severity), telling, finding.key
+    return (SEVERE, CAUTION, INFO).index(finding.severity), telling, finding.key
 
 
 def _declared(finding: Finding) -> Finding:
-    return Finding(finding.key, finding.baseline, finding.new, "info", f"Declared to differ. {finding.message}")
+    return Finding(finding.key, finding.baseline, finding.new, INFO, f"Declared to differ. {finding.message}")
 
 
-def _have_metrics(training: Records) -> bool:
+def _have_metrics(training: Sequence[Training]) -> bool:
     """Whether speed is judged by what training measured, on both sides, and not by profiles."""
-    return all(any(row["side"] == side for row in training) for side in SIDES)
+    return all(any(logged.side == side for logged in training) for side in SIDES)
 
 
-def _environment(sides: Mapping[str, Side], have_metrics: bool) -> list[Finding]:
-    known = {side: {**sides[side].env, **_facts(sides[side])} for side in SIDES}
+def _environment(
+    sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence[Capture]], have_metrics: bool
+) -> list[Finding]:
+    known = {side: {**sides[side].env, **_facts(captures[side])} for side in SIDES}
     findings = []
     for key in sorted(known["baseline"].keys() | known["new"].keys()):
         baseline, new = known["baseline"].get(key), known["new"].get(key)
         if baseline == new:
             continue
         if key.partition(".")[0] == "sampled":
-            findings.extend(_sampled(key, baseline, new, sides, "caution" if have_metrics else "severe"))
+            findings.extend(_sampled(key, baseline, new, captures, CAUTION if have_metrics else SEVERE))
         elif baseline is None or new is None:
             where = "new side" if baseline is None else "baseline"
             message = f"{key} is known of the {where} only, so it cannot be compared."
-            findings.append(Finding(key, baseline, new, "info", message))
+            findings.append(Finding(key, baseline, new, INFO, message))
         else:
             findings.append(_difference(key, baseline, new))
     return findings
 
 
-def _facts(side: Side) -> dict[str, str]:
+def _facts(captures: Sequence[Capture]) -> dict[str, str]:
     """What the captures tell beside the environment."""
-    facts = {}
-    for key in ("tool", "executor"):
-        values = sorted({str(capture[key]) for capture in side.captures if capture[key] is not None})
-        if values:
-            facts[key] = ", ".join(values)
-    return facts
+    told = {
+        "tool": {capture.tool for capture in captures if capture.tool is not None},
+        "executor": {capture.executor for capture in captures if capture.executor is not None},
+    }
+    return {key: ", ".join(sorted(values)) for key, values in told.items() if values}
 
 
 def _difference(key: str, baseline: str, new: str) -> Finding:
     if key == "profiler.level":
         return _level(baseline, new)
     if key in _SEVERE:
-        severity = "severe"
+        severity = SEVERE
     elif any(fnmatchcase(key, pattern) for pattern in _INFO):
-        severity = "info"
+        severity = INFO
     else:
-        severity = "caution" if any(fnmatchcase(key, pattern) for pattern in _CAUTION) else "info"
+        severity = CAUTION if any(fnmatchcase(key, pattern) for pattern in _CAUTION) else INFO
     consequence = _CONSEQUENCES.get(key)
     message = f"{key} differs: {baseline} against {new}" + (f"; {consequence}." if consequence else ".")
     return Finding(key, baseline, new, severity, message)
 
 
 def _sampled(
-    key: str, baseline: str | None, new: str | None, sides: Mapping[str, Side], severity: str
+    key: str,
+    baseline: str | None,
+    new: str | None,
+    captures: Mapping[SideName, Sequence[Capture]],
+    severity: Severity,
 ) -> list[Finding]:
     """Other ticks were sampled: their work differs, as that of a decode step does with its context's length."""
     phase = key.partition(".")[2]
@@ -196,7 +203,7 @@ def _sampled(
         message = f"Other parts of {what} were sampled: {baseline} against {new}; the work in them differs."
         return [Finding(key, baseline, new, severity, message)]
     where, other = ("new side", "baseline") if baseline is None else ("baseline", "new side")
-    if phase and not any(row["phase"] == phase for row in sides["new" if new is None else "baseline"].captures):
+    if phase and not any(capture.phase == phase for capture in captures["new" if new is None else "baseline"]):
         return []  # then the captures of this phase are missing on that side, which is said elsewhere
     message = f"The {where} holds a sample of {what} ({baseline or new}), and the {other} all of it."
     return [Finding(key, baseline, new, severity, message)]
@@ -205,84 +212,81 @@ def _sampled(
 def _level(baseline: str, new: str) -> Finding:
     if "level_none" in (baseline.lower(), new.lower()):
         message = "One side was profiled without device data (level_none): only host ranges can be compared."
-        return Finding("profiler.level", baseline, new, "severe", message)
+        return Finding("profiler.level", baseline, new, SEVERE, message)
     message = (
         f"Numbers from {new} are compared with numbers from {baseline}: higher levels slow the step,"
         " and kernels carry less detail at lower ones."
     )
-    return Finding("profiler.level", baseline, new, "caution", message)
+    return Finding("profiler.level", baseline, new, CAUTION, message)
 
 
-def _extent(sides: Mapping[str, Side]) -> list[Finding]:
+def _extent(sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence[Capture]]) -> list[Finding]:
     findings = []
-    names = [sorted({str(capture["member"]) for capture in sides[side].captures}) for side in SIDES]
+    names = [sorted({capture.member for capture in captures[side]}) for side in SIDES]
     ranks = [max((run.ranks for run in sides[side].runs), default=0) for side in SIDES]
     replicas = [max((run.replicas for run in sides[side].runs), default=0) for side in SIDES]
     for noun, (baseline, new) in (("rank", ranks), ("replica", replicas)):
         if baseline != new:
             message = f"{_count(baseline, noun)} against {new}: means over other {noun}s are compared."
-            findings.append(Finding(f"{noun}s", str(baseline), str(new), "caution", message))
+            findings.append(Finding(f"{noun}s", str(baseline), str(new), CAUTION, message))
     if not findings and names[0] != names[1]:
         message = "The sides hold different ranks" + (
             ", and were paired because each has only one." if ranks[0] + replicas[0] == 1 else "."
         )
-        findings.append(Finding("ranks", _some(names[0]), _some(names[1]), "info", message))
+        findings.append(Finding("ranks", _some(names[0]), _some(names[1]), INFO, message))
     steps = [len(sides[side].steps) for side in SIDES]
     if steps[0] != steps[1]:
         message = f"{_count(steps[0], 'step')} against {steps[1]}: means over other steps are compared."
-        findings.append(Finding("steps", str(steps[0]), str(steps[1]), "caution", message))
+        findings.append(Finding("steps", str(steps[0]), str(steps[1]), CAUTION, message))
     return findings
 
 
-def _training(training: Records) -> list[Finding]:
+def _training(training: Sequence[Training]) -> list[Finding]:
     """Whether both sides logged metrics, and of the same steps."""
-    rows = {side: [row for row in training if row["side"] == side] for side in SIDES}
-    has = ["yes" if rows[side] else "no" for side in SIDES]
+    runs = {side: [run for run in training if run.side == side] for side in SIDES}
+    has = ["yes" if runs[side] else "no" for side in SIDES]
     if has == ["no", "no"]:
         return []
     if "no" in has:
         where = "baseline" if has[0] == "yes" else "new side"
         message = f"Only the {where} has training's metrics: speed is judged by the profile alone."
-        return [Finding("metrics", has[0], has[1], "caution", message)]
-    steps, shared = ([max(row[key] for row in rows[side]) for side in SIDES] for key in ("steps", "shared"))
-    if steps[0] == steps[1] == max(shared):
+        return [Finding("metrics", has[0], has[1], CAUTION, message)]
+    steps = [max(run.steps for run in runs[side]) for side in SIDES]
+    shared = max(run.shared for run in training)
+    if steps[0] == steps[1] == shared:
         return []
-    spans = [_span(min(row["first"] for row in rows[side]), max(row["last"] for row in rows[side])) for side in SIDES]
+    spans = [_span(min(run.first for run in runs[side]), max(run.last for run in runs[side])) for side in SIDES]
     sizes = f"{_count(steps[0], 'training step')} against {steps[1]}"
-    if not max(shared):
+    if not shared:
         message = f"{sizes}, none of the same number ({spans[0]}, {spans[1]}): means over other steps are compared."
-        return [Finding("training_steps", spans[0], spans[1], "caution", message)]
-    message = f"{sizes}: means are over the {max(shared)} or fewer that both sides have."
+        return [Finding("training_steps", spans[0], spans[1], CAUTION, message)]
+    message = f"{sizes}: means are over the {shared} or fewer that both sides have."
     shown = spans if steps[0] == steps[1] else [str(number) for number in steps]
-    return [Finding("training_steps", shown[0], shown[1], "info", message)]
+    return [Finding("training_steps", shown[0], shown[1], INFO, message)]
 
 
 def _span(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}–{last}"
 
 
-def _other_meanings(apart: Records) -> list[Finding]:
+def _other_meanings(apart: Sequence[MetricApart]) -> list[Finding]:
     """Metrics that are not compared because verl changed what they mean, those of one change together."""
-    changes: dict[str, list[Mapping[str, Any]]] = {}
+    changes: dict[str, list[MetricApart]] = {}
     for row in apart:
         changes.setdefault(changed_meaning(row), []).append(row)
     findings = []
     for change, rows in changes.items():
-        names = _some([row["name"].rpartition("/")[2] for row in rows])
+        names = _some([row.name.rpartition("/")[2] for row in rows])
         message = f"Not compared, because verl changed what they mean ({change}): {names}."
-        baseline, new = (_releases(rows[0][f"{side}_low"], rows[0][f"{side}_high"]) for side in SIDES)
-        findings.append(Finding("metrics.meaning", baseline, new, "caution", message))
+        baseline = _releases(rows[0].baseline_low, rows[0].baseline_high)
+        new = _releases(rows[0].new_low, rows[0].new_high)
+        findings.append(Finding("metrics.meaning", baseline, new, CAUTION, message))
     return findings
 
 
-def changed_meaning(row: Mapping[str, Any]) -> str:
-    """What a metric means on each side, in a clause.
-
-    Args:
-        row: of ``metric_apart``.
-    """
-    baseline, new = (" or ".join(row[side]) for side in SIDES)
-    return f"baseline: {baseline}; new side: {new}"
+def changed_meaning(metric: MetricApart) -> str:
+    """What a metric means on each side, in a clause."""
+    return f"baseline: {' or '.join(metric.baseline)}; new side: {' or '.join(metric.new)}"
 
 
 def _releases(low: int, high: int) -> str:
@@ -301,44 +305,44 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", … ({len(names)})" if len(names) > 4 else "")
 
 
-def _groups(groups: Records) -> list[Finding]:
+def _groups(groups: Sequence[GroupOfCaptures]) -> list[Finding]:
     findings = []
-    for row in groups:
-        what = " ".join(filter(None, (row["role"], row["folder"]))) or "whole steps"
-        baseline, new = (f"{row[side]:g}" for side in SIDES)
-        if (row["baseline"] == 0) != (row["new"] == 0):
-            where = "new side" if row["baseline"] == 0 else "baseline"
+    for group in groups:
+        what = " ".join(filter(None, (group.role, group.folder))) or "whole steps"
+        baseline, new = f"{group.baseline:g}", f"{group.new:g}"
+        if (group.baseline == 0) != (group.new == 0):
+            where = "new side" if group.baseline == 0 else "baseline"
             message = f"Only the {where} has captures of {what}: their time is on one side of every sum."
-            findings.append(Finding("captures", baseline, new, "severe", message))
-        elif row["baseline"] != row["new"] and row["folder"]:
+            findings.append(Finding("captures", baseline, new, SEVERE, message))
+        elif group.baseline != group.new and group.folder:
             message = f"{baseline} captures of {what} against {new} per run: those of one rank and step are summed."
-            findings.append(Finding("captures", baseline, new, "info", message))
+            findings.append(Finding("captures", baseline, new, INFO, message))
     return findings
 
 
-def _measured(measured: Sequence[tuple[str, str]]) -> list[Finding]:
+def _measured(measured: Sequence[Measured]) -> list[Finding]:
     """What one side alone recorded of the host."""
     findings = []
     for domain, what in (("phase", "phases"), ("operator", "framework operators")):
-        baseline, new = ("yes" if (side, domain) in measured else "no" for side in SIDES)
+        baseline, new = ("yes" if Measured(side, domain) in measured else "no" for side in SIDES)
         if baseline != new:
             where = "baseline" if baseline == "yes" else "new side"
             message = f"Only the {where} holds {what}: they cannot be compared."
-            findings.append(Finding(what, baseline, new, "caution", message))
+            findings.append(Finding(what, baseline, new, CAUTION, message))
     return findings
 
 
-def _kernels(kernels: Mapping[str, Any], matched: float | None, measured: Sequence[tuple[str, str]]) -> list[Finding]:
-    has = [("yes" if (side, "kernel") in measured else "no") for side in SIDES]
+def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Sequence[Measured]) -> list[Finding]:
+    has = [("yes" if Measured(side, "kernel") in measured else "no") for side in SIDES]
     if has[0] != has[1]:
         where = "baseline" if has[0] == "yes" else "new side"
         message = f"Only the {where} holds kernels: computation cannot be compared."
-        return [Finding("kernels", has[0], has[1], "caution", message)]
-    share = kernels["exact_share"]
+        return [Finding("kernels", has[0], has[1], CAUTION, message)]
+    share = kernels.exact_share
     if matched is None or share is None or share >= MATCHED_ENOUGH:
         return []
     if matched >= MATCHED_ENOUGH:
         message = f"Only {share:.0%} of the kernels' time has the same input shapes on both sides: they vary."
-        return [Finding("shapes", None, None, "info", message)]
+        return [Finding("shapes", None, None, INFO, message)]
     message = f"Only {matched:.0%} of the kernels' time has a partner on the other side: the work differs."
-    return [Finding("shapes", None, None, "caution", message)]
+    return [Finding("shapes", None, None, CAUTION, message)]

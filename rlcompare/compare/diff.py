@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from rlcompare.compare import records
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import assess
-from rlcompare.compare.inputs import SIDES, CompareOptions, SideInput
+from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sides import differing_levels, environments, make_sides
-from rlcompare.compare.training import have_phases, profiled_steps, rare_phases
+from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
+from rlcompare.model.words import SIDES, SideName
 
 
 def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | None = None) -> Diff:
@@ -27,30 +29,29 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         InputError: a store cannot be read.
     """
     options = options or CompareOptions()
-    given = {"baseline": baseline, "new": new}
+    given: dict[SideName, SideInput] = {"baseline": baseline, "new": new}
     with Rollups(baseline, new, options) as rollups:
-        captures = rollups.rows("capture")
-        env = environments(rollups.rows("env"), captures)
-        training = rollups.rows("training")
-        sides = make_sides(given, rollups.rows("layout"), captures, rollups.rows("selected_steps"), training, env)
-        times = rollups.rows("time_sample")
-        overall = overall_metrics(rollups, {side: len(given[side].stores) for side in SIDES}, times)
+        captures, training = rollups.rows(records.Capture), rollups.rows(records.Training)
+        env = environments(rollups.rows(records.Env), captures)
+        steps = rollups.rows(records.SelectedSteps)
+        sides = make_sides(given, rollups.rows(records.Layout), captures, steps, training, env)
+        overall = overall_metrics(rollups, {side: len(given[side].stores) for side in SIDES})
         profile, headline = profile_headline(overall), headline_of(overall)
         sections = make_sections(rollups, overall, env, profile)
-        measured = [(row["side"], row["domain"]) for row in rollups.rows("measured")]
-        timers = rollups.rows("training_phase")
-        (match,) = rollups.rows("kernel_match_summary")
+        timers = rollups.rows(records.TrainingPhase)
+        (match,) = rollups.rows(records.KernelMatchSummary)
         return Diff(
             baseline=sides["baseline"],
             new=sides["new"],
             comparability=assess(
                 sides,
-                rollups.rows("group_of_captures"),
+                captures,
+                rollups.rows(records.GroupOfCaptures),
                 match,
                 sections["kernels"].matched_share,
-                measured,
+                rollups.rows(records.Measured),
                 training,
-                rollups.rows("metric_apart"),
+                rollups.rows(records.MetricApart),
                 options.varied,
             ),
             headline=headline,
@@ -61,26 +62,16 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                     profile,
                     overall,
                     sections,
-                    rollups.rows("frequency"),
-                    rollups.rows("kernel_phase"),
+                    rollups.rows(records.Frequency),
+                    rollups.rows(records.KernelPhase),
                     same_level=differing_levels(env) is None,
-                    on_device=all(capture["executor"] != "host" for capture in captures),
+                    on_device=all(capture.executor != "host" for capture in captures),
                     timed_phases=have_phases(timers),
                     rare_phases=rare_phases(timers),
                 )
             ),
             quality=quality_findings(
-                given,
-                rollups.rows("finding"),
-                times,
-                rollups.rows("reported_gap"),
-                rollups.rows("metric_sample"),
-                rollups.rows("memory_peak"),
-                rollups.rows("idle_step"),
-                rollups.rows("uneven_steps"),
-                profiled_steps(rollups.rows("profiled_timer"), times),
-                rollups.rows("left_out"),
-                [delta for delta in overall if delta.metric in (headline, "workload.kernels")],
+                rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")]
             ),
             sections=sections,
         )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from rlcompare.compare.records import Frequency, KernelPhase
 from rlcompare.model.diff import Cause, Delta, Row, Section, Value
-
-Records = Sequence[Mapping[str, Any]]
+from rlcompare.model.words import SIDES, Presence, SideName
 
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
 """A headline that moved by less than either has no cause worth naming."""
@@ -86,7 +85,7 @@ class Evidence:
     metrics: Mapping[str, Delta]
     sections: Mapping[str, Section]
     operators: tuple[OperatorChange, ...]
-    frequency: Mapping[str, float]
+    frequency: Mapping[SideName, float]
     phase_of: Mapping[str, str]
     same_level: bool
     on_device: bool
@@ -100,8 +99,8 @@ class Evidence:
         profile: str,
         overall: Sequence[Delta],
         sections: Mapping[str, Section],
-        frequency: Records,
-        phases: Records,
+        frequency: Sequence[Frequency],
+        phases: Sequence[KernelPhase],
         *,
         same_level: bool,
         on_device: bool,
@@ -113,8 +112,7 @@ class Evidence:
         Args:
             headline: id of the time that speaks for the step.
             profile: id of the profile's time that does.
-            frequency: rows of ``frequency``.
-            phases: rows of ``kernel_phase``.
+            phases: where in the step the operators' kernels run.
         """
         metrics = {delta.metric: delta for delta in overall}
         return cls(
@@ -123,7 +121,7 @@ class Evidence:
             metrics=metrics,
             sections=sections,
             operators=operator_changes(sections["kernels"].rows),
-            frequency={row["side"]: row["mhz"] for row in frequency if row["mhz"]},
+            frequency={clock.side: clock.mhz for clock in frequency if clock.mhz},
             phase_of=_main_phases(phases),
             same_level=same_level,
             on_device=on_device,
@@ -197,7 +195,7 @@ def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     size = sum(_by_size(row) for row in rows)
     gaps = sum(number(row.get("new_gap_ms")) - number(row.get("baseline_gap_ms")) for row in rows)
-    before, after = (sum(number(row.get(f"{side}_calls")) for row in rows) for side in ("baseline", "new"))
+    before, after = (sum(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
     return OperatorChange(
         name=name,
         baseline=sum(number(row["baseline"]) for row in rows),
@@ -208,15 +206,15 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
         gaps=gaps if abs(gaps) <= LONGEST_LAUNCH_MS * abs(after - before) else 0.0,
         baseline_calls=before,
         new_calls=after,
-        on_both=any(row["presence"] == "both" for row in rows)
-        or {"baseline_only", "new_only"} <= {str(row["presence"]) for row in rows},
+        on_both=any(row["presence"] == Presence.BOTH for row in rows)
+        or {Presence.BASELINE_ONLY, Presence.NEW_ONLY} <= {row["presence"] for row in rows},
     )
 
 
 def _by_size(row: Row) -> float:
     """What larger inputs explain of a change in the time per call: in proportion to elements, at most all of it."""
-    elements = [number(row.get(f"{side}_elements")) for side in ("baseline", "new")]
-    calls = [number(row.get(f"{side}_calls")) for side in ("baseline", "new")]
+    elements = [number(row.get(f"{side}_elements")) for side in SIDES]
+    calls = [number(row.get(f"{side}_calls")) for side in SIDES]
     if not all(elements) or not all(calls):
         return 0.0
     growth = (elements[1] / calls[1]) / (elements[0] / calls[0]) - 1
@@ -227,11 +225,11 @@ def _by_size(row: Row) -> float:
     return min(expected, found) if found > 0 else max(expected, found)
 
 
-def _main_phases(rows: Records) -> dict[str, str]:
+def _main_phases(parts: Sequence[KernelPhase]) -> dict[str, str]:
     """By operator the phase with at least 80 % of its change."""
     changes: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in rows:
-        changes[row["op"]][row["phase"]] = row["new_ns"] - row["baseline_ns"]
+    for part in parts:
+        changes[part.op][part.phase] = part.new_ns - part.baseline_ns
     found = {}
     for operator, phases in changes.items():
         total = sum(abs(change) for change in phases.values())

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-SIDES = ("baseline", "new")
-
 
 @dataclass(frozen=True)
 class RunStore:

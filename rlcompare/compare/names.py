@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-LOWER, HIGHER, NEUTRAL = "lower", "higher", "neutral"
+from rlcompare.model.words import Polarity
+
+LOWER, HIGHER, NEUTRAL = Polarity.LOWER, Polarity.HIGHER, Polarity.NEUTRAL
 
 TIMES = {
     "step": LOWER,
@@ -78,8 +80,8 @@ TOKEN_RATE = "timing_per_token_ms/step"
 """The step's time per token, prompts and responses: where responses got longer, the measure of speed."""
 
 
-def polarity_of(metric: str) -> str:
-    """Which direction of a training metric is better: ``lower``, ``higher``, or ``neutral`` where that is not known."""
+def polarity_of(metric: str) -> Polarity:
+    """Which direction of a training metric is better; neutral where that is not known."""
     return next((polarity for pattern, polarity in _POLARITIES if fnmatchcase(metric, pattern)), NEUTRAL)
 
 
@@ -88,6 +90,6 @@ def unit_of(metric: str) -> str:
     return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")
 
 
-def kind_of(member: object) -> str:
+def kind_of(member: str) -> str:
     """What a member is one of: ``rank``, ``replica``, ``critic``; these are never averaged together."""
-    return str(member).partition(" ")[0]
+    return member.partition(" ")[0]

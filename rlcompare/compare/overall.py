@@ -12,18 +12,29 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
 
 from rlcompare.compare.comparability import changed_meaning
-from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, TOKEN_RATE, polarity_of, unit_of
+from rlcompare.compare.records import (
+    MemoryPeak,
+    MetricApart,
+    MetricSample,
+    PhaseSample,
+    ProfiledTimer,
+    RoleSample,
+    TimeSample,
+    TrainingPhase,
+    Unprofiled,
+    WorkloadSample,
+)
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import NS_PER_MS, difference, is_remainder, ratio
 from rlcompare.compare.runs import overlap
 from rlcompare.compare.training import TOTAL, have_phases, profiled_steps, workload_of
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Value
+from rlcompare.model.words import SIDES, Polarity, SideName
 
-Samples = dict[str, dict[int, float | None]]
+Samples = dict[SideName, dict[int, float | None]]
 """Values by side and run."""
 
 OUTSIDE = "(outside)"
@@ -48,15 +59,22 @@ _LARGEST = 1e300
 class Overall:
     """Collects samples by metric, in order, and makes the deltas."""
 
-    def __init__(self, runs: Mapping[str, int], apart: Mapping[str, str]) -> None:
+    def __init__(self, runs: Mapping[SideName, int], apart: Mapping[str, str]) -> None:
         """``runs``: the number of runs of each side; ``apart``: why a metric's values are not compared."""
         self._runs = runs
         self._apart = apart
         self._samples: dict[str, Samples] = {}
-        self._form: dict[str, tuple[str, str, float]] = {}
+        self._form: dict[str, tuple[str, Polarity, float]] = {}
 
     def add(
-        self, metric: str, side: str, run: int, value: float | None, unit: str, polarity: str, scale: float = 1
+        self,
+        metric: str,
+        side: SideName,
+        run: int,
+        value: float | None,
+        unit: str,
+        polarity: Polarity,
+        scale: float = 1,
     ) -> None:
         """A value of one run; ``scale``: how many of the value's units make one of ``unit``.
 
@@ -96,7 +114,7 @@ class Overall:
         )
 
 
-def _evidence(values: Mapping[str, Sequence[float | None]]) -> dict[str, Value]:
+def _evidence(values: Mapping[SideName, Sequence[float | None]]) -> dict[str, Value]:
     found = overlap(*(values[side] for side in SIDES))
     return {} if found is None else {RUNS_OVERLAP: found}
 
@@ -107,39 +125,36 @@ def mean(values: Iterable[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def overall_metrics(rollups: Rollups, runs: Mapping[str, int], times: Sequence[Mapping[str, Any]]) -> tuple[Delta, ...]:
+def overall_metrics(rollups: Rollups, runs: Mapping[SideName, int]) -> tuple[Delta, ...]:
     """All metrics, in the order of the report.
 
     Args:
         runs: the number of runs of each side.
-        times: the rows of ``time_sample``.
     """
-    overall = Overall(runs, {row["name"]: changed_meaning(row) for row in rollups.rows("metric_apart")})
-    metrics = rollups.rows("metric_sample")
-    _add_metrics(overall, [row for row in metrics if row["name"] == SPEED])
+    overall = Overall(runs, {row.name: changed_meaning(row) for row in rollups.rows(MetricApart)})
+    times, metrics = rollups.rows(TimeSample), rollups.rows(MetricSample)
+    _add_metrics(overall, [sample for sample in metrics if sample.name == SPEED])
     _add_token_rate(overall, metrics)
     _add_times(overall, times)
-    for row in rollups.rows("role_sample"):
-        name = f"role.{row['role']}.{row['metric']}"
-        overall.add(name, row["side"], row["run"], row["ns"], "ms", TIMES[row["metric"]], NS_PER_MS)
-    for row in rollups.rows("unprofiled"):
-        overall.add("time.unprofiled", row["side"], row["run"], row["mean_ns"], "ms", NEUTRAL, NS_PER_MS)
-    for side, run, step_ns, outside_ns in profiled_steps(rollups.rows("profiled_timer"), times):
-        overall.add(PROFILED_STEP, side, run, step_ns, "ms", NEUTRAL, NS_PER_MS)
-        overall.add(OUTSIDE_PROFILE, side, run, outside_ns, "ms", NEUTRAL, NS_PER_MS)
-    phases = rollups.rows("phase_sample")
+    for role in rollups.rows(RoleSample):
+        name = f"role.{role.role}.{role.metric}"
+        overall.add(name, role.side, role.run, role.ns, "ms", TIMES[role.metric], NS_PER_MS)
+    for gap in rollups.rows(Unprofiled):
+        overall.add("time.unprofiled", gap.side, gap.run, gap.mean_ns, "ms", NEUTRAL, NS_PER_MS)
+    for step in profiled_steps(rollups.rows(ProfiledTimer), times):
+        overall.add(PROFILED_STEP, step.side, step.run, step.step_ns, "ms", NEUTRAL, NS_PER_MS)
+        overall.add(OUTSIDE_PROFILE, step.side, step.run, step.outside_ns, "ms", NEUTRAL, NS_PER_MS)
+    phases = rollups.rows(PhaseSample)
     if not any(_is_on_both(times, metric.removeprefix("time.")) for metric in HEADLINES):
         _add_sum_of_phases(overall, phases)
-    training = rollups.rows("training_phase")
-    if have_phases(training):  # timers of steps without a profiler are better than a profile's
-        phases = [row for row in phases if row["what"] != "wall"] + [{**row, "what": "wall"} for row in training]
-    _add_phases(overall, phases)
-    for row in rollups.rows("memory_peak"):
-        if row["main"]:
-            for what in ("allocated", "reserved"):
-                overall.add(f"memory.peak_{what}", row["side"], row["run"], row[f"{what}_bytes"], "bytes", LOWER)
-    _add_workload(overall, metrics, rollups.rows("workload_sample"))
-    _add_metrics(overall, [row for row in metrics if row["name"] != SPEED and not row["name"].startswith("workload.")])
+    _add_phases(overall, phases, rollups.rows(TrainingPhase))
+    for peak in rollups.rows(MemoryPeak):
+        if peak.main:
+            overall.add("memory.peak_allocated", peak.side, peak.run, peak.allocated_bytes, "bytes", LOWER)
+            overall.add("memory.peak_reserved", peak.side, peak.run, peak.reserved_bytes, "bytes", LOWER)
+    _add_workload(overall, metrics, rollups.rows(WorkloadSample))
+    others = (sample for sample in metrics if sample.name != SPEED and not sample.name.startswith("workload."))
+    _add_metrics(overall, others)
     return overall.deltas()
 
 
@@ -156,59 +171,65 @@ def profile_headline(deltas: Sequence[Delta]) -> str:
     return next((metric for metric in HEADLINES if metric in known), "time.device_span")
 
 
-def _add_times(overall: Overall, times: Sequence[Mapping[str, Any]]) -> None:
+def _add_times(overall: Overall, times: Sequence[TimeSample]) -> None:
     for name, polarity in TIMES.items():
-        rows = [row for row in times if row["metric"] == name]
-        for suffix, column in (("", "mean_ns"), ("@max", "max_ns"), ("@spread", "spread_ns")):
-            if suffix and (name not in ("step", "device_span") or all(row["spread_ns"] is None for row in rows)):
-                continue
-            for row in rows:
-                overall.add(f"time.{name}{suffix}", row["side"], row["run"], row[column], "ms", polarity, NS_PER_MS)
+        found = [time for time in times if time.metric == name]
+        for time in found:
+            overall.add(f"time.{name}", time.side, time.run, time.mean_ns, "ms", polarity, NS_PER_MS)
+        if name not in ("step", "device_span") or all(time.spread_ns is None for time in found):
+            continue
+        for time in found:
+            overall.add(f"time.{name}@max", time.side, time.run, time.max_ns, "ms", polarity, NS_PER_MS)
+        for time in found:
+            overall.add(f"time.{name}@spread", time.side, time.run, time.spread_ns, "ms", polarity, NS_PER_MS)
 
 
-def _is_on_both(times: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return {row["side"] for row in times if row["metric"] == name and row["mean_ns"] is not None} == set(SIDES)
+def _is_on_both(times: Sequence[TimeSample], name: str) -> bool:
+    return {time.side for time in times if time.metric == name} == set(SIDES)
 
 
-def _add_sum_of_phases(overall: Overall, rows: Sequence[Mapping[str, Any]]) -> None:
+def _add_sum_of_phases(overall: Overall, phases: Sequence[PhaseSample]) -> None:
     """``time.phases``: the wall time of all phases, where nothing else speaks for the step."""
-    sums: dict[tuple[str, int], float] = {}
-    for row in rows:
-        if row["what"] == "wall" and row["phase"] != OUTSIDE:
-            sums[row["side"], row["run"]] = sums.get((row["side"], row["run"]), 0.0) + row["ns"]
+    sums: dict[tuple[SideName, int], float] = {}
+    for phase in phases:
+        if phase.what == "wall" and phase.phase != OUTSIDE:
+            sums[phase.side, phase.run] = sums.get((phase.side, phase.run), 0.0) + phase.ns
     for (side, run), ns in sums.items():
         overall.add("time.phases", side, run, ns, "ms", LOWER, NS_PER_MS)
 
 
-def _add_phases(overall: Overall, rows: Sequence[Mapping[str, Any]]) -> None:
-    if any(row["phase"] != OUTSIDE for row in rows):
-        for row in rows:
-            name = f"phase.{row['phase']}.{row['what']}"
-            overall.add(name, row["side"], row["run"], row["ns"], "ms", LOWER, NS_PER_MS)
+def _add_phases(overall: Overall, phases: Sequence[PhaseSample], timers: Sequence[TrainingPhase]) -> None:
+    """The parts of the phases, and their wall times: training's timers are better than a profile's marks."""
+    if have_phases(timers):
+        walls = [PhaseSample(timer.side, timer.run, timer.phase, "wall", timer.ns) for timer in timers]
+        phases = [*(phase for phase in phases if phase.what != "wall"), *walls]
+    if any(phase.phase != OUTSIDE for phase in phases):
+        for phase in phases:
+            name = f"phase.{phase.phase}.{phase.what}"
+            overall.add(name, phase.side, phase.run, phase.ns, "ms", LOWER, NS_PER_MS)
 
 
-def _add_token_rate(overall: Overall, metrics: Sequence[Mapping[str, Any]]) -> None:
-    if any(row["name"] == TOKEN_RATE for row in metrics):
+def _add_token_rate(overall: Overall, metrics: Sequence[MetricSample]) -> None:
+    if any(sample.name == TOKEN_RATE for sample in metrics):
         return
     asked = workload_of(metrics)
-    for row in metrics:
-        tokens = asked.get((row["side"], row["run"]), {}).get(TOTAL)
-        if row["name"] == SPEED and tokens and row["value"] is not None:
-            overall.add(TOKEN_RATE, row["side"], row["run"], row["value"] * 1e3 / tokens, "", LOWER)
+    for sample in metrics:
+        tokens = asked.get((sample.side, sample.run), {}).get(TOTAL)
+        if sample.name == SPEED and tokens and sample.value is not None:
+            overall.add(TOKEN_RATE, sample.side, sample.run, sample.value * 1e3 / tokens, "", LOWER)
 
 
-def _add_workload(overall: Overall, metrics: Sequence[Mapping[str, Any]], counted: Sequence[Mapping[str, Any]]) -> None:
+def _add_workload(overall: Overall, metrics: Sequence[MetricSample], counted: Sequence[WorkloadSample]) -> None:
     for (side, run), values in workload_of(metrics).items():
         for name, value in sorted(values.items()):
             overall.add(name, side, run, value, unit_of(name), NEUTRAL)
-    given = {row["name"] for row in metrics}
-    for row in counted:
-        if row["metric"] in given:  # what training says it was asked for counts
-            continue
-        overall.add(row["metric"], row["side"], row["run"], row["value"], unit_of(row["metric"]), NEUTRAL)
+    given = {sample.name for sample in metrics}
+    for count in counted:
+        if count.metric not in given:  # else what training says it was asked for counts
+            overall.add(count.metric, count.side, count.run, count.value, unit_of(count.metric), NEUTRAL)
 
 
-def _add_metrics(overall: Overall, rows: Sequence[Mapping[str, Any]]) -> None:
-    for row in rows:
-        name = row["name"]
-        overall.add(name, row["side"], row["run"], row["value"], unit_of(name), polarity_of(name))
+def _add_metrics(overall: Overall, samples: Iterable[MetricSample]) -> None:
+    for sample in samples:
+        name = sample.name
+        overall.add(name, sample.side, sample.run, sample.value, unit_of(name), polarity_of(name))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Protocol
 
-from rlcompare.compare.inputs import SIDES, SideInput
+from rlcompare.compare import records
+from rlcompare.compare.inputs import SideInput
 from rlcompare.compare.overall import SPEED
+from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.runs import known
+from rlcompare.compare.training import profiled_steps
 from rlcompare.model.diff import Delta, Finding
+from rlcompare.model.words import SIDES, Severity, SideName
 
-Records = Sequence[Mapping[str, Any]]
-
-_SEVERITY = {"info": "info", "warning": "caution"}
+INFO, CAUTION = Severity.INFO, Severity.CAUTION
+_SEVERITY = {"info": INFO, "warning": CAUTION}
 _SIDE_NAMES = {"baseline": "Baseline", "new": "New side"}
 _SHOWN = 4
 
@@ -29,126 +32,113 @@ and the timer are set a little apart."""
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
 
+class OfRun(Protocol):
+    @property
+    def side(self) -> SideName: ...
+    @property
+    def run(self) -> int: ...
+
+
 def quality_findings(
-    given: Mapping[str, SideInput],
-    findings: Records,
-    times: Records,
-    gaps: Records,
-    invalid: Records,
-    memory: Records,
-    idle: Records,
-    uneven: Records,
-    profiled: Sequence[tuple[str, int, float, float | None]],
-    left_out: Records,
-    headline: Sequence[Delta],
+    rollups: Rollups, given: Mapping[SideName, SideInput], headline: Sequence[Delta]
 ) -> tuple[Finding, ...]:
     """All findings; cautions first, then by side.
 
     Args:
         given: the inputs by side.
-        findings: rows of ``finding``: what the sources had to say.
-        times: rows of ``time_sample``.
-        gaps: rows of ``reported_gap``.
-        invalid: rows of ``metric_sample``.
-        memory: rows of ``memory_peak``.
-        idle: rows of ``idle_step``.
-        uneven: rows of ``uneven_steps``.
-        profiled: what ``training.profiled_steps`` gives.
-        left_out: rows of ``left_out``.
         headline: what tells whether the runs of a side do the same work: the headline, and the number of kernels.
     """
-    made = [_of_source(row, given) for row in findings]
-    made += [_skipped(row, given) for row in times if row["metric"] in _TIMES_SKIPPED and row["missing"]]
-    made += [_gap(row) for row in gaps]
-    made += [_invalid(row, given) for row in invalid if row["invalid"]]
-    made += [_uneven_times(row, given) for row in invalid if row["name"] == SPEED and _varies(row)]
-    made += [_slow(row, given) for row in invalid if row["name"] == SPEED and row["grade"]]
-    made += [_left_out(row, given) for row in left_out]
+    times, metrics = rollups.rows(records.TimeSample), rollups.rows(records.MetricSample)
+    speed = [sample for sample in metrics if sample.name == SPEED]
+    made = [_of_source(found, given) for found in rollups.rows(records.Finding)]
+    made += [_skipped(time, given) for time in times if time.metric in _TIMES_SKIPPED and time.missing]
+    made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
+    made += [_invalid(sample, given) for sample in metrics if sample.invalid]
+    made += [finding for sample in speed for finding in _uneven_times(sample, given)]
+    made += [_slow(sample, given) for sample in speed if sample.grade]
+    made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
     made += [finding for side in SIDES for finding in _apart(side, headline)]
-    made += _memory(memory)
-    made += [_idle(row, given) for row in idle]
-    made += [_uneven(row, given) for row in uneven]
+    made += _memory(rollups.rows(records.MemoryPeak))
+    made += [_idle(step, given) for step in rollups.rows(records.IdleStep)]
+    made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
     made += [
-        _longer(side, outside)
-        for side, _, step, outside in profiled
-        if outside is not None and outside < -LONGER * step
+        _longer(step.side, step.outside_ns)
+        for step in profiled_steps(rollups.rows(records.ProfiledTimer), times)
+        if step.outside_ns is not None and step.outside_ns < -LONGER * step.step_ns
     ]
-    return tuple(sorted(dict.fromkeys(made), key=lambda finding: finding.severity != "caution"))
+    return tuple(sorted(dict.fromkeys(made), key=lambda finding: finding.severity != CAUTION))
 
 
-def _finding(key: str, side: str, severity: str, message: str) -> Finding:
+def _finding(key: str, side: SideName, severity: Severity, message: str) -> Finding:
     return Finding(key, None, None, severity, f"{_SIDE_NAMES[side]}: {message}")
 
 
-def _where(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> str:
+def _where(row: OfRun, given: Mapping[SideName, SideInput]) -> str:
     """The run, where its side has several."""
-    stores = given[row["side"]].stores
-    return f"{stores[row['run']].name}: " if len(stores) > 1 else ""
+    stores = given[row.side].stores
+    return f"{stores[row.run].name}: " if len(stores) > 1 else ""
 
 
-def _of_source(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
-    times = f" ({row['times']} times)" if row["times"] > 1 else ""
-    severity = _SEVERITY.get(row["severity"], "caution")
-    return _finding(row["key"], row["side"], severity, f"{_where(row, given)}{row['message']}{times}")
+def _of_source(found: records.Finding, given: Mapping[SideName, SideInput]) -> Finding:
+    times = f" ({found.times} times)" if found.times > 1 else ""
+    severity = _SEVERITY.get(found.severity, CAUTION)
+    return _finding(found.key, found.side, severity, f"{_where(found, given)}{found.message}{times}")
 
 
-def _skipped(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
-    what = _TIMES_SKIPPED[row["metric"]]
-    text = f"{what} is unknown on {row['missing']} of {row['members']} ranks, and its mean skips them."
-    return _finding("partly_measured", row["side"], "caution", _where(row, given) + text)
+def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> Finding:
+    what = _TIMES_SKIPPED[time.metric]
+    text = f"{what} is unknown on {time.missing} of {time.members} ranks, and its mean skips them."
+    return _finding("partly_measured", time.side, CAUTION, _where(time, given) + text)
 
 
-def _gap(row: Mapping[str, Any]) -> Finding:
-    reported, ours = (f"{row[name] / 1e6:,.3f} ms" for name in ("reported_ns", "ours_ns"))
+def _gap(gap: records.ReportedGap) -> Finding:
+    reported, ours = (f"{ns / 1e6:,.3f} ms" for ns in (gap.reported_ns, gap.ours_ns))
     text = (
-        f"the profiler itself reported {reported} of {row['what']} in step {row['step']}, and its events give {ours}"
-        f" ({row['times']} such {'case' if row['times'] == 1 else 'cases'}); the events were used."
+        f"the profiler itself reported {reported} of {gap.what} in step {gap.step}, and its events give {ours}"
+        f" ({gap.times} such {'case' if gap.times == 1 else 'cases'}); the events were used."
     )
-    return _finding("reported_differs", row["side"], "caution", text)
+    return _finding("reported_differs", gap.side, CAUTION, text)
 
 
-def _invalid(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
-    steps = f"{row['invalid']} {'step' if row['invalid'] == 1 else 'steps'}"
-    text = f"{row['name']} was not a number in {steps}, which its mean leaves out."
-    return _finding("not_a_number", row["side"], "caution", _where(row, given) + text)
+def _invalid(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> Finding:
+    steps = f"{sample.invalid} {'step' if sample.invalid == 1 else 'steps'}"
+    text = f"{sample.name} has no usable value in {steps}, which its mean leaves out."
+    return _finding("not_a_number", sample.side, CAUTION, _where(sample, given) + text)
 
 
-def _varies(row: Mapping[str, Any]) -> bool:
-    return (row["value"] or 0.0) > 0 and (row["deviation"] or 0.0) > VARIES * row["value"]
-
-
-def _uneven_times(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
-    part = f"{row['deviation'] / row['value']:.0%}".replace("%", " %")
+def _uneven_times(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> list[Finding]:
+    """Says so where the steps of a run differ by more than ``VARIES``; one step alone has no deviation."""
+    if sample.value is None or sample.deviation is None or not sample.deviation > VARIES * sample.value > 0:
+        return []
+    part = f"{sample.deviation / sample.value:.0%}".replace("%", " %")
     text = (
-        f"{SPEED} varies by {part} (standard deviation over {row['steps']} steps), so that its mean says little:"
+        f"{SPEED} varies by {part} (standard deviation over {sample.steps} steps), so that its mean says little:"
         " was the machine busy with something else?"
     )
-    return _finding("uneven_times", row["side"], "caution", _where(row, given) + text)
+    return [_finding("uneven_times", sample.side, CAUTION, _where(sample, given) + text)]
 
 
-def _slow(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
-    what = "every step ran under a profiler or was warm-up" if row["grade"] == 1 else "every step was warm-up"
+def _slow(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> Finding:
+    what = "every step ran under a profiler or was warm-up" if sample.grade == 1 else "every step was warm-up"
     text = f"{what}, so that its times are larger than those of plain steps."
-    return _finding("no_plain_step", row["side"], "caution", _where(row, given) + text)
+    return _finding("no_plain_step", sample.side, CAUTION, _where(sample, given) + text)
 
 
-def _left_out(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
+def _left_out(steps: records.LeftOut, given: Mapping[SideName, SideInput]) -> Finding:
     reasons = [
-        f"{row[key]} {words}"
-        for key, words in (
-            ("warmup", "of warm-up"),
-            ("profiled", "under a profiler"),
-            ("unshared", "that the other side does not have or count"),
+        f"{number} {words}"
+        for number, words in (
+            (steps.warmup, "of warm-up"),
+            (steps.profiled, "under a profiler"),
+            (steps.unshared, "that the other side does not have or count"),
         )
-        if row[key]
+        if number
     ]
-    text = (
-        f"the times of training are means over {row['counted']} of {row['steps']} steps: without {', '.join(reasons)}."
-    )
-    return _finding("steps_left_out", row["side"], "info", _where(row, given) + text)
+    text = f"the times of training are means over {steps.counted} of {steps.steps} steps: without {', '.join(reasons)}."
+    return _finding("steps_left_out", steps.side, INFO, _where(steps, given) + text)
 
 
-def _apart(side: str, deltas: Sequence[Delta]) -> list[Finding]:
+def _apart(side: SideName, deltas: Sequence[Delta]) -> list[Finding]:
     """Runs of a side of which one takes, or does, far more than another: the first measure that tells."""
     for delta in deltas:
         values = known(delta.samples[side])
@@ -158,41 +148,44 @@ def _apart(side: str, deltas: Sequence[Delta]) -> list[Finding]:
                 f"its {len(values)} runs are far apart, {delta.metric} from {low} to {high}, so that their mean says"
                 " little: do they do the same work?"
             )
-            return [_finding("runs_apart", side, "caution", text)]
+            return [_finding("runs_apart", side, CAUTION, text)]
     return []
 
 
-def _memory(peaks: Records) -> list[Finding]:
+def _memory(peaks: Sequence[records.MemoryPeak]) -> list[Finding]:
     """Sides whose memory was recorded by different components only."""
-    if not peaks or any(row["main"] for row in peaks):
+    if not peaks or any(peak.main for peak in peaks):
         return []
-    components = [", ".join(dict.fromkeys(row["component"] for row in peaks if row["side"] == side)) for side in SIDES]
+    components = [", ".join(dict.fromkeys(peak.component for peak in peaks if peak.side == side)) for side in SIDES]
     message = (
         f"The runs have no component of memory in common (baseline: {components[0]}; new side: {components[1]}),"
         " so their peaks are not compared."
     )
-    return [Finding("memory.component", components[0], components[1], "caution", message)]
+    return [Finding("memory.component", components[0], components[1], CAUTION, message)]
 
 
-def _idle(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
-    members = row["members"]
+def _idle(step: records.IdleStep, given: Mapping[SideName, SideInput]) -> Finding:
+    members = step.members
     shown = ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
-    text = f"nothing ran on the device in step {row['step']} of {shown}: all of that step counts as preparing."
-    return _finding("idle_step", row["side"], "caution", _where(row, given) + text)
+    text = f"nothing ran on the device in step {step.step} of {shown}: all of that step counts as preparing."
+    return _finding("idle_step", step.side, CAUTION, _where(step, given) + text)
 
 
-def _uneven(row: Mapping[str, Any], given: Mapping[str, SideInput]) -> Finding:
-    most, fewest = (f"{row[which]} holds {_numbers(row[f'{which}_steps'])}" for which in ("most", "fewest"))
+def _uneven(steps: records.UnevenSteps, given: Mapping[SideName, SideInput]) -> Finding:
+    most, fewest = (
+        f"{steps.most} holds {_numbers(steps.most_steps)}",
+        f"{steps.fewest} holds {_numbers(steps.fewest_steps)}",
+    )
     text = f"the ranks hold different steps ({most}, {fewest}); each is averaged over its own."
-    return _finding("uneven_steps", row["side"], "caution", _where(row, given) + text)
+    return _finding("uneven_steps", steps.side, CAUTION, _where(steps, given) + text)
 
 
-def _longer(side: str, outside_ns: float) -> Finding:
+def _longer(side: SideName, outside_ns: float) -> Finding:
     text = (
         f"the profile is {-outside_ns / 1e6:,.1f} ms longer than timing_s/step of the steps that it is of: it also"
         " holds what comes after a step, such as testing or a checkpoint."
     )
-    return _finding("profile_longer", side, "caution", text)
+    return _finding("profile_longer", side, CAUTION, text)
 
 
 def _numbers(steps: Sequence[int]) -> str:

@@ -6,16 +6,21 @@ selected and its steps are summed, and it is detached. Raw events are never read
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Sequence
+from itertools import starmap
+from typing import Any, NamedTuple, TypeVar, cast
 
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.compare.inputs import SIDES, CompareOptions, RunStore, SideInput
-from rlcompare.errors import InputError, UsageError
+from rlcompare.compare import records
+from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
+from rlcompare.errors import DamagedStoreError, InputError, UsageError
+from rlcompare.model.words import SIDES
 
-Record = Mapping[str, Any]
+R = TypeVar("R", bound=NamedTuple)
+"""A row of the query after which its class is named (``records``, ``pairs``)."""
 
 LOAD = (
     "capture", "step", "time", "phase", "kernel", "collective", "task", "copy", "operator", "module", "api", "link",
@@ -34,8 +39,13 @@ THREADS = 1
 """The rollups are small: a second thread costs more than it saves."""
 
 
+def query_of(record: type[NamedTuple]) -> str:
+    """The query whose rows a class holds: ``TimeSample`` is a row of ``sql/compare/time_sample.sql``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower()
+
+
 class Rollups:
-    """The rollups of both sides. ``rows`` runs a named query; use as a context manager."""
+    """The rollups of both sides. ``rows`` runs the query of a record; use as a context manager."""
 
     def __init__(self, baseline: SideInput, new: SideInput, options: CompareOptions) -> None:
         """Load all runs.
@@ -44,8 +54,8 @@ class Rollups:
             UsageError: a selected step or rank does not exist; the message says which do.
             InputError: a store cannot be read.
         """
-        self._con = db.connect(THREADS)
-        self._rows: dict[str, list[Record]] = {}
+        self._con = db.connect_to_stores(THREADS, [run.store for given in (baseline, new) for run in given.stores])
+        self._rows: dict[type[NamedTuple], list[Any]] = {}
         try:
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
                 for number, run in enumerate(given.stores):
@@ -62,16 +72,18 @@ class Rollups:
     def __exit__(self, *_: object) -> None:
         self._con.close()
 
-    def rows(self, name: str) -> list[Record]:
-        """The rows of ``sql/compare/<name>.sql``, by column name; each query runs once."""
-        if name not in self._rows:
-            self._rows[name] = self._query(name)
-        return self._rows[name]
+    def rows(self, record: type[R]) -> list[R]:
+        """The rows of the query of a record; each query runs once."""
+        if record not in self._rows:
+            self._rows[record] = self._query(record)
+        return cast("list[R]", self._rows[record])
 
-    def _query(self, name: str) -> list[Record]:
+    def _query(self, record: type[R]) -> list[R]:
+        name = query_of(record)
         result = self._con.execute(resources.sql(f"compare/{name}"))
-        columns = [column[0] for column in result.description or ()]
-        return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+        columns = tuple(column[0] for column in result.description or ())
+        assert columns == record._fields, f"sql/compare/{name}.sql gives {columns}, {record.__name__} has other fields"
+        return list(starmap(record, result.fetchall()))
 
     def _load(
         self, side: str, number: int, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None
@@ -80,6 +92,8 @@ class Rollups:
             db.attach(self._con, run.store, read_only=True)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
+            if db.is_damage(error):
+                raise DamagedStoreError(run.store, db.first_line(error)) from error
             raise InputError(
                 run.store, f"the store of {run.name} cannot be opened ({reason})", "Make it again with rlcompare ingest"
             ) from error
@@ -95,6 +109,8 @@ class Rollups:
             for name in LOAD[2:]:
                 self._con.execute(resources.sql(f"compare/load/{name}"))
         except duckdb.Error as error:
+            if db.is_damage(error):
+                raise DamagedStoreError(run.store, db.first_line(error)) from error
             raise InputError(
                 run.store,
                 f"the store of {run.name} is damaged or of another version ({str(error).splitlines()[0]})",
@@ -104,14 +120,14 @@ class Rollups:
             db.detach(self._con)
 
     def _check_selection(self, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None) -> None:
-        (known,) = self._query("known_selection")
-        if ranks is not None and (missing := sorted(set(ranks) - set(known["ranks"] or ()))):
+        (known,) = self._query(records.KnownSelection)
+        if ranks is not None and (missing := sorted(set(ranks) - set(known.ranks or ()))):
             raise UsageError(
-                f"--rank: {run.name} has no rank {_listed(missing)}; it has {_listed(known['all_ranks']) or 'none'}"
+                f"--rank: {run.name} has no rank {_listed(missing)}; it has {_listed(known.all_ranks) or 'none'}"
             )
-        if steps is not None and (missing := sorted(set(steps) - set(known["steps"] or ()))):
+        if steps is not None and (missing := sorted(set(steps) - set(known.steps or ()))):
             raise UsageError(
-                f"--step: {run.name} has no step {_listed(missing)}; it has {_listed(known['steps']) or 'none'}"
+                f"--step: {run.name} has no step {_listed(missing)}; it has {_listed(known.steps) or 'none'}"
             )
 
 

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from rlcompare.compare.pairs import Pair
+from rlcompare.compare.records import Measured
 from rlcompare.model.diff import Row, Section, Value
+from rlcompare.model.words import SIDES, Presence, SideName
+
+P = TypeVar("P", bound=Pair)
 
 NS_PER_MS = 1_000_000
 
@@ -58,31 +63,31 @@ def decompose(
 
 
 class SectionMaker:
-    """Makes sections from the records of queries.
+    """Makes sections from the records of queries (``pairs``).
 
-    A record has ``name``, ``in_baseline``, ``in_new``, pairs of columns ``baseline_…`` and ``new_…``, and the columns
-    of the section's key. What is absent on a side counts 0 if that side measured such things, else it is unknown.
+    What is absent on a side counts 0 if that side measured such things, else it is unknown.
 
     Args:
-        measured: pairs (side, domain): what each side measured (column ``domain`` of sql/compare/divisor.sql).
+        measured: what each side measured (column ``domain`` of sql/compare/divisor.sql).
     """
 
-    def __init__(self, measured: Collection[tuple[str, str]]) -> None:
+    def __init__(self, measured: Collection[Measured]) -> None:
         self._measured = frozenset(measured)
 
-    def measures(self, side: str, domain: str) -> bool:
+    def measures(self, side: SideName, domain: str) -> bool:
         """Whether any rank of the side measured this."""
-        return (side, domain) in self._measured
+        return Measured(side, domain) in self._measured
 
     def timed(
         self,
         name: str,
-        records: Iterable[Mapping[str, Any]],
-        domain: str | Callable[[Mapping[str, Any]], str],
+        records: Iterable[P],
+        domain: str | Callable[[P], str],
         *,
         keys: tuple[str, ...] = (),
         measure: str = "ns",
         note: str = "",
+        same: Mapping[str, Value] | None = None,
     ) -> Section:
         """A section of times, largest change first.
 
@@ -90,32 +95,43 @@ class SectionMaker:
             domain: what a side must have measured for an absent row to count 0; may depend on the record.
             keys: the columns that, with ``name``, identify a row.
             measure: the stem of the two columns that become ``baseline`` and ``new``.
+            same: further columns, with the same value in all rows.
         """
-        named = domain if callable(domain) else lambda record: domain
-        rows = [self.timed_row(record, named(record), keys, measure) for record in records]
+        domain_of = domain if callable(domain) else lambda record: domain
+        rows = [self.timed_row(record, domain_of(record), keys, measure, same) for record in records]
         return Section(name, "ms", keys, matched_share(rows), note, ordered(rows, keys))
 
-    def timed_row(self, record: Mapping[str, Any], domain: str, keys: tuple[str, ...] = (), measure: str = "ns") -> Row:
+    def timed_row(
+        self,
+        record: Pair,
+        domain: str,
+        keys: tuple[str, ...] = (),
+        measure: str = "ns",
+        same: Mapping[str, Value] | None = None,
+    ) -> Row:
         """One row of times; see ``timed``."""
         sides = self.completed(record, domain)
         baseline, new = sides.pop(f"baseline_{measure}"), sides.pop(f"new_{measure}")
-        row: dict[str, Value] = {"name": record["name"], **{key: record[key] for key in keys}}
-        row |= presence_of(record)
+        values = record._asdict()
+        row: dict[str, Value] = {"name": record.name, **{key: values[key] for key in keys}}
+        row["presence"] = presence_of(record.in_baseline, record.in_new)
         row |= {"baseline": to_ms(baseline), "new": to_ms(new), "delta": to_ms(difference(baseline, new))}
         row["ratio"] = ratio(baseline, new)
         if "baseline_calls" in sides:
             row |= _calls(baseline, new, sides.pop("baseline_calls"), sides.pop("new_calls"))
-        further = {key: value for key, value in record.items() if key not in row and key not in _RESERVED}
-        row |= {key: value for key, value in further.items() if not key.startswith(("baseline_", "new_"))}
+        further = {key: value for key, value in values.items() if key not in row and key not in _RESERVED}
+        row |= {key: value for key, value in further.items() if not key.startswith(_PREFIXES)}
+        row |= same or {}
         return row | {
             display_name(key): to_ms(value) if key.endswith("_ns") else _tidy(value) for key, value in sides.items()
         }
 
-    def completed(self, record: Mapping[str, Any], domain: str) -> dict[str, Any]:
+    def completed(self, record: Pair, domain: str) -> dict[str, Any]:
         """The paired columns of a record, with 0 for what is absent on a side that measured such things."""
-        sides = {key: value for key, value in record.items() if key.startswith(("baseline_", "new_"))}
-        for here, there in (("baseline", "new"), ("new", "baseline")):
-            if record[f"in_{here}"] or not self.measures(here, domain):
+        sides = {key: value for key, value in record._asdict().items() if key.startswith(_PREFIXES)}
+        found = {"baseline": record.in_baseline, "new": record.in_new}
+        for here, there in zip(SIDES, reversed(SIDES), strict=True):
+            if found[here] or not self.measures(here, domain):
                 continue
             for key in [key for key in sides if key.startswith(f"{here}_") and not key.endswith(_NOT_SUMS)]:
                 if sides[f"{there}_{key.removeprefix(f'{here}_')}"] is not None:
@@ -123,6 +139,7 @@ class SectionMaker:
         return sides
 
 
+_PREFIXES = ("baseline_", "new_")
 _RESERVED = frozenset({"in_baseline", "in_new", "domain"})
 _NOT_SUMS = ("max_ns", "max_bytes", "gb_per_s", "ns_per_element")
 
@@ -132,15 +149,15 @@ def display_name(key: str) -> str:
     if not key.endswith("_ns"):
         return key
     stem = key.removesuffix("_ns")
-    part = stem.split("_", 1)[-1] if stem.startswith(("baseline_", "new_")) else stem
+    part = stem.split("_", 1)[-1] if stem.startswith(_PREFIXES) else stem
     return stem if part in _UNSUFFIXED else f"{stem}_ms"
 
 
-def presence_of(record: Mapping[str, Any]) -> dict[str, Value]:
-    """On which sides a record was found."""
-    if record["in_baseline"] and record["in_new"]:
-        return {"presence": "both"}
-    return {"presence": "baseline_only" if record["in_baseline"] else "new_only"}
+def presence_of(in_baseline: bool, in_new: bool) -> Presence:
+    """On which sides something was found that was found on one of them."""
+    if in_baseline and in_new:
+        return Presence.BOTH
+    return Presence.BASELINE_ONLY if in_baseline else Presence.NEW_ONLY
 
 
 def _calls(baseline: float | None, new: float | None, before: float | None, after: float | None) -> dict[str, Value]:
@@ -170,12 +187,12 @@ def matched_share(rows: Iterable[Row]) -> float | None:
     """
     counted_rows = [row for row in rows if row.get("task") is None]
     total = math.fsum(map(_size, counted_rows))
-    matched = math.fsum(_size(row) for row in counted_rows if row["presence"] == "both")
+    matched = math.fsum(_size(row) for row in counted_rows if row["presence"] == Presence.BOTH)
     return matched / total if total else None
 
 
 def _size(row: Row) -> float:
-    return math.fsum(abs(value) for side in ("baseline", "new") if isinstance(value := row[side], (int, float)))
+    return math.fsum(abs(value) for side in SIDES if isinstance(value := row[side], (int, float)))
 
 
 def ordered(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:

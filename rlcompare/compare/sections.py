@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Protocol, TypeVar
 
+from rlcompare.compare import pairs
 from rlcompare.compare.comparability import changed_meaning
-from rlcompare.compare.inputs import SIDES
 from rlcompare.compare.names import kind_of, polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
+from rlcompare.compare.records import (
+    Divergence,
+    KernelMatchSummary,
+    Measured,
+    MemoryCategory,
+    MemoryPeak,
+    MetricApart,
+    MetricSample,
+    ProfiledTimer,
+    Rank,
+    Step,
+    TrainingPhase,
+)
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import (
     SectionMaker,
@@ -23,10 +36,18 @@ from rlcompare.compare.rows import (
     ratio,
 )
 from rlcompare.compare.sides import differing_levels
-from rlcompare.compare.training import have_phases, health_columns, phase_records, tokens_of
+from rlcompare.compare.training import have_phases, health_columns, timer_pairs, tokens_of
 from rlcompare.model.diff import NOT_COMPARED, Delta, Row, Section, Value
+from rlcompare.model.words import SIDES, Health, Polarity, Presence, SideName
 
-Records = Sequence[Mapping[str, Any]]
+
+class OfSide(Protocol):
+    @property
+    def side(self) -> SideName: ...
+
+
+K = TypeVar("K", bound=Hashable)
+S = TypeVar("S", bound=OfSide)
 
 LATE_ENOUGH = 0.02
 """A rank whose delays sum to less than this part of the step is no straggler: somebody is always last."""
@@ -39,7 +60,7 @@ _STACKS = (
 
 
 def make_sections(
-    rollups: Rollups, overall: Sequence[Delta], env: Mapping[str, Mapping[str, str]], headline: str
+    rollups: Rollups, overall: Sequence[Delta], env: Mapping[SideName, Mapping[str, str]], headline: str
 ) -> dict[str, Section]:
     """All sections by name.
 
@@ -47,35 +68,33 @@ def make_sections(
         env: what each side was made with.
         headline: the profile's time that speaks for the step, as a metric id.
     """
-    maker = SectionMaker([(row["side"], row["domain"]) for row in rollups.rows("measured")])
-    # Steps and ranks have no sum of phases; where that is the headline, nothing of the device is known either.
-    column = "device_span_ns" if headline == "time.phases" else f"{headline.removeprefix('time.')}_ns"
+    maker = SectionMaker(rollups.rows(Measured))
     made = [
-        maker.timed("categories", rollups.rows("category"), "kernel", note=_categories_note(env)),
-        _steps(maker, rollups.rows("step"), column),
-        _ranks(maker, rollups.rows("rank"), column),
+        maker.timed("categories", rollups.rows(pairs.Category), "kernel", note=_categories_note(env)),
+        _steps(maker, rollups.rows(Step), headline),
+        _ranks(maker, rollups.rows(Rank), headline),
         _phases(maker, rollups),
         _kernels(maker, rollups),
-        maker.timed("kernel_types", rollups.rows("kernel_type"), "kernel", keys=("core_type",)),
-        _host_or_device(maker, "operators", rollups.rows("operator"), "operator"),
-        _host_or_device(maker, "modules", rollups.rows("module"), "module"),
+        maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
+        _host_or_device(maker, "operators", rollups.rows(pairs.Operator), "operator"),
+        _host_or_device(maker, "modules", rollups.rows(pairs.Module), "module"),
         _collectives(maker, rollups),
-        maker.timed("groups", rollups.rows("group"), "device"),
-        maker.timed("links", rollups.rows("link"), lambda record: record["domain"], keys=("transport", "group_key")),
-        maker.timed("copies", rollups.rows("copy"), "device"),
+        maker.timed("groups", rollups.rows(pairs.Group), "device"),
+        maker.timed("links", rollups.rows(pairs.Link), lambda link: link.domain, keys=("transport", "group_key")),
+        maker.timed("copies", rollups.rows(pairs.Copy), "device"),
         _memory(maker, rollups),
-        _memory_categories(rollups.rows("memory_category")),
-        maker.timed("stacks", rollups.rows("stack"), "stack", keys=("callers",), note=_STACKS),
-        maker.timed("apis", rollups.rows("api"), lambda record: f"api {record['layer']}", keys=("layer",)),
+        _memory_categories(rollups.rows(MemoryCategory)),
+        maker.timed("stacks", rollups.rows(pairs.Stack), "stack", keys=("callers",), note=_STACKS),
+        maker.timed("apis", rollups.rows(pairs.Api), lambda api: f"api {api.layer}", keys=("layer",)),
         _metrics(rollups, env),
         _workload(overall),
         _env(env),
-        _msprof(maker, rollups.rows("msprof")),
+        _msprof(maker, rollups.rows(pairs.Msprof)),
     ]
     return {section.name: section for section in made}
 
 
-def _categories_note(env: Mapping[str, Mapping[str, str]]) -> str:
+def _categories_note(env: Mapping[SideName, Mapping[str, str]]) -> str:
     levels = differing_levels(env)
     if levels is None:
         return "Time of kernels by kind of work."
@@ -85,64 +104,115 @@ def _categories_note(env: Mapping[str, Mapping[str, str]]) -> str:
     )
 
 
-def _paired(records: Records, key: str) -> dict[Any, dict[str, Mapping[str, Any]]]:
-    """Records of one side each, by key and side, in the order of their first appearance."""
-    pairs: dict[Any, dict[str, Mapping[str, Any]]] = {}
+def _by(key: Callable[[S], K], records: Iterable[S]) -> dict[K, dict[SideName, list[S]]]:
+    """Records by key and side, in the order of their first appearance."""
+    found: dict[K, dict[SideName, list[S]]] = {}
     for record in records:
-        pairs.setdefault(record[key], {})[record["side"]] = record
-    return pairs
+        found.setdefault(key(record), {side: [] for side in SIDES})[record.side].append(record)
+    return found
 
 
-def _beside(pair: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
-    """Columns of two records as the paired columns of one."""
-    merged: dict[str, Any] = {f"in_{side}": side in pair for side in SIDES}
-    for column in columns:
-        merged |= {f"{side}_{column}": pair[side][column] if side in pair else None for side in SIDES}
-    return merged
+def _paired(key: Callable[[S], K], records: Iterable[S]) -> dict[K, tuple[S | None, S | None]]:
+    """Records by key, at most one of each side: the baseline's and the new side's."""
+    return {
+        value: (next(iter(found["baseline"]), None), next(iter(found["new"]), None))
+        for value, found in _by(key, records).items()
+    }
 
 
-def _steps(maker: SectionMaker, records: Records, measure: str) -> Section:
-    parts = [part for part in ("compute_ns", "exposed_comm_ns", "free_ns") if part != measure]
+def _headline_ns(times: Step | Rank | None, headline: str) -> float | None:
+    """The time that stands for the step. Steps and ranks have no sum of phases, and then no device time either."""
+    if times is None:
+        return None
+    if headline == "time.step":
+        return times.step_ns
+    return times.comm_ns if headline == "time.comm" else times.device_span_ns
+
+
+def _steps(maker: SectionMaker, records: Sequence[Step], headline: str) -> Section:
     rows = []
-    for position, pair in _paired(records, "position").items():
-        numbers = [str(pair[side]["step"]) for side in SIDES if side in pair]
-        name = " ↔ ".join(dict.fromkeys(numbers))
-        record = {"name": name, "position": position, **_beside(pair, ["step", measure, *parts])}
-        rows.append(maker.timed_row(record, "", ("position",), measure))
+    for position, (baseline, new) in _paired(lambda step: step.position, records).items():
+        numbers = [str(step.step) for step in (baseline, new) if step]
+        pair = pairs.StepPair(
+            name=" ↔ ".join(dict.fromkeys(numbers)),
+            position=position,
+            in_baseline=baseline is not None,
+            in_new=new is not None,
+            baseline_step=baseline and baseline.step,
+            new_step=new and new.step,
+            baseline_ns=_headline_ns(baseline, headline),
+            new_ns=_headline_ns(new, headline),
+            baseline_compute_ns=baseline and baseline.compute_ns,
+            new_compute_ns=new and new.compute_ns,
+            baseline_exposed_comm_ns=baseline and baseline.exposed_comm_ns,
+            new_exposed_comm_ns=new and new.exposed_comm_ns,
+            baseline_free_ns=baseline and baseline.free_ns,
+            new_free_ns=new and new.free_ns,
+        )
+        rows.append(maker.timed_row(pair, "", ("position",)))
     return Section("steps", "ms", ("position",), matched_share(rows), "Steps are paired by position.", tuple(rows))
 
 
-def _ranks(maker: SectionMaker, records: Records, measure: str) -> Section:
-    members = [[record["member"] for record in records if record["side"] == side] for side in SIDES]
+def _ranks(maker: SectionMaker, records: Sequence[Rank], headline: str) -> Section:
+    of_side = {side: [record for record in records if record.side == side] for side in SIDES}
+    late = {side: _straggler(of_side[side], headline) for side in SIDES}
+    paired = _paired(lambda rank: rank.member, records)
     note = "Late: how much later a rank starts collectives than the earliest of its group, on average."
-    if [len(names) for names in members] == [1, 1] and members[0] != members[1]:
-        records = [{**record, "member": f"{members[0][0]} ↔ {members[1][0]}"} for record in records]
+    if [len(ranks) for ranks in of_side.values()] == [1, 1] and len(paired) == 2:
+        (baseline,), (new,) = of_side["baseline"], of_side["new"]
+        paired = {f"{baseline.member} ↔ {new.member}": (baseline, new)}
         note = "Each side has one rank: they are paired although their numbers differ."
-    late = [_straggler([record for record in records if record["side"] == side], measure) for side in SIDES]
-    records = [{**record, "straggler": record in late} for record in records]
-    parts = [part for part in ("compute_ns", "comm_ns", "exposed_comm_ns", "free_ns") if part != measure]
-    columns = [measure, *parts, "late_ns", "most_late_ns", "straggler"]
-    pairs = _paired(records, "member")
     rows = [
-        maker.timed_row({"name": name, **_beside(pairs[name], columns)}, "", (), measure)
-        for name in sorted(pairs, key=_natural)
+        maker.timed_row(_rank_pair(name, *paired[name], late, headline), "") for name in sorted(paired, key=_natural)
     ]
+    if headline == "time.comm":  # it is the measure itself
+        rows = [{key: row[key] for key in row if key not in ("baseline_comm", "new_comm")} for row in rows]
     return Section("ranks", "ms", (), matched_share(rows), note, tuple(rows))
 
 
-def _straggler(members: Records, measure: str) -> Mapping[str, Any] | None:
+def _rank_pair(
+    name: str, baseline: Rank | None, new: Rank | None, late: Mapping[SideName, Rank | None], headline: str
+) -> pairs.RankPair:
+    return pairs.RankPair(
+        name=name,
+        in_baseline=baseline is not None,
+        in_new=new is not None,
+        baseline_ns=_headline_ns(baseline, headline),
+        new_ns=_headline_ns(new, headline),
+        baseline_compute_ns=baseline and baseline.compute_ns,
+        new_compute_ns=new and new.compute_ns,
+        baseline_comm_ns=baseline and baseline.comm_ns,
+        new_comm_ns=new and new.comm_ns,
+        baseline_exposed_comm_ns=baseline and baseline.exposed_comm_ns,
+        new_exposed_comm_ns=new and new.exposed_comm_ns,
+        baseline_free_ns=baseline and baseline.free_ns,
+        new_free_ns=new and new.free_ns,
+        baseline_late_ns=baseline and baseline.late_ns,
+        new_late_ns=new and new.late_ns,
+        baseline_most_late_ns=baseline and baseline.most_late_ns,
+        new_most_late_ns=new and new.most_late_ns,
+        baseline_straggler=baseline and baseline == late["baseline"],
+        new_straggler=new and new == late["new"],
+    )
+
+
+def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
     """The rank of a side that most often starts collectives last, of those late enough to matter (docs/design.md §4).
 
     Enough: all its delays in a step together, against the step. The one with the most delay if equal.
     """
-    kinds: dict[str, list[Mapping[str, Any]]] = {}
-    for record in members:
-        kinds.setdefault(kind_of(record["member"]), []).append(record)
+    kinds: dict[str, list[Rank]] = {}
+    for rank in members:
+        kinds.setdefault(kind_of(rank.member), []).append(rank)
     late = []
     for alike in kinds.values():
-        step = mean(record[measure] for record in alike) or 0.0
-        late += [r for r in alike if r["times_last"] and r["late_per_step_ns"] >= LATE_ENOUGH * step]
-    return max(late, key=lambda record: (record["times_last"], record["late_ns"]), default=None)
+        enough = LATE_ENOUGH * (mean(_headline_ns(rank, headline) for rank in alike) or 0.0)
+        late += [
+            rank
+            for rank in alike
+            if rank.times_last and rank.late_per_step_ns is not None and rank.late_per_step_ns >= enough
+        ]
+    return max(late, key=lambda rank: (rank.times_last, rank.late_ns or 0.0), default=None)
 
 
 def _natural(name: str) -> tuple[tuple[str, int], ...]:
@@ -151,24 +221,27 @@ def _natural(name: str) -> tuple[tuple[str, int], ...]:
 
 
 def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
-    records, training = rollups.rows("phase"), rollups.rows("training_phase")
+    phases, training = rollups.rows(pairs.Phase), rollups.rows(TrainingPhase)
     if have_phases(training):
-        return _training_phases(
-            training, records, rollups.rows("profiled_timer"), tokens_of(rollups.rows("metric_sample"))
-        )
-    named = [record for record in records if record["name"] != OUTSIDE]
+        return _training_phases(training, phases, rollups.rows(ProfiledTimer), tokens_of(rollups.rows(MetricSample)))
+    named = [phase for phase in phases if phase.name != OUTSIDE]
     if not named:
         return empty("phases")
-    walls = all(any(record[f"{side}_wall_ns"] is not None for record in named) for side in SIDES)
+    walls = _is_known(phase.baseline_wall_ns for phase in named) and _is_known(phase.new_wall_ns for phase in named)
     kind = "wall" if walls else "device"
     section = maker.timed(
         "phases",
-        [{**record, "kind": kind} for record in records],
+        phases,
         "phase",
         measure=f"{kind}_ns",
         note="Wall time on the host." if walls else "Computation, exposed communication and the gaps before them.",
+        same={"kind": kind},
     )
     return _with_remainder(section)
+
+
+def _is_known(values: Iterable[float | None]) -> bool:
+    return any(value is not None for value in values)
 
 
 def _with_remainder(section: Section) -> Section:
@@ -180,126 +253,123 @@ def _with_remainder(section: Section) -> Section:
 
 
 def _training_phases(
-    rows: Records, profiled: Records, timed: Records, tokens: Mapping[str, Mapping[str, float]]
+    training: Sequence[TrainingPhase],
+    profiled: Sequence[pairs.Phase],
+    timed: Sequence[ProfiledTimer],
+    tokens: Mapping[SideName, Mapping[str, float]],
 ) -> Section:
     # Both sides timed their phases: one that a side does not know took no time there.
-    maker = SectionMaker([(side, "timers") for side in SIDES])
-    records = [{**record, "kind": "wall"} for record in phase_records(rows, profiled, timed, tokens)]
+    maker = SectionMaker([Measured(side, "timers") for side in SIDES])
     note = "Wall time by training's own timers, in steps without a profiler where there are any."
     if profiled:
         note += (
             " Computation, communication and free time: from the profile, whose steps are slower. Outside profile: what"
             " they leave of the timer in profiled steps."
         )
-    return _with_remainder(maker.timed("phases", records, "timers", measure="wall_ns", note=note))
+    timers = timer_pairs(training, profiled, timed, tokens)
+    return _with_remainder(maker.timed("phases", timers, "timers", measure="wall_ns", note=note, same={"kind": "wall"}))
 
 
 def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
-    records = []
-    for record in rollups.rows("kernel"):
-        elements = {f"{side}_elements": record[f"{side}_elements"] for side in SIDES}
-        per_element = {
-            f"{side}_ns_per_element": ratio(elements[f"{side}_elements"], record[f"{side}_ns"]) for side in SIDES
-        }
-        records.append({**record, **per_element})
-    (match,) = rollups.rows("kernel_match_summary")
-    if match["by_name"]:
+    (match,) = rollups.rows(KernelMatchSummary)
+    if match.by_name:
         note = "Matched by name: one side was recorded without operator types (Level0)."
-    elif match["loose"]:
+    elif match.loose:
         note = (
             "Matched by operator type and input shapes; by phase, host operator, number of dimensions and dtypes"
-            f" where shapes vary: {', '.join(match['loose'][:8])}{' …' if len(match['loose']) > 8 else ''}."
+            f" where shapes vary: {', '.join(match.loose[:8])}{' …' if len(match.loose) > 8 else ''}."
         )
     else:
         note = "Matched by operator type and input shapes."
-    return maker.timed(
-        "kernels", records, "kernel", keys=("input_shapes", "input_dtypes", "phase", "host_op"), note=note
-    )
+    keys = ("input_shapes", "input_dtypes", "phase", "host_op")
+    return maker.timed("kernels", rollups.rows(pairs.Kernel), "kernel", keys=keys, note=note)
 
 
-def _host_or_device(maker: SectionMaker, name: str, records: Records, domain: str) -> Section:
+def _host_or_device(
+    maker: SectionMaker, name: str, records: Sequence[pairs.Operator] | Sequence[pairs.Module], domain: str
+) -> Section:
     """Operators or modules: device time where both sides know it, else host time; nested ones are counted in both."""
-    device = all(any(record[f"{side}_device_ns"] is not None for record in records) for side in SIDES)
+    on_baseline = _is_known(record.baseline_device_ns for record in records)
+    device = on_baseline and _is_known(record.new_device_ns for record in records)
     measure, note = ("device_ns", "Time of the kernels launched inside.") if device else ("host_ns", "Host time.")
     return maker.timed(name, records, domain, measure=measure, note=note)
 
 
 def _collectives(maker: SectionMaker, rollups: Rollups) -> Section:
     keys = ("group_key",)
-    whole = [maker.timed_row(record, "device", keys) for record in rollups.rows("collective")]
-    tasks = [maker.timed_row(record, "task", keys) for record in rollups.rows("collective_task")]
+    collectives = rollups.rows(pairs.Collective)
+    whole = [maker.timed_row(record, "device", keys) for record in collectives]
+    tasks = [maker.timed_row(record, "task", keys) for record in rollups.rows(pairs.CollectiveTask)]
     rows = ordered(whole, keys) + ordered(tasks, keys)
-    collapsed = any(row["group_key"] is None for row in whole)
+    collapsed = any(record.group_key is None for record in collectives)
     note = "Matched by kind: the sides share no communication group." if collapsed else "Matched by kind and group."
     return Section("collectives", "ms", keys, matched_share(rows), note, rows)
 
 
 def _memory(maker: SectionMaker, rollups: Rollups) -> Section:
     peaks: list[Row] = []
-    for component, pair in _paired_runs(rollups.rows("memory_peak"), "component").items():
-        for what in ("allocated", "reserved", "active"):
-            levels = {side: mean(row[f"{what}_bytes"] for row in pair.get(side, ())) for side in SIDES}
-            if any(level is not None for level in levels.values()):
-                found = {f"in_{side}": levels[side] is not None for side in SIDES}
-                peaks.append(_plain(component, found, levels["baseline"], levels["new"], what=f"peak_{what}"))
+    for component, found in _by(lambda peak: peak.component, rollups.rows(MemoryPeak)).items():
+        for what, level in _LEVELS:
+            baseline, new = (mean(map(level, found[side])) for side in SIDES)
+            if baseline is not None or new is not None:
+                presence = presence_of(baseline is not None, new is not None)
+                peaks.append(_plain(component, presence, baseline, new, what=f"peak_{what}"))
     made: list[Row] = []
-    for record in rollups.rows("allocation"):
+    for record in rollups.rows(pairs.Allocation):
         sides = maker.completed(record, "allocation")
         baseline, new = sides.pop("baseline_amount"), sides.pop("new_amount")
-        made.append({**_plain(record["name"], record, baseline, new, what="allocated"), **sides})
+        presence = presence_of(record.in_baseline, record.in_new)
+        made.append({**_plain(record.name, presence, baseline, new, what=record.what), **sides})
     rows = ordered(peaks, ("what",)) + ordered(made, ("what",))
     note = "Peaks: the fullest rank. Allocated: bytes per rank and step, by the operator that asked."
     return Section("memory", "bytes", ("what",), matched_share(rows), note, rows)
 
 
-def _memory_categories(records: Records) -> Section:
+_LEVELS: tuple[tuple[str, Callable[[MemoryPeak], int | None]], ...] = (
+    ("allocated", lambda peak: peak.allocated_bytes),
+    ("reserved", lambda peak: peak.reserved_bytes),
+    ("active", lambda peak: peak.active_bytes),
+)
+
+
+def _memory_categories(records: Sequence[MemoryCategory]) -> Section:
     rows: list[Row] = []
-    for category, pair in _paired_runs(records, "category").items():
-        sides = {side: pair.get(side, ()) for side in SIDES}
-        peaks = {side: mean(row["peak_bytes"] for row in sides[side]) for side in SIDES}
-        found = {f"in_{side}": peaks[side] is not None for side in SIDES}
-        row = _plain(category, found, peaks["baseline"], peaks["new"])
-        rows.append(row | {f"{side}_mean_bytes": mean(row["mean_bytes"] for row in sides[side]) for side in SIDES})
+    for category, found in _by(lambda record: record.category, records).items():
+        baseline, new = (mean(record.peak_bytes for record in found[side]) for side in SIDES)
+        row = _plain(category, presence_of(baseline is not None, new is not None), baseline, new)
+        rows.append(row | {f"{side}_mean_bytes": mean(row.mean_bytes for row in found[side]) for side in SIDES})
     note = (
         "Peaks by category of tensor, each at its own fullest moment, of the fullest rank; means over time and ranks."
     )
     return Section("memory_categories", "bytes", (), matched_share(rows), note if rows else "", ordered(rows, ()))
 
 
-def _paired_runs(records: Records, key: str) -> dict[Any, dict[str, list[Mapping[str, Any]]]]:
-    """Records of one run each, by key and side."""
-    pairs: dict[Any, dict[str, list[Mapping[str, Any]]]] = {}
-    for record in records:
-        pairs.setdefault(record[key], {}).setdefault(record["side"], []).append(record)
-    return pairs
-
-
 def _plain(
-    name: Value, found: Mapping[str, Any], baseline: float | None, new: float | None, **further: Value
+    name: str | None, presence: Presence, baseline: float | None, new: float | None, **further: Value
 ) -> dict[str, Value]:
     """A row of two numbers in the unit of its section."""
-    row: dict[str, Value] = {"name": name, **further, **presence_of(found), "baseline": baseline, "new": new}
+    row: dict[str, Value] = {"name": name, **further, "presence": presence, "baseline": baseline, "new": new}
     return row | {"delta": difference(baseline, new), "ratio": ratio(baseline, new)}
 
 
-def _metrics(rollups: Rollups, env: Mapping[str, Mapping[str, str]]) -> Section:
-    diverged = {row["name"]: row["first_divergence"] for row in rollups.rows("divergence")}
-    apart = {row["name"]: changed_meaning(row) for row in rollups.rows("metric_apart")}
+def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Section:
+    diverged = {row.name: row.first_divergence for row in rollups.rows(Divergence)}
+    apart = {row.name: changed_meaning(row) for row in rollups.rows(MetricApart)}
     rows: list[Row] = []
-    for name, pair in _paired_runs(rollups.rows("metric_sample"), "name").items():
-        values = {side: mean(row["value"] for row in pair.get(side, ())) for side in SIDES}
-        found = {f"in_{side}": side in pair for side in SIDES}
-        row = _plain(name, found, values["baseline"], values["new"], unit=unit_of(name), polarity=polarity_of(name))
+    for name, found in _by(lambda sample: sample.name, rollups.rows(MetricSample)).items():
+        values = {side: mean(run.value for run in found[side]) for side in SIDES}
+        presence = presence_of(bool(found["baseline"]), bool(found["new"]))
+        row = _plain(name, presence, values["baseline"], values["new"], unit=unit_of(name), polarity=polarity_of(name))
         for side in SIDES:
-            row[f"{side}_spread"] = mean(run["deviation"] for run in pair.get(side, ()))
-            row[f"{side}_steps"] = sum(run["steps"] or 0 for run in pair.get(side, ())) or None
-            logged_as = {run["given"] for run in pair.get(side, ())} - {name}
+            row[f"{side}_spread"] = mean(run.deviation for run in found[side])
+            row[f"{side}_steps"] = sum(run.steps or 0 for run in found[side]) or None
+            logged_as = {run.given for run in found[side]} - {name}
             row[f"{side}_logged_as"] = ", ".join(sorted(logged_as)) or None
         row["first_divergence"] = diverged.get(name)
         if name in apart:
             row |= {"delta": None, "ratio": None, "first_divergence": None, NOT_COMPARED: apart[name]}
         rows.append(row | health_columns(name, values, env))
-    rows.sort(key=lambda row: (row.get("new_health") != "outside", -_relative(row), str(row["name"])))
+    rows.sort(key=lambda row: (row.get("new_health") != Health.OUTSIDE, -_relative(row), str(row["name"])))
     note = (
         "Means over unprofiled steps that both sides have, where there are any. What has left its ideal range first,"
         " then the largest relative change. Spread: standard deviation over steps. First divergence: the first step"
@@ -318,22 +388,24 @@ def _workload(overall: Sequence[Delta]) -> Section:
     rows: list[Row] = []
     for delta in overall:
         if delta.metric.startswith("workload."):
-            found = {"in_baseline": delta.baseline is not None, "in_new": delta.new is not None}
-            rows.append(_plain(delta.metric, found, delta.baseline, delta.new, unit=delta.unit, polarity="neutral"))
+            presence = presence_of(delta.baseline is not None, delta.new is not None)
+            rows.append(
+                _plain(delta.metric, presence, delta.baseline, delta.new, unit=delta.unit, polarity=Polarity.NEUTRAL)
+            )
     rows.sort(key=lambda row: (-_relative(row), str(row["name"])))
     return Section("workload", "", (), None, "Per rank and step, where counted from the profile.", tuple(rows))
 
 
-def _env(env: Mapping[str, Mapping[str, str]]) -> Section:
+def _env(env: Mapping[SideName, Mapping[str, str]]) -> Section:
     rows: list[Row] = []
     for key in sorted(set(env["baseline"]) | set(env["new"])):
         values: dict[str, Value] = {side: env[side].get(key) for side in SIDES}
-        found = {f"in_{side}": key in env[side] for side in SIDES}
-        rows.append({"name": key, **presence_of(found), **values, "delta": None, "ratio": None})
+        presence = presence_of(key in env["baseline"], key in env["new"])
+        rows.append({"name": key, "presence": presence, **values, "delta": None, "ratio": None})
     return Section("env", "", (), None, "", tuple(rows))
 
 
-def _msprof(maker: SectionMaker, records: Records) -> Section:
+def _msprof(maker: SectionMaker, records: Sequence[pairs.Msprof]) -> Section:
     keys = ("sheet", "input_shapes")
     made = (maker.timed_row(record, "msprof", keys) for record in records)
     rows: list[Row] = [

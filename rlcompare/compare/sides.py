@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from rlcompare.compare.inputs import SIDES, SideInput
-from rlcompare.model.diff import RunInfo, Side
+from rlcompare.compare.inputs import SideInput
+from rlcompare.compare.records import Capture, Env, Layout, SelectedSteps, Training
+from rlcompare.model.diff import Row, RunInfo, Side
+from rlcompare.model.words import SIDES, SideName
 
 _VALUES_SHOWN = 3
-_FROM_CAPTURES = {"profiler.level": "level", "world_size": "world_size"}
 
 
-def environments(env: Sequence[Mapping[str, Any]], captures: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+def environments(env: Sequence[Env], captures: Sequence[Capture]) -> dict[SideName, dict[str, str]]:
     """What each side was made with.
 
     Several values of one key are listed, the first three. Level and world size come from the captures where the
     environment does not name them.
     """
-    merged: dict[str, dict[str, str]] = {side: {} for side in SIDES}
+    merged: dict[SideName, dict[str, str]] = {side: {} for side in SIDES}
     for row in env:
-        merged[row["side"]][row["key"]] = _listed(row["values"])
-    for key, column in _FROM_CAPTURES.items():
-        for side in SIDES:
-            values = {str(row[column]) for row in captures if row["side"] == side and row[column] is not None}
+        merged[row.side][row.key] = _listed(row.values)
+    for side in SIDES:
+        own = [capture for capture in captures if capture.side == side]
+        told = {
+            "profiler.level": {capture.level for capture in own if capture.level is not None},
+            "world_size": {str(capture.world_size) for capture in own if capture.world_size is not None},
+        }
+        for key, values in told.items():
             if values and key not in merged[side]:
                 merged[side][key] = _listed(sorted(values))
     return {side: dict(sorted(merged[side].items())) for side in SIDES}
 
 
-def differing_levels(env: Mapping[str, Mapping[str, str]]) -> tuple[str, str] | None:
+def differing_levels(env: Mapping[SideName, Mapping[str, str]]) -> tuple[str, str] | None:
     """The profiler levels of both sides where they are known and differ."""
     baseline, new = (env[side].get("profiler.level") for side in SIDES)
     return (baseline, new) if baseline and new and baseline != new else None
@@ -41,54 +45,49 @@ def _listed(values: Sequence[str]) -> str:
 
 
 def make_sides(
-    given: Mapping[str, SideInput],
-    layout: Sequence[Mapping[str, Any]],
-    captures: Sequence[Mapping[str, Any]],
-    positions: Sequence[Mapping[str, Any]],
-    training: Sequence[Mapping[str, Any]],
-    env: Mapping[str, Mapping[str, str]],
-) -> dict[str, Side]:
+    given: Mapping[SideName, SideInput],
+    layout: Sequence[Layout],
+    captures: Sequence[Capture],
+    steps: Sequence[SelectedSteps],
+    training: Sequence[Training],
+    env: Mapping[SideName, Mapping[str, str]],
+) -> dict[SideName, Side]:
     """Both sides for the document's header.
 
     Args:
         given: the inputs by side.
-        layout: rows of ``layout``: what each run is made of.
-        captures: rows of ``capture``.
-        positions: rows of ``selected_steps``: the step numbers of each side.
-        training: rows of ``training``: how many steps each run logged. They count where a run has no profile.
+        steps: the step numbers of each side.
+        training: how many steps each run logged. They count where a run has no profile.
         env: what each side was made with.
     """
-    return {side: _side(side, given[side], layout, captures, positions, training, env[side]) for side in SIDES}
-
-
-def _side(
-    side: str,
-    given: SideInput,
-    layout: Sequence[Mapping[str, Any]],
-    captures: Sequence[Mapping[str, Any]],
-    positions: Sequence[Mapping[str, Any]],
-    training: Sequence[Mapping[str, Any]],
-    env: Mapping[str, str],
-) -> Side:
-    parts = {row["run"]: row for row in layout if row["side"] == side}
-    logged = {row["run"]: row["steps"] for row in training if row["side"] == side}
-    runs = tuple(
-        RunInfo(
-            name=run.name,
-            path=run.path,
-            captures=parts[number]["captures"] if number in parts else 0,
-            ranks=parts[number]["ranks"] if number in parts else 0,
-            steps=parts[number]["steps"] if number in parts else logged.get(number, 0),
-            replicas=parts[number]["replicas"] if number in parts else 0,
+    return {
+        side: Side(
+            label=given[side].label,
+            runs=_runs(side, given[side], layout, training),
+            captures=tuple(_without_side(capture) for capture in captures if capture.side == side),
+            steps=tuple(row.step for row in steps if row.side == side),
+            env=env[side],
         )
-        for number, run in enumerate(given.stores)
-    )
-    return Side(
-        label=given.label,
-        runs=runs,
-        captures=tuple(
-            {key: value for key, value in row.items() if key != "side"} for row in captures if row["side"] == side
-        ),
-        steps=tuple(row["step"] for row in positions if row["side"] == side),
-        env=env,
-    )
+        for side in SIDES
+    }
+
+
+def _runs(
+    side: SideName, given: SideInput, layout: Sequence[Layout], training: Sequence[Training]
+) -> tuple[RunInfo, ...]:
+    profiled = {row.run: row for row in layout if row.side == side}
+    logged = {row.run: row.steps for row in training if row.side == side}
+    runs = []
+    for number, run in enumerate(given.stores):
+        found = profiled.get(number)
+        if found is None:
+            runs.append(RunInfo(run.name, run.path, captures=0, ranks=0, steps=logged.get(number, 0)))
+        else:
+            runs.append(RunInfo(run.name, run.path, found.captures, found.ranks, found.steps, found.replicas))
+    return tuple(runs)
+
+
+def _without_side(capture: Capture) -> Row:
+    row = capture._asdict()
+    del row["side"]
+    return row

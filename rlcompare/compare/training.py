@@ -7,15 +7,15 @@ responses got longer, time per token tells whether anything got slower.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
 
-from rlcompare.compare.inputs import SIDES
+from rlcompare.compare import pairs
 from rlcompare.compare.names import WORKLOAD
+from rlcompare.compare.records import MetricSample, ProfiledTimer, TimeSample, TrainingPhase
 from rlcompare.compare.rows import NS_PER_MS, ratio
 from rlcompare.model.diff import Value
 from rlcompare.model.health import HealthRange, health_ranges, in_range
-
-Records = Sequence[Mapping[str, Any]]
+from rlcompare.model.words import SIDES, Health, SideName
 
 GENERATION = ("generate_sequences", "generate_baseline")
 """Phases whose time per token counts the tokens of responses; the others count prompts too."""
@@ -31,68 +31,90 @@ _THRESHOLDS = (
     ("algorithm.rollout_is_threshold", "algorithm.rollout_correction.rollout_is_threshold"),
     ("algorithm.rollout_is_threshold_lower",),
 )
-_PROFILE_COLUMNS = ("compute_ns", "exposed_comm_ns", "free_ns")
 
 
-def have_phases(rows: Records) -> bool:
-    """Whether training's timers tell the phases of both sides.
-
-    Args:
-        rows: of ``training_phase``.
-    """
-    return {row["side"] for row in rows} == set(SIDES)
+def have_phases(timers: Sequence[TrainingPhase]) -> bool:
+    """Whether training's timers tell the phases of both sides."""
+    return {timer.side for timer in timers} == set(SIDES)
 
 
-def phase_records(
-    rows: Records, profiled: Records, timed: Records, tokens: Mapping[str, Mapping[str, float]]
-) -> list[dict[str, Any]]:
-    """Records of the section ``phases``: wall times of training's timers, and inside them what the profile saw.
+def timer_pairs(
+    timers: Sequence[TrainingPhase],
+    profiled: Sequence[pairs.Phase],
+    timed: Sequence[ProfiledTimer],
+    tokens: Mapping[SideName, Mapping[str, float]],
+) -> list[pairs.TimerPair]:
+    """Wall times of training's timers, and inside them what the profile saw.
 
     A side's value is the mean over its runs, and a run without such a phase counts 0. What of a phase lies outside of
     the profile is told by the timers of the steps that were profiled.
 
     Args:
-        rows: of ``training_phase``.
-        profiled: rows of ``phase``.
-        timed: rows of ``profiled_timer``.
+        profiled: the phases of the profile.
+        timed: the timers of profiled steps.
         tokens: by side, the tokens of a step (``TOTAL``, ``RESPONSE``), as far as they are known.
     """
-    runs = {side: len({row["run"] for row in rows if row["side"] == side}) for side in SIDES}
-    inside = {row["name"]: row for row in profiled}
-    records = []
-    for name in dict.fromkeys(row["phase"] for row in rows):
-        record: dict[str, Any] = {"name": name, "role": next(row["role"] for row in rows if row["phase"] == name)}
-        for side in SIDES:
-            found = [row["ns"] for row in rows if row["side"] == side and row["phase"] == name]
-            wall = sum(found) / runs[side]
-            record |= {f"in_{side}": bool(found), f"{side}_wall_ns": wall}
-            asked = tokens.get(side, {}).get(RESPONSE if name in GENERATION else TOTAL)
-            asked = None if name in BESIDE_TOKENS else asked
-            record[f"{side}_ms_per_token"] = ratio(asked, wall / NS_PER_MS) if found else None
-        seen = inside.get(name, {})
-        for column in _PROFILE_COLUMNS:
-            record |= {f"{side}_{column}": seen.get(f"{side}_{column}") for side in SIDES}
-        for side in SIDES:
-            whole = _mean_of_runs(timed, side, name)
-            if not any(row[f"in_{side}"] for row in profiled):
-                whole = None
-            inside_ns = seen.get(f"{side}_device_ns") or 0.0
-            record[f"{side}_outside_profile_ns"] = None if whole is None else whole - inside_ns
-        records.append(record)
-    return records
+    inside = {phase.name: phase for phase in profiled}
+    has_profile = {
+        "baseline": any(phase.in_baseline for phase in profiled),
+        "new": any(phase.in_new for phase in profiled),
+    }
+    made = []
+    for name in dict.fromkeys(timer.phase for timer in timers):
+        found = {side: [timer for timer in timers if timer.side == side and timer.phase == name] for side in SIDES}
+        walls = {side: _wall_ns(found[side], timers, side) for side in SIDES}
+        per_token = {
+            side: _ms_per_token(name, walls[side], tokens.get(side, {})) if found[side] else None for side in SIDES
+        }
+        seen = inside.get(name)
+        whole = {side: _mean_of_runs(timed, side, name) if has_profile[side] else None for side in SIDES}
+        device = {"baseline": seen and seen.baseline_device_ns, "new": seen and seen.new_device_ns}
+        # A phase in which the device did nothing lies outside of its profile as a whole.
+        outside = {side: None if (ns := whole[side]) is None else ns - (device[side] or 0.0) for side in SIDES}
+        made.append(
+            pairs.TimerPair(
+                name=name,
+                role=next(timer.role for timer in timers if timer.phase == name),
+                in_baseline=bool(found["baseline"]),
+                in_new=bool(found["new"]),
+                baseline_wall_ns=walls["baseline"],
+                new_wall_ns=walls["new"],
+                baseline_ms_per_token=per_token["baseline"],
+                new_ms_per_token=per_token["new"],
+                baseline_compute_ns=seen and seen.baseline_compute_ns,
+                new_compute_ns=seen and seen.new_compute_ns,
+                baseline_exposed_comm_ns=seen and seen.baseline_exposed_comm_ns,
+                new_exposed_comm_ns=seen and seen.new_exposed_comm_ns,
+                baseline_free_ns=seen and seen.baseline_free_ns,
+                new_free_ns=seen and seen.new_free_ns,
+                baseline_outside_profile_ns=outside["baseline"],
+                new_outside_profile_ns=outside["new"],
+            )
+        )
+    return made
 
 
-def rare_phases(rows: Records) -> dict[str, str]:
-    """By phase that not every step has, in how many it was: ``in 4 of 19 steps, before in 0 of 19``.
+def _wall_ns(found: Sequence[TrainingPhase], timers: Sequence[TrainingPhase], side: SideName) -> float:
+    runs = len({timer.run for timer in timers if timer.side == side})
+    return sum(timer.ns for timer in found) / runs
 
-    Args:
-        rows: of ``training_phase``.
-    """
-    steps = {side: sum({row["run"]: row["of_steps"] for row in rows if row["side"] == side}.values()) for side in SIDES}
+
+def _ms_per_token(phase: str, wall_ns: float, tokens: Mapping[str, float]) -> float | None:
+    """None where the tokens are not known, or the phase does not depend on them."""
+    if phase in BESIDE_TOKENS:
+        return None
+    return ratio(tokens.get(RESPONSE if phase in GENERATION else TOTAL), wall_ns / NS_PER_MS)
+
+
+def rare_phases(timers: Sequence[TrainingPhase]) -> dict[str, str]:
+    """By phase that not every step has, in how many it was: ``in 4 of 19 steps, before in 0 of 19``."""
+    steps = {
+        side: sum({timer.run: timer.of_steps for timer in timers if timer.side == side}.values()) for side in SIDES
+    }
     texts = {}
-    for name in dict.fromkeys(row["phase"] for row in rows):
+    for name in dict.fromkeys(timer.phase for timer in timers):
         had = {
-            side: sum(row["steps"] for row in rows if row["side"] == side and row["phase"] == name) for side in SIDES
+            side: sum(timer.steps for timer in timers if timer.side == side and timer.phase == name) for side in SIDES
         }
         if had != steps:
             before, after = (f"{had[side]} of {steps[side]}" for side in SIDES)
@@ -100,57 +122,54 @@ def rare_phases(rows: Records) -> dict[str, str]:
     return texts
 
 
-def _mean_of_runs(timed: Records, side: str, phase: str) -> float | None:
+def _mean_of_runs(timed: Sequence[ProfiledTimer], side: SideName, phase: str) -> float | None:
     """A phase's time in profiled steps; None where there are none."""
-    runs = {row["run"] for row in timed if row["side"] == side}
-    found = [row["ns"] for row in timed if row["side"] == side and row["phase"] == phase]
-    return sum(found) / len(runs) if found else None
+    own = [timer for timer in timed if timer.side == side]
+    found = [timer.ns for timer in own if timer.phase == phase]
+    return sum(found) / len({timer.run for timer in own}) if found else None
 
 
-def profiled_steps(timed: Records, times: Records) -> list[tuple[str, int, float, float | None]]:
-    """By side and run, training's time of a profiled step and what of it lies outside of the profile, in ns.
+class ProfiledStep(NamedTuple):
+    """Training's time of a profiled step, and what of it lies outside of the profile (None: unknown), in ns."""
 
-    That is what the device's span leaves: what the host did before and after, ranks and phases that were not profiled,
-    and time between captures. It is negative where a profile holds more than the step.
+    side: SideName
+    run: int
+    step_ns: float
+    outside_ns: float | None
 
-    Args:
-        timed: rows of ``profiled_timer``.
-        times: rows of ``time_sample``.
+
+def profiled_steps(timed: Sequence[ProfiledTimer], times: Sequence[TimeSample]) -> list[ProfiledStep]:
+    """The profiled steps of each run.
+
+    Outside of the profile is what the device's span leaves: what the host did before and after, ranks and phases that
+    were not profiled, and time between captures. It is negative where a profile holds more than the step.
     """
-    spans = {(row["side"], row["run"]): row["mean_ns"] for row in times if row["metric"] == "device_span"}
+    spans = {(time.side, time.run): time.mean_ns for time in times if time.metric == "device_span"}
     found = []
-    for row in timed:
-        if row["phase"] is None:
-            span = spans.get((row["side"], row["run"]))
-            found.append((row["side"], row["run"], row["ns"], None if span is None else row["ns"] - span))
+    for timer in timed:
+        if timer.phase is None:
+            span = spans.get((timer.side, timer.run))
+            found.append(ProfiledStep(timer.side, timer.run, timer.ns, None if span is None else timer.ns - span))
     return found
 
 
-def workload_of(rows: Records) -> dict[tuple[str, int], dict[str, float]]:
-    """What training says each run was asked for, by side and run: its own ``workload.*``, else what verl's names tell.
-
-    Args:
-        rows: of ``metric_sample``.
-    """
-    found: dict[tuple[str, int], dict[str, float]] = {}
-    for row in rows:
-        own = row["name"].startswith("workload.")
-        name = row["name"] if own else WORKLOAD.get(row["name"])
-        if name is not None and row["value"] is not None:
-            asked = found.setdefault((row["side"], row["run"]), {})
+def workload_of(samples: Sequence[MetricSample]) -> dict[tuple[SideName, int], dict[str, float]]:
+    """What training says each run was asked for: its own ``workload.*``, else what verl's names tell."""
+    found: dict[tuple[SideName, int], dict[str, float]] = {}
+    for sample in samples:
+        own = sample.name.startswith("workload.")
+        name = sample.name if own else WORKLOAD.get(sample.name)
+        if name is not None and sample.value is not None:
+            asked = found.setdefault((sample.side, sample.run), {})
             if own or name not in asked:
-                asked[name] = row["value"]
+                asked[name] = sample.value
     return found
 
 
-def tokens_of(rows: Records) -> dict[str, dict[str, float]]:
-    """By side, the mean over runs of the tokens of a step, as far as all of its runs know them.
-
-    Args:
-        rows: of ``metric_sample``.
-    """
-    asked = workload_of(rows)
-    tokens: dict[str, dict[str, float]] = {side: {} for side in SIDES}
+def tokens_of(samples: Sequence[MetricSample]) -> dict[SideName, dict[str, float]]:
+    """By side, the mean over runs of the tokens of a step, as far as all of its runs know them."""
+    asked = workload_of(samples)
+    tokens: dict[SideName, dict[str, float]] = {side: {} for side in SIDES}
     for side in SIDES:
         runs = [values for (of, _), values in sorted(asked.items()) if of == side]
         for name in (TOTAL, RESPONSE):
@@ -160,7 +179,7 @@ def tokens_of(rows: Records) -> dict[str, dict[str, float]]:
 
 
 def health_columns(
-    name: str, values: Mapping[str, float | None], env: Mapping[str, Mapping[str, str]]
+    name: str, values: Mapping[SideName, float | None], env: Mapping[SideName, Mapping[str, str]]
 ) -> dict[str, Value]:
     """What the ideal ranges say about a metric: the range, ``healthy`` or ``outside`` by side, and what to try.
 
@@ -178,7 +197,7 @@ def health_columns(
             continue
         columns["ideal"] = found.ideal
         healthy = in_range(value, found)
-        columns[f"{side}_health"] = "healthy" if healthy else "outside"
+        columns[f"{side}_health"] = Health.HEALTHY if healthy else Health.OUTSIDE
         if side == "new" and not healthy:
             columns["advice"] = found.advice
     return columns

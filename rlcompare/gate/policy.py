@@ -55,6 +55,7 @@ from typing import NoReturn
 from rlcompare.errors import UsageError
 from rlcompare.gate import units
 from rlcompare.model.verdict import Policy, Rule
+from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -89,12 +90,17 @@ def built_in_policy() -> Policy:
             Rule(HEADLINE, max_relative=0.05, max_absolute=1.0, absolute_unit="ms", optional=True),
             Rule("perf/throughput", max_relative=0.05, optional=True),
             Rule(
-                "phase.*.wall", max_relative=0.1, max_absolute=1.0, absolute_unit="ms", severity="warn", optional=True
+                "phase.*.wall",
+                max_relative=0.1,
+                max_absolute=1.0,
+                absolute_unit="ms",
+                severity=RuleSeverity.WARN,
+                optional=True,
             ),
-            Rule("memory.peak_*", max_relative=0.05, severity="warn", optional=True),
+            Rule("memory.peak_*", max_relative=0.05, severity=RuleSeverity.WARN, optional=True),
             Rule("*rollout_is_eff_sample_size", min_value=0.8, optional=True),
             Rule("*rollout_is_veto_fraction", max_value=0.05, optional=True),
-            Rule("*rollout_is_catastrophic_token_fraction", max_value=0.01, severity="warn", optional=True),
+            Rule("*rollout_is_catastrophic_token_fraction", max_value=0.01, severity=RuleSeverity.WARN, optional=True),
         ),
     )
 
@@ -141,8 +147,8 @@ class _Reader:
         return Policy(
             source=str(self._path),
             rules=tuple(self._rule(table, number) for number, table in enumerate(tables, 1)),
-            evidence=self._choice(gate, "evidence", _EVIDENCE, "auto", 0),
-            on_inconclusive=self._choice(gate, "on_inconclusive", _ON_INCONCLUSIVE, "warn", 0),
+            evidence=EvidenceMode(self._choice(gate, "evidence", _EVIDENCE, "auto", 0)),
+            on_inconclusive=OnInconclusive(self._choice(gate, "on_inconclusive", _ON_INCONCLUSIVE, "warn", 0)),
             varied=self._words(gate, "varied"),
         )
 
@@ -164,7 +170,7 @@ class _Reader:
             absolute_unit=unit,
             min_value=self._number(table, "min", number),
             max_value=self._number(table, "max", number),
-            severity=self._choice(table, "severity", _SEVERITIES, "error", number),
+            severity=RuleSeverity(self._choice(table, "severity", _SEVERITIES, "error", number)),
             message=message,
             optional=self._flag(table, "optional", number),
         )

@@ -20,13 +20,14 @@ from rlcompare.gate import text, units
 from rlcompare.gate.evidence import enough_runs, is_exact
 from rlcompare.gate.policy import HEADLINE
 from rlcompare.gate.work import PerToken, per_token, work_text
-from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding
+from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding, Samples
 from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Policy, Rule, Verdict
+from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, Polarity, RuleSeverity, Severity, Status
 
-FAILED = ("regressed", "missing")
+FAILED = (Status.REGRESSED, Status.MISSING)
 """Statuses that fail a rule."""
 
-OPEN = ("inconclusive", "not_comparable")
+OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
 """Statuses that decide nothing; ``on_inconclusive`` says what becomes of them."""
 
 _ROUNDING = 1e-9
@@ -45,7 +46,7 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
     barred = tuple(
         finding
         for finding in diff.comparability.findings
-        if finding.severity == "severe" and not is_declared(finding.key, policy.varied)
+        if finding.severity == Severity.SEVERE and not is_declared(finding.key, policy.varied)
     )
     verdicts = tuple(
         verdict for rule in policy.rules for verdict in _verdicts(rule, diff, policy, comparable=not barred)
@@ -58,12 +59,12 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
 
 
 def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Finding]) -> ExitCode:
-    errors = [verdict for verdict in verdicts if verdict.rule.severity == "error"]
+    errors = [verdict for verdict in verdicts if verdict.rule.severity == RuleSeverity.ERROR]
     if barred:
         return ExitCode.NOT_COMPARABLE
     if any(verdict.status in FAILED for verdict in errors):
         return ExitCode.REGRESSION
-    if policy.on_inconclusive == "fail" and any(verdict.status in OPEN for verdict in errors):
+    if policy.on_inconclusive == OnInconclusive.FAIL and any(verdict.status in OPEN for verdict in errors):
         return ExitCode.INCONCLUSIVE
     return ExitCode.OK
 
@@ -79,7 +80,7 @@ def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> It
 
 
 def _absent(rule: Rule, name: str, diff: Diff) -> Verdict:
-    return Verdict(rule, name, "missing", _unknown(name, diff), None, None, "", verified=True)
+    return Verdict(rule, name, Status.MISSING, _unknown(name, diff), None, None, "", verified=True)
 
 
 def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
@@ -91,8 +92,8 @@ def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
 
 def _headline(diff: Diff) -> str:
     """What speaks for the step, first of the baseline: a new side that lacks it must not pass by a lesser measure."""
-    for side in ("baseline", "new"):
-        known = {delta.metric for delta in diff.overall if not _unmeasured(getattr(delta, side))}
+    for side in SIDES:
+        known = {delta.metric for delta in diff.overall if not _unmeasured(delta.value(side))}
         found = next((metric for metric in (SPEED, *HEADLINES) if metric in known), None)
         if found:
             return found
@@ -105,7 +106,7 @@ def _applies(rule: Rule, name: str, delta: Delta) -> bool:
         return True
     if not fnmatchcase(delta.metric, name) or ("@" in delta.metric and "@" not in name):
         return False
-    has_direction = delta.polarity != "neutral" or is_exact(delta.metric)
+    has_direction = delta.polarity != Polarity.NEUTRAL or is_exact(delta.metric)
     return has_direction or rule.min_value is not None or rule.max_value is not None
 
 
@@ -124,7 +125,10 @@ def _with_new_phase(delta: Delta, diff: Diff) -> Delta:
     alike = (other for other in diff.overall if fnmatchcase(other.metric, f"phase.*.{part}"))
     if all(_unmeasured(other.baseline) for other in alike):
         return delta
-    runs = {"baseline": tuple(0.0 for _ in delta.samples.get("baseline", ())), "new": delta.samples.get("new", ())}
+    runs: Samples = {
+        "baseline": tuple(0.0 for _ in delta.samples.get("baseline", ())),
+        "new": delta.samples.get("new", ()),
+    }
     return replace(delta, baseline=0.0, delta=delta.new, ratio=None, samples=runs)
 
 
@@ -156,55 +160,55 @@ def _verdict(rule: Rule, delta: Delta, diff: Diff, policy: Policy, *, comparable
 
 def _status(
     rule: Rule, delta: Delta, work: PerToken | None, policy: Policy, *, comparable: bool
-) -> tuple[str, str, bool]:
+) -> tuple[Status, str, bool]:
     """Status, text and whether run-level evidence (or none being needed) stands behind it."""
     expected, values = f"expected {text.expected(rule, delta)}", text.values(delta)
     if delta.new is None or not math.isfinite(delta.new):
-        return "missing", f"{expected}, found no value on the new side{values}", True
+        return Status.MISSING, f"{expected}, found no value on the new side{values}", True
     beyond = _beyond_value(rule, delta.new)
-    many = policy.evidence != "limits" and enough_runs(delta.samples.get("new", ()))
+    many = policy.evidence != EvidenceMode.LIMITS and enough_runs(delta.samples.get("new", ()))
     if (beyond and comparable) or not _limits_change(rule):
-        status, verified = "regressed" if beyond else "pass", is_exact(delta.metric) or many
+        status, verified = Status.REGRESSED if beyond else Status.PASS, is_exact(delta.metric) or many
         return status, f"{expected}, found {text.quantity(delta.new, delta.unit)}{values}", verified
     if delta.baseline is None or not math.isfinite(delta.baseline):
-        return "missing", f"{expected}, found no value on the baseline{values}", True
+        return Status.MISSING, f"{expected}, found no value on the baseline{values}", True
     if NOT_COMPARED in delta.evidence:
         reason = f"verl changed what it means ({delta.evidence[NOT_COMPARED]})"
-        return "not_comparable", f"{expected}, found nothing to compare{values}: {reason}", False
+        return Status.NOT_COMPARABLE, f"{expected}, found nothing to compare{values}: {reason}", False
     found = f"{expected}, found {text.change(delta)}{values}"
     if not comparable:
-        return "not_comparable", f"{found}; the sides must not be compared", False
+        return Status.NOT_COMPARABLE, f"{found}; the sides must not be compared", False
     worse = _is_beyond(rule, delta, _worsening(delta))
     if worse and work:
         found += f"; {work.text}"
         if work.growth > 1 and not _is_beyond(rule, delta, (delta.baseline or 0.0) * (work.factor - 1)):
-            return "inconclusive", f"{found}, within the limits", False
+            return Status.INCONCLUSIVE, f"{found}, within the limits", False
     return _judge_change(rule, delta, policy, found, worse=worse)
 
 
-def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str, *, worse: bool) -> tuple[str, str, bool]:
-    better = delta.polarity != "neutral" and _is_beyond(rule, delta, -_worsening(delta))
-    status = "regressed" if worse else "improved" if better else "pass"
+def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str, *, worse: bool) -> tuple[Status, str, bool]:
+    better = delta.polarity != Polarity.NEUTRAL and _is_beyond(rule, delta, -_worsening(delta))
+    status = Status.REGRESSED if worse else Status.IMPROVED if better else Status.PASS
     if worse and rule.max_relative and rule.max_absolute is None and _is_trifling(delta):
-        return "inconclusive", f"{found}; {text.missing_part(delta)}", False
+        return Status.INCONCLUSIVE, f"{found}; {text.missing_part(delta)}", False
     if is_exact(delta.metric):
         return status, found, True
     samples = delta.samples.get("baseline", ()), delta.samples.get("new", ())
     enough = enough_runs(*samples)
-    if policy.evidence == "limits" or (policy.evidence == "auto" and not enough):
+    if policy.evidence == EvidenceMode.LIMITS or (policy.evidence == EvidenceMode.AUTO and not enough):
         return status, found, False
     if not enough:
         have = [len(known(values)) for values in samples]
         return (
-            "inconclusive",
+            Status.INCONCLUSIVE,
             f"{found}; it takes {RUNS_NEEDED} runs a side to decide, there are {have[0]} and {have[1]}",
             False,
         )
     if better and overlap(*samples):
-        return "pass", found, False
+        return Status.PASS, found, False
     if worse and overlap(*samples):
-        return "inconclusive", f"{found}; the runs of the two sides overlap: more of them would decide", False
-    return status, found, status != "pass"
+        return Status.INCONCLUSIVE, f"{found}; the runs of the two sides overlap: more of them would decide", False
+    return status, found, status != Status.PASS
 
 
 def _is_trifling(delta: Delta) -> bool:
@@ -216,7 +220,9 @@ def _is_trifling(delta: Delta) -> bool:
 def _worsening(delta: Delta) -> float:
     """The change for the worse, in the metric's unit; either way where no direction is better."""
     change = (delta.new or 0.0) - (delta.baseline or 0.0)
-    return abs(change) if delta.polarity == "neutral" else -change if delta.polarity == "higher" else change
+    if delta.polarity == Polarity.NEUTRAL:
+        return abs(change)
+    return -change if delta.polarity == Polarity.HIGHER else change
 
 
 def _is_beyond(rule: Rule, delta: Delta, change: float) -> bool:
@@ -238,15 +244,19 @@ def _summary(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: Se
     if barred:
         keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
         return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
-    failed = [verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == "error"]
-    warned = [verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity != "error"]
+    failed = [
+        verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == RuleSeverity.ERROR
+    ]
+    warned = [
+        verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == RuleSeverity.WARN
+    ]
     open_ones = [verdict for verdict in verdicts if verdict.status in OPEN]
     parts = []
     if failed:
         parts.append(f"{len(failed)} of {_count(verdicts, 'rule')} failed: {_names(failed)}.")
     elif not verdicts:
         parts.append("There was nothing to judge.")
-    elif open_ones and policy.on_inconclusive == "fail":
+    elif open_ones and policy.on_inconclusive == OnInconclusive.FAIL:
         parts.append(f"The evidence does not decide ({_count(verdicts, 'rule')}).")
     else:
         parts.append(f"Nothing failed ({_count(verdicts, 'rule')}).")

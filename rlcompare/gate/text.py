@@ -8,6 +8,7 @@ from rlcompare.compare.runs import known
 from rlcompare.model.diff import Delta
 from rlcompare.model.size import in_binary_unit
 from rlcompare.model.verdict import Rule
+from rlcompare.model.words import SIDES, Polarity
 
 _LARGEST_PART = 100
 """A change of more than so many times the baseline says nothing as a part of it: that was about nothing."""
@@ -15,7 +16,7 @@ _LARGEST_PART = 100
 
 def expected(rule: Rule, delta: Delta) -> str:
     """The limits of a rule."""
-    sign = {"lower": "+", "higher": "-"}.get(delta.polarity, "±")
+    sign = {Polarity.LOWER: "+", Polarity.HIGHER: "-", Polarity.NEUTRAL: "±"}[delta.polarity]
     limits = []
     if rule.max_relative is not None:
         limits.append(f"{sign}{rule.max_relative * 100:.1f} %")
@@ -42,7 +43,7 @@ def change(delta: Delta) -> str:
 def values(delta: Delta) -> str:
     """Both values, and those of all runs where there are several."""
     pair = " → ".join(_each(_finite(delta.baseline, delta.new), delta.unit))
-    runs = [known(delta.samples.get(side, ())) for side in ("baseline", "new")]
+    runs = [known(delta.samples.get(side, ())) for side in SIDES]
     if max(map(len, runs)) < 2:
         return f" ({pair})"
     unit = "bytes" if delta.unit == "bytes" else ""  # that of times stands behind the two values

@@ -8,6 +8,7 @@ from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.compare.overall import SPEED
 from rlcompare.compare.training import GENERATION, RESPONSE, TOTAL
 from rlcompare.model.diff import Delta, Diff
+from rlcompare.model.words import Polarity
 
 MATTERS = 0.01
 """Work that differs by less than this part is the same."""
@@ -36,7 +37,7 @@ class PerToken:
 
 def per_token(delta: Delta, diff: Diff) -> PerToken | None:
     """The change of a time per token; None where the work is the same or unknown, or this is no time."""
-    if delta.unit not in ("ms", "s") or delta.polarity != "lower" or delta.ratio is None:
+    if delta.unit not in ("ms", "s") or delta.polarity != Polarity.LOWER or delta.ratio is None:
         return None
     of_responses = delta.metric.startswith(_OF_RESPONSES) and growth(diff, RESPONSE) is not None
     grown = growth(diff, RESPONSE if of_responses else TOTAL)

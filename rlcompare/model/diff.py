@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rlcompare.model.words import Comparable, Polarity, Severity, SideName
+
 SCHEMA = "rlcompare.diff/1"
 
 NOT_COMPARED = "not_compared"
@@ -18,6 +20,8 @@ RUNS_OVERLAP = "runs_overlap"
 
 Value = float | int | str | bool | None
 Row = Mapping[str, Value]
+Samples = Mapping[SideName, tuple[float | None, ...]]
+"""One value per run, by side; None where a run has no such measurement."""
 
 
 @dataclass(frozen=True)
@@ -49,22 +53,21 @@ class Finding:
 
     Attributes:
         key: what it is about: ``profiler.level``, ``world_size``, ``missing_file``, …
-        severity: ``info``, ``caution`` or ``severe``.
         message: one sentence; says what follows from it.
     """
 
     key: str
     baseline: str | None
     new: str | None
-    severity: str
+    severity: Severity
     message: str
 
 
 @dataclass(frozen=True)
 class Comparability:
-    """May the two sides be compared, and what stands in the way. ``status``: comparable, caution, not_comparable."""
+    """May the two sides be compared, and what stands in the way."""
 
-    status: str
+    status: Comparable
     findings: tuple[Finding, ...]
 
 
@@ -75,7 +78,6 @@ class Delta:
     Attributes:
         metric: its id (docs/design.md §7), such as ``time.step``.
         unit: ``ms``, ``s``, ``bytes``, ``ratio``, ``count`` or ``""``.
-        polarity: ``lower`` or ``higher`` is better, or ``neutral``.
         baseline, new: None where a side has no such measurement.
         ratio: new / baseline; None where the baseline is None, 0 or negative, or a remainder of next to nothing.
         samples: one value per run of each side.
@@ -85,13 +87,17 @@ class Delta:
 
     metric: str
     unit: str
-    polarity: str
+    polarity: Polarity
     baseline: float | None
     new: float | None
     delta: float | None
     ratio: float | None
-    samples: Mapping[str, tuple[float | None, ...]]
+    samples: Samples
     evidence: Mapping[str, Value] = field(default_factory=dict)
+
+    def value(self, side: SideName) -> float | None:
+        """Its value on a side."""
+        return self.baseline if side == "baseline" else self.new
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity, Status
+
 RUNS_NEEDED = 4
 """Runs a side from which a difference can be told from luck: that all of one side lie beyond all of the other although
 nothing changed has a chance of 2 in 70 with four against four, and still of 2 in 20 with three against three."""
-
-STATUSES = ("pass", "improved", "regressed", "inconclusive", "not_comparable", "missing")
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,9 @@ class Rule:
     Attributes:
         metric: a metric id or a glob over ids, such as ``phase.*.wall``.
         max_relative: largest tolerated worsening as a part of the baseline (0.05: five percent); None: no such limit.
-        max_absolute: largest tolerated worsening. With both, both must be passed to fail.
+        max_absolute: largest tolerated worsening. With both, the rule fails only if both are exceeded.
         absolute_unit: the unit of ``max_absolute``, such as ``ms`` or ``MiB``; empty: the metric's own.
         min_value, max_value: limits on the new value itself.
-        severity: ``error`` fails the gate, ``warn`` only speaks.
         message: the team's own words, printed when the rule fails; may be empty.
         optional: skipped, not failed, where there is nothing to judge: no such metric, or for a change no baseline.
             The headline is skipped only where neither side has one.
@@ -33,7 +32,7 @@ class Rule:
     absolute_unit: str = ""
     min_value: float | None = None
     max_value: float | None = None
-    severity: str = "error"
+    severity: RuleSeverity = RuleSeverity.ERROR
     message: str = ""
     optional: bool = False
 
@@ -44,16 +43,14 @@ class Policy:
 
     Attributes:
         source: the file they came from, or ``built-in``.
-        evidence: ``limits`` (judge by limits alone, verdicts are unverified), ``runs`` (ask for run-level evidence), or
-            ``auto`` (by runs where each side has enough, else by limits).
-        on_inconclusive: ``pass``, ``warn`` or ``fail``.
+        evidence: what verdicts rest on; by limits alone they are unverified.
         varied: env keys that were meant to differ.
     """
 
     source: str
     rules: tuple[Rule, ...]
-    evidence: str = "auto"
-    on_inconclusive: str = "warn"
+    evidence: EvidenceMode = EvidenceMode.AUTO
+    on_inconclusive: OnInconclusive = OnInconclusive.WARN
     varied: tuple[str, ...] = ()
 
 
@@ -61,12 +58,12 @@ class Policy:
 class Verdict:
     """What came of one rule for one metric.
 
-    ``status`` is one of STATUSES; ``text`` says what was expected, what was found, and all values.
+    ``text`` says what was expected, what was found, and all values.
     """
 
     rule: Rule
     metric: str
-    status: str
+    status: Status
     text: str
     baseline: float | None
     new: float | None

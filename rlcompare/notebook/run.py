@@ -14,7 +14,7 @@ from rlcompare import db
 from rlcompare.app.one_run import find_one_run
 from rlcompare.app.progress import progress
 from rlcompare.app.sections import SECTIONS, sections_of
-from rlcompare.app.stores import stores_folder
+from rlcompare.app.stores import stores_folder, with_sound
 from rlcompare.errors import UsageError
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
 from rlcompare.notebook.table import Table, table_of_rows
@@ -58,11 +58,16 @@ def load(
     run = find_one_run(place, prefer, layout, **chosen)
     folder = stores_folder(None if cache_dir is None else path_of(cache_dir, "cache_dir"), not cache, [place])
     scratch = tempfile.TemporaryDirectory(prefix="rlcompare-") if folder is None else None
-    with progress("Reading", quiet) as report:
-        (store,) = cached_stores(
-            [run], directory=folder or Path(scratch.name if scratch else ""), keep_events=events, progress=report
-        )
-    return Run(run.name, place, store, scratch)
+
+    def read() -> Run:
+        with progress("Reading", quiet) as report:
+            (store,) = cached_stores(
+                [run], directory=folder or Path(scratch.name if scratch else ""), keep_events=events, progress=report
+            )
+        with db.reading(store):
+            return Run(run.name, place, store, scratch)
+
+    return with_sound([run], read)
 
 
 class Run(Mapping[str, Table]):
@@ -78,19 +83,18 @@ class Run(Mapping[str, Table]):
         self.name = name
         self.path = path
         self._scratch = scratch
+        self._store = store
         self._lock = threading.RLock()
         self._closed = False
-        self._con = db.connect(2)
+        self._con = db.connect_to_stores(2, [store])  # a query may come from somebody else
         db.attach(self._con, store, read_only=True)
+        db.check_store(self._con, store, macros=True)
         self._con.execute("USE store")
         self._sections: dict[str, Table] = {
             key: table_of_rows(key, SECTIONS[key], [dict(zip(columns, row, strict=True)) for row in rows])
             for key, columns, rows in sections_of(self._con)
         }
         self._host_alone = is_of_host_alone(self._con)
-        # A query may come from somebody else: it reads the store, and nothing else.
-        self._con.execute("SET enable_external_access = false")
-        self._con.execute("SET lock_configuration = true")
 
     @cached_property
     def tables(self) -> list[str]:
@@ -114,6 +118,7 @@ class Run(Mapping[str, Table]):
 
         Raises:
             UsageError: the query is wrong, or gives no rows.
+            DamagedStoreError: the part of the store that it needs cannot be read.
         """
         return self._table("query", query)
 
@@ -121,7 +126,8 @@ class Run(Mapping[str, Table]):
         with self._lock:
             if self._closed:
                 raise UsageError(f"the run {self.name!r} was closed: load it again")
-            result = one_result(self._con, query)
+            with db.reading(self._store):
+                result = one_result(self._con, query)
             return Table(name, f"{self.name}: {name}", result.to_arrow_table())
 
     def __getitem__(self, section: str) -> Table:

@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, Row, RunInfo, Section, Side, Value
+from rlcompare.model.words import SIDES, Comparable, Polarity, Severity, Word
 
 Document = dict[str, Any]
 T = TypeVar("T")
+W = TypeVar("W", bound=Word)
 
 _SECTION_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _EXPANDED_DEPTH = 3
@@ -90,7 +92,7 @@ def from_document(document: object) -> Diff:
         baseline=_read_side(root["baseline"]),
         new=_read_side(root["new"]),
         comparability=Comparability(
-            comparability["status"].choice("comparable", "caution", "not_comparable"),
+            comparability["status"].word(Comparable),
             comparability["findings"].each(_read_finding),
         ),
         headline=root["headline"].text(),
@@ -201,10 +203,11 @@ class _Reader:
     def optional_text(self) -> str | None:
         return None if self.value is None else self.text()
 
-    def choice(self, *choices: str) -> str:
-        if self.value not in choices:
-            raise self._wrong(f"one of {', '.join(choices)}")
-        return self.text()
+    def word(self, words: type[W]) -> W:
+        try:
+            return words(self.value)
+        except ValueError:
+            raise self._wrong(f"one of {', '.join(words)}") from None
 
     def integer(self) -> int:
         if isinstance(self.value, int) and not isinstance(self.value, bool):
@@ -264,7 +267,7 @@ def _read_finding(place: _Reader) -> Finding:
         key=place["key"].text(),
         baseline=place["baseline"].optional_text(),
         new=place["new"].optional_text(),
-        severity=place["severity"].text(),
+        severity=place["severity"].word(Severity),
         message=place["message"].text(),
     )
 
@@ -273,12 +276,12 @@ def _read_delta(place: _Reader) -> Delta:
     return Delta(
         metric=place["metric"].text(),
         unit=place["unit"].text(),
-        polarity=place["polarity"].choice("lower", "higher", "neutral"),
+        polarity=place["polarity"].word(Polarity),
         baseline=place["baseline"].optional_number(),
         new=place["new"].optional_number(),
         delta=place["delta"].optional_number(),
         ratio=place["ratio"].optional_number(),
-        samples=place["samples"].members(lambda values: values.each(_Reader.optional_number)),
+        samples={side: place["samples"][side].each(_Reader.optional_number) for side in SIDES},
         evidence=place["evidence"].row(),
     )
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rlcompare.model.diff import Finding, Value
+from rlcompare.model.words import Severity
 from rlcompare.report import quantity
 from rlcompare.text import safe_text
 
 MESSAGE_LIMIT = 600
 
-_ORDER = {"severe": 0, "caution": 1, "warning": 1}
-_NOTE = 2
-_TONE = {"severe": "worse", "caution": "caution", "warning": "caution"}
+_SERIOUS = (Severity.SEVERE, Severity.CAUTION)
+_TONE = {Severity.SEVERE: "worse", Severity.CAUTION: "caution"}
 _VALUE_LIMIT = 20
 _SENTENCE_LIMIT = 63
 """So that one sentence has room on a line beside the status and the number of further findings."""
@@ -44,12 +44,12 @@ def count(number: int, noun: str) -> str:
 
 def is_serious(finding: Finding) -> bool:
     """Whether a reader must know it before the numbers: of severity caution or worse."""
-    return finding.severity in _ORDER
+    return finding.severity in _SERIOUS
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """The findings by severity; among equals they keep their order."""
-    return sorted(findings, key=lambda finding: _ORDER.get(finding.severity, _NOTE))
+    return sorted(findings, key=lambda finding: [*_SERIOUS, finding.severity].index(finding.severity))
 
 
 def views(findings: Iterable[Finding]) -> tuple[FindingView, ...]:

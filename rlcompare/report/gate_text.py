@@ -14,10 +14,10 @@ from typing import Any, TextIO
 
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
+from rlcompare.model.words import RuleSeverity, Severity
 from rlcompare.report.findings import FindingView, is_serious
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.view import (
-    DECLARED,
     UNVERIFIED,
     GateView,
     VerdictView,
@@ -96,7 +96,7 @@ def _entry(label: str, text: str, tone: str = "") -> Line:
 
 def _finding(finding: FindingView) -> Line:
     # What was declared is no warning any more; and what a message says itself is not said twice.
-    said = [] if finding.severity == DECLARED else [finding.message]
+    said = [] if finding.severity == Severity.DECLARED else [finding.message]
     if not said or not all(side in finding.message for side in finding.sides.split(" → ")):
         said.insert(0, finding.sides)
     text = ". ".join(said)
@@ -109,5 +109,5 @@ def _verdict(verdict: VerdictView) -> Line:
 
 
 def _notes(verdict: VerdictView) -> list[str]:
-    notes = [] if verdict.severity == "error" else [verdict.severity]
+    notes = [] if verdict.severity == RuleSeverity.ERROR else [verdict.severity]
     return notes if verdict.verified else [*notes, UNVERIFIED]

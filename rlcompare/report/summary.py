@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from rlcompare.compare.runs import known
 from rlcompare.compare.second_cause import second_cause
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side, Value
+from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
 from rlcompare.report.tone import NOISE_RELATIVE, tone_of
@@ -28,7 +29,11 @@ COMMAND_LIMIT = 400
 _PARTS_SHOWN = 6
 _PATH_LIMIT = 40
 _CAUSE_LIMIT = 330
-_STATUS = {"comparable": "comparable", "caution": "with caution", "not_comparable": "NOT COMPARABLE"}
+_STATUS = {
+    Comparable.COMPARABLE: "comparable",
+    Comparable.CAUTION: "with caution",
+    Comparable.NOT_COMPARABLE: "NOT COMPARABLE",
+}
 _DEVICE_PARTS = (
     ("time.preparing", "preparing"),
     ("time.compute", "compute"),
@@ -130,10 +135,10 @@ def _spread(numbers: Sequence[int], noun: str) -> str:
 
 def next_command(diff: Diff, document: str) -> str:
     """What to type next: declare what differs, look at one rank, or judge the diff."""
-    severe = [finding.key for finding in diff.comparability.findings if finding.severity == "severe"]
+    severe = [finding.key for finding in diff.comparability.findings if finding.severity == Severity.SEVERE]
     sides = _side_options(diff)
     candidates = []
-    if diff.comparability.status == "not_comparable" and severe:
+    if diff.comparability.status == Comparable.NOT_COMPARABLE and severe:
         candidates.append(f"rlcompare diff {sides} --varied {shlex.quote(','.join(dict.fromkeys(severe)))}")
         candidates.append(f"rlcompare diff -d NEW -bp BASELINE --varied {shlex.quote(','.join(dict.fromkeys(severe)))}")
     rank = _cause_rank(diff)
@@ -175,7 +180,7 @@ def _end_of(path: str) -> str:
 def _differs(diff: Diff) -> SummaryItem:
     status = diff.comparability.status
     findings = diff.comparability.findings
-    other_work = status == "comparable" and large_differences(diff)
+    other_work = status == Comparable.COMPARABLE and large_differences(diff)
     parts = ["comparable settings, but the workload differs" if other_work else _STATUS[status]]
     parts += differences(findings)
     known = {finding.key for finding in findings}
@@ -188,7 +193,8 @@ def _differs(diff: Diff) -> SummaryItem:
     if len(parts) == 1:
         recorded = diff.baseline.env and diff.new.env
         parts.append("no recorded setting differs" if recorded else "what they were made with was not recorded")
-    mood = "worse" if status == "not_comparable" else "caution" if status == "caution" or other_work else ""
+    mood = "caution" if status == Comparable.CAUTION or other_work else ""
+    mood = "worse" if status == Comparable.NOT_COMPARABLE else mood
     return SummaryItem("differs", "differs", tuple(parts), mood)
 
 
@@ -206,7 +212,7 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     word = {**words, "caution": "not comparable"}.get(mood, "")
     if mood == "noise" and delta.evidence.get(RUNS_OVERLAP):
         word = "runs overlap"
-    samples = [len(known(delta.samples.get(side, ()))) for side in ("baseline", "new")]
+    samples = [len(known(delta.samples.get(side, ()))) for side in SIDES]
     number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run a side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
@@ -251,7 +257,7 @@ def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
     for metric, name in _DEVICE_PARTS:
         delta = diff.metric(metric)
         if delta is not None and (delta.baseline is not None or delta.new is not None):
-            rows.append({"name": name, "presence": "both", "delta": delta.delta, "ratio": delta.ratio})
+            rows.append({"name": name, "presence": Presence.BOTH, "delta": delta.delta, "ratio": delta.ratio})
     if diff.headline != "time.step":
         rows = [row for row in rows if row["name"] not in ("preparing", "tail")]
     return "parts", rows
@@ -289,7 +295,8 @@ def _part(row: Row, size: Sequence[float]) -> str:
     if not quantity.is_number(delta):
         return f"{name} {quantity.ABSENT}"
     moved = f"{name} {quantity.moved(delta, 'ms', size)}"
-    word = {"new_only": "added", "baseline_only": "gone"}.get(str(row.get("presence")))
+    words: dict[str, str] = {Presence.NEW_ONLY: "added", Presence.BASELINE_ONLY: "gone"}
+    word = words.get(str(row.get("presence")))
     if word is None and quantity.is_number(ratio):
         word = quantity.change(ratio)
     return f"{moved} ({word})" if word else moved
@@ -305,7 +312,7 @@ def _sampling(diff: Diff) -> SummaryItem:
     parts = [f"{label} {_before_and_after(row)}" for label, rows in found for row in rows]
     if not parts:
         parts = ["not measured: no importance-sampling metric was recorded"]
-    outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == "outside"]
+    outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == Health.OUTSIDE]
     if not outside:
         return SummaryItem("sampling", "rollout IS", tuple(parts))
     named = [f"{stem.removeprefix('rollout_is_')} (ideal {row.get('ideal')})" for stem, row in outside]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
+from rlcompare.model.words import Polarity, Presence
 from rlcompare.report import quantity
 from rlcompare.report.tone import floor_in, tone
 from rlcompare.text import safe_text
@@ -56,7 +57,10 @@ _NEUTRAL = ("workload", "metrics", "env")
 _TIMES = ("bubble", "comm", "compute", "exposed_comm", "exposed_copy", "free", "idle", "overlapped_comm", "preparing")
 _COUNTS = ("calls", "count", "captures", "ranks", "steps", "kernels", "collectives")
 _SUFFIXES = ("ms", "bytes", "share")
-_ONE_SIDED = {"baseline_only": ("only baseline", "gone"), "new_only": ("only new", "added")}
+_ONE_SIDED: dict[str, tuple[str, str]] = {
+    Presence.BASELINE_ONLY: ("only baseline", "gone"),
+    Presence.NEW_ONLY: ("only new", "added"),
+}
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,7 @@ def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
         Cell(quantity.quantity(new, unit, shown), _sort_key(delta.new)),
         Cell(quantity.signed_quantity(moved, unit, shown), _sort_key(delta.delta)),
         Cell(quantity.change_of(delta.delta, delta.ratio), _sort_key(delta.ratio)),
-        Cell("" if delta.polarity == "neutral" else delta.polarity),
+        Cell("" if delta.polarity == Polarity.NEUTRAL else delta.polarity),
     )
 
 
@@ -313,7 +317,7 @@ def _tone(row: Row, section: Section, floor: float) -> str:
     delta, ratio, polarity, baseline = (row.get(key) for key in ("delta", "ratio", "polarity", "baseline"))
     if not isinstance(polarity, str):
         judged = section.unit == "ms" or section.name in ("memory", "memory_categories")
-        polarity = "lower" if judged and section.name not in _NEUTRAL else "neutral"
+        polarity = Polarity.LOWER if judged and section.name not in _NEUTRAL else Polarity.NEUTRAL
     return tone(
         delta if quantity.is_number(delta) else None,
         ratio if quantity.is_number(ratio) else None,

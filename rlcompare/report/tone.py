@@ -6,6 +6,7 @@ This colours reports only; verdicts are the gate's.
 from __future__ import annotations
 
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
+from rlcompare.model.words import Comparable, Polarity
 
 NOISE_RELATIVE = 0.01
 """Relative changes below this are shown in grey."""
@@ -34,7 +35,7 @@ def tone_of(headline: Delta, diff: Diff) -> str:
     """
     floor = floor_in(headline.unit, floor_of(headline))
     mood = tone(headline.delta, headline.ratio, headline.polarity, floor, headline.baseline)
-    barred = diff.comparability.status == "not_comparable"
+    barred = diff.comparability.status == Comparable.NOT_COMPARABLE
     if mood not in ("better", "worse"):
         return mood
     return "caution" if barred else "noise" if headline.evidence.get(RUNS_OVERLAP) else mood
@@ -53,6 +54,6 @@ def tone(delta: float | None, ratio: float | None, polarity: str, floor: float, 
     small = abs(delta) < NOISE_RELATIVE * abs(baseline or 0.0) if ratio is None else abs(ratio - 1) < NOISE_RELATIVE
     if delta == 0 or abs(delta) < floor or small:
         return "noise"
-    if polarity == "neutral":
+    if polarity == Polarity.NEUTRAL:
         return ""
-    return "worse" if (delta > 0) == (polarity == "lower") else "better"
+    return "worse" if (delta > 0) == (polarity == Polarity.LOWER) else "better"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from rlcompare import __version__
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
 from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Verdict
+from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
@@ -27,26 +28,25 @@ from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, t
 from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
-DECLARED = "declared"
 UNVERIFIED = "unverified"
 _FEW_RUNS = f"judged by the limits alone: with fewer than {RUNS_NEEDED} runs a side, luck cannot be ruled out."
 _AS_ASKED = 'judged by the limits alone, as the policy asks (evidence = "limits"): luck was not ruled out.'
-_DECIDED = ("improved", "regressed")
+_DECIDED = (Status.IMPROVED, Status.REGRESSED)
 """Statuses for which it matters whether they were verified: the others say that nothing changed or was decided."""
 
-FAILING = ("regressed", "missing", "not_comparable", "inconclusive")
+FAILING = (Status.REGRESSED, Status.MISSING, Status.NOT_COMPARABLE, Status.INCONCLUSIVE)
 
 _VERDICT_TONE = {
-    "regressed": "worse",
-    "missing": "worse",
-    "not_comparable": "worse",
-    "inconclusive": "caution",
-    "improved": "better",
+    Status.REGRESSED: "worse",
+    Status.MISSING: "worse",
+    Status.NOT_COMPARABLE: "worse",
+    Status.INCONCLUSIVE: "caution",
+    Status.IMPROVED: "better",
 }
 _STATUS_TEXT = {
-    "comparable": "The two sides may be compared: nothing that was recorded speaks against it.",
-    "caution": "The two sides may be compared with caution: something besides the change under test differs.",
-    "not_comparable": "The two sides must not be compared: do not trust the numbers below.",
+    Comparable.COMPARABLE: "The two sides may be compared: nothing that was recorded speaks against it.",
+    Comparable.CAUTION: "The two sides may be compared with caution: something besides the change under test differs.",
+    Comparable.NOT_COMPARABLE: "The two sides must not be compared: do not trust the numbers below.",
 }
 
 
@@ -200,7 +200,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     """
     verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
     shown = tuple(map(_verdict, verdicts))
-    means = _AS_ASKED if gate.policy.evidence == "limits" else _FEW_RUNS
+    means = _AS_ASKED if gate.policy.evidence == EvidenceMode.LIMITS else _FEW_RUNS
     view = GateView(
         summary=safe_text(gate.summary, MESSAGE_LIMIT),
         policy=safe_text(gate.policy.source),
@@ -211,46 +211,48 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     if diff is None:
         return view
     judged = gate_findings(diff, gate)
-    tone, text = _status(diff, gate_status(judged))
+    left, text = _status(diff, gate_status(judged))
     warnings = [finding for finding in diff.quality if findings.is_serious(finding)]
     return replace(
         view,
         status=text,
-        status_tone={"caution": "caution", "not_comparable": "worse"}.get(tone, ""),
+        status_tone={Comparable.CAUTION: "caution", Comparable.NOT_COMPARABLE: "worse"}.get(left, ""),
         findings=findings.merged_views(judged),
         quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
     )
 
 
 def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
-    """Differences of severity caution or worse; of those that the policy declares the severity is ``declared``."""
+    """Differences of severity caution or worse; those that the policy declares are ``Severity.DECLARED``."""
     # Only where there is a gate: this needs the comparison, which a report alone does not.
     from rlcompare.compare.comparability import is_declared
 
     return tuple(
-        replace(finding, severity=DECLARED) if is_declared(finding.key, gate.policy.varied) else finding
+        replace(finding, severity=Severity.DECLARED) if is_declared(finding.key, gate.policy.varied) else finding
         for finding in diff.comparability.findings
         if findings.is_serious(finding)
     )
 
 
-def gate_status(judged: Sequence[Finding]) -> str:
+def gate_status(judged: Sequence[Finding]) -> Comparable:
     """The status of comparability that is left after what was declared."""
     worst = {finding.severity for finding in judged}
-    return "not_comparable" if "severe" in worst else "caution" if worst - {DECLARED} else "comparable"
+    if Severity.SEVERE in worst:
+        return Comparable.NOT_COMPARABLE
+    return Comparable.CAUTION if worst - {Severity.DECLARED} else Comparable.COMPARABLE
 
 
 def _one_line(texts: Sequence[str]) -> str:
     return f"{texts[0]} +{len(texts) - 1} more" if len(texts) > 1 else texts[0]
 
 
-def _status(diff: Diff, status: str) -> tuple[str, str]:
+def _status(diff: Diff, status: Comparable) -> tuple[Comparable, str]:
     """The status and its sentence, in which a workload of another size has its say."""
     workload = ", ".join(large_differences(diff))
-    if not workload or status == "not_comparable":
+    if not workload or status == Comparable.NOT_COMPARABLE:
         return status, _STATUS_TEXT[status]
-    if status == "comparable":
-        return "caution", f"Comparable settings, but the workload differs: {workload}."
+    if status == Comparable.COMPARABLE:
+        return Comparable.CAUTION, f"Comparable settings, but the workload differs: {workload}."
     return status, f"{_STATUS_TEXT[status]} The workload differs too: {workload}."
 
 

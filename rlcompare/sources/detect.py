@@ -18,25 +18,15 @@ from pathlib import Path
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import METRICS, RUN_JSON, CaptureInput, Finding, RunInput, TrainingInput
 from rlcompare.sources import run_directory
-from rlcompare.sources.ascend.folder import (
-    OUTPUT,
-    RECOVER,
-    Problem,
-    capture_of_file,
-    captures_of_folder,
-    is_profile_folder,
-    unparsed,
-)
-from rlcompare.sources.exports import with_exports
 from rlcompare.sources.layout import home_of, layout_sentence, run_names
 from rlcompare.sources.metrics import form, jobs
-from rlcompare.sources.nsys.capture import captures_in, captures_of_export, unexported
 from rlcompare.sources.numbers import list_numbers
-from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind
+from rlcompare.sources.peek import captures_by_content, file_kind
+from rlcompare.sources.pickles import pickle_problem
+from rlcompare.sources.registry import find, sources
 from rlcompare.sources.run_directory import Group
-from rlcompare.sources.torch.capture import capture_of_trace
-from rlcompare.sources.torch.memory import capture_of_snapshot, pickle_problem
-from rlcompare.sources.verl.names import FRONT_END, replica_of
+from rlcompare.sources.source import RECOVER, Listing, Problem
+from rlcompare.sources.verl.names import replica_of
 from rlcompare.sources.verl.run import findings_of, shared_save_paths
 
 _MAX_DEPTH = 12
@@ -133,19 +123,11 @@ def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
         found.stores.append(path)
     elif kind.kind in form.FORMS:
         found.training.append(run_directory.training_of_file(path, kind.kind, wanted))
-    elif kind.kind == "torch_trace":
-        found.captures.append(capture_of_trace(path))
-    elif kind.kind == "torch_memory":
-        found.captures.append(capture_of_snapshot(path))
-    elif kind.kind == "nsys":
-        found.add(*captures_of_export(path))
-    elif kind.kind == "nsys_report":
-        found.problems.append(unexported(path))
-    elif kind.problem:
-        remedy = RECOVER if path.suffix in (".db", ".sqlite") else "Name a file or folder that a profiler wrote"
-        found.problems.append(Problem(path, kind.problem, remedy))
+    elif kind.source:
+        found.add(*find(kind.source).captures(path, kind.kind))
     else:
-        found.add(*capture_of_file(path, kind))
+        remedy = RECOVER if path.suffix in (".db", ".sqlite") else "Name a file or folder that a profiler wrote"
+        found.problems.append(Problem(path, kind.problem or "it is no file of a profile", remedy))
 
 
 def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
@@ -169,12 +151,12 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
     found.files += len(files)
     found.pickles += [folder / name for name in files if name.endswith(".pickle")]
     try:
-        if is_profile_folder(folder, folders):
-            found.add(*captures_of_folder(folder, prefer))
-            return
-        if folder.name.startswith("PROF_"):
-            _look_into_msprof_folder(folder, files, found)
-            return
+        listing = Listing(folder, files, folders, prefer)
+        for source in sources():
+            whole = source.whole_folder(listing)
+            if whole is not None:
+                found.add(*whole)
+                return
         training = run_directory.training_in(folder, files)
         if training is not None:
             found.training.append(training)
@@ -184,8 +166,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         found.problems += problems
         if others is None:
             return
-        files = others
-        _look_at_loose_files(folder, folders, files, prefer, found, depth)
+        _look_at_loose_files(replace(listing, files=others), found, depth)
     except OSError as error:
         where = Path(error.filename) if isinstance(error.filename, str) else folder
         found.problems.append(Problem(where, error.strerror or "it cannot be opened", "Check its permissions"))
@@ -217,21 +198,17 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _look_at_loose_files(
-    folder: Path, folders: Sequence[str], files: Sequence[str], prefer: str, found: _Found, depth: int
-) -> None:
-    """Databases, text files and stores that lie in a folder that is not a profile's own."""
-    has_captures = False
-    if any(name in TEXT_FILES or name.endswith(".db") for name in files):
-        captures, notes, problems = captures_of_folder(folder, prefer)
-        found.add(captures, notes, problems)
-        has_captures = bool(captures)
-    exports, notes, problems = captures_in(folder, files)
-    found.add(exports, notes, problems)
-    has_captures |= bool(exports)
-    stores = [folder / name for name in files if name.endswith(".duckdb")]
-    own = next((entry for entry in found.training if entry.path == folder), None)
-    if own is not None and (has_captures or own.metrics or "profile" in folders):
+def _look_at_loose_files(listing: Listing, found: _Found, depth: int) -> None:
+    """The files of sources and the stores that lie in a folder that is not a profile's own."""
+    before = len(found.captures)
+    for source in sources():
+        others = frozenset().union(*(other.names for other in sources() if other is not source))
+        own = replace(listing, files=[name for name in listing.files if name not in others])
+        found.add(*(source.loose_files(own) if source.loose_files else captures_by_content(source, own)))
+    has_captures = len(found.captures) > before
+    stores = [listing.path / name for name in listing.files if name.endswith(".duckdb")]
+    training = next((entry for entry in found.training if entry.path == listing.path), None)
+    if training is not None and (has_captures or training.metrics or "profile" in listing.folders):
         stores = []  # a run's own store is made from its profile and metrics, which are read instead
     for store in stores:
         problem = _store_problem(store)
@@ -239,41 +216,10 @@ def _look_at_loose_files(
             found.stores.append(store)
         else:
             found.problems.append(Problem(store, problem, "Make it again with rlcompare ingest, or move it away"))
-    before = len(found.captures)
-    traces = [name for name in files if _look_at_trace(folder / name, found)]
-    if len(found.captures) == before + 1 and "trace" in found.captures[-1].files:  # of several, none says whose it is
-        found.captures[-1] = with_exports(found.captures[-1], [folder], found.notes)
-    has_captures |= bool(traces)
-    if depth == 0 and not has_captures and not stores and not folders:
-        for name in files:
-            if name.endswith((".csv", ".json")) and name not in traces:
-                _look_at_file(folder / name, found)
-
-
-def _look_at_trace(path: Path, found: _Found) -> bool:
-    """Whether a file is a torch.profiler trace or a memory snapshot, by content, whatever its name.
-
-    A broken trace is a problem by its name.
-    """
-    if path.name in TEXT_FILES or not path.name.endswith((".json", ".json.gz")):
-        return False
-    if FRONT_END.fullmatch(path.name):
-        message = "the traces of vLLM's front end (*.async_llm.*), which drives no device, were left out"
-        found.notes.append((path, Finding("info", "front_end", message)))
-        return False
-    try:
-        kind = file_kind(path)
-        if kind.kind == "torch_trace":
-            found.captures.append(capture_of_trace(path))
-            return True
-    except OSError as error:
-        kind = FileKind("unknown", error.strerror or "it cannot be opened")
-    if kind.kind == "torch_memory":
-        found.captures.append(capture_of_snapshot(path))
-        return True
-    if kind.problem and ".trace.json" in path.name and os.path.lexists(path):
-        found.problems.append(Problem(path, kind.problem, "Copy it again, or export the trace again"))
-    return False
+    if depth == 0 and not has_captures and not stores and not listing.folders:
+        for name in listing.files:
+            if name.endswith((".csv", ".json")):
+                _look_at_file(listing.path / name, found)
 
 
 def _store_problem(path: Path) -> str | None:
@@ -315,15 +261,6 @@ def _is_text(path: Path) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _look_into_msprof_folder(folder: Path, files: Sequence[str], found: _Found) -> None:
-    """A ``PROF_*`` folder that msprof itself wrote: its newest export counts, because each export repeats the last."""
-    exports = sorted(name for name in files if name.startswith("msprof_") and name.endswith(".db"))
-    if exports:
-        _look_at_file(folder / exports[-1], found)
-    else:
-        found.problems.append(unparsed(folder))
 
 
 def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset[int] | None) -> list[CaptureInput]:
@@ -404,5 +341,8 @@ def _nothing(path: Path, found: _Found) -> InputError:
         remedy = "Run it again; what went wrong stands in its run.json"
         return InputError(path, run_directory.EMPTY, remedy)
     what = "it holds no profile and no metrics" if found.files or not path.is_dir() else "there is no file in it"
-    remedy = f"Name an *_ascend_pt folder, its {OUTPUT}, a trace of torch.profiler, a run directory, or several in one"
+    remedy = (
+        "Name an *_ascend_pt folder, its ASCEND_PROFILER_OUTPUT, a trace of torch.profiler, a run directory, "
+        "or several in one"
+    )
     return InputError(path, what, remedy)

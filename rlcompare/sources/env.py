@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 
-from rlcompare.model.run import CaptureInput
 from rlcompare.secret import SECRET_KEY, looks_secret
 from rlcompare.sources.described import METADATA, sampled_environment
 
@@ -112,11 +111,9 @@ _OF_TOOLS = ("contents", "level", "discrete")
 _MOST_LEVELS = 12
 
 
-def environment(capture: CaptureInput) -> dict[str, str]:
-    """What may be stored of a capture's profiler_info.json and profiler_metadata.json, by key of table ``env``."""
-    if capture.source == "torch_trace":
-        return _from_trace(capture.info)
-    return _versions_and_switches(capture.info) | _from_metadata(capture.metadata)
+def environment_of_profile(info: Mapping[str, object], metadata: Mapping[str, object]) -> dict[str, str]:
+    """What may be stored of profiler_info.json and profiler_metadata.json, by key of table ``env``."""
+    return _versions_and_switches(info) | _from_metadata(metadata)
 
 
 def environment_from_metadata(rows: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -188,8 +185,8 @@ def _versions_and_switches(info: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def _from_trace(header: Mapping[str, object]) -> dict[str, str]:
-    """Of what a torch.profiler trace says of itself: devices, versions, world size and switches."""
+def environment_of_trace(header: Mapping[str, object]) -> dict[str, str]:
+    """What may be stored of what a torch.profiler trace says of itself: devices, versions, world size and switches."""
     found: dict[str, str] = {}
     distributed = _mapping(header.get("distributedInfo"))
     put(found, "chip", header.get("devices"))

@@ -105,7 +105,7 @@ def fill(
 
 
 def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
-    con.execute("SET VARIABLE stacks_file = ?", [str(path)])
+    con.execute("SET VARIABLE stacks_file = ?", [db.pattern_of(path)])
     ((other, known),) = db.run(con, resources.sql("sources/exports/stacks"))
     # Lines that are no text, or longer than DuckDB takes.
     other += db.run(con, resources.sql("sources/ascend_text/rejected"))[0][0]
@@ -117,7 +117,7 @@ def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
 
 def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     room = path.stat().st_size * (_ROOM if path.suffix == ".gz" else 1) + 2**20
-    con.execute("SET VARIABLE timeline_file = ?", [str(path)])
+    con.execute("SET VARIABLE timeline_file = ?", [db.pattern_of(path)])
     con.execute("SET VARIABLE timeline_bytes = ?", [min(room, _MOST)])
     ((levels,),) = db.run(con, resources.sql("sources/exports/memory_timeline"))
     return None if levels else "it was left out: it holds no memory of the device that was asked for"

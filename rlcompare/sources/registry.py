@@ -1,14 +1,55 @@
-"""Which module reads which source's captures."""
+"""The sources, one line each: to add one, write its module and name it here (CONTRIBUTING, "To add a source")."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 
-MODULES: Mapping[str, str] = {
-    "ascend_db": "rlcompare.sources.ascend.db",
-    "ascend_text": "rlcompare.sources.ascend.text",
-    "torch_trace": "rlcompare.sources.torch.trace",
-    "torch_memory": "rlcompare.sources.torch.memory",
-    "nsys": "rlcompare.sources.nsys.fill",
-}
-"""By ``CaptureInput.source``: the module whose ``fill`` reads the capture."""
+from rlcompare.sources.source import Source
+
+SOURCES: tuple[str, ...] = (
+    "rlcompare.sources.torch.source:MEMORY",
+    "rlcompare.sources.torch.source:TRACE",
+    "rlcompare.sources.ascend.source:DATABASE",
+    "rlcompare.sources.ascend.source:TEXT",
+    "rlcompare.sources.nsys.source:EXPORT",
+)
+"""Each as ``module:attribute``, in the order in which they are asked about a file."""
+
+
+def sources() -> tuple[Source, ...]:
+    """All sources, in order."""
+    return tuple(load(reference) for reference in SOURCES)
+
+
+def find(name: str) -> Source:
+    """The source with a name, as ``CaptureInput.source`` has it.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return {source.name: source for source in sources()}[name]
+
+
+def reference_of(name: str) -> str:
+    """Where a source stands, as in ``SOURCES``: another process can ``load`` it, also one with other ``SOURCES``.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return {load(reference).name: reference for reference in SOURCES}[name]
+
+
+@cache
+def load(reference: str) -> Source:
+    """The source that ``module:attribute`` names.
+
+    Raises:
+        ImportError: there is no such module.
+        TypeError: it is no ``Source``.
+    """
+    module, _, attribute = reference.partition(":")
+    source = getattr(import_module(module), attribute, None)
+    if not isinstance(source, Source):
+        raise TypeError(f"{reference} is no Source")
+    return source

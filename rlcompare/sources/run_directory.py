@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from rlcompare.errors import InputError
 from rlcompare.model.run import METRICS, RUN_JSON, CaptureInput, Finding, MetricsInput, RunInput, TrainingInput
 from rlcompare.secret import looks_secret
-from rlcompare.sources.ascend.folder import Problem
 from rlcompare.sources.env import environment_from_configuration, put
 from rlcompare.sources.layout import group_runs
 from rlcompare.sources.metrics import form, jobs, mlflow
 from rlcompare.sources.metrics.load import Loaded, load_metrics
 from rlcompare.sources.peek import file_kind, file_problem, json_object
+from rlcompare.sources.source import Problem
 
 if TYPE_CHECKING:
     import duckdb

@@ -112,12 +112,12 @@ def bind(con: duckdb.DuckDBPyConnection, source: str, copy: Path, present: set[s
         scratch: a private folder.
     """
     stub = stand_in(source, scratch)
-    con.execute("SET VARIABLE stub_db = ?", [str(stub)])
+    con.execute("SET VARIABLE stub_db = ?", [str(stub.absolute())])
     failures = []
     for view in resources.sql_names(f"sources/{source}/view"):
         table = view.rsplit("/", 1)[1]
         # The variable's name comes from our own files, never from a profile.
-        con.execute(f"SET VARIABLE db_{table} = ?", [str(copy if table in present else stub)])
+        con.execute(f"SET VARIABLE db_{table} = ?", [str((copy if table in present else stub).absolute())])
         try:
             con.execute(resources.sql(view))
         except UNREADABLE as error:

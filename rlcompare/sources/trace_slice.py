@@ -10,12 +10,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from rlcompare.errors import InputError
+from rlcompare.sources.blocks import Blocks
 from rlcompare.sources.text_repair import encoding_of
 
 _BLOCK = 8 << 20
@@ -185,3 +186,19 @@ def _skip(text: str, position: int) -> int:
     while position < len(text) and text[position] in " \t\r\n,":
         position += 1
     return position
+
+
+def names_in_trace(path: Path, names: Iterable[str]) -> frozenset[str]:
+    """Which of some names events of a trace have, by one pass over its bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    pattern = re.compile(rb'"name"\s*:\s*"(' + b"|".join(re.escape(name).encode() for name in names) + rb')"')
+    found: set[bytes] = set()
+    rest = b""
+    for block in Blocks(path):
+        text = rest + block
+        found |= set(pattern.findall(text))
+        rest = text[-128:]
+    return frozenset(name.decode() for name in found)

@@ -6,7 +6,6 @@ with one capture is that capture's failure, and the others are used.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -14,27 +13,20 @@ import duckdb
 
 from rlcompare import db, resources
 from rlcompare.errors import NO_ROOM, InputError, OutputError
-from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.model.run import Finding
 from rlcompare.sources import exports
 from rlcompare.sources.described import is_sample, sampled_finding
-from rlcompare.sources.env import environment
-from rlcompare.sources.registry import MODULES
+from rlcompare.sources.registry import find
 from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store, run_all
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
-
-_TOOLS = {"torch_trace": "torch", "nsys": "nsys", "torch_memory": "torch_memory"}
-"""What wrote the captures of a source; all others are torch_npu's."""
-
-Source = Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Callable[[Finding], None]], None]
 
 Done = Callable[[Part], None]
 """Called when a capture was read; may raise ``Cancelled``."""
 
 NORMALIZE = (
-    "comm_mark", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task", "step_range",
-    "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place", "host_op",
-    "forget_host_op", "coverage", "exposed", "kernel", "host_compute",
-    "collective", "copy",
+    "comm_mark", "once", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task",
+    "step_range", "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place",
+    "host_op", "forget_host_op", "coverage", "exposed", "kernel", "host_compute", "collective", "copy", "account",
 )  # fmt: skip
 ROLLUPS = (
     "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
@@ -147,8 +139,7 @@ def _fill_part(con: duckdb.DuckDBPyConnection, part: Part, said: list[Finding]) 
     con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if part.steps is None else sorted(part.steps)])
     con.execute("SET VARIABLE is_sample = CAST(? AS BOOLEAN)", [is_sample(capture)])
     _insert_capture(con, part)
-    source: Source = importlib.import_module(MODULES[capture.source]).fill
-    source(con, capture, number, report)
+    find(capture.source).fill(con, capture, number, report)
     ((usable,),) = db.run(con, resources.sql("normalize/is_usable"))
     if not usable:
         raise EmptyCaptureError(
@@ -168,7 +159,8 @@ def _fill_part(con: duckdb.DuckDBPyConnection, part: Part, said: list[Finding]) 
 
 def _insert_capture(con: duckdb.DuckDBPyConnection, part: Part) -> None:
     capture = part.capture
-    env = environment(capture)
+    source = find(capture.source)
+    env = source.environment(capture)
     world_size = env.get("world_size", "")
     con.execute(
         "INSERT INTO capture BY NAME SELECT ? AS capture, ? AS role, ? AS phase, ? AS replica, ? AS rank, ? AS ordinal,"
@@ -178,7 +170,7 @@ def _insert_capture(con: duckdb.DuckDBPyConnection, part: Part) -> None:
             part.number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
             capture.step_place,
             int(world_size) if world_size.isdecimal() else None,
-            _TOOLS.get(capture.source, "npu"), env.get("profiler.level"), capture.source,
+            source.tool, env.get("profiler.level"), capture.source,
             part.path, capture.started_ns,
         ],
     )  # fmt: skip

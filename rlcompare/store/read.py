@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import duckdb
 
+from rlcompare import db
 from rlcompare.errors import UsageError
 
 
@@ -23,6 +24,7 @@ def one_result(con: duckdb.DuckDBPyConnection, query: str, hint: Callable[[], st
 
     Raises:
         UsageError: it is wrong, or more or less than one query.
+        duckdb.Error: the query was interrupted, or the database is damaged.
     """
     try:
         several = len(con.extract_statements(query)) > 1
@@ -30,6 +32,8 @@ def one_result(con: duckdb.DuckDBPyConnection, query: str, hint: Callable[[], st
     except duckdb.InterruptException:
         raise
     except duckdb.Error as error:
+        if db.is_damage(error):
+            raise
         raise UsageError(f"the query failed: {' '.join(str(error).split())}{hint()}") from error
     if several:
         raise UsageError("the query holds several statements, of which one alone would be shown: give one at a time")

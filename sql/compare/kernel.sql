@@ -11,5 +11,7 @@ SELECT op AS name, input_shapes, input_dtypes, phase, host_op, min(category) AS 
        max(max_ns) FILTER (WHERE side = 'baseline') AS baseline_max_ns, max(max_ns) FILTER (WHERE side = 'new') AS new_max_ns,
        side_mean(gap_ns, divisor, side = 'baseline') AS baseline_gap_ns, side_mean(gap_ns, divisor, side = 'new') AS new_gap_ns,
        CASE WHEN loose THEN side_mean(elements, divisor, side = 'baseline') END AS baseline_elements,
-       CASE WHEN loose THEN side_mean(elements, divisor, side = 'new') END AS new_elements
+       CASE WHEN loose THEN side_mean(elements, divisor, side = 'new') END AS new_elements,
+       CASE WHEN baseline_elements > 0 THEN baseline_ns / baseline_elements END AS baseline_ns_per_element,
+       CASE WHEN new_elements > 0 THEN new_ns / new_elements END AS new_ns_per_element
 FROM exact GROUP BY op, input_shapes, input_dtypes, phase, host_op, loose;

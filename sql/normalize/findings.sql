@@ -1,4 +1,8 @@
--- What is odd about this capture once everything has its place: (severity, key, message). Depends on step, placed, capture.
+-- What is odd about this capture once everything has its place: (severity, key, message).
+-- Depends on step, placed, capture, the variable repeated_tasks (normalize/once).
+SELECT 'warning', 'repeated_rows', getvariable('repeated_tasks') || ' kernels, collectives or copies stand in the profile more than once, and count once'
+WHERE getvariable('repeated_tasks') > 0
+UNION ALL
 SELECT 'info', 'outside_steps',
        count(*) || CASE WHEN (SELECT executor FROM capture WHERE capture = getvariable('capture')) = 'host' THEN ' operators and collectives ('
                         ELSE ' device tasks (' END || printf('%.3f', sum(end_ns - start_ns) / 1e6) || ' ms) belong to no marked step and count in no time'

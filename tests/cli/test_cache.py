@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from rlcompare.errors import InputError, UsageError
@@ -36,6 +37,18 @@ def put(folder: Path, name: str, size: int, age: float) -> Path:
 def content(folder: Path) -> list[Path]:
     """What lies in a cache folder beside its marker."""
     return sorted(path for path in folder.iterdir() if path.name != MARKER)
+
+
+def flip_a_bit(store: Path, table: str) -> None:
+    """Damages the first block that holds values of a table."""
+    with duckdb.connect(str(store), read_only=True) as con:
+        query = "SELECT min(block_id) FROM pragma_storage_info(?) WHERE block_id >= 0"
+        ((block,),) = con.execute(query, [table]).fetchall()
+        ((size,),) = con.execute("SELECT block_size FROM pragma_database_size()").fetchall()
+    data = bytearray(store.read_bytes())
+    headers = 3 * 4096
+    data[headers + block * size + size // 3] ^= 1
+    store.write_bytes(data)
 
 
 @pytest.fixture
@@ -147,6 +160,46 @@ class TestKeys:
         store.write_bytes(store.read_bytes()[:5000])
         cached_stores(find_runs(samples / "new"), directory=tmp_path)
         assert builds == ["new", "new"]
+
+    @pytest.mark.parametrize(
+        ("command", "table"),
+        [
+            (["diff", "-d", "new", "-bp", "base"], "r_kernel"),
+            (["diff", "-d", "new", "-bp", "base"], "meta"),
+            (["show", "new"], "r_kernel"),
+            (["sql", "new", "SELECT sum(start_ns), sum(end_ns), count(name) FROM kernel"], "kernel"),
+        ],
+    )
+    def test_a_flipped_bit_is_noticed_when_it_is_read(
+        self, rlcompare: Command, samples: Path, tmp_path: Path, builds: list[str], command: list[str], table: str
+    ) -> None:
+        for name in ("new", "base"):
+            Path(name).symlink_to(samples / name)
+        command = [*command, "--cache-dir", str(tmp_path / "cache")]
+        first = rlcompare(*command)
+        builds.clear()
+        (store,) = (tmp_path / "cache").glob("new-*.duckdb")
+        flip_a_bit(store, table)
+
+        result = rlcompare(*command)
+
+        assert (result.code, result.out) == (0, first.out)
+        assert builds == ["new"]
+        if table != "meta":  # which is looked at before the store is used
+            assert result.err == f"rlcompare: warning: {store} in the cache is damaged: it is made again\n"
+        assert rlcompare(*command).err == ""
+
+    def test_a_flipped_bit_in_a_store_that_was_named(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
+        store = tmp_path / "run.duckdb"
+        rlcompare("ingest", samples / "new", "-o", store)
+        flip_a_bit(store, "r_kernel")
+
+        for command in (["diff", "-d", store, "-bp", samples / "base"], ["show", store]):
+            result = rlcompare(*command)
+            assert result.code == 4
+            assert f"{store}: the store is damaged" in result.error
+            assert "rlcompare ingest" in result.error
+        assert store.exists()
 
     def test_both_sides_the_same_are_built_once(self, samples: Path, tmp_path: Path, builds: list[str]) -> None:
         runs = find_runs(samples / "new") * 2

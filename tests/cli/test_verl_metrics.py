@@ -239,6 +239,21 @@ class TestBesideAProfile:
         assert {"profile_longer"} <= {finding["key"] for finding in document["quality"]}
 
 
+def test_a_negative_time_is_no_improvement(rlcompare: Command, tmp_path: Path) -> None:
+    base = write_metrics(tmp_path / "base.jsonl")
+    new = write_metrics(tmp_path / "new.jsonl", gen=-10.0)  # then timing_s/step is below 0 too
+
+    result = rlcompare("diff", "-d", new, "-bp", base)
+    gate = rlcompare("gate", "-d", new, "-bp", base)
+
+    assert result.code == 0
+    assert "better" not in result.out
+    assert "timing_s/step is -" in result.out
+    assert "in step 1" in result.out
+    assert gate.code == 1
+    assert "improved" not in gate.out
+
+
 def test_a_time_whose_sum_no_float_holds_is_unknown(rlcompare: Command, tmp_path: Path) -> None:
     for side in ("old", "new"):
         lines = [{"step": step, "data": {"timing_s/step": 1e308, "actor/kl": 0.5}} for step in (1, 2, 3)]

@@ -47,7 +47,7 @@ def test_sections_that_code_cites_exist() -> None:
         if path.resolve() != _OWN
         for match in _SECTION.finditer(path.read_text(encoding="utf-8"))
     ]
-    assert len([number for _, _, number, _ in cited if number]) >= 28
+    assert any(number for _, _, number, _ in cited), "the pattern finds nothing"
     for path, name, number, anchor in cited:
         document = ROOT / "docs" / name
         assert document.is_file(), (path, name)

@@ -350,7 +350,7 @@ class TestSideEffects:
             started.set()
             con.execute("SELECT sum(a.range * b.range) FROM range(10000000) AS a, range(10000000) AS b").fetchall()
 
-        monkeypatch.setattr("rlcompare.sources.nsys.fill.fill", endless)
+        monkeypatch.setattr("rlcompare.sources.nsys.fill.bind", endless)
         # WHEN the user interrupts the kernel, which raises in the main thread
         main = threading.main_thread().ident
         assert main is not None

@@ -193,6 +193,7 @@ def test_only_what_a_diff_reads_is_kept_without_events(profile: Path, tmp_path: 
     assert rows(kept, "SELECT count(self_ns) > 0 FROM r_operator") == [(True,)]
     assert rows(slim, "SELECT count(self_ns) > 0 FROM r_operator") == [(False,)]
 
+
 ODD_VALUES = {
     "a time near the least number": "UPDATE TASK SET startNs = -9223372036854775807, endNs = -9223372036854775806",
     "a time near the largest number": "UPDATE TASK SET startNs = 9223372036854775806, endNs = 9223372036854775807",
@@ -248,3 +249,25 @@ def test_a_column_whose_name_is_no_utf8_costs_that_table_at_most(profile: Path, 
     path.write_bytes(path.read_bytes().replace(b"markmark", b"mark\xe4\xff\xfe\xe4"))
     store = store_of(profile, tmp_path / "a.duckdb")
     assert rows(store, "SELECT count(*) FROM kernel") == [(187,)]
+
+
+@pytest.mark.parametrize(
+    "tables", [["TASK"], ["TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_OP", "COMMUNICATION_TASK_INFO"]]
+)
+def test_rows_that_stand_several_times_count_once(profile: Path, tmp_path: Path, tables: list[str]) -> None:
+    # GIVEN a profile, and the same with each row of some tables four times
+    facts = f"""
+        SELECT *, (SELECT list(sum_ns ORDER BY kind, name) FROM r_collective_task),
+               (SELECT list(transit_ns ORDER BY start_ns) FROM collective), (SELECT sum(device_span_ns) FROM r_time)
+        FROM ({FACTS})"""
+    before = rows(store_of(profile, tmp_path / "a.duckdb"), facts)
+    with edited(profile) as con:
+        for table in tables * 2:
+            con.execute(f"CREATE TABLE copied AS SELECT * FROM {table}")
+            con.execute(f"DROP TABLE {table}")
+            con.execute(f"CREATE TABLE {table} AS SELECT * FROM copied UNION ALL SELECT * FROM copied")
+            con.execute("DROP TABLE copied")
+    # THEN all numbers are the same, and it is said
+    store = store_of(profile, tmp_path / "b.duckdb")
+    assert rows(store, facts) == before
+    assert "repeated_rows" in findings(store)

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
+from rlcompare.sources.ascend.peek import steps_of_database, steps_of_step_trace_time
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.peek import steps_of_database, steps_of_step_trace_time
 
 from .profile_folders import CSV_HEADER, make_database, make_profile, make_unparsed
 

@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.env import ENV_VARIABLES, environment, environment_from_metadata
+from rlcompare.sources.env import ENV_VARIABLES, environment_from_metadata
+from rlcompare.sources.registry import find
 
 
 def capture(info: object = None, metadata: object = None) -> CaptureInput:
     return CaptureInput("ascend_text", Path("p"), {}, info=info or {}, metadata=metadata or {})  # type: ignore[arg-type]
+
+
+def environment(capture: CaptureInput) -> dict[str, str]:
+    return dict(find(capture.source).environment(capture))
 
 
 class TestRealProfiles:

@@ -200,6 +200,23 @@ class TestConsole:
         ]  # fmt: skip
         assert "1 step in job.log cut" in findings(store)["cut_step"] and "line 1" in findings(store)["cut_step"]
 
+    def test_what_cannot_be_negative_is_not_measured(self, tmp_path: Path) -> None:
+        impossible = {"timing_s/step": -10.0, "timing_per_token_ms/gen": -0.5, "perf/throughput": -3.0,
+                      "perf/max_memory_allocated_gb": -2.0, "response_length/mean": -93.0,
+                      "workload.total_tokens": -4.0}  # fmt: skip
+        sound = {"critic/rewards/mean": -0.5, "actor/ppo_kl": -0.01, "rollout_corr/kl": -0.002, "actor/entropy": -0.1,
+                 "training/rollout_probs_diff_mean": -0.1, "timing_s/agent_loop/slowest/num_preempted": -1.0,
+                 "rollout_corr/log_ppl_diff": -0.3, "timing_s/gen": 4.0}  # fmt: skip
+        line = step_line(3, impossible | sound)
+
+        store = store_of(_write(tmp_path / "job.log", f"{line}\n"), tmp_path / "s.duckdb")
+
+        assert dict(rows(store, "SELECT name, value FROM metric")) == dict.fromkeys(impossible) | sound
+        said = findings(store)["negative_metric"]
+        assert said.startswith("job.log has negative values")
+        assert "timing_s/step is -10 in step 3, timing_per_token_ms/gen is -0.5 in step 3" in said
+        assert said.endswith("and 1 more")
+
     def test_a_metric_called_step_is_no_step(self, tmp_path: Path) -> None:
         line = "step:5 - training/global_step:5 - timing_s/step:48 - perf/timestep:3 - val/x-step:4 - a/y:1.0"
 

@@ -39,7 +39,7 @@ class TestTimes:
         assert read(path).rows("SELECT start_ns, end_ns - start_ns FROM stage_host_op") == [(start_ns, length_ns)]
 
     def test_of_a_long_trace_are_exact_across_blocks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rlcompare.sources.torch.file._BLOCK", 997)
+        monkeypatch.setattr("rlcompare.sources.blocks.BLOCK_BYTES", 997)
         first = 1712345678901234567
         events = [op("aten::add", index, 1.5) for index in range(2000)]
         text = json.dumps(trace(*events, baseTimeNanoseconds=0))

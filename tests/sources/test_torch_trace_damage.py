@@ -174,7 +174,7 @@ def test_a_trace_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monkey
             raise PermissionError(13, "Permission denied")
         return capture_of_trace(path)
 
-    monkeypatch.setattr("rlcompare.sources.detect.capture_of_trace", refuse)
+    monkeypatch.setattr("rlcompare.sources.torch.source.capture_of_trace", refuse)
     (run,) = find_runs(tmp_path)
     assert [capture.rank for capture in run.captures] == [1]
     assert [finding.message for finding in run.findings] == ["rank0.pt.trace.json was left out: Permission denied"]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge
 from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Side
-from rlcompare.model.verdict import STATUSES, GateResult, Policy, Rule
+from rlcompare.model.verdict import GateResult, Policy, Rule
+from rlcompare.model.words import Status
 
 
 def delta(
@@ -452,7 +453,7 @@ def test_what_is_no_number_never_passes(
     made = Delta("m", "ms", polarity, baseline, new, None, None, {"baseline": (baseline,), "new": (new,)})
     result = judge(diff(made), policy(rule, evidence=evidence))
     (verdict,) = result.verdicts
-    assert verdict.status in STATUSES
+    assert verdict.status in list(Status)
     if new is None or not math.isfinite(new):
         assert (verdict.status, result.exit_code) == ("missing", 1)
     elif (relative, absolute) != (None, None) and (baseline is None or not math.isfinite(baseline)):

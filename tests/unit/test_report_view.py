@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rlcompare.model.diff import Comparability, Delta, Finding, Row, Section
+from rlcompare.model.words import Comparable, Severity
 from rlcompare.report.tables import Table, overall_table, section_table
 from rlcompare.report.tone import floor_of, tone
 from rlcompare.report.view import build_view
@@ -233,12 +234,12 @@ def test_view_of_the_regression() -> None:
 
 def test_findings_are_ordered_by_severity_and_name_their_side() -> None:
     findings = (
-        Finding("a", None, None, "info", "x"),
-        Finding("b", None, "8", "caution", "x"),
-        Finding("c", "7", None, "severe", "x"),
-        Finding("d", "7", "8", "warning", "x"),
+        Finding("a", None, None, Severity.INFO, "x"),
+        Finding("b", None, "8", Severity.CAUTION, "x"),
+        Finding("c", "7", None, Severity.SEVERE, "x"),
+        Finding("d", "7", "8", Severity.CAUTION, "x"),
     )
-    view = build_view(replace(diff_examples.regression(), comparability=Comparability("caution", findings)))
+    view = build_view(replace(diff_examples.regression(), comparability=Comparability(Comparable.CAUTION, findings)))
     assert [(found.key, found.sides, found.tone) for found in view.comparability] == [
         ("c", "baseline: 7", "worse"),
         ("b", "new: 8", "caution"),

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from rlcompare.compare.comparability import assess
-from rlcompare.model.diff import Finding
+from rlcompare.compare.records import Capture, KernelMatchSummary, Training
+from rlcompare.model.diff import Finding, Side
+from rlcompare.model.words import SIDES, SideName
 from rlcompare.sources.described import Description, description, sampled_environment
 from tests.unit.diff_examples import side
 
@@ -50,12 +52,15 @@ def test_what_is_not_sound_is_left_out(said: object) -> None:
 
 def differences(baseline: str | None, new: str | None, training: Any = (), phase: str | None = None) -> list[Finding]:
     """What is said of samples; ``phase``: of the new side's only capture."""
-    sides = {}
-    for name, sampled in (("baseline", baseline), ("new", new)):
-        env = {} if sampled is None else {KEY: sampled}
-        capture = {"member": "rank 0", "tool": "torch", "executor": "device", "phase": phase}
-        sides[name] = replace(side(name, name), env=env, captures=(capture,))
-    found = assess(sides, [], {"exact_share": None}, None, [], training, [], [])
+    sides: dict[SideName, Side] = {}
+    captures = []
+    for name, sampled in zip(SIDES, (baseline, new), strict=True):
+        sides[name] = replace(side(name, name), env={} if sampled is None else {KEY: sampled})
+        unknown = dict.fromkeys(Capture._fields, None)
+        known = {"side": name, "member": "rank 0", "tool": "torch", "executor": "device", "phase": phase}
+        captures.append(Capture(**{**unknown, **known}))
+    match = KernelMatchSummary(exact_share=None, loose=None, by_name=False)
+    found = assess(sides, captures, [], match, None, [], training, [], [])
     return [finding for finding in found.findings if finding.key.startswith("sampled")]
 
 
@@ -63,7 +68,7 @@ def differences(baseline: str | None, new: str | None, training: Any = (), phase
 def test_another_sample_is_severe_where_profiles_are_all_there_is(other: str) -> None:
     (found,) = differences("decode_step 30-32", other)
     assert (found.severity, found.baseline, found.new) == ("severe", "decode_step 30-32", other)
-    logged = [{"side": name, "run": 0, "steps": 3, "shared": 3} for name in ("baseline", "new")]
+    logged = [Training(name, run=0, steps=3, first=1, last=3, shared=3) for name in SIDES]
     (found,) = differences("decode_step 30-32", other, logged)
     assert found.severity == "caution"
 

@@ -164,9 +164,7 @@ def write_config(file: Path, config: Mapping[str, Any], newer_than: int) -> byte
     try:
         _replace(file, content, newer_than)
     except OSError as error:
-        raise UsageError(
-            f"{file} cannot be written ({error.strerror}); run this as the job's user"
-        ) from error
+        raise UsageError(f"{file} cannot be written ({error.strerror}); run this as the job's user") from error
     return content
 
 

@@ -14,33 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
+from rlcompare.sources.ascend.peek import TEXT_FILES, rank_of_database
 from rlcompare.sources.described import description
 from rlcompare.sources.exports import with_exports
-from rlcompare.sources.peek import TEXT_FILES, FileKind, file_kind, file_problem, json_object, rank_of_database
+from rlcompare.sources.peek import file_kind, file_problem, json_object, quiet_file_kind
+from rlcompare.sources.source import RECOVER, Found, Listing, Notes, Problem
 from rlcompare.sources.verl.names import PROFILE_SUFFIXES
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
-RECOVER = "Copy it again from where it was made, or parse the profile again"
-"""What to do about a damaged database."""
-
 _ANALYSIS = ("analysis.db", "communication_analyzer.db")
 _DATABASE = re.compile(
     r"(ascend_pytorch_profiler|ascend_mindspore_profiler|msprof|msmonitor|analysis|communication_analyzer).*\.db"
 )
 _RANK_IN_NAME = re.compile(r"ascend_(?:pytorch|mindspore)_profiler_(\d{1,9})\.db|msmonitor_\d+_\d+_(\d{1,9})\.db")
 _TIME_IN_NAME = re.compile(r"_(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})_ascend_(?:pt|ms)")
-
-Notes = list[tuple[Path, Finding]]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something below a path that cannot be used: fatal alone, a finding (``key``) beside what can be."""
-
-    path: Path
-    problem: str
-    remedy: str
-    key: str = "unreadable"
 
 
 @dataclass(frozen=True)
@@ -72,7 +59,33 @@ def unparsed(folder: Path) -> Problem:
     return Problem(folder, "it was collected but never parsed", f"Parse it: {command}", "not_parsed")
 
 
-def captures_of_folder(folder: Path, prefer: str) -> tuple[list[CaptureInput], Notes, list[Problem]]:
+def profile_in(listing: Listing) -> Found | None:
+    """The captures of a folder that a profiler wrote for one process; None: it is no such folder."""
+    if is_profile_folder(listing.path, listing.folders):
+        return captures_of_folder(listing.path, listing.prefer)
+    return _of_msprof(listing) if listing.path.name.startswith("PROF_") else None
+
+
+def loose_captures(listing: Listing) -> Found:
+    """The captures in the files of a folder that is not a profile's own."""
+    if any(name in TEXT_FILES or name.endswith(".db") for name in listing.files):
+        return captures_of_folder(listing.path, listing.prefer)
+    return Found()
+
+
+def _of_msprof(listing: Listing) -> Found:
+    """A ``PROF_*`` folder that msprof itself wrote: its newest export counts, because each export repeats the last."""
+    exports = sorted(name for name in listing.files if name.startswith("msprof_") and name.endswith(".db"))
+    if not exports:
+        return Found(problems=[unparsed(listing.path)])
+    export = listing.path / exports[-1]
+    kind = file_kind(export)
+    if kind.kind in ("profile_db", "analysis_db"):
+        return capture_of_file(export, kind.kind)
+    return Found(problems=[Problem(export, kind.problem or "it is no database of a profile", RECOVER)])
+
+
+def captures_of_folder(folder: Path, prefer: str) -> Found:
     """The captures of one folder, what to say about them, and the files that cannot be used.
 
     Args:
@@ -89,7 +102,7 @@ def captures_of_folder(folder: Path, prefer: str) -> tuple[list[CaptureInput], N
         # The analysis alone has no kernels: where the database beside it is damaged, that is what the user must know.
         if not problems and is_profile_folder(folder, _subfolders(folder)):
             problems.append(_nothing_in(folder))
-        return [], [], problems
+        return Found(problems=problems)
     notes: Notes = []
     home = folder.parent if folder.name == OUTPUT else folder
     if files.databases and files.text:
@@ -103,21 +116,20 @@ def captures_of_folder(folder: Path, prefer: str) -> tuple[list[CaptureInput], N
         captures = [_capture("ascend_text", folder, home, parts, None, notes)]
     if len(captures) == 1:  # of several ranks' databases in one folder, none says which an export is of
         captures = [with_exports(captures[0], dict.fromkeys((home, output)), notes)]
-    return captures, notes, problems
+    return Found(captures, notes, problems)
 
 
-def capture_of_file(path: Path, kind: FileKind) -> tuple[list[CaptureInput], Notes, list[Problem]]:
+def capture_of_file(path: Path, kind: str) -> Found:
     """The capture that one named file stands for, with what its profile's folder says about rank and versions."""
     notes: Notes = []
     home = path.parent.parent if path.parent.name == OUTPUT else path.parent
-    if kind.kind == "profile_db":
+    if kind == "profile_db":
         parts = {"db": path}
         beside = path.with_name(_ANALYSIS[0])
         if path.parent.name == OUTPUT and beside.is_file() and file_kind(beside).kind == "analysis_db":
             parts["analysis_db"] = beside
-        return [_capture("ascend_db", path, home, parts, path, notes)], notes, []
-    part = "analysis_db" if kind.kind == "analysis_db" else kind.kind
-    return [_capture("ascend_text", path, home, {part: path}, None, notes)], notes, []
+        return Found([_capture("ascend_db", path, home, parts, path, notes)], notes)
+    return Found([_capture("ascend_text", path, home, {kind: path}, None, notes)], notes)
 
 
 def _usable_files(output: Path, problems: list[Problem]) -> _Files:
@@ -142,13 +154,9 @@ def _usable_files(output: Path, problems: list[Problem]) -> _Files:
 
 
 def _database_kind(path: Path, problems: list[Problem]) -> str:
-    try:
-        kind = file_kind(path)
-    except OSError as error:
-        if not os.path.lexists(path):  # somebody removed it meanwhile
-            return "unknown"
-        kind = FileKind("unknown", error.strerror or "it cannot be opened")
-    if kind.problem and (kind.kind != "other_db" or _DATABASE.fullmatch(path.name)):
+    kind = quiet_file_kind(path)
+    is_ours = kind.kind != "other_db" or _DATABASE.fullmatch(path.name)
+    if kind.problem and is_ours and os.path.lexists(path):  # else somebody removed it meanwhile
         problems.append(Problem(path, kind.problem, RECOVER, "damaged_db"))
     return kind.kind
 

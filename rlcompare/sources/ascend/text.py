@@ -123,7 +123,7 @@ class _Reader:
     def prepare(self) -> None:
         """Make what all statements use: macros, DuckDB's tables of rejected rows, the groups of the metadata."""
         self.con.execute(resources.sql("sources/ascend_text/text_values"))
-        self.con.execute("FROM text_table(?)", [str(self._empty("kernel_details"))]).fetchall()
+        self.con.execute("FROM text_table(?)", [db.pattern_of(self._empty("kernel_details"))]).fetchall()
         self._count_rejects()
         load_groups(self.con, self.capture.metadata)
 
@@ -202,15 +202,17 @@ class _Reader:
 
     def _check_columns(self, part: str, path: Path) -> None:
         if FILES[part].needs:
-            present = self.con.execute("DESCRIBE FROM text_table(?)", [str(path)]).fetchall()
+            present = self.con.execute("DESCRIBE FROM text_table(?)", [db.pattern_of(path)]).fetchall()
             columns = {str(name).lower() for name, *_ in present}
             missing = [name for name in FILES[part].needs if name.lower() not in columns]
             if missing:
                 raise InputError(path, f"it has no column {', '.join(missing)}", "Parse the profile again")
 
     def _run(self, part: str, path: Path) -> None:
+        document = not FILES[part].is_table and part != "trace_view"
+        value = path.read_text(encoding="utf-8-sig") if document else db.pattern_of(path)
         # The variable's name comes from this module, never from a profile.
-        self.con.execute(f"SET VARIABLE text_{part} = ?", [str(path)])
+        self.con.execute(f"SET VARIABLE text_{part} = ?", [value])
         db.run(self.con, resources.sql(f"sources/ascend_text/{part}"))
 
     def _empty(self, part: str) -> Path:

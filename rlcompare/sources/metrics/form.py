@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from pathlib import Path
 
 from rlcompare.sources.metrics import console, history, tensorboard
@@ -16,6 +17,7 @@ FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOAR
 """The forms, the exactest first: where several files tell the same of one run, the first counts. The console of old
 releases rounds, and TensorBoard keeps single precision."""
 
+_FILE_LOGGER = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
 _SEPARATORS = {";": "semicolon", "\t": "tab"}
 
 
@@ -49,9 +51,13 @@ def why_unknown(head: bytes) -> str | None:
     return None
 
 
-def form_of_json_lines(head: bytes) -> str | None:
-    """The form of a text that begins with a JSON object, where it is not that of verl's file logger."""
-    return HISTORY if history.is_history(head) else None
+def form_of_json(text: bytes) -> str | None:
+    """The form of a text that begins with a JSON object; None: it holds no metrics, or begins with something else."""
+    if text[:1] != b"{":
+        return None
+    if _FILE_LOGGER.search(text):
+        return FILE_LOGGER
+    return HISTORY if history.is_history(text) else None
 
 
 def _is_table(head: bytes, separator: str = ",") -> bool:

@@ -148,6 +148,11 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     if kinds:
         text = f"values in {name} that are no finite numbers: {', '.join(kinds)}; means leave them out"
         yield Finding("info", "not_finite", text)
+    if metrics.negative:
+        shown = [f"{metric} is {value:g} in step {step}" for metric, step, value in metrics.negative[:_SHOWN]]
+        more = f" and {len(metrics.negative) - _SHOWN} more" if len(metrics.negative) > _SHOWN else ""
+        text = f"{name} has negative values of what cannot be negative, which count as not measured"
+        yield Finding("warning", "negative_metric", f"{text}: {', '.join(shown)}{more}")
     if metrics.odd["numpy"]:
         text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or the like"
         yield Finding("info", "numpy_numbers", f"{text}: the number in it counts")

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import pairwise
 
 NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|uint|bool_?)\d*_?\(([^()]*)\)")
@@ -24,6 +25,22 @@ MOST_STEP = 2**62
 
 MOST_VALUE = 1e100
 """Beyond it, squares and sums overflow. What trains in 32 bits has no number above 3.4e38."""
+
+_NEVER_NEGATIVE = (
+    "timing_s/*", "timing_per_token_ms/*", "perf/time_per_step", "perf/throughput*", "perf/mfu/*",
+    "perf/total_num_tokens", "perf/max_memory_*", "perf/cpu_memory_*", "response_length*/*",
+    "prompt_length*/*", "global_seqlen/*", "num_turns/*",
+    "tool_call_counts/*", "fully_async/count/*", "fully_async/*_time*", "training/global_step", "workload.*",
+)  # fmt: skip
+"""Metrics that are times, counts, sizes or rates, by name."""
+
+UNKNOWN = -1
+"""What verl logs where it counts preemptions, or times of ranks, that nobody told it."""
+_MAY_BE_UNKNOWN = (
+    "timing_s/agent_loop/slowest/num_preempted",
+    "timing_s/agent_loop/num_preempted/*",
+    "timing_s/generation_timing/*",
+)
 
 _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 
@@ -45,6 +62,7 @@ class Metrics:
             the number or None.
         unreadable: the places of what should be metrics and cannot be read.
         cut: the place of the file's last line or record where that lacks its end; None where it is whole.
+        negative: values below 0 of what cannot be negative, as (metric, step, value); they are kept as None.
         cut_in_part: whether values stand before that cut, and were taken.
         odd: how many values are no plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, or have no name:
             unnamed; and cut: steps that lack their end before another one in the same line.
@@ -71,6 +89,7 @@ class Metrics:
     config: Mapping[str, object] = field(default_factory=dict)
     earlier: Earlier | None = None
     lost_log: bool = False
+    negative: list[tuple[str, int, float]] = field(default_factory=list)
     unit: str = "line"
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
@@ -84,6 +103,9 @@ class Metrics:
         if kind == "text":
             self.first_text = line if self.first_text is None else self.first_text
             return
+        if value is not None and value < 0 and is_impossible(name, value):
+            self.negative.append((name, step, value))
+            value = None
         self.lines.append(line)
         self.steps.append(step)
         self.names.append(name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH])
@@ -109,8 +131,17 @@ def keep_last_job(metrics: Metrics) -> None:
     start = next(place for place in range(before + 1, len(rows)) if rows[place][1] <= first)
     metrics.earlier = Earlier(sum(place <= before for place, _ in told), rows[start - 1][0])
     metrics.unreadable = [line for line in metrics.unreadable if line > rows[start - 1][0]]
+    kept = set(zip(metrics.names[start:], metrics.steps[start:], strict=True))
+    metrics.negative = [found for found in metrics.negative if found[:2] in kept]
     metrics.lines, metrics.steps = metrics.lines[start:], metrics.steps[start:]
     metrics.names, metrics.values = metrics.names[start:], metrics.values[start:]
+
+
+def is_impossible(name: str, value: float) -> bool:
+    """Whether a value below 0 cannot be what a metric measured: a time, a count, a size or a rate."""
+    if value == UNKNOWN and any(fnmatchcase(name, pattern) for pattern in _MAY_BE_UNKNOWN):
+        return False
+    return any(fnmatchcase(name, pattern) for pattern in _NEVER_NEGATIVE)
 
 
 def number(given: object) -> tuple[str, float | None]:

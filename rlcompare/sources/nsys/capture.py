@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.ascend.folder import RECOVER, Notes, Problem
-from rlcompare.sources.peek import FileKind, file_kind, quietly
+from rlcompare.sources.content import quietly
+from rlcompare.sources.peek import file_kind, quiet_file_kind
+from rlcompare.sources.source import RECOVER, Found, Listing, Notes, Problem
 
 EXPORTS = (".sqlite", ".sqlite3", ".db")
 REPORTS = (".nsys-rep", ".qdrep")
@@ -49,7 +50,12 @@ def unexported(report: Path) -> Problem:
     return Problem(report, "it is a report of Nsight Systems, which only nsys reads", remedy, "not_exported")
 
 
-def captures_of_export(path: Path) -> tuple[list[CaptureInput], Notes, list[Problem]]:
+def captures_of_file(path: Path, kind: str) -> Found:
+    """The captures of one export; of a report that was not exported, what to do about it."""
+    return captures_of_export(path) if kind == "nsys" else Found(problems=[unexported(path)])
+
+
+def captures_of_export(path: Path) -> Found:
     """The captures of one export, ordered by rank, and what to say about them."""
     epochs = [value for (value,) in quietly(path, _EPOCH) if isinstance(value, int) and value > 0]
     started = min(epochs, default=None)
@@ -59,7 +65,7 @@ def captures_of_export(path: Path) -> tuple[list[CaptureInput], Notes, list[Prob
         match = _RANK_IN_NAME.search(path.name)
         rank = next(iter(stated.values())) if len(set(stated.values())) == 1 else int(match[1]) if match else None
         info: dict[str, object] = {"device": processes[0][0]} if processes else {}
-        return [CaptureInput("nsys", path, {"nsys": path}, rank=rank, started_ns=started, info=info)], [], []
+        return Found([CaptureInput("nsys", path, {"nsys": path}, rank=rank, started_ns=started, info=info)])
     known = all(pid in stated for _, pid in processes)
     ranks = [stated[pid] if known else number for number, (_, pid) in enumerate(processes)]
     captures = [
@@ -71,7 +77,7 @@ def captures_of_export(path: Path) -> tuple[list[CaptureInput], Notes, list[Prob
     if others:
         message = f"{path.name}: ranges of {len(others)} processes without kernels were left out"
         notes.append((path, Finding("warning", "other_processes", message)))
-    return sorted(captures, key=lambda capture: capture.rank or 0), notes, []
+    return Found(sorted(captures, key=lambda capture: capture.rank or 0), notes)
 
 
 def steps_of_export(path: Path) -> frozenset[int] | None:
@@ -80,35 +86,25 @@ def steps_of_export(path: Path) -> frozenset[int] | None:
     return frozenset(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) <= 12) or None
 
 
-def captures_in(folder: Path, names: Sequence[str]) -> tuple[list[CaptureInput], Notes, list[Problem]]:
-    """The captures of all exports that lie in one folder, and the reports that were not exported.
-
-    Args:
-        names: of the files in the folder.
-    """
+def captures_in(listing: Listing) -> Found:
+    """The captures of all exports that lie in one folder, and the reports that were not exported."""
+    folder, names = listing.path, listing.files
     captures: list[CaptureInput] = []
     notes: Notes = []
     problems: list[Problem] = []
     exported = set()
     for name in (name for name in names if name.endswith(EXPORTS)):
-        kind = _kind(folder / name)
+        kind = quiet_file_kind(folder / name)
         if kind.kind == "nsys":
-            found, said, _ = captures_of_export(folder / name)
-            captures += found
-            notes += said
+            found = captures_of_export(folder / name)
+            captures += found.captures
+            notes += found.notes
             exported.add(Path(name).stem)
         elif kind.kind == "unknown" and kind.problem and not name.endswith(".db"):
             problems.append(Problem(folder / name, kind.problem, RECOVER, "damaged_db"))
     reports = [Path(name) for name in names if name.endswith(REPORTS)]
     problems += [unexported(folder / report) for report in reports if report.stem not in exported]
-    return _of_ray(folder, captures, notes), notes, problems
-
-
-def _kind(path: Path) -> FileKind:
-    try:
-        return file_kind(path)
-    except OSError as error:
-        return FileKind("unknown", error.strerror or "it cannot be opened")
+    return Found(_of_ray(folder, captures, notes), notes, problems)
 
 
 def _processes(path: Path) -> list[tuple[int, int]]:

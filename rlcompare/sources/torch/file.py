@@ -10,18 +10,14 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.errors import InputError
+from rlcompare.sources.blocks import CUT, Blocks, head_of
 from rlcompare.sources.trace_slice import end_of_last_event
 
-GZIP = b"\x1f\x8b"
-"""How a compressed file begins."""
-
-_BLOCK = 4 << 20
 _HEAD_OF_EVENTS = 64 << 10
 _HEAD_LIMIT = 64 << 20
 _TAIL = 4 << 20
@@ -31,7 +27,6 @@ _LAST_EVENT = re.compile(rb"\}\s*(?=\])")
 _EXACT_TIME = re.compile(rb'"ts"\s*:\s*\d{15,}\.\d*[1-9]')
 _TIME = re.compile(rb'("ts"\s*:\s*)(\d+\.\d+)')
 _STEP = re.compile(rb'"ProfilerStep#(\d{1,18})"')
-_CUT = "it ends in the middle (cut off while it was written or copied)"
 _KEPT = (
     "schemaVersion", "distributedInfo", "record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules",
     "cuda_runtime_version", "cuda_driver_version", "hip_runtime_version", "hip_driver_version", "baseTimeNanoseconds",
@@ -54,55 +49,6 @@ class EventFile:
     damage: str | None = None
 
 
-class _Blocks:
-    """The content of a file in blocks, uncompressed; ``damage`` says afterwards whether it came to its end."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.damage: str | None = None
-
-    def __iter__(self) -> Iterator[bytes]:
-        with self.path.open("rb") as file:
-            first = file.read(_BLOCK)
-            if not first.startswith(GZIP):
-                while first:
-                    yield first
-                    first = file.read(_BLOCK)
-                return
-            inflater = zlib.decompressobj(31)
-            while first:
-                try:
-                    data = inflater.decompress(first, _BLOCK)
-                except zlib.error:
-                    self.damage = "its compressed content is damaged; what stands before was read"
-                    return
-                if data:
-                    yield data
-                first = inflater.unconsumed_tail
-                if inflater.eof:  # a file may be several compressed ones, one after the other
-                    first = inflater.unused_data or file.read(_BLOCK)
-                    if not first.startswith(GZIP):
-                        return
-                    inflater = zlib.decompressobj(31)
-                elif not first:
-                    first = file.read(_BLOCK)
-            self.damage = _CUT
-
-
-def head_of(path: Path, size: int) -> bytes:
-    """The first bytes of a file's content, uncompressed.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    head = b""
-    for block in _Blocks(path):
-        head += block[: size - len(head)]
-        if len(head) >= size:
-            break
-    return head
-
-
 def read_header(path: Path) -> dict[str, object]:
     """What a trace says of itself: from its beginning, or, where that says nothing, with a look at its end.
 
@@ -117,7 +63,7 @@ def read_header(path: Path) -> dict[str, object]:
     if before.keys() & {"deviceProperties", "distributedInfo"}:
         return _kept(before)
     tail = b""
-    for block in _Blocks(path):
+    for block in Blocks(path):
         tail = (tail + block)[-_TAIL:]
     after = _after_events(tail)
     return _kept({**before, **(after[1] if after else {})})
@@ -139,27 +85,11 @@ def steps_of_trace(path: Path) -> frozenset[int] | None:
     """
     steps: set[int] = set()
     rest = b""
-    for block in _Blocks(path):
+    for block in Blocks(path):
         text = rest + block
         steps |= {int(number) for number in _STEP.findall(text)}
         rest = text[-64:]
     return frozenset(steps) or None
-
-
-def names_in_trace(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Which of some names events of a trace have, by one pass over its bytes.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    pattern = re.compile(rb'"name"\s*:\s*"(' + b"|".join(re.escape(name).encode() for name in names) + rb')"')
-    found: set[bytes] = set()
-    rest = b""
-    for block in _Blocks(path):
-        text = rest + block
-        found |= set(pattern.findall(text))
-        rest = text[-128:]
-    return frozenset(name.decode() for name in found)
 
 
 def event_file(path: Path, scratch: Path) -> EventFile:
@@ -172,7 +102,7 @@ def event_file(path: Path, scratch: Path) -> EventFile:
         InputError: it holds no list of events.
         OSError: it cannot be read or copied.
     """
-    blocks = _Blocks(path)
+    blocks = Blocks(path)
     stream = iter(blocks)
     head, start = _head(path, stream)
     copy = scratch / f"list-of-{path.stem}.json"
@@ -198,7 +128,7 @@ def event_file(path: Path, scratch: Path) -> EventFile:
             end_at, header = after
             before = {**before, **header}
         elif is_wrapped or not tail.rstrip().endswith(b"]"):
-            damage, end_at = damage or _CUT, end_of_last_event(tail)
+            damage, end_at = damage or CUT, end_of_last_event(tail)
         if end_at is not None:
             out.seek(size - len(tail) + end_at)
             out.truncate()

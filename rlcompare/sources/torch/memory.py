@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -18,19 +17,13 @@ import duckdb
 from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
-from rlcompare.sources.ascend.folder import Problem
-from rlcompare.sources.torch.file import head_of
+from rlcompare.sources.blocks import head_of
 
 _HEAD_BYTES = 16 * 1024
 _LISTS = re.compile(rb',\s*"timeline"\s*:')
 _SCHEMA = "rlcompare.memory/1"
 _TORCH_SCHEMA = "torch.cuda.memory"
 _REMEDY = "Copy it again, or run it again"
-TO_JSON = (
-    'python3 -c "import gzip,json,pickle,sys;p=sys.argv[1];'
-    "json.dump(pickle.load(open(p,'rb')),gzip.open(p+'.json.gz','wt'))\" FILE.pickle"
-)
-"""What turns torch's snapshot into what can be read here; only for whoever trusts the file."""
 _TORCHS_OWN = re.compile(rb'\{\s*"(?:segments|device_traces)"\s*:\s*\[')
 _RANK_IN_NAME = re.compile(r"(?:^|_)rank(\d{1,9})(?=[_.])")
 _DEVICE = re.compile(r"cuda:(\d{1,4})")
@@ -78,7 +71,7 @@ def fill(
     if schema not in (_SCHEMA, _TORCH_SCHEMA):
         raise InputError(path, f"its schema is {schema}, and this version reads {_SCHEMA}", "Use a later rlcompare")
     device = _DEVICE.fullmatch(str(capture.info.get("device")))
-    con.execute("SET VARIABLE memory_file = ?", [str(path)])
+    con.execute("SET VARIABLE memory_file = ?", [db.pattern_of(path)])
     con.execute("SET VARIABLE memory_device = CAST(? AS INTEGER)", [int(device.group(1)) if device else None])
     try:
         form = "memory" if schema == _SCHEMA else "snapshot"
@@ -94,21 +87,6 @@ def fill(
             "to keep them"
         )
         report(Finding("warning", "memory_cut", message, capture_id))
-
-
-def pickle_problem(pickles: Sequence[Path], root: Path, *, is_stored: bool) -> Problem:
-    """What to say about memory snapshots that are pickles, at least one.
-
-    Args:
-        is_stored: it becomes a finding, and stores do not tell where the input lies.
-    """
-    is_below = is_stored and pickles[0] != root and pickles[0].is_relative_to(root)
-    first = pickles[0].relative_to(root) if is_below else pickles[0]
-    command = TO_JSON.replace("FILE.pickle", shlex.quote(str(first)))
-    more = f" (and {len(pickles) - 1} more)" if len(pickles) > 1 else ""
-    danger = f"a memory snapshot as a pickle runs code when it is opened{more}"
-    problem = f"{danger}; if you trust it, {command} makes it JSON"
-    return Problem(pickles[0], problem, "Name that file then, or what else was collected", "pickle")
 
 
 def _head(path: Path) -> dict[str, object]:

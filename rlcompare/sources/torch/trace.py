@@ -93,7 +93,7 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
 
 
 def _run_events(con: duckdb.DuckDBPyConnection, path: Path, longest: int) -> None:
-    con.execute("SET VARIABLE trace_events = ?", [str(path)])
+    con.execute("SET VARIABLE trace_events = ?", [db.pattern_of(path)])
     con.execute("SET VARIABLE trace_event_bytes = ?", [longest])
     db.run(con, resources.sql("sources/torch_trace/trace_event"))
 

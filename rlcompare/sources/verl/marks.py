@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rlcompare.model.run import CaptureInput
-from rlcompare.sources.peek import marks_of_database
-from rlcompare.sources.torch.file import names_in_trace
+from rlcompare.sources.registry import find
 from rlcompare.sources.verl.names import ROLES, process_of, verl_place
 
 METHODS: Mapping[str, tuple[str | None, str]] = {
@@ -75,10 +74,7 @@ def _called_again(captures: Sequence[CaptureInput]) -> bool:
 
 
 def _marks(capture: CaptureInput) -> frozenset[str]:
-    if "db" in capture.files:
-        return marks_of_database(capture.files["db"]) & METHODS.keys()
-    trace = capture.files.get("trace_view") or capture.files.get("trace")
     try:
-        return frozenset() if trace is None else names_in_trace(trace, METHODS)
+        return find(capture.source).ranges(capture, METHODS.keys())
     except OSError:
         return frozenset()

@@ -8,6 +8,7 @@ DROP TABLE IF EXISTS cube;
 DROP TABLE IF EXISTS compute;
 DROP TABLE IF EXISTS compute_text;
 SET VARIABLE unsound_framework = 0;
+SET VARIABLE repeated_rows = 0;
 SET VARIABLE schema_minor = 0;
 SET VARIABLE only_device = NULL;
 SET VARIABLE from_ns = NULL;

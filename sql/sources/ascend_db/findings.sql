@@ -1,5 +1,5 @@
 -- What was odd in this database: (severity, key, message). From what was read already, because a second scan of the largest tables costs as
--- much as the first. Depends on compute, task, text_by_id, src_TASK, src_STEP_TIME, src_MSTX_EVENTS, the variable unsound_framework.
+-- much as the first. Depends on compute, task, text_by_id, src_TASK, src_STEP_TIME, src_MSTX_EVENTS, the variables unsound_framework and repeated_rows.
 SELECT 'warning', 'unknown_string',
        count(*) || ' kernels name a text that STRING_IDS does not have: a name, a type or a shape of theirs is unknown'
 FROM compute
@@ -13,7 +13,9 @@ UNION ALL
 SELECT 'warning', 'shortened_text', count(*) || ' texts of more than 10,000 characters were cut' FROM text_by_id WHERE shortened HAVING count(*) > 0
 UNION ALL
 SELECT 'warning', 'damaged_time', unusable || ' device tasks have no usable time and were left out'
-FROM (SELECT (SELECT count(*) FROM src_TASK) - (SELECT count(*) FROM task) AS unusable) WHERE unusable > 0
+FROM (SELECT (SELECT count(*) FROM src_TASK) - (SELECT count(*) FROM task) - getvariable('repeated_rows') AS unusable) WHERE unusable > 0
+UNION ALL
+SELECT 'warning', 'repeated_rows', getvariable('repeated_rows') || ' rows of TASK have the id of another, and were left out' WHERE getvariable('repeated_rows') > 0
 UNION ALL
 SELECT 'warning', 'damaged_time', count(*) || ' steps have no usable time and were left out' FROM src_STEP_TIME WHERE NOT is_span(start_ns, end_ns) HAVING count(*) > 0
 UNION ALL

@@ -1,11 +1,11 @@
 -- Transfers by pair of ranks. Each group has pseudo operators "allreduce-top1", …, "-bottom3", "-total"; only totals add up. What kind of collective
 -- they are is told by the operators named in the others, because reduce-scatter is printed as "reduce".
--- Depends on the variable text_communication_matrix.
+-- Depends on the variable text_communication_matrix (the file's content).
 INSERT INTO link
 WITH pair AS (
     SELECT text_step(step.key) AS step, split_part(op.key, '@', 1) AS name, nullif(split_part(op.key, '@', 2), '') AS group_hash,
            pair.key AS ranks, pair.value AS transfer
-    FROM read_text(getvariable('text_communication_matrix')) AS file, json_each(file.content::JSON) AS step, json_each(step.value) AS kind,
+    FROM json_each(getvariable('text_communication_matrix')::JSON) AS step, json_each(step.value) AS kind,
          json_each(kind.value) AS op, json_each(op.value) AS pair
 ), typed AS (
     SELECT *, split_part(name, '-', 1) AS word,

@@ -25,5 +25,5 @@ CREATE OR REPLACE TEMP MACRO text_layer(value) AS CASE lower(value) WHEN 'hccl' 
 -- The rows of one CSV file, all as text. Rows with too few or too many cells are left out, and counted in reject_errors.
 -- Read by one thread, so that the order of rows is that of the file.
 CREATE OR REPLACE TEMP MACRO text_table(path) AS TABLE
-    FROM read_csv(path, all_varchar = TRUE, header = TRUE, delim = ',', quote = '"', escape = '"', parallel = FALSE,
+    FROM read_csv(path, all_varchar = TRUE, hive_partitioning = FALSE, header = TRUE, delim = ',', quote = '"', escape = '"', parallel = FALSE,
                   ignore_errors = TRUE, store_rejects = TRUE);

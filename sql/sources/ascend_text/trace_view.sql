@@ -1,7 +1,7 @@
 -- Makes trace_event: the events of trace_view.json that are used, in one pass over the file. Left out here: the Python trace but for modules,
 -- the task queue, flows between forward and backward, and counters but for the frequency (with kept events HBM and the last-level cache too).
 -- Arguments are kept as JSON text; of framework operators only three of them, because their call stacks are most of the file.
--- Depends on the variables text_trace_view (a file that holds a bare list) and keep_events, text_time_ns, text_length_ns.
+-- Depends on the variables text_trace_view (a pattern of a file that holds a bare list) and keep_events, text_time_ns, text_length_ns.
 CREATE OR REPLACE TEMP TABLE trace_event AS
 SELECT ph, cat, name, TRY_CAST(pid AS BIGINT) AS pid, TRY_CAST(tid AS BIGINT) AS tid,
        text_time_ns(ts) AS start_ns, text_time_ns(ts) + coalesce(text_length_ns(dur), 0) AS end_ns, id,
@@ -10,7 +10,7 @@ SELECT ph, cat, name, TRY_CAST(pid AS BIGINT) AS pid, TRY_CAST(tid AS BIGINT) AS
        CASE WHEN cat = 'cpu_op' THEN args ->> 'Input Dims' END AS input_shapes,
        CASE WHEN cat = 'cpu_op' THEN args ->> 'Input type' END AS input_dtypes,
        CASE WHEN cat IS NULL OR cat <> 'cpu_op' THEN args END AS args
-FROM read_json(getvariable('text_trace_view'), format = 'array', maximum_object_size = 16777216, columns = {
+FROM read_json(getvariable('text_trace_view'), format = 'array', hive_partitioning = FALSE, maximum_object_size = 16777216, columns = {
     ph: 'VARCHAR', cat: 'VARCHAR', name: 'VARCHAR', pid: 'VARCHAR', tid: 'VARCHAR', ts: 'VARCHAR', dur: 'VARCHAR', id: 'VARCHAR', args: 'JSON'})
 WHERE CASE ph
     WHEN 'X' THEN cat IS NULL OR (cat NOT IN ('enqueue', 'dequeue') AND (cat <> 'python_function' OR starts_with(name, 'nn.Module: ')))

@@ -3,7 +3,7 @@
 -- before the capture has the time -1, or the earliest one. A mean is over time; a category that holds nothing counts 0.
 -- Variables: capture, timeline_file, timeline_bytes (the most that it may hold).
 CREATE OR REPLACE TEMP TABLE timeline_document AS
-FROM read_json(getvariable('timeline_file'), format = 'unstructured', records = FALSE, maximum_object_size = getvariable('timeline_bytes'),
+FROM read_json(getvariable('timeline_file'), format = 'unstructured', records = FALSE, hive_partitioning = FALSE, maximum_object_size = getvariable('timeline_bytes'),
                columns = {document: 'JSON'});
 CREATE OR REPLACE TEMP TABLE timeline_level AS
 WITH plotted AS (

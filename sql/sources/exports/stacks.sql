@@ -5,7 +5,7 @@
 CREATE OR REPLACE TEMP TABLE stack_line AS
 SELECT frames, count(*) AS operators, sum(TRY_CAST(microseconds AS BIGINT)) AS self_us
 FROM (SELECT regexp_extract(line, '^(.*[^ ;]) ([0-9]{1,12})\r?$', 1) AS frames, regexp_extract(line, ' ([0-9]{1,12})\r?$', 1) AS microseconds
-      FROM read_csv(getvariable('stacks_file'), columns = {line: 'VARCHAR'}, auto_detect = FALSE, header = FALSE, delim = chr(1), quote = '',
+      FROM read_csv(getvariable('stacks_file'), columns = {line: 'VARCHAR'}, auto_detect = FALSE, hive_partitioning = FALSE, header = FALSE, delim = chr(1), quote = '',
                     escape = '', comment = '', strict_mode = FALSE, ignore_errors = TRUE, store_rejects = TRUE)
       WHERE line <> '')
 GROUP BY frames;

@@ -1,7 +1,7 @@
 -- A memory snapshot of `rlcompare run` (collect/profiler/torch_memory.py): the level after each change, and the allocations. Of a GPU the level is that
 -- of the framework's pool, PTA as on Ascend. Variables: memory_file, memory_device (NULL: the host).
 CREATE OR REPLACE TEMP TABLE memory_document AS
-FROM read_json(getvariable('memory_file'), format = 'unstructured', maximum_object_size = 1073741824, columns = {
+FROM read_json(getvariable('memory_file'), format = 'unstructured', hive_partitioning = FALSE, maximum_object_size = 1073741824, columns = {
     timeline: 'STRUCT(ts_ns BIGINT, allocated_bytes BIGINT, reserved_bytes BIGINT)[]',
     allocations: 'STRUCT("name" VARCHAR, size_bytes BIGINT, alloc_ns BIGINT, release_ns BIGINT)[]'});
 INSERT INTO memory

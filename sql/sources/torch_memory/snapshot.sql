@@ -1,7 +1,7 @@
 -- A memory snapshot of torch's own (torch.cuda.memory._snapshot() as JSON): the level after each change, counted back from the levels at its end
 -- because the oldest events may be missing, and the allocations up to the next release of their address. Variable: memory_file.
 CREATE OR REPLACE TEMP TABLE memory_document AS
-FROM read_json(getvariable('memory_file'), format = 'unstructured', maximum_object_size = 1073741824, columns = {
+FROM read_json(getvariable('memory_file'), format = 'unstructured', hive_partitioning = FALSE, maximum_object_size = 1073741824, columns = {
     device_traces: 'STRUCT("action" VARCHAR, addr UBIGINT, size BIGINT, time_us BIGINT, frames STRUCT("name" VARCHAR)[])[][]',
     segments: 'STRUCT(device INTEGER, total_size BIGINT, allocated_size BIGINT)[]'});
 CREATE OR REPLACE TEMP TABLE memory_event AS

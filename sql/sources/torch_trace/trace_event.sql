@@ -1,10 +1,10 @@
 -- Makes trace_event: the events of a trace that are used, in one pass over the file. Left out: flows (launches are found by correlation), the
 -- Python trace but for modules, and what the profiler says about itself. Times are microseconds, since 2024 counted from baseTimeNanoseconds.
--- Depends on the variables trace_events (a file that holds a bare list), trace_event_bytes (of the longest) and trace_base_ns, text_time_ns, text_length_ns, trace_category.
+-- Depends on the variables trace_events (a pattern of a file that holds a bare list), trace_event_bytes (of the longest) and trace_base_ns, text_time_ns, text_length_ns, trace_category.
 CREATE OR REPLACE TEMP TABLE trace_event AS
 WITH raw AS (
     SELECT ph, trace_category(cat) AS cat, name, TRY_CAST(tid AS BIGINT) AS thread, ts, dur, args
-    FROM read_json(getvariable('trace_events'), format = 'array', maximum_object_size = getvariable('trace_event_bytes'), columns = {
+    FROM read_json(getvariable('trace_events'), format = 'array', hive_partitioning = FALSE, maximum_object_size = getvariable('trace_event_bytes'), columns = {
         ph: 'VARCHAR', cat: 'VARCHAR', name: 'VARCHAR', tid: 'VARCHAR', ts: 'VARCHAR', dur: 'VARCHAR', args: 'JSON'})
     WHERE CASE WHEN ph = 'X' THEN cat IS NOT NULL AND (lower(cat) NOT IN ('python_function', 'trace', 'overhead', 'cuda_sync') OR starts_with(name, 'nn.Module: '))
                ELSE ph = 'i' AND name = '[memory]' END

@@ -1,0 +1,270 @@
+"""One type per query of ``sql/compare`` that does not make a section: a row is a named tuple.
+
+``TimeSample`` is a row of ``sql/compare/time_sample.sql``. Its fields are the columns, in the query's order, which
+``Rollups.rows`` checks. Named tuples, because a frozen dataclass takes four times as long to make. The query says what
+a column means. None: not measured.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rlcompare.model.words import SideName
+
+
+class Capture(NamedTuple):
+    side: SideName
+    run: int
+    capture: int
+    role: str | None
+    phase: str | None
+    member: str
+    rank: int | None
+    replica: int | None
+    world_size: int | None
+    tool: str | None
+    level: str | None
+    source: str | None
+    path: str | None
+    host_start_ns: int | None
+    host_end_ns: int | None
+    executor: str | None
+
+
+class Divergence(NamedTuple):
+    name: str
+    first_divergence: int | None
+    steps: int
+
+
+class Env(NamedTuple):
+    side: SideName
+    key: str
+    values: list[str]
+
+
+class Finding(NamedTuple):
+    side: SideName
+    run: int
+    severity: str
+    key: str
+    message: str
+    times: int
+
+
+class Frequency(NamedTuple):
+    side: SideName
+    mhz: float | None
+
+
+class GroupOfCaptures(NamedTuple):
+    role: str
+    folder: str
+    baseline: float
+    new: float
+
+
+class IdleStep(NamedTuple):
+    side: SideName
+    run: int
+    step: int
+    members: list[str]
+
+
+class KernelMatchSummary(NamedTuple):
+    exact_share: float | None
+    loose: list[str] | None
+    by_name: bool
+
+
+class KernelPhase(NamedTuple):
+    op: str
+    phase: str
+    baseline_ns: float
+    new_ns: float
+
+
+class KnownSelection(NamedTuple):
+    ranks: list[int] | None
+    all_ranks: list[int] | None
+    steps: list[int] | None
+
+
+class Layout(NamedTuple):
+    side: SideName
+    run: int
+    captures: int
+    ranks: int
+    replicas: int
+    steps: int
+
+
+class LeftOut(NamedTuple):
+    side: SideName
+    run: int
+    steps: int
+    counted: int
+    warmup: int
+    profiled: int
+    unshared: int
+
+
+class Measured(NamedTuple):
+    side: SideName
+    domain: str
+
+
+class MemoryCategory(NamedTuple):
+    side: SideName
+    run: int
+    category: str
+    peak_bytes: int | None
+    mean_bytes: float | None
+
+
+class MemoryPeak(NamedTuple):
+    side: SideName
+    run: int
+    component: str
+    allocated_bytes: int | None
+    reserved_bytes: int | None
+    active_bytes: int | None
+    main: bool
+
+
+class MetricApart(NamedTuple):
+    name: str
+    baseline: list[str]
+    new: list[str]
+    baseline_low: int
+    baseline_high: int
+    new_low: int
+    new_high: int
+
+
+class MetricSample(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    value: float | None
+    deviation: float | None
+    steps: int | None
+    grade: int | None
+    invalid: int
+    given: str
+
+
+class PhaseSample(NamedTuple):
+    side: SideName
+    run: int
+    phase: str
+    what: str
+    ns: float
+
+
+class ProfiledTimer(NamedTuple):
+    side: SideName
+    run: int
+    phase: str | None
+    ns: float
+
+
+class Rank(NamedTuple):
+    side: SideName
+    member: str
+    step_ns: float | None
+    device_span_ns: float | None
+    compute_ns: float | None
+    comm_ns: float | None
+    exposed_comm_ns: float | None
+    free_ns: float | None
+    late_ns: float | None
+    most_late_ns: int | None
+    late_per_step_ns: float | None
+    times_last: int
+
+
+class ReportedGap(NamedTuple):
+    side: SideName
+    what: str
+    times: int
+    step: int
+    reported_ns: int
+    ours_ns: int
+
+
+class RoleSample(NamedTuple):
+    side: SideName
+    run: int
+    role: str
+    metric: str
+    ns: float
+
+
+class SelectedSteps(NamedTuple):
+    side: SideName
+    step: int
+
+
+class Step(NamedTuple):
+    side: SideName
+    position: int
+    step: int
+    step_ns: float | None
+    device_span_ns: float | None
+    compute_ns: float | None
+    comm_ns: float | None
+    exposed_comm_ns: float | None
+    free_ns: float | None
+
+
+class TimeSample(NamedTuple):
+    side: SideName
+    run: int
+    metric: str
+    mean_ns: float
+    max_ns: float
+    spread_ns: float | None
+    missing: int
+    members: int
+
+
+class Training(NamedTuple):
+    side: SideName
+    run: int
+    steps: int
+    first: int
+    last: int
+    shared: int
+
+
+class TrainingPhase(NamedTuple):
+    side: SideName
+    run: int
+    role: str | None
+    phase: str
+    ns: float
+    steps: int
+    of_steps: int
+
+
+class UnevenSteps(NamedTuple):
+    side: SideName
+    run: int
+    most: str
+    most_steps: list[int]
+    fewest: str
+    fewest_steps: list[int]
+
+
+class Unprofiled(NamedTuple):
+    side: SideName
+    run: int
+    mean_ns: float
+
+
+class WorkloadSample(NamedTuple):
+    side: SideName
+    run: int
+    metric: str
+    value: float

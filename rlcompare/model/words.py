@@ -1,0 +1,95 @@
+"""The closed vocabularies of a comparison and of a gate.
+
+Each word is a ``str``: it equals its plain text and is written as such to JSON and to a terminal.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, Literal
+
+SideName = Literal["baseline", "new"]
+
+SIDES: Final[tuple[SideName, SideName]] = ("baseline", "new")
+
+
+class Word(str, Enum):
+    """A word of a closed vocabulary. ``str()`` and f-strings give the word itself, on every Python."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Severity(Word):
+    """How much a finding matters."""
+
+    INFO = "info"
+    CAUTION = "caution"
+    SEVERE = "severe"
+    DECLARED = "declared"
+    """Only in reports of a gate: a difference that the policy allows."""
+
+
+class Comparable(Word):
+    """Whether two sides may be compared: the worst of the findings about them."""
+
+    COMPARABLE = "comparable"
+    CAUTION = "caution"
+    NOT_COMPARABLE = "not_comparable"
+
+
+class Presence(Word):
+    """On which sides a row of a section was found."""
+
+    BOTH = "both"
+    BASELINE_ONLY = "baseline_only"
+    NEW_ONLY = "new_only"
+
+
+class Polarity(Word):
+    """Which direction of a metric is better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEUTRAL = "neutral"
+
+
+class Health(Word):
+    """Whether a metric lies in its ideal range."""
+
+    HEALTHY = "healthy"
+    OUTSIDE = "outside"
+
+
+class Status(Word):
+    """What came of a rule for one metric."""
+
+    PASS = "pass"
+    IMPROVED = "improved"
+    REGRESSED = "regressed"
+    INCONCLUSIVE = "inconclusive"
+    NOT_COMPARABLE = "not_comparable"
+    MISSING = "missing"
+
+
+class RuleSeverity(Word):
+    """What a failed rule does: ``error`` fails the gate, ``warn`` only warns."""
+
+    ERROR = "error"
+    WARN = "warn"
+
+
+class EvidenceMode(Word):
+    """What a gate judges by: the limits alone, the runs of both sides, or the runs where each side has enough."""
+
+    AUTO = "auto"
+    LIMITS = "limits"
+    RUNS = "runs"
+
+
+class OnInconclusive(Word):
+    """What evidence that does not decide leads to."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"

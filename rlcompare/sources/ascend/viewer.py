@@ -1,0 +1,35 @@
+"""How MindStudio Insight opens Ascend profiles.
+
+What is said about it stands in its user guide ("Importing Profile Data") and in the guide to its plugin for JupyterLab,
+which comes as a wheel from MindStudio's download page.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from rlcompare.sources.ascend.folder import OUTPUT
+from rlcompare.sources.verl.names import PROFILE_SUFFIXES
+
+
+def mindstudio(paths: Sequence[Path]) -> list[str]:
+    """What to import: one capture is imported by its folder, several by the folder above them all."""
+    homes = sorted({_profile_folder(path) for path in paths})
+    chosen = homes[0] if len(homes) == 1 else Path(os.path.commonpath([home.absolute() for home in homes]))
+    return [
+        f"MindStudio Insight: Import Data, {shlex.quote(str(chosen))}",
+        "  It adds tables to databases that it opens: import a copy where they must stay as they are.",
+        "In JupyterLab: its plugin mindstudio_insight_jupyterlab (a wheel from MindStudio's download page, for",
+        "  JupyterLab 4): pip install the wheel, start jupyter lab, import the same path there.",
+    ]
+
+
+def _profile_folder(path: Path) -> Path:
+    """The ``*_ascend_pt`` folder that a capture is or lies in; else what was read."""
+    for folder in (path, *list(path.parents)[:2]):
+        if folder.name.endswith(PROFILE_SUFFIXES):
+            return folder
+    return path.parent if path.name == OUTPUT else path

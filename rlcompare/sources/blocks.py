@@ -1,0 +1,63 @@
+"""Reads a file of any size in blocks, compressed or not."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+GZIP = b"\x1f\x8b"
+"""How a compressed file begins."""
+
+BLOCK_BYTES = 4 << 20
+
+CUT = "it ends in the middle (cut off while it was written or copied)"
+
+
+class Blocks:
+    """The content of a file in blocks, uncompressed; ``damage`` says afterwards whether it came to its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.damage: str | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self.path.open("rb") as file:
+            first = file.read(BLOCK_BYTES)
+            if not first.startswith(GZIP):
+                while first:
+                    yield first
+                    first = file.read(BLOCK_BYTES)
+                return
+            inflater = zlib.decompressobj(31)
+            while first:
+                try:
+                    data = inflater.decompress(first, BLOCK_BYTES)
+                except zlib.error:
+                    self.damage = "its compressed content is damaged; what stands before was read"
+                    return
+                if data:
+                    yield data
+                first = inflater.unconsumed_tail
+                if inflater.eof:  # a file may be several compressed ones, one after the other
+                    first = inflater.unused_data or file.read(BLOCK_BYTES)
+                    if not first.startswith(GZIP):
+                        return
+                    inflater = zlib.decompressobj(31)
+                elif not first:
+                    first = file.read(BLOCK_BYTES)
+            self.damage = CUT
+
+
+def head_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file's content, uncompressed.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    head = b""
+    for block in Blocks(path):
+        head += block[: size - len(head)]
+        if len(head) >= size:
+            break
+    return head

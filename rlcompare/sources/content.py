@@ -1,0 +1,105 @@
+"""The beginning of a file, as sources are asked about it: 64 KiB at most of its bytes, or the names of its tables.
+
+Nothing is written: databases are opened with ``immutable=1``, which neither takes locks nor leaves ``-wal`` and
+``-shm`` files behind.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rlcompare.sources.blocks import GZIP, head_of
+
+HEAD_BYTES = 64 * 1024
+"""How much of a file is looked at to tell what it is."""
+
+_SQLITE = b"SQLite format 3\0"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Content:
+    """The beginning of one file.
+
+    Attributes:
+        path: the file.
+        head: its first bytes, as they are.
+        text: its first bytes, uncompressed, without a byte order mark and leading white space; empty for a database.
+        is_compressed: ``text`` was compressed (gzip).
+        tables: the names of its tables, where it is an SQLite database; None where it is none.
+        problem: why a database cannot be used, as a clause; None where it can.
+    """
+
+    path: Path
+    head: bytes
+    text: bytes = b""
+    is_compressed: bool = False
+    tables: frozenset[str] | None = None
+    problem: str | None = None
+
+    @property
+    def has_log(self) -> bool:
+        """Whether a write-ahead log lies beside it, which may hold tables that are not looked at here."""
+        return _log(self.path).is_file()
+
+
+def content_of(path: Path) -> Content:
+    """The beginning of a file that is no pipe and not empty.
+
+    Raises:
+        OSError: it cannot be opened or read.
+    """
+    with path.open("rb") as handle:
+        head = handle.read(HEAD_BYTES)
+    if head.startswith(_SQLITE):
+        return _of_database(path, head)
+    is_compressed = head.startswith(GZIP)
+    text = head_of(path, HEAD_BYTES) if is_compressed else head
+    return Content(path, head, text.removeprefix(_BYTE_ORDER_MARK).lstrip(), is_compressed)
+
+
+def _of_database(path: Path, head: bytes) -> Content:
+    tables: frozenset[str] = frozenset()
+    problem = _truncation(path, head)
+    if problem is None:
+        try:
+            tables = frozenset(
+                str(name) for (name,) in _rows(path, "SELECT name FROM sqlite_master WHERE type = 'table'")
+            )
+        except sqlite3.Error as error:
+            problem = f"the database is damaged ({error})"
+    return Content(path, head, tables=tables, problem=problem)
+
+
+def _truncation(path: Path, head: bytes) -> str | None:
+    """Compares the size that the header states with the file's; it counts only if the two change counters agree."""
+    if len(head) < 100:
+        return "the database is cut within its header"
+    page_size = int.from_bytes(head[16:18], "big")
+    page_size = 65536 if page_size == 1 else page_size
+    pages = int.from_bytes(head[28:32], "big")
+    size = path.stat().st_size
+    if head[24:28] == head[92:96] and size < page_size * pages and not _log(path).is_file():
+        return f"the database is truncated: {size} of {page_size * pages} bytes are there"
+    return None
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def quietly(path: Path, query: str) -> list[tuple[Any, ...]]:
+    """The rows that a query of ours finds in a database; none where the table is not there or cannot be read."""
+    try:
+        return _rows(path, query)
+    except sqlite3.Error:
+        return []
+
+
+def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        return connection.execute(query).fetchall()

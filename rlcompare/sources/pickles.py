@@ -1,0 +1,30 @@
+"""Pickles are never opened: whoever opens one runs what it says. Here is what to do about them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from rlcompare.sources.source import Problem
+
+TO_JSON = (
+    'python3 -c "import gzip,json,pickle,sys;p=sys.argv[1];'
+    "json.dump(pickle.load(open(p,'rb')),gzip.open(p+'.json.gz','wt'))\" FILE.pickle"
+)
+"""What turns torch's snapshot into what can be read here; only for whoever trusts the file."""
+
+
+def pickle_problem(pickles: Sequence[Path], root: Path, *, is_stored: bool) -> Problem:
+    """What to say about memory snapshots that are pickles, at least one.
+
+    Args:
+        is_stored: it becomes a finding, and stores do not tell where the input lies.
+    """
+    is_below = is_stored and pickles[0] != root and pickles[0].is_relative_to(root)
+    first = pickles[0].relative_to(root) if is_below else pickles[0]
+    command = TO_JSON.replace("FILE.pickle", shlex.quote(str(first)))
+    more = f" (and {len(pickles) - 1} more)" if len(pickles) > 1 else ""
+    danger = f"a memory snapshot as a pickle runs code when it is opened{more}"
+    problem = f"{danger}; if you trust it, {command} makes it JSON"
+    return Problem(pickles[0], problem, "Name that file then, or what else was collected", "pickle")

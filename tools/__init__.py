@@ -1,0 +1,1 @@
+"""Checks and generators for this repository; not part of the package."""
