@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ import duckdb
 import pytest
 
 from rlcompare.errors import InputError, UsageError
-from rlcompare.model.run import RunInput
 from rlcompare.sources.detect import find_runs
-from rlcompare.store import cache
 from rlcompare.store.cache import MARKER, cache_directory, cache_entries, cached_stores, open_stores, prune_cache
+from rlcompare.store.engines.local import LocalEngine
+from rlcompare.store.new_file import Cancelled
+from rlcompare.store.parts import Batch, BatchResult, Part
+from rlcompare.store.run_stage import RunParts, make_store
 
 from .conftest import Command, snapshot
 
@@ -35,8 +37,9 @@ def put(folder: Path, name: str, size: int, age: float) -> Path:
 
 
 def content(folder: Path) -> list[Path]:
-    """What lies in a cache folder beside its marker."""
-    return sorted(path for path in folder.iterdir() if path.name != MARKER)
+    """What lies in a cache folder beside its marker and its lists of parts; packs are there only after a failure."""
+    lists = [path for path in (folder / "parts").glob("*") if path.suffix == ".keys"]
+    return sorted({*folder.iterdir(), *(folder / "parts").glob("*")} - {folder / MARKER, folder / "parts", *lists})
 
 
 def flip_a_bit(store: Path, table: str) -> None:
@@ -55,13 +58,12 @@ def flip_a_bit(store: Path, table: str) -> None:
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs whose stores are built."""
     names: list[str] = []
-    build = cache.build_store  # type: ignore[attr-defined]
 
-    def count(run: RunInput, target: Path, **options: Any) -> None:
-        names.append(run.name)
-        build(run, target, **options)
+    def count(parts: RunParts, target: Path, **options: Any) -> None:
+        make_store(parts, target, **options)
+        names.append(parts.run.name)
 
-    monkeypatch.setattr(cache, "build_store", count)
+    monkeypatch.setattr("rlcompare.store.build.make_store", count)
     return names
 
 
@@ -151,7 +153,7 @@ class TestKeys:
     ) -> None:
         runs = find_runs(samples / "new")
         cached_stores(runs, directory=tmp_path)
-        monkeypatch.setattr("rlcompare.store.fingerprint._filling_sql_digest", lambda: "other")
+        monkeypatch.setattr("rlcompare.store.fingerprint._filling_digest", lambda: "other")
         cached_stores(runs, directory=tmp_path)
         assert len(builds) == 2
 
@@ -213,17 +215,16 @@ class TestBuilding:
         seen: list[tuple[int, int]] = []
         runs = find_runs(samples / "new") + find_runs(samples / "base")
         cached_stores(runs, directory=tmp_path, progress=lambda done, total, _: seen.append((done, total)))
-        assert {total for _, total in seen} == {4}
-        assert len(seen) == 4
+        assert seen == [(done, 4) for done in range(5)]
 
     def test_a_failure_leaves_nothing(self, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(run, target, **_):  # type: ignore[no-untyped-def]
-            raise InputError(run.root, "broken", "Mend it")
+        def fail(parts: RunParts, target: Path, **_options: object) -> None:
+            raise InputError(parts.run.root, "broken", "Mend it")
 
-        monkeypatch.setattr(cache, "build_store", fail)
+        monkeypatch.setattr("rlcompare.store.build.make_store", fail)
         with pytest.raises(InputError, match="broken"):
             cached_stores(find_runs(samples / "new") + find_runs(samples / "base"), directory=tmp_path)
-        assert content(tmp_path) == []
+        assert [path.name for path in content(tmp_path) if not path.name.startswith("pack-")] == []
 
     def test_two_at_once(self, samples: Path, tmp_path: Path) -> None:
         results: list[list[Path]] = []
@@ -409,24 +410,25 @@ class TestCommand:
         assert not (tmp_path / "none").exists()
 
 
-def test_cancelled_builders_stop(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_stops_the_other_workers(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started, stopped = threading.Event(), threading.Event()
 
-    def build(run: RunInput, target: Path, *, progress: Callable[[int, int, str], None], **_options: object) -> None:
-        if run.name == "base":
-            started.wait(10)
-            raise InputError(run.root, "broken", "Mend it")
+    def make_batch(batch: Batch, *, done: Callable[[Part], None], **_options: object) -> Iterator[BatchResult]:
+        if started.is_set():
+            raise InputError(batch.parts[0].capture.path, "broken", "Mend it")
         started.set()
-        for _ in range(1000):
-            time.sleep(0.01)
-            try:
-                progress(0, 2, "rank")
-            except Exception:
-                stopped.set()
-                raise
+        try:
+            while True:
+                done(batch.parts[0])
+        except Cancelled:
+            stopped.set()
+            raise
+        yield
 
-    monkeypatch.setattr(cache, "build_store", build)
+    monkeypatch.setattr("rlcompare.store.engines.local.make_batch", make_batch)
+    monkeypatch.setattr("rlcompare.store.parts.BATCH_CAPTURES", 2)
     runs = find_runs(samples / "base") + find_runs(samples / "new")
     with pytest.raises(InputError, match="broken"):
-        cached_stores(runs, directory=tmp_path)
+        cached_stores(runs, directory=tmp_path, engine=LocalEngine(workers=2))
     assert stopped.is_set()
+

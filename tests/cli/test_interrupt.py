@@ -15,9 +15,9 @@ import pytest
 ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(1000000) b"
 MAIN = "from rlcompare.cli.main import main; main()"
 SLOW_MAIN = """
-from rlcompare.store import build
+from rlcompare.store import capture_stage
 from rlcompare import db
-statements = build._run_all
+statements = capture_stage.run_all
 def endless(con, names):
     names = list(names)
     statements(con, names)
@@ -25,7 +25,7 @@ def endless(con, names):
         db.run(con, "CREATE TABLE memory.main.filler AS SELECT * FROM range(1000)")
         open("under-way", "w").close()
         db.run(con, "SELECT count(*) FROM range(100000000000) a, range(1000000) b")
-build._run_all = endless
+capture_stage.run_all = endless
 """
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 Start = Callable[..., "subprocess.Popen[str]"]

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
+from rlcompare import __version__
 from rlcompare.cli.main import cli, run
 from rlcompare.errors import InputError
 from rlcompare.sources.detect import find_runs
@@ -124,7 +125,7 @@ class TestNodesThatDoNotSeeTheFiles:
         urls = {tmp_path / "mounted": f"{object_store}/new"}
         local = ray_engine._localised(batch, urls, tmp_path / "scratch")
         assert all(path.is_file() for part in local.parts for path in part.capture.files.values())
-        made = ray_engine._make(replace(batch, parts=batch.parts[:2]), urls, ray_engine.__version__)
+        made = ray_engine._make(replace(batch, parts=batch.parts[:2]), urls, __version__)
         assert [result.failures for result in made.results] == [()]
         assert made.results[0].batch.parts == batch.parts[:2]
 

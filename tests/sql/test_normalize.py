@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlcompare import resources
-from rlcompare.store import build
+from rlcompare.store import capture_stage
+from rlcompare.store.new_file import create_tables, run_all
 
 LENGTH = 120
 
@@ -56,7 +57,7 @@ def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyCon
     con = db.connect(1)
     store: Path = tmp_path_factory.mktemp("store") / "store.duckdb"
     db.attach(con, store, read_only=False)
-    build._create_tables(con, keep_events=True)
+    create_tables(con, keep_events=True)
     con.execute("SET VARIABLE capture = 0")
     yield con
     con.close()
@@ -91,8 +92,8 @@ def load(
 
 
 def normalise(con: duckdb.DuckDBPyConnection) -> None:
-    build._run_all(con, (f"normalize/{name}" for name in build.NORMALIZE))
-    build._run_all(con, (f"rollup/{name}" for name in build.ROLLUPS))
+    run_all(con, (f"normalize/{name}" for name in capture_stage.NORMALIZE))
+    run_all(con, (f"rollup/{name}" for name in capture_stage.ROLLUPS))
 
 
 # Each example is a batch of devices of one capture: what is planned for one of them serves them all.
