@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,9 @@ class WriteError(Exception):
         self.path, self.reason = path, reason
         super().__init__(f"{path}: {reason}")
 
+
+_COPY = r"(?:(?:list|events|copy)-of-|mended-|sound-)*"
+"""How sources begin the names of their private copies."""
 
 _PATTERN = re.compile(r"[*?\[]")
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
@@ -352,8 +356,9 @@ def store_schema_version(path: Path) -> int | None:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, on one line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    """What an error says, on one line; of a private copy in a temporary folder it names the file that was copied."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return re.sub(rf"{re.escape(tempfile.gettempdir())}/rlcompare-[^/]+/{_COPY}", "", line)[:300]
 
 
 def is_store(path: Path) -> bool:

@@ -41,8 +41,7 @@ Progress = Callable[[int, int, str], None]
 NORMALIZE = (
     "comm_mark", "once", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task",
     "step_range", "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place",
-    "host_op",
-    "forget_host_op", "coverage", "exposed", "kernel", "host_compute",
+    "host_op", "forget_host_op", "coverage", "exposed", "kernel", "host_compute",
     "collective", "copy", "account",
 )  # fmt: skip
 ROLLUPS = (
