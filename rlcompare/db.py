@@ -256,7 +256,9 @@ def connect_to_stores(threads: int, stores: Sequence[Path]) -> duckdb.DuckDBPyCo
     """
     con = connect(threads)
     paths = [str(path.absolute()) for path in stores]
-    con.execute("SET allowed_paths = ?", [[*paths, *(path + ".wal" for path in paths)]])
+    # Where DuckDB looks for a file's log: it takes what follows a question mark for options.
+    logs = [f"{head}.wal{mark}{tail}" for head, mark, tail in (path.partition("?") for path in paths)]
+    con.execute("SET allowed_paths = ?", [paths + logs])
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con
@@ -279,7 +281,6 @@ def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
 
 def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
     sealed: dict[str, Any] = {
-        "enable_external_access": False,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "temp_directory": "",
@@ -287,6 +288,7 @@ def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         con = interruptible(duckdb.connect(str(path.absolute()), read_only=True, config=sealed))
         con.execute("SET enable_progress_bar = false")
+        con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
     except duckdb.Error as error:
         raise InputError(path, f"the database cannot be opened ({first_line(error)})", _MAKE_AGAIN) from error
