@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,9 @@ class WriteError(Exception):
         self.path, self.reason = path, reason
         super().__init__(f"{path}: {reason}")
 
+
+_COPY = r"(?:(?:list|events|copy)-of-|mended-|sound-)*"
+"""How sources begin the names of their private copies."""
 
 _PATTERN = re.compile(r"[*?\[]")
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
@@ -262,7 +266,9 @@ def connect_to_stores(threads: int, stores: Sequence[Path]) -> duckdb.DuckDBPyCo
     """
     con = connect(threads)
     paths = [str(path.absolute()) for path in stores]
-    con.execute("SET allowed_paths = ?", [[*paths, *(path + ".wal" for path in paths)]])
+    # Where DuckDB looks for a file's log: it takes what follows a question mark for options.
+    logs = [f"{head}.wal{mark}{tail}" for head, mark, tail in (path.partition("?") for path in paths)]
+    con.execute("SET allowed_paths = ?", [paths + logs])
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con
@@ -285,7 +291,6 @@ def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
 
 def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
     sealed: dict[str, Any] = {
-        "enable_external_access": False,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "temp_directory": "",
@@ -293,6 +298,7 @@ def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         con = interruptible(duckdb.connect(str(path.absolute()), read_only=True, config=sealed))
         con.execute("SET enable_progress_bar = false")
+        con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
     except duckdb.Error as error:
         raise InputError(path, f"the database cannot be opened ({first_line(error)})", _MAKE_AGAIN) from error
@@ -362,8 +368,9 @@ def store_schema_version(path: Path) -> int | None:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, on one line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    """What an error says, on one line; of a private copy in a temporary folder it names the file that was copied."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return re.sub(rf"{re.escape(tempfile.gettempdir())}/rlcompare-[^/]+/{_COPY}", "", line)[:300]
 
 
 def is_store(path: Path) -> bool:

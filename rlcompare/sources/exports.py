@@ -97,8 +97,7 @@ def fill(
         except duckdb.OutOfMemoryException:
             raise
         except (duckdb.Error, OSError) as error:
-            cause = str(error).replace(str(path), path.name).strip().splitlines()[0][:200]
-            problem = f"it was left out: {cause}"
+            problem = f"it was left out: {db.first_line(error).replace(str(path), path.name)}"
         con.execute(resources.sql("sources/exports/clear"))
         if problem:
             report(Finding("warning", "damaged_export", f"{path.name}: {problem}; {_REMEDY}", capture_id))

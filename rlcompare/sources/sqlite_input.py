@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from rlcompare import db, resources
+from rlcompare.db import first_line
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding
 
@@ -215,8 +216,3 @@ def undecodable(path: Path, texts: int, capture_id: int) -> Finding:
     """What to say of texts that are no UTF-8."""
     message = f"{path.name}: {texts} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
     return Finding("warning", "undecodable_text", message, capture_id)
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, on one line."""
-    return str(error).splitlines()[0][:300]

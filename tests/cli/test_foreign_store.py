@@ -88,6 +88,16 @@ def test_its_name_does_not_matter(store: Path, rlcompare: Command, name: str) ->
     assert rlcompare("show", foreign).code == 4
 
 
+def test_a_store_in_a_folder_that_looks_like_a_pattern(store: Path, tmp_path: Path, rlcompare: Command) -> None:
+    folder = tmp_path / "q?x[1]*"
+    folder.mkdir()
+    moved = store.rename(folder / "run.duckdb")
+    assert rlcompare("show", moved).code == 0
+    assert rlcompare("diff", "-d", moved, "-bp", moved).code == 0
+    with library.load(moved, quiet=True) as run:
+        assert "kernel" in run.tables
+
+
 def test_a_view_of_the_users_own_is_left_alone(store: Path, tmp_path: Path, rlcompare: Command) -> None:
     # GIVEN views under names that rlcompare does not use, one of which reads a file
     (tmp_path / "secret.txt").write_text(SECRET)

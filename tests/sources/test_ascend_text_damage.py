@@ -31,7 +31,8 @@ SOUND = "1,Add,Add,AI_VECTOR_CORE,1.000,1.000,0,1"
 def macros() -> duckdb.DuckDBPyConnection:
     """A connection that knows how values are printed."""
     con = duckdb.connect()
-    con.execute(resources.sql("sources/ascend_text/text_values"))
+    for name in ("sources/macro/sound_values", "sources/ascend_text/text_values"):
+        con.execute(resources.sql(name))
     return con
 
 

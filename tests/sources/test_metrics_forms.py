@@ -731,6 +731,25 @@ class TestHostile:
 
         assert values(metrics) == {(1, "a/x"): 0.5, (2, "a/x"): 0.75}
 
+    def test_nul_bytes_cost_nothing_but_a_value_around_them(self, tmp_path: Path) -> None:
+        text = b"NCCL comm \0\nstep:1 - a/x:0.5 - a/y:0.1\0" + b"23 - a/z:1.0\nstep:2 - a/x:0.75 - a/y:0.3 - a/z:1.0\n"
+        metrics = logged(tmp_path, text)
+
+        assert values(metrics) == {
+            (1, "a/x"): 0.5,
+            (1, "a/z"): 1.0,
+            (2, "a/x"): 0.75,
+            (2, "a/y"): 0.3,
+            (2, "a/z"): 1.0,
+        }
+
+    def test_a_real_log_with_nul_bytes(self, shared: Path, tmp_path: Path) -> None:
+        store = store_of(shared / "logs" / "ppo-verl0.1-nul-bytes.log", tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT count(DISTINCT step) FROM metric WHERE name = 'timing/gen'") == [(435,)]
+        ((said,),) = rows(store, "SELECT message FROM finding WHERE key = 'nul_bytes'")
+        assert said.startswith("2 NUL bytes in ppo-verl0.1-nul-bytes.log")
+
     def test_names_of_runs_lead_nowhere(self, tmp_path: Path) -> None:
         rows_of = [(1, "timing_s/step", 1.5, False)]
         path = mlflow_database(tmp_path / "mlflow.db", {"/etc/passwd": rows_of, "../../x": rows_of, "\x1b[2J": rows_of})

@@ -369,14 +369,24 @@ class TestDamage:
         assert reading.rows("SELECT count(*) FROM stage_kernel") == [(0,)]
         assert reading.rows("SELECT count(*) > 0 FROM host_api") == [(True,)]
 
-    def test_a_text_is_no_text(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("value", ["CAST(X'ff41' AS TEXT)", "CAST(X'616263e4' AS TEXT)", "X'616263e4'"])
+    def test_a_text_is_no_text(self, tmp_path: Path, value: str) -> None:
         path = training_step().write(tmp_path / "x.sqlite")
         with sqlite3.connect(path) as con:
-            con.execute("INSERT INTO StringIds VALUES (500, CAST(X'ff41' AS TEXT))")
+            con.execute(f"INSERT INTO StringIds VALUES (500, {value})")
         con.close()
         reading = read(path)
         assert reading.rows("SELECT count(*) FROM stage_kernel WHERE name LIKE 'void %'") == [(4,)]
         assert reading.said("undecodable_text")
+
+    def test_a_text_in_a_row_is_cut_within_a_character(self, tmp_path: Path) -> None:
+        path = training_step("2020").write(tmp_path / "x.sqlite")
+        with sqlite3.connect(path) as con:
+            con.execute("UPDATE NVTX_EVENTS SET text = CAST(X'616263e4' AS TEXT) WHERE rowid = 1")
+        con.close()
+        reading = read(path)
+        assert reading.rows("SELECT count(*) FROM stage_kernel") == [(4,)]
+        assert reading.rows('SELECT count(*) FROM "range"') == [(5,)]  # of six, all but the one without a name
 
     def test_nothing_in_it(self, tmp_path: Path) -> None:
         path = Export().write(tmp_path / "x.sqlite")

@@ -269,7 +269,7 @@ class TestDamage:
             "c": None,
             "d": math.inf,
             "e": 0.5,
-            "h": math.inf,
+            "h": 1e155,
         }
         store = store_of(path, tmp_path / "s.duckdb")
         assert "1 NaN, 3 infinite or beyond 1e100, 1 null" in findings(store)["not_finite"]

@@ -178,3 +178,15 @@ def test_a_trace_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monkey
     (run,) = find_runs(tmp_path)
     assert [capture.rank for capture in run.captures] == [1]
     assert [finding.message for finding in run.findings] == ["rank0.pt.trace.json was left out: Permission denied"]
+
+
+@pytest.mark.parametrize("kept", [1, 30, 60])
+def test_the_message_names_the_file_and_no_copy_of_it(tmp_path: Path, kept: int) -> None:
+    path = write(tmp_path / "cut.json", SOUND)
+    text = path.read_bytes()
+    path.write_bytes(text[: text.index(b'"traceEvents"') + len(b'"traceEvents": [') + kept])
+    (run,) = find_runs(path)
+    with pytest.raises(InputError) as caught:
+        build_store(run, tmp_path / "s.duckdb", keep_events=False, threads=1)
+    assert caught.value.path == path
+    assert "rlcompare-" not in str(caught.value).replace(str(tmp_path), "")

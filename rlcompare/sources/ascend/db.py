@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from rlcompare import db, resources
+from rlcompare.db import first_line
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.ascend.communication_group import load_groups
@@ -29,7 +30,6 @@ from rlcompare.sources.sqlite_input import (
     damaged,
     decode_texts,
     fetch,
-    first_line,
     has_undecodable,
     readable_copy,
     stand_in,

@@ -160,7 +160,7 @@ class _Reader:
                 raise
             return error.strerror or str(error)
         except duckdb.Error as error:
-            return f"it is damaged ({str(error).strip().splitlines()[0][:200]})"
+            return f"it is damaged ({db.first_line(error)})"
         return None
 
     def _read_trace(self, part: str, path: Path) -> None:

@@ -58,7 +58,7 @@ def read(path: Path) -> Metrics:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             line, place = 1, 0
             for match in _matches(text, len(text)):
-                line += _line_ends(text, place, match.start())
+                line += _count(text, b"\n", place, match.start())
                 place = match.start()
                 if len(match.group(2)) == LINE_BYTES:
                     metrics.unreadable.append(line)
@@ -67,6 +67,7 @@ def read(path: Path) -> Metrics:
                 for number, part in enumerate(parts, 1):
                     _add(metrics, line, part, number < len(parts), match.end() == len(text), written)
             metrics.config = read_config(text)
+            metrics.odd["nul"] = _count(text, b"\0", 0, len(text))
     except (OSError, ValueError) as error:  # ValueError: an empty file has nothing to map
         problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(path, problem, "Check that it is still there and may be read") from error
@@ -91,10 +92,10 @@ def _matches(text: mmap.mmap, limit: int) -> Iterator[re.Match[bytes]]:
             place = rest.end() if rest else match.end()
 
 
-def _line_ends(text: mmap.mmap, start: int, end: int) -> int:
-    """How many lines end in a part of a text, of which only so much is held as one line may have."""
+def _count(text: mmap.mmap, byte: bytes, start: int, end: int) -> int:
+    """How often a byte stands in a part of a text, of which only so much is held as one line may have."""
     parts = range(start, end, LINE_BYTES)
-    return sum(text[place : min(place + LINE_BYTES, end)].count(b"\n") for place in parts)
+    return sum(text[place : min(place + LINE_BYTES, end)].count(byte) for place in parts)
 
 
 def _parts(match: re.Match[bytes]) -> list[re.Match[bytes]]:
@@ -152,7 +153,10 @@ def _items(text: str) -> tuple[list[tuple[str, str]], int]:
     name = ""
     for part in text.split(" - "):
         match = _ITEM.fullmatch(part)
-        if match:
+        if "\0" in part:  # digits may be lost there
+            left += 1
+            name = ""
+        elif match:
             items.append((name + match.group(1), match.group(2)))
             left += len(_LOST.findall(match.group(3)))
             name = ""

@@ -32,9 +32,8 @@ def form_of_text(path: Path, head: bytes) -> str | None:
     """
     if tensorboard.is_event_file(head):
         return TENSORBOARD
-    if b"\0" in head.lstrip(b"\0"):  # NULs before a log are left where it was emptied while the job wrote on
-        return None
-    if _is_table(head):
+    # No table has NUL bytes, but logs do: where one was emptied while the job wrote on, or C code printed one.
+    if b"\0" not in head and _is_table(head):
         return TABLE
     return CONSOLE if console.has_metrics(path) else None
 

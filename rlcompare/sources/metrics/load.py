@@ -163,6 +163,9 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         where = "" if metrics.first_text is None else f" (the first in {metrics.unit} {metrics.first_text})"
         text = f"{_counted(metrics.odd['text'], 'value')} in {name} that are no numbers at all were left out{where}"
         yield Finding("info", "no_numbers", text)
+    if metrics.odd["nul"]:
+        text = f"{_counted(metrics.odd['nul'], 'NUL byte')} in {name} skipped; a value with one inside is left out"
+        yield Finding("info", "nul_bytes", text)
     if metrics.odd["unnamed"]:
         text = f"{_counted(metrics.odd['unnamed'], 'value')} in {name} left out, as the metric has no name"
         yield Finding("info", "unnamed_metrics", text)

@@ -24,7 +24,7 @@ LINE_BYTES = 16 * 2**20
 MOST_STEP = 2**62
 
 MOST_VALUE = 1e100
-"""Beyond it, squares and sums overflow. What trains in 32 bits has no number above 3.4e38."""
+"""A number beyond it is kept and compared with nothing: squares and sums overflow. 32 bits end at 3.4e38."""
 
 _NEVER_NEGATIVE = (
     "timing_s/*", "timing_per_token_ms/*", "perf/time_per_step", "perf/throughput*", "perf/mfu/*",
@@ -65,7 +65,7 @@ class Metrics:
         negative: values below 0 of what cannot be negative, as (metric, step, value); they are kept as None.
         cut_in_part: whether values stand before that cut, and were taken.
         odd: how many values are no plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, or have no name:
-            unnamed; and cut: steps that lack their end before another one in the same line.
+            unnamed; also cut: steps that lack their end before another one in the same line; nul: NUL bytes.
         first_text: the place of the first value that is no number at all.
         first_cut: the place of the first step that lacks its end before another one in the same line.
         rounded: whether all values were written with three decimals, as verl's console did before 0.5.
@@ -152,7 +152,7 @@ def number(given: object) -> tuple[str, float | None]:
         return _written_number(given)
     if isinstance(given, (bool, int, float)):
         try:
-            return kind_of(float(given)), bounded(float(given))
+            return kind_of(float(given)), float(given)
         except OverflowError:  # a whole number beyond what a float holds
             return "infinite", math.inf if given > 0 else -math.inf
     return "text", None
@@ -169,12 +169,7 @@ def _written_number(given: str) -> tuple[str, float | None]:
             value = float({"true": "1", "false": "0"}.get(text, text))
         except ValueError:
             return "text", None
-    return kind_of(value) or ("numpy" if match else "quoted"), bounded(value)
-
-
-def bounded(value: float) -> float:
-    """The number, or an infinity where it is beyond ``MOST_VALUE``."""
-    return math.copysign(math.inf, value) if abs(value) > MOST_VALUE else value
+    return kind_of(value) or ("numpy" if match else "quoted"), value
 
 
 def kind_of(value: float) -> str:

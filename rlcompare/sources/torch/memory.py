@@ -79,8 +79,7 @@ def fill(
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:
-        problem = str(error).strip().splitlines()[0][:200]
-        raise InputError(path, f"it cannot be read ({problem})", _REMEDY) from error
+        raise InputError(path, f"it cannot be read ({db.first_line(error)})", _REMEDY) from error
     if capture.info.get("is_complete") is False:
         message = (
             f"{path.name}: its oldest events were dropped; raise tool_config.torch_memory.trace_alloc_max_entries "

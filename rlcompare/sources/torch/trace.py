@@ -81,14 +81,16 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error:
-        mended = complete_events(events.path, scratch)
+        try:
+            mended = complete_events(events.path, scratch)
+        except InputError as error:
+            raise InputError(path, error.problem, _REMEDY) from error  # not the private copy
     try:
         _run_events(con, mended.path, _LONGEST_EVENT)
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:
-        problem = str(error).strip().splitlines()[0][:200]
-        raise InputError(path, f"its events cannot be read ({problem})", _REMEDY) from error
+        raise InputError(path, f"its events cannot be read ({db.first_line(error)})", _REMEDY) from error
     return EventFile(mended.path, events.header, events.damage or mended.damage)
 
 
