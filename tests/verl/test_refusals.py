@@ -287,9 +287,7 @@ class TestOnTheCommandLine:
             (("--tool", "vtune", "--", "python3"), "'vtune' is not one of"),
         ],
     )
-    def test_wrong_options(
-        self, rlcompare: Command, arguments: tuple[str, ...], message: str
-    ) -> None:
+    def test_wrong_options(self, rlcompare: Command, arguments: tuple[str, ...], message: str) -> None:
         outcome = rlcompare("launch", *arguments)
         assert outcome.code == 2
         assert message in outcome.error
