@@ -248,7 +248,10 @@ def _sequence_metrics(rows: Rows, bounds: _Bounds) -> dict[str, Tensor]:
 
 
 def _clip_metrics(rows: Rows, level: str, bounds: _Bounds) -> dict[str, Tensor]:
-    tokens = rows["high"] + rows["low"] if level == "token" else _outside(rows["weight"], bounds) * rows["n"]
+    # Where the lower bound is above the upper one (1/threshold, for a threshold below 1), a weight can exceed both
+    # bounds, and every weight exceeds one: each token counts once.
+    high_and_low = (rows["high"] + rows["low"]).minimum(rows["n"])
+    tokens = high_and_low if level == "token" else _outside(rows["weight"], bounds) * rows["n"]
     clipped = tokens > 0 if level == "token" else _outside(rows["weight"], bounds)
     return {
         "rollout_is_clipped_fraction": _fraction(tokens.sum(), rows["n"].sum()),

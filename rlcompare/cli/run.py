@@ -91,7 +91,7 @@ def command(
 
     if is_launched() and (output is None or repeat > 1):
         raise UsageError("under torchrun, name the run directory with -o, and run once: every process must know it")
-    folder = output or Path("runs") / f"{config.trainer.experiment_name}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = output or _new_folder(config.trainer.experiment_name)
     check(config, folder)
     is_first = not is_launched() or os.environ["RANK"] == "0"
     targets = prepare_all(folder, repeat, force) if is_first else [folder]
@@ -104,6 +104,20 @@ def command(
         from rlcompare.text import safe_text
 
         click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
+
+
+def _new_folder(experiment: str) -> Path:
+    """A folder below ``runs/`` for an experiment, whose name must not lead out of it.
+
+    Raises:
+        UsageError: it is no name of a folder.
+    """
+    if not experiment.strip(".") or any(sign in experiment for sign in "/\\\0"):
+        raise UsageError(
+            f"trainer.experiment_name={experiment} cannot name a folder below runs/: use a name without slashes, or"
+            " choose the run directory with -o"
+        )
+    return Path("runs") / f"{experiment}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
 def _need_torch() -> None:

@@ -28,6 +28,8 @@ from rlcompare.sources.run_directory import Group
 from rlcompare.sources.source import RECOVER, Listing, Problem
 from rlcompare.sources.verl.names import replica_of
 from rlcompare.sources.verl.run import findings_of, shared_save_paths
+from rlcompare.sources.wandb import SUFFIX as WANDB_RECORD
+from rlcompare.sources.wandb import wandb_problem
 
 _MAX_DEPTH = 12
 _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git"})
@@ -49,6 +51,7 @@ class _Found:
     seen: set[tuple[int, int]] = field(default_factory=set)
     files: int = 0
     pickles: list[Path] = field(default_factory=list)
+    wandb: list[Path] = field(default_factory=list)
 
     def add(
         self, captures: Iterable[CaptureInput], notes: Iterable[tuple[Path, Finding]], problems: Iterable[Problem]
@@ -88,6 +91,8 @@ def find_runs(
     if found.pickles:
         found.problems.append(pickle_problem(found.pickles, path, is_stored=not is_empty))
     if is_empty:
+        if found.wandb:
+            found.problems.insert(0, wandb_problem(found.wandb))
         raise _nothing(path, found)
     chosen = _choose_ranks(path, found.captures, ranks) if found.captures or not found.stores else []
     runs, notes, problems = run_directory.group(path, chosen, found.training, layout)
@@ -117,6 +122,9 @@ def _look(path: Path, prefer: str, wanted: str) -> _Found:
 def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
     if path.suffix == ".pickle":
         found.pickles.append(path)
+        return
+    if path.suffix == WANDB_RECORD:
+        found.wandb.append(path)
         return
     kind = file_kind(path)
     if kind.kind == "store":
@@ -150,6 +158,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
     found.seen.add((status.st_dev, status.st_ino))
     found.files += len(files)
     found.pickles += [folder / name for name in files if name.endswith(".pickle")]
+    found.wandb += [folder / name for name in files if name.endswith(WANDB_RECORD)]
     try:
         listing = Listing(folder, files, folders, prefer)
         for source in sources():

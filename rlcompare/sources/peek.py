@@ -110,7 +110,9 @@ def _by_first_bytes(content: Content) -> FileKind | None:
     if content.head[8:12] == b"DUCK":
         return FileKind("store")
     if content.head.startswith(_WANDB):
-        return FileKind("unknown", "it is wandb's own record of a run: export its history as CSV or as JSON lines")
+        return FileKind(
+            "unknown", "it is wandb's own record of a run: give it the suffix .wandb to see how to export it"
+        )
     if content.path.suffix == ".db":
         return FileKind("unknown", "it is no SQLite database, though it is named like one")
     return None

@@ -1,5 +1,5 @@
 -- What is odd about this capture once everything has its place: (severity, key, message).
--- Depends on step, placed, capture, the variable repeated_tasks (normalize/once).
+-- Depends on step, placed, capture, memory, the variable repeated_tasks (normalize/once).
 SELECT 'warning', 'repeated_rows', getvariable('repeated_tasks') || ' kernels, collectives or copies stand in the profile more than once, and count once'
 WHERE getvariable('repeated_tasks') > 0
 UNION ALL
@@ -8,6 +8,10 @@ SELECT 'info', 'outside_steps',
                         ELSE ' device tasks (' END || printf('%.3f', sum(end_ns - start_ns) / 1e6) || ' ms) belong to no marked step and count in no time'
 FROM placed
 WHERE what <> 'copy' AND step IS NULL AND getvariable('steps') IS NULL HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'negative_memory', 'memory of ' || string_agg(DISTINCT component, ', ') || ' is below 0 in ' || count(*) || ' places (the least is '
+       || min(least(allocated_bytes, reserved_bytes, active_bytes)) || ' bytes), which count as not measured'
+FROM memory WHERE capture = getvariable('capture') AND least(allocated_bytes, reserved_bytes, active_bytes) < 0 HAVING count(*) > 0
 UNION ALL
 SELECT 'warning', 'unknown_device', count(*) || ' collectives have no device, although the process has several: their time counts on none'
 FROM placed WHERE what = 'collective' AND device_id IS NULL

@@ -251,6 +251,13 @@ def test_no_room_for_a_trace_is_no_fault_of_ours(work: Path) -> None:
 
 
 class TestRefusals:
+    @pytest.mark.parametrize("name", ["../../x", "/tmp/x", "..", "a/b"])
+    def test_an_experiment_whose_name_leads_out_of_runs(self, tmp_path: Path, name: str) -> None:
+        done = rlcompare("run", *FAST, f"trainer.experiment_name={name}", folder=tmp_path)
+        assert done.returncode == 2
+        assert f"trainer.experiment_name={name} cannot name a folder below runs/" in done.stderr
+        assert list(tmp_path.iterdir()) == []
+
     def test_a_folder_that_holds_something_else(self, work: Path) -> None:
         (work / "mine").mkdir(exist_ok=True)
         (work / "mine" / "thesis.txt").write_text("years of work")

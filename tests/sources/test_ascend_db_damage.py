@@ -271,3 +271,32 @@ def test_rows_that_stand_several_times_count_once(profile: Path, tmp_path: Path,
     store = store_of(profile, tmp_path / "b.duckdb")
     assert rows(store, facts) == before
     assert "repeated_rows" in findings(store)
+
+
+def test_a_step_that_ends_before_it_begins_is_not_measured(profile: Path, tmp_path: Path) -> None:
+    with edited(profile) as con:
+        (step,) = con.execute("SELECT min(id) FROM STEP_TIME").fetchone()
+        con.execute("UPDATE STEP_TIME SET startNs = endNs, endNs = endNs - 12370000 WHERE id = ?", [step])
+        con.execute(
+            "UPDATE COMMUNICATION_OP SET endNs = startNs - 1 WHERE opId = (SELECT min(opId) FROM COMMUNICATION_OP)"
+        )
+
+    store = store_of(profile, tmp_path / "s.duckdb")
+
+    assert rows(store, f"SELECT start_ns, end_ns FROM step WHERE step = {step}") == [(None, None)]
+    assert rows(store, f"SELECT step_ns FROM r_time WHERE step = {step} AND step_ns IS NOT NULL") == []
+    assert rows(store, "SELECT count(*) FROM r_time WHERE step_ns < 0 OR comm_ns < 0") == [(0,)]
+    messages = [message for (message,) in rows(store, "SELECT message FROM finding WHERE key = 'damaged_time'")]
+    assert any(f"time.step is not measured in step {step} (-12.370 ms by its marks)" in text for text in messages)
+    assert any("1 collectives have no usable time" in text for text in messages)
+
+
+def test_memory_below_0_is_not_measured(profile: Path, tmp_path: Path) -> None:
+    with edited(profile) as con:
+        con.execute("UPDATE MEMORY_RECORD SET totalAllocated = -1 - totalAllocated")
+
+    store = store_of(profile, tmp_path / "s.duckdb")
+
+    assert rows(store, "SELECT count(peak_allocated_bytes) FROM r_memory WHERE component <> 'APP'") == [(0,)]
+    assert rows(store, "SELECT count(*) > 0 FROM r_memory WHERE peak_reserved_bytes > 0") == [(True,)]
+    assert "below 0" in findings(store)["negative_memory"]

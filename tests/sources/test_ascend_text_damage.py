@@ -129,6 +129,29 @@ def test_a_damaged_table_gives_what_is_sound(
         assert finding.capture == 0
 
 
+def test_a_kernel_with_a_negative_duration_is_left_out(tmp_path: Path) -> None:
+    negative = "3,Mul,Mul,AI_VECTOR_CORE,3.000,-2.5,0,1"
+    reading = read(tmp_path, {"kernel_details": table(KERNELS, SOUND, negative)})
+
+    assert reading.rows("SELECT name FROM stage_kernel") == [("Add",)]
+    (message,) = reading.said("damaged_time")
+    assert message.startswith("kernel_details.csv: 1 kernels have a duration that is none (Mul in step 3: -2.5 us)")
+
+
+def test_a_step_with_a_negative_duration_has_no_time(tmp_path: Path) -> None:
+    marks = [
+        span(PYTHON, 1, f"ProfilerStep#{number}", f"{number}.000", us, "cpu_op") for number, us in ((4, 5), (5, -5))
+    ]
+    reading = read(tmp_path, {"kernel_details": table(KERNELS, SOUND), "trace_view": trace(names(), marks)})
+
+    assert reading.rows("SELECT step, end_ns - start_ns FROM step WHERE step > 1 ORDER BY step") == [
+        (4, 5000),
+        (5, None),
+    ]
+    (message,) = reading.said("damaged_time")
+    assert "(ProfilerStep#5: -5 us)" in message
+
+
 def test_an_unreadable_file_is_named_with_what_is_lost_and_the_way_out(tmp_path: Path) -> None:
     reading = read(tmp_path, {"step_trace_time": table("a,b", "1,2")})
     (message,) = reading.said("unreadable_file")

@@ -764,8 +764,25 @@ class TestHostile:
         path = tmp_path / "run-abc.wandb"
         path.write_bytes(b":W&B\xe1\xbe\x00\x00\x00")
 
-        with pytest.raises(InputError, match="export its history as CSV"):
-            find_runs(path)
+        for place in (path, tmp_path):
+            with pytest.raises(InputError) as caught:
+                find_runs(place)
+            assert caught.value.path == path
+            assert "wandb.Api().run('ENTITY/PROJECT/abc').scan_history()" in caught.value.remedy
+            assert "> abc.jsonl" in caught.value.remedy
+            assert "wandb sync" not in caught.value.remedy
+
+    def test_wandbs_record_of_a_run_without_a_network(self, tmp_path: Path) -> None:
+        folder = tmp_path / "wandb" / "offline-run-20250211_064246-oxz"
+        folder.mkdir(parents=True)
+        (folder / "run-oxz.wandb").write_bytes(b":W&B\xe1\xbe\x00\x00\x00")
+
+        with pytest.raises(InputError, match=f"wandb sync {folder}; then python3 -c"):
+            find_runs(tmp_path)
+
+        write_metrics(tmp_path / "exp.jsonl")  # beside what can be read, it is no matter
+        (run,) = find_runs(tmp_path)
+        assert run.findings == ()
 
     def test_a_name_that_is_no_text(self, tmp_path: Path) -> None:
         bad = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.log"))

@@ -51,6 +51,19 @@ def test_every_recorded_case_is_tested(cases: dict[str, dict[str, Any]]) -> None
     assert sorted(CASES) == sorted(cases)
 
 
+@pytest.mark.parametrize("lower", [None, 3.0])
+def test_bounds_the_wrong_way_round_clip_each_token_once(lower: float | None) -> None:
+    """Every weight is outside of one of them, as in verl, whose lower bound is 1/threshold too."""
+    log_ratio = torch.log(torch.tensor([[0.4, 1.0, 2.5], [4.0, 1.0, 0.1]]))
+    weights, metrics = compute_rollout_is(
+        log_ratio, torch.zeros(2, 3), torch.tensor([[1, 1, 1], [1, 1, 0]]),
+        level="token", mode="clip", threshold=0.5, threshold_lower=lower,
+    )  # fmt: skip
+    assert weights is not None and weights.tolist() == [[0.0] * 3] * 2
+    assert metrics["mismatch/rollout_is_clipped_fraction"] == 1.0
+    assert metrics["mismatch/rollout_is_seq_clipped_fraction"] == 1.0
+
+
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("name", CASES)
 def test_recorded_case(cases: dict[str, dict[str, Any]], name: str, precision: str) -> None:

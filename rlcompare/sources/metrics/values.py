@@ -28,9 +28,9 @@ MOST_VALUE = 1e100
 
 _NEVER_NEGATIVE = (
     "timing_s/*", "timing_per_token_ms/*", "perf/time_per_step", "perf/throughput*", "perf/mfu/*",
-    "perf/total_num_tokens", "perf/max_memory_*", "perf/cpu_memory_*", "response_length*/*",
-    "prompt_length*/*", "global_seqlen/*", "num_turns/*",
-    "tool_call_counts/*", "fully_async/count/*", "fully_async/*_time*", "training/global_step", "workload.*",
+    "perf/total_num_tokens", "perf/max_memory_*", "perf/cpu_memory_*", "response_length*/*", "prompt_length*/*",
+    "global_seqlen/*", "num_turns/*", "tool_call_counts/*", "fully_async/count/*", "fully_async/*_time*",
+    "training/global_step", "workload.*",
 )  # fmt: skip
 """Metrics that are times, counts, sizes or rates, by name."""
 

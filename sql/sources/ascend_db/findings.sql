@@ -1,5 +1,6 @@
 -- What was odd in this database: (severity, key, message). From what was read already, because a second scan of the largest tables costs as
--- much as the first. Depends on compute, task, text_by_id, src_TASK, src_STEP_TIME, src_MSTX_EVENTS, the variables unsound_framework and repeated_rows.
+-- much as the first. Depends on compute, task, text_by_id, src_TASK, src_STEP_TIME, src_COMMUNICATION_OP, src_MSTX_EVENTS,
+-- the variables unsound_framework and repeated_rows.
 SELECT 'warning', 'unknown_string',
        count(*) || ' kernels name a text that STRING_IDS does not have: a name, a type or a shape of theirs is unknown'
 FROM compute
@@ -17,10 +18,17 @@ FROM (SELECT (SELECT count(*) FROM src_TASK) - (SELECT count(*) FROM task) - get
 UNION ALL
 SELECT 'warning', 'repeated_rows', getvariable('repeated_rows') || ' rows of TASK have the id of another, and were left out' WHERE getvariable('repeated_rows') > 0
 UNION ALL
-SELECT 'warning', 'damaged_time', count(*) || ' steps have no usable time and were left out' FROM src_STEP_TIME WHERE NOT is_span(start_ns, end_ns) HAVING count(*) > 0
-UNION ALL
 SELECT 'warning', 'damaged_time', getvariable('unsound_framework') || ' rows of the framework have no usable time and were left out'
 WHERE getvariable('unsound_framework') > 0
+UNION ALL
+SELECT 'warning', 'damaged_time', 'time.step is not measured in ' || string_agg('step ' || step || coalesce(printf(' (%.3f ms by its marks)', (end_ns::DOUBLE - start_ns) / 1e6), ''), ', ' ORDER BY step)
+       || ': a step cannot end before it begins or take more than a day'
+FROM (SELECT step, any_value(start_ns) AS start_ns, any_value(end_ns) AS end_ns FROM src_STEP_TIME
+      WHERE step IS NOT NULL AND NOT is_span(start_ns, end_ns) GROUP BY step ORDER BY step LIMIT 5)
+HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'damaged_time', count(*) || ' collectives have no usable time and were left out'
+FROM src_COMMUNICATION_OP WHERE op_id IS NOT NULL AND NOT is_span(start_ns, end_ns) HAVING count(*) > 0
 UNION ALL
 SELECT 'info', 'no_kernels', 'no kernels were recorded (profiler level Level_none?): compute is absent'
 WHERE NOT EXISTS (FROM compute);

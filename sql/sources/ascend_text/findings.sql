@@ -6,8 +6,13 @@ UNION ALL
 SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have a time that is none and were left out; take the file as the profiler wrote it'
 FROM trace_event WHERE ph IN ('X', 's', 'f', 'C') AND start_ns IS NULL HAVING count(*) > 0
 UNION ALL
-SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have a duration that is none and count as 0; take the file as the profiler wrote it'
-FROM trace_event WHERE damaged_length HAVING count(*) > 0
+SELECT 'warning', 'damaged_time', 'kernel_details.csv: ' || count(*) || ' kernels have a duration that is none (' || arg_min(coalesce(name, 'one'), id)
+       || coalesce(' in step ' || arg_min(step, id), '') || ': ' || arg_min(damaged_length, id) || ' us) and were left out; take the file as the profiler wrote it'
+FROM text_kernel WHERE damaged_length IS NOT NULL AND NOT is_comm HAVING count(*) > 0
+UNION ALL
+SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have a duration that is none (' || arg_min(coalesce(profile_text(name), 'one'), start_ns)
+       || ': ' || arg_min(damaged_length, start_ns) || ' us): on a device they were left out, as steps they are not measured, on the host they count as 0; take the file as the profiler wrote it'
+FROM trace_event WHERE ph = 'X' AND damaged_length IS NOT NULL HAVING count(*) > 0
 UNION ALL
 SELECT 'warning', 'damaged_time', 'memory_record.csv, npu_module_mem.csv: ' || count(*) || ' rows have a time that is none; their sizes are kept; take the files as the profiler wrote them'
 FROM memory WHERE capture = getvariable('capture') AND ts_ns IS NULL HAVING count(*) > 0

@@ -1,4 +1,4 @@
--- Kernels: the rows of kernel_details.csv, with what the trace knows of the same task; without that file the tasks of the trace.
+-- Kernels: the rows of kernel_details.csv but those whose duration is none, with what the trace knows of the same task; without that file the tasks of the trace.
 -- `cube` as msprof-analyze has it for text: unknown unless there is a PMU time of the vector or of the (unprefixed) cube unit; then the cube
 -- unit's or the whole core's time decides. In the trace a compute task is one of a known type, or of another type with a flow from the host
 -- (before 2025 all are "Other"), as long as it is no copy, no event and no part of a collective.
@@ -18,7 +18,7 @@ SELECT k.id, coalesce(k.device_id, getvariable('text_device'), m.device_id), coa
 FROM text_kernel AS k
 LEFT JOIN matched AS m USING (id)
 LEFT JOIN trace_link AS l ON l.pid = m.pid AND l.tid = m.tid AND l.start_ns = m.start_ns
-WHERE NOT k.is_comm;
+WHERE NOT k.is_comm AND k.damaged_length IS NULL;
 INSERT INTO stage_kernel BY NAME
 SELECT row_number() OVER (ORDER BY t.start_ns) AS id, coalesce(getvariable('text_device'), t.device_id) AS device_id, t.stream, profile_text(t.name) AS name,
        CASE WHEN t.task_type <> 'Other' THEN profile_text(t.task_type) END AS core_type, t.start_ns, t.end_ns,

@@ -1,5 +1,5 @@
 -- Makes text_kernel: the rows of kernel_details.csv. Rows of communication operators are among them (Accelerator Core HCCL, later
--- COMMUNICATION). `damaged`: there was a start time, and it is none.
+-- COMMUNICATION). `damaged`: there was a start time, and it is none. `damaged_length`: the duration, where it is none (negative, or text).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL: Step Id, Device_id, the shapes, PMU values and Task ID depend on
 -- the version and the level; Block Dim became Block Num. Depends on the variable text_kernel_details.
 CREATE OR REPLACE TEMP TABLE text_kernel AS
@@ -7,6 +7,7 @@ SELECT row_number() OVER () AS id, text_step("Step Id") AS step, text_device("De
        TRY_CAST("Task ID" AS BIGINT) AS task_id, "Name" AS name, "Type" AS op_type, "Accelerator Core" AS core_type,
        text_time_ns("Start Time(us)") AS start_ns, text_time_ns("Start Time(us)") + text_length_ns("Duration(us)") AS end_ns,
        nullif(trim("Start Time(us)", E' \t\r\n'), '') IS NOT NULL AND text_time_ns("Start Time(us)") IS NULL AS damaged,
+       CASE WHEN text_length_ns("Duration(us)") IS NULL THEN nullif(trim("Duration(us)", E' \t\r\n'), '') END AS damaged_length,
        text_length_ns("Wait Time(us)") AS wait_ns, TRY_CAST(coalesce("Block Num", "Block Dim") AS BIGINT) AS block_num,
        "Input Shapes" AS input_shapes, "Input Data Types" AS input_dtypes, "Input Formats" AS input_formats,
        "Output Shapes" AS output_shapes, "Output Data Types" AS output_dtypes, "Output Formats" AS output_formats,

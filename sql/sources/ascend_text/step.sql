@@ -1,8 +1,8 @@
--- Steps: the host ranges that the trace marks, and the numbers that only other files know (without a range).
+-- Steps: the host ranges that the trace marks (without a range where the mark's duration is none), and the numbers that only other files know.
 -- In a sample of a known training step they are ticks, and no steps.
 -- Depends on trace_event, text_kernel, text_communication, reported_step_time.
 INSERT INTO step
-SELECT getvariable('capture'), TRY_CAST(substr(name, 14) AS BIGINT) AS number, min(start_ns), max(end_ns), FALSE
+SELECT getvariable('capture'), TRY_CAST(substr(name, 14) AS BIGINT) AS number, min(start_ns) FILTER (damaged_length IS NULL), max(end_ns) FILTER (damaged_length IS NULL), FALSE
 FROM trace_event
 WHERE ph = 'X' AND cat = 'cpu_op' AND starts_with(name, 'ProfilerStep#') AND start_ns IS NOT NULL AND TRY_CAST(substr(name, 14) AS BIGINT) IS NOT NULL
       AND NOT coalesce(getvariable('is_sample'), FALSE)

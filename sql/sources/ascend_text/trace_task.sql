@@ -1,12 +1,12 @@
 -- Makes trace_task: the tasks on a device's streams ("Ascend Hardware"), and trace_comm: communication operators and, on the planes' threads,
 -- their tasks. An operator's thread is named "Group 0 Communication"; the threads after it, up to the next such one, are its planes.
--- Depends on trace_event, trace_process, trace_thread.
+-- What has a duration that is none is left out. Depends on trace_event, trace_process, trace_thread.
 CREATE OR REPLACE TEMP TABLE trace_task AS
 SELECT e.pid, e.tid, p.device_id, e.name, e.start_ns, e.end_ns, a."Task Type" AS task_type, coalesce(a."Physic Stream Id", a."Stream Id", e.tid) AS stream,
        a."Stream Id" AS logical_stream, a."Task Id" AS task_id, nullif(a.connection_id, 4294967295) AS connection_id, a."size(B)" AS size_bytes, a.operation
 FROM (SELECT *, json_transform(args, '{"Task Type": "VARCHAR", "Physic Stream Id": "BIGINT", "Stream Id": "BIGINT", "Task Id": "BIGINT",
                                        "connection_id": "BIGINT", "size(B)": "BIGINT", "operation": "VARCHAR"}') AS a
-      FROM trace_event WHERE ph = 'X' AND cat IS NULL AND start_ns IS NOT NULL AND pid IN (SELECT pid FROM trace_process WHERE name = 'Ascend Hardware')) AS e
+      FROM trace_event WHERE ph = 'X' AND cat IS NULL AND start_ns IS NOT NULL AND damaged_length IS NULL AND pid IN (SELECT pid FROM trace_process WHERE name = 'Ascend Hardware')) AS e
 JOIN trace_process AS p USING (pid)
 WHERE a."Task Type" IS NOT NULL;
 CREATE OR REPLACE TEMP TABLE trace_comm AS
@@ -17,7 +17,7 @@ SELECT e.pid, e.tid, p.device_id, g.tid AS group_tid, profile_text(g.name) AS gr
        profile_text(a."transport type") AS transport, profile_text(a."link type") AS link_type
 FROM (SELECT *, json_transform(args, '{"data_type": "VARCHAR", "alg_type": "VARCHAR", "count": "BIGINT", "connection_id": "BIGINT", "stream id": "BIGINT",
                                        "size(Byte)": "BIGINT", "src rank": "BIGINT", "dst rank": "BIGINT", "transport type": "VARCHAR", "link type": "VARCHAR"}') AS a
-      FROM trace_event WHERE ph = 'X' AND start_ns IS NOT NULL AND pid IN (SELECT pid FROM trace_process WHERE name = 'Communication')) AS e
+      FROM trace_event WHERE ph = 'X' AND start_ns IS NOT NULL AND damaged_length IS NULL AND pid IN (SELECT pid FROM trace_process WHERE name = 'Communication')) AS e
 JOIN trace_process AS p USING (pid)
 LEFT JOIN trace_thread AS t ON t.pid = e.pid AND t.tid = e.tid
 ASOF LEFT JOIN (FROM trace_thread WHERE name LIKE '%Communication') AS g ON g.pid = e.pid AND e.tid >= g.tid;

@@ -5,7 +5,7 @@
 CREATE OR REPLACE TEMP TABLE trace_event AS
 SELECT ph, cat, name, TRY_CAST(pid AS BIGINT) AS pid, TRY_CAST(tid AS BIGINT) AS tid,
        text_time_ns(ts) AS start_ns, text_time_ns(ts) + coalesce(text_length_ns(dur), 0) AS end_ns, id,
-       dur IS NOT NULL AND text_length_ns(dur) IS NULL AS damaged_length,
+       CASE WHEN text_length_ns(dur) IS NULL THEN dur END AS damaged_length,
        CASE WHEN cat = 'cpu_op' THEN TRY_CAST(args ->> 'Sequence number' AS BIGINT) END AS sequence_number,
        CASE WHEN cat = 'cpu_op' THEN args ->> 'Input Dims' END AS input_shapes,
        CASE WHEN cat = 'cpu_op' THEN args ->> 'Input type' END AS input_dtypes,

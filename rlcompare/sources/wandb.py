@@ -1,0 +1,33 @@
+"""wandb's own records (``run-ID.wandb``) are not read. Here is how a run's history is exported in a form that is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from rlcompare.sources.source import Problem
+
+SUFFIX = ".wandb"
+_RUN = re.compile(r"run-(.+)\.wandb")
+_EXPORT = (
+    'python3 -c "import json, wandb; [print(json.dumps(row)) for row in '
+    "wandb.Api().run('ENTITY/PROJECT/{run}').scan_history()]\" > {run}.jsonl"
+)
+
+
+def wandb_problem(records: Sequence[Path]) -> Problem:
+    """What to say about wandb's records, at least one, where nothing else was found."""
+    first = records[0]
+    match = _RUN.fullmatch(first.name)
+    run = match.group(1) if match and re.fullmatch(r"[\w-]+", match.group(1)) else "RUN_ID"
+    more = f" (and {len(records) - 1} more)" if len(records) > 1 else ""
+    offline = first.parent.name.startswith("offline-")
+    upload = f"upload it first with: wandb sync {shlex.quote(str(first.parent))}; then " if offline else ""
+    remedy = (
+        f"Export the run's history: {upload}{_EXPORT.format(run=run)} (ENTITY/PROJECT as in the run's address), and"
+        f' name that file. A verl job with trainer.logger=\'["console","wandb","file"]\' also writes a file that can be'
+        " read as it is"
+    )
+    return Problem(first, f"it is wandb's own record of a run, which rlcompare does not read{more}", remedy, "wandb")
