@@ -13,6 +13,8 @@ WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= auto
 SINCE ?= main
+FUNCTIONS ?= 10
+SEED ?= 1
 VERL := build/verl
 VERL_VERSIONS := 0.5.0 0.6.1 0.7.1 0.8.0 0.9.1
 # verl composes its configuration with Hydra, which needs an older omegaconf than ours: it gets a folder of its own.
@@ -68,6 +70,12 @@ check: lint
 	@tests=$$($(BIN)/python tools/changed_tests.py --since $(SINCE)) && \
 	  { $(BIN)/pytest -n $(WORKERS) -m 'not slow' $$tests || [ $$? -eq 5 ]; }  # 5: all of them are slow ones
 
+# Whether the tests notice faults: those of tests/mutants in SQL and constants, then mutmut's in FUNCTIONS functions drawn by SEED.
+mutants: $(VENV)/.installed-mutants
+	@mkdir -p build
+	$(BIN)/python -m tests.mutants.run; listed=$$?; \
+	  $(BIN)/python tools/mutation_score.py --functions $(FUNCTIONS) --seed $(SEED) && exit $$listed
+
 # An editable install finds sql/ and report_templates/ elsewhere than a wheel does.
 editable: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/cli/test_installation.py
@@ -108,6 +116,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev]'
 	@touch $@
 
+$(VENV)/.installed-mutants: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[mutants]'
+	@touch $@
+
 PACKAGED := $(shell find rlcompare sql report_templates -type f -not -name '*.pyc' 2>/dev/null)
 
 $(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE rlcompare-probe.pth $(PACKAGED)
@@ -134,4 +146,4 @@ $(NPU_WHEELS)/%/.fetched: | $(WHEEL_VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build rlcompare-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build mutants rlcompare-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
