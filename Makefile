@@ -12,6 +12,8 @@ WHEEL_VENV := build/venv
 WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= auto
+# Worksteal gives each worker tests that lie together, so that what a file or folder sets up is mostly set up once.
+PYTEST_FLAGS := -n $(WORKERS) --dist worksteal
 SINCE ?= main
 FUNCTIONS ?= 10
 SEED ?= 1
@@ -68,7 +70,7 @@ lint: $(VENV)/.installed-dev
 # Before each commit: lint, types, and the quick tests of what changed since main (tools/changed_tests.py).
 check: lint
 	@tests=$$($(BIN)/python tools/changed_tests.py --since $(SINCE)) && \
-	  { $(BIN)/pytest -n $(WORKERS) -m 'not slow' $$tests || [ $$? -eq 5 ]; }  # 5: all of them are slow ones
+	  { $(BIN)/pytest $(PYTEST_FLAGS) -m 'not slow' $$tests || [ $$? -eq 5 ]; }  # 5: all of them are slow ones
 
 # Whether the tests notice faults: those of tests/mutants in SQL and constants, then mutmut's in FUNCTIONS functions drawn by SEED.
 mutants: $(VENV)/.installed-mutants
@@ -85,12 +87,12 @@ wheel: $(WHEEL_VENV)/.installed verl-wheels $(if $(NPU_MISSING),,$(NPU_VENV)/.in
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
 	cp -R tests tools golden benchmarks docs *.md pyproject.toml $(WHEEL_TESTS)
-	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
+	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS)
 
 # What depends on the version of torch_npu, on all versions that we promise.
 test-npu-all: $(WHEEL_VENV)/.installed $(if $(NPU_MISSING),,$(NPU_VENV)/.installed) \
     $(OTHER_NPU_VERSIONS:%=$(NPU_WHEELS)/%/.fetched)
-	$(NPU_ENV) RLCOMPARE_NPU_WHEELS=$(CURDIR)/$(NPU_WHEELS) $(WHEEL_VENV)/bin/pytest -n $(WORKERS) tests/npu
+	$(NPU_ENV) RLCOMPARE_NPU_WHEELS=$(CURDIR)/$(NPU_WHEELS) $(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS) tests/npu
 
 # The configuration that rlcompare's overrides are tried on. A registry without verl leaves its tests skipped.
 verl-wheels: $(WHEEL_VENV)/.installed
