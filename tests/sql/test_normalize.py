@@ -413,6 +413,49 @@ def test_only_kernels_and_collectives_are_told_to_lie_outside_the_steps(con: duc
     assert message.startswith("1 device tasks (2.000 ms) ")
 
 
+def test_rollups_sum_what_adds_up_and_keep_the_highest_of_what_does_not(con: duckdb.DuckDBPyConnection) -> None:
+    """Three calls on inputs of 2 x 3 and 4 elements; copies of 5 and 7 bytes; memory that rises and falls."""
+    reset(con)
+    for number in range(3):
+        con.execute(
+            "INSERT INTO stage_kernel BY NAME SELECT ? AS id, 0 AS device_id, ? AS start_ns, ? AS end_ns,"
+            " 'MatMul' AS name, '2,3;4' AS input_shapes",
+            [number, 10 * number, 10 * number + 2],
+        )
+    for number, size in enumerate((5, 7)):
+        con.execute(
+            "INSERT INTO stage_copy BY NAME SELECT ? AS id, 0 AS device_id, 'memcpy' AS kind, ? AS start_ns,"
+            " ? AS end_ns, ? AS size_bytes",
+            [number, number, number + 1, size],
+        )
+    for at, size in enumerate((3, 9, 4)):
+        con.execute(
+            "INSERT INTO memory BY NAME SELECT 0 AS capture, 0 AS device_id, ? AS ts_ns, 'PTA' AS component,"
+            " ? AS allocated_bytes, ? AS reserved_bytes",
+            [at, size, size + 10],
+        )
+    normalise(con)
+    assert con.execute("SELECT calls, sum_ns, elements FROM r_kernel").fetchall() == [(3, 6, 30.0)]
+    assert con.execute("SELECT calls, sum_ns, size_bytes FROM r_copy").fetchall() == [(2, 2, 12)]
+    peaks = "SELECT peak_allocated_bytes, peak_reserved_bytes FROM r_memory"
+    assert con.execute(peaks).fetchall() == [(9, 19)]
+
+
+@pytest.mark.parametrize(("steps", "step"), [((7,), 7), ((7, 8), None)])
+def test_sums_that_the_profiler_wrote_belong_to_the_only_step(
+    con: duckdb.DuckDBPyConnection, steps: tuple[int, ...], step: int | None
+) -> None:
+    reset(con)
+    for number in steps:
+        con.execute("INSERT INTO step VALUES (0, ?, ?, ?, FALSE)", [number, 100 * number, 100 * number + 50])
+    con.execute(
+        "INSERT INTO reported_kernel_type BY NAME"
+        " SELECT 0 AS capture, 0 AS device_id, 'MatMul' AS op_type, 4 AS calls, 80 AS total_ns"
+    )
+    normalise(con)
+    assert con.execute("SELECT op_type, step, calls, sum_ns FROM r_kernel").fetchall() == [("MatMul", step, 4, 80)]
+
+
 @pytest.mark.parametrize(
     ("core_type", "name", "category"),
     [
@@ -458,6 +501,7 @@ def test_kinds_of_collectives(con: duckdb.DuckDBPyConnection, op_type: str | Non
         ("Conv2D4", "Conv2D"),
         ("MatMulV2", "MatMulV2"),
         ("trans_TransData_0", "trans_TransData"),
+        ("MatMul@12", "MatMul"),
         ("aclnnMul_MulAiCore_Mul3", "aclnnMul_MulAiCore_Mul3"),
     ],
 )
