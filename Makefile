@@ -12,7 +12,11 @@ WHEEL_VENV := build/venv
 WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= auto
+# Worksteal gives each worker tests that lie together, so that what a file or folder sets up is mostly set up once.
+PYTEST_FLAGS := -n $(WORKERS) --dist worksteal
 SINCE ?= main
+FUNCTIONS ?= 10
+SEED ?= 1
 VERL := build/verl
 VERL_VERSIONS := 0.5.0 0.6.1 0.7.1 0.8.0 0.9.1
 # verl composes its configuration with Hydra, which needs an older omegaconf than ours: it gets a folder of its own.
@@ -66,7 +70,13 @@ lint: $(VENV)/.installed-dev
 # Before each commit: lint, types, and the quick tests of what changed since main (tools/changed_tests.py).
 check: lint
 	@tests=$$($(BIN)/python tools/changed_tests.py --since $(SINCE)) && \
-	  { $(BIN)/pytest -n $(WORKERS) -m 'not slow' $$tests || [ $$? -eq 5 ]; }  # 5: all of them are slow ones
+	  { $(BIN)/pytest $(PYTEST_FLAGS) -m 'not slow' $$tests || [ $$? -eq 5 ]; }  # 5: all of them are slow ones
+
+# Whether the tests notice faults: those of tests/mutants in SQL and constants, then mutmut's in FUNCTIONS functions drawn by SEED.
+mutants: $(VENV)/.installed-mutants
+	@mkdir -p build
+	$(BIN)/python -m tests.mutants.run; listed=$$?; \
+	  $(BIN)/python tools/mutation_score.py --functions $(FUNCTIONS) --seed $(SEED) && exit $$listed
 
 # An editable install finds sql/ and report_templates/ elsewhere than a wheel does.
 editable: $(VENV)/.installed-dev
@@ -77,12 +87,12 @@ wheel: $(WHEEL_VENV)/.installed verl-wheels $(if $(NPU_MISSING),,$(NPU_VENV)/.in
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
 	cp -R tests tools golden benchmarks docs *.md pyproject.toml $(WHEEL_TESTS)
-	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest -n $(WORKERS)
+	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS)
 
 # What depends on the version of torch_npu, on all versions that we promise.
 test-npu-all: $(WHEEL_VENV)/.installed $(if $(NPU_MISSING),,$(NPU_VENV)/.installed) \
     $(OTHER_NPU_VERSIONS:%=$(NPU_WHEELS)/%/.fetched)
-	$(NPU_ENV) RLCOMPARE_NPU_WHEELS=$(CURDIR)/$(NPU_WHEELS) $(WHEEL_VENV)/bin/pytest -n $(WORKERS) tests/npu
+	$(NPU_ENV) RLCOMPARE_NPU_WHEELS=$(CURDIR)/$(NPU_WHEELS) $(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS) tests/npu
 
 # The configuration that rlcompare's overrides are tried on. A registry without verl leaves its tests skipped.
 verl-wheels: $(WHEEL_VENV)/.installed
@@ -106,6 +116,10 @@ $(VENV)/.installed-run: $(VENV)/.installed
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-mutants: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[mutants]'
 	@touch $@
 
 PACKAGED := $(shell find rlcompare sql report_templates -type f -not -name '*.pyc' 2>/dev/null)
@@ -134,4 +148,4 @@ $(NPU_WHEELS)/%/.fetched: | $(WHEEL_VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build rlcompare-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build mutants rlcompare-out .mypy_cache .ruff_cache .pytest_cache .hypothesis

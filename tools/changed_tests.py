@@ -67,7 +67,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "sql/sources/torch_trace/": ("tests/sources/test_torch_trace*.py",),
     "report_templates/": ("tests/unit/test_report_*.py",),
     "golden/": ("tests/unit/test_report_golden.py", "tests/unit/test_golden_helper.py"),
-    "README.md": ("tests/cli/test_readme.py",),
+    "README.md": ("tests/docs",),
+    "docs/": ("tests/docs",),
 }  # fmt: skip
 """By folder or file, the longest first: what asserts on it."""
 

@@ -10,7 +10,7 @@ from rlcompare.model.diff import Diff
 from tests.browser.conftest import Visit
 from tests.unit import diff_examples
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 Open = Callable[[Diff], Visit]
 

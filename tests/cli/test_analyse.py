@@ -36,19 +36,20 @@ def _analyse(folder):
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir()
     behaviour = (folder / "FRAMEWORK" / "behaviour").read_text()
-    (folder / "FRAMEWORK" / "seen").write_text(str((os.getcwd(), os.listdir("."))))
+    (folder / "FRAMEWORK" / "half").write_text(str((os.getcwd(), os.listdir("."))))
+    (folder / "FRAMEWORK" / "half").rename(folder / "FRAMEWORK" / "seen")
     if behaviour == "fails":
         raise RuntimeError("no \\033[31mroom")
     if behaviour == "dies":
         os._exit(7)
     if behaviour == "hangs":
-        time.sleep(60)
+        time.sleep(600)
     if behaviour == "half":
         print("[ERROR] [1] profiler.py: Failed to export CANN Profiling data. Error msg: 'msprof' command not found!")
-    if behaviour == "meets":  # ends only once the analyses of all folders beside it have begun
-        deadline = time.monotonic() + 120
-        while not all((other / "FRAMEWORK" / "seen").exists() for other in folder.parent.glob("*_ascend_pt")):
-            if time.monotonic() > deadline:
+    if behaviour == "meets":  # goes on when all others have begun too
+        end = time.monotonic() + 120
+        while any(not (other / "FRAMEWORK" / "seen").exists() for other in folder.parent.iterdir()):
+            if time.monotonic() > end:
                 raise RuntimeError("the others did not begin")
             time.sleep(0.01)
     (output / "trace_view.json").write_text("[]")
@@ -79,6 +80,7 @@ def make_raw(root: Path, number: int = 1, behaviour: str = "parses") -> Path:
 @pytest.mark.usefixtures("torch_npu")
 class TestParsing:
     def test_several_at_a_time_and_each_once(self, rlcompare: Command, tmp_path: Path) -> None:
+        # GIVEN folders whose parsing ends only when that of all has begun
         folders = [make_raw(tmp_path / "raw", number, "meets") for number in range(3)]
         outcome = rlcompare("analyse", tmp_path / "raw", "--jobs", "3")
         assert outcome.code == 0, outcome.err
@@ -150,12 +152,12 @@ class TestParsing:
         code = "from rlcompare.cli.main import main; main()"
         process = subprocess.Popen([sys.executable, "-c", code, "analyse", str(folder)], stdout=subprocess.DEVNULL)
         seen = folder / "FRAMEWORK" / "seen"
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while not seen.exists():
             assert time.monotonic() < end
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 143
+        assert process.wait(120) == 143
         place = Path(seen.read_text().split("'")[1])
         assert not place.exists()  # its working folder is gone with it
 

@@ -16,6 +16,8 @@ import pytest
 from rlcompare.writer import Change, SampleRun, write_sample
 from tests.cli.conftest import Command, ranks_of
 
+pytestmark = pytest.mark.slow
+
 TIMES = ("compute", "exposed_comm", "overlapped_comm", "comm", "free", "stage")
 
 

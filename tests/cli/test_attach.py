@@ -19,6 +19,8 @@ from rlcompare.collect.attach.request import read_config
 from rlcompare.errors import InputError
 from tests.cli.conftest import Command, Outcome
 
+pytestmark = pytest.mark.slow
+
 _BEHAVIOUR = {
     "ranks": 1,
     "step_seconds": 0.05,
@@ -68,7 +70,7 @@ def _environment() -> dict[str, Any]:
 _extra: dict[str, str] = {}
 
 
-def _until(condition: Callable[[], object], seconds: float = 60) -> None:
+def _until(condition: Callable[[], object], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -204,7 +206,7 @@ class TestUnserved:
         limit = 4 if not {"ends_at", "dies_at", "leaves"} & set(behaviour) else 15
         began = time.monotonic()
         outcome = job.ask(*options, timeout=limit)
-        assert time.monotonic() - began < limit + 10, "on a busy machine"
+        assert time.monotonic() - began < limit + 300, "it waited for what never comes"
         assert outcome.code == 4
         error = outcome.err.splitlines()[-1]
         assert error.startswith(f"rlcompare: error: {job.folder}: ")

@@ -140,8 +140,8 @@ class TestImports:
 
     def test_one_that_never_ends(self) -> None:
         begin = time.monotonic()
-        assert imported("import time; time.sleep(60)", seconds=0.5).problem == "the import did not end within 0.5 s"
-        assert time.monotonic() - begin < 20
+        assert imported("import time; time.sleep(900)", seconds=0.5).problem == "the import did not end within 0.5 s"
+        assert time.monotonic() - begin < 600, "it waited for the import to end"
 
 
 def test_on_this_machine(rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(1000000) b"
 MAIN = "from rlcompare.cli.main import main; main()"
 SLOW_MAIN = """
@@ -43,8 +45,9 @@ def start(tmp_path: Path) -> Start:
             "TMPDIR": str(tmp_path / "tmp"),
             "RLCOMPARE_CACHE_DIR": str(tmp_path / "cache"),
         }
-        # Under nohup, SIGHUP is ignored, and would be so in the process too.
+        # Under nohup and in the background of a shell these are ignored, and would be so in the process too.
         heeding = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+        heeding += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         command = [sys.executable, "-X", "faulthandler", "-c", heeding + code, *map(str, arguments), "-q"]
         return subprocess.Popen(
             command, cwd=tmp_path / "cwd", env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -54,7 +57,7 @@ def start(tmp_path: Path) -> Start:
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
-    for _ in range(600):
+    for _ in range(2400):
         if path.exists():
             return
         assert process.poll() is None, process.communicate()
@@ -67,7 +70,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, st
     """Sends a signal; the exit code and standard error. Fails if that takes long, even on a busy machine."""
     process.send_signal(number)
     try:
-        _, err = process.communicate(timeout=10)
+        _, err = process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGABRT)  # faulthandler says where it hangs
         _, err = process.communicate()
@@ -101,7 +104,7 @@ def test_while_a_profile_is_read(
 def test_while_a_query_runs(start: Start, samples: Path, tmp_path: Path, number: signal.Signals) -> None:
     process = start(MAIN, "sql", samples / "new", ENDLESS, "-o", "result.csv")
     (tmp_path / "cache").mkdir()
-    for _ in range(600):
+    for _ in range(2400):
         if list((tmp_path / "cache").glob("*.duckdb")):
             break
         time.sleep(0.05)

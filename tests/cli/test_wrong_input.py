@@ -18,6 +18,8 @@ import pytest
 
 from .conftest import Command, Outcome, ranks_of, snapshot
 
+pytestmark = pytest.mark.slow
+
 Damaged = Callable[[str], Path]
 
 HOSTILE = {

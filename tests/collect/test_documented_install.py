@@ -16,6 +16,8 @@ pytest.importorskip("torch")
 
 from tests.collect.stepping import SMALL
 
+pytestmark = pytest.mark.slow
+
 _HIDE = """
 from importlib.machinery import PathFinder
 whole = PathFinder.find_spec

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 import venv
 import zipfile
 from pathlib import Path
@@ -18,6 +17,8 @@ pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
 
 from tests.collect.probed import ENGINE, Probed
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 PTH = "rlcompare-probe.pth"
@@ -46,7 +47,7 @@ def run(python: Path, folder: Path, script: str, variable: str | None = None) ->
     environment |= {"OMP_NUM_THREADS": "1"} | ({} if variable is None else {"RLCOMPARE_PROBE": variable})
     (folder / "job.py").write_text(textwrap.dedent(script), encoding="utf-8")
     return subprocess.run(
-        [python, folder / "job.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        [python, folder / "job.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
 
 
@@ -182,9 +183,6 @@ def test_what_fails_at_the_start_leaves_the_host_alone(python: Path, tmp_path: P
 def test_without_the_variable_nothing_of_ours_is_imported(python: Path, tmp_path: Path) -> None:
     script = "import sys; print([name for name in sys.modules if 'rlcompare' in name])"
     assert run(python, tmp_path, script).stdout == "[]\n"
+    # What every start of Python runs is one line, which looks at the environment and imports only what is there anyway.
     line = (python.parent.parent / "lib").rglob(PTH).__next__().read_text(encoding="utf-8")
-    code = compile(line, PTH, "exec")
-    started = time.perf_counter()
-    for _ in range(1000):
-        exec(code)
-    assert time.perf_counter() - started < 0.1  # a start of Python takes 10 ms and more, this 100 µs at the most
+    assert line.splitlines() == ['import os; "RLCOMPARE_PROBE" in os.environ and __import__("rlcompare._probe_start")']

@@ -24,6 +24,8 @@ from rlcompare.collect.reference.policies import Policies  # noqa: E402
 from rlcompare.collect.reference.sharding import whole_weights  # noqa: E402
 from rlcompare.collect.reference.update import update_actor  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 STRATEGIES = ("fsdp2", "fsdp")
 ROWS, PROMPT, RESPONSE = 16, 4, 12
 

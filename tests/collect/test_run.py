@@ -22,6 +22,8 @@ pytest.importorskip("omegaconf")
 from rlcompare.errors import ExitCode
 from tests.collect.stepping import SMALL, is_time
 
+pytestmark = pytest.mark.slow
+
 RLCOMPARE = (sys.executable, "-c", "from rlcompare.cli.main import main; main()")
 FAST = (*SMALL, "trainer.total_training_steps=4", "trainer.warmup_steps=1")
 

@@ -15,6 +15,8 @@ import pytest
 
 from tests.npu.conftest import Machine
 
+pytestmark = pytest.mark.slow
+
 _CLI = "from rlcompare.cli.main import main; main()"
 _CALLS_STEP = """
 import sys, time
@@ -68,7 +70,7 @@ def start(machine: Machine) -> Iterator[Start]:
     for log in (log for folder in folders for log in folder.glob("log/*dp_*.log")):
         end(int(log.name.split("_rank_")[0].rpartition("_")[2]))
     for job in jobs:
-        job.communicate(timeout=30)
+        job.communicate(timeout=300)
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:

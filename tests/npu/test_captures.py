@@ -8,7 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.npu.conftest import Machine
+
+pytestmark = pytest.mark.slow
 
 _LOOP = """
 import json, sys

@@ -7,7 +7,11 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.npu.conftest import Machine
+
+pytestmark = pytest.mark.slow
 
 _DYNAMIC = """
 import sys, time

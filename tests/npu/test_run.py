@@ -16,6 +16,8 @@ from tests.npu.conftest import SMALL, Machine
 
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.slow
+
 NPU = "actor_rollout_ref.actor.profiler.tool_config.npu"
 _EXACT = ("critic/", "mismatch/", "actor/", "response_length/", "workload.")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rlcompare import resources
-from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
+from tests.sql.rollup_stores import MS, RollupStore, compared, found, side, values
 from tests.stores import rows
 
 
@@ -160,5 +160,92 @@ def test_who_starts_last_by_less_than_a_quarter_of_the_mean_spread_is_not_late(
         made.capture(rank, rank).step(1, rank).time(1, MS, rank, exposed=MS, comm=MS)
         for ordinal, start in enumerate(starts):
             made.collective(1, "all_reduce", ordinal, start[rank] * 1000, 100 * MS, rank)
+    path = made.done()
+    assert found(compared(path, path), "ranks", "rank 1")["new_straggler"] == straggler
+
+
+def test_steps_that_only_runs_of_one_side_share_are_not_shared(tmp_path: Path) -> None:
+    """Both runs of the baseline log steps 1 and 2, the new side 3 and 4: none of both sides, so all of them count."""
+    old = [logged(tmp_path / f"{name}.duckdb", {"actor/entropy": 1.0}, {"actor/entropy": 3.0}) for name in ("a", "b")]
+    new = logged(tmp_path / "new.duckdb", {"actor/entropy": 5.0}, {"actor/entropy": 7.0}, first=3)
+    assert values(compared(side("old", *old), side("new", new)), "actor/entropy") == (2.0, 6.0)
+
+
+def test_validation_before_training_counts_only_where_there_is_nothing_else(tmp_path: Path) -> None:
+    path = logged(tmp_path / "run.duckdb", {"val/acc": 0.5, "actor/entropy": 9.0}, {"actor/entropy": 1.0}, first=0)
+    diff = compared(path, path)
+    assert values(diff, "actor/entropy") == (1.0, 1.0)
+    assert values(diff, "val/acc") == (0.5, 0.5)
+    assert diff.new.steps == () and diff.new.runs[0].steps == 2  # step 0 has a metric of training too
+
+
+@pytest.mark.parametrize(("third", "first"), [(1.009, 4), (1.011, 3)])
+def test_metrics_diverge_at_the_first_step_that_is_more_than_a_hundredth_apart(
+    tmp_path: Path, third: float, first: int
+) -> None:
+    old = logged(tmp_path / "old.duckdb", *({"actor/entropy": 1.0} for _ in range(5)))
+    new = logged(tmp_path / "new.duckdb", *({"actor/entropy": value} for value in (1.0, 1.0, third, 2.0, 2.0)))
+    assert found(compared(old, new), "metrics", "actor/entropy")["first_divergence"] == first
+
+
+def test_windows_that_overlap_leave_no_time_between_them(tmp_path: Path) -> None:
+    """0–40, 30–50 and 60–70 ms: 10 ms lie between, and the overlap takes nothing off."""
+    made = RollupStore(tmp_path / "run.duckdb")
+    for number, (start, end) in enumerate(((0, 40), (30, 50), (60, 70))):
+        made.capture(number, 0, role="actor", phase=f"p{number}", host_start_ns=start * MS, host_end_ns=end * MS)
+        made.step(1, number).time(1, 5 * MS, number)
+    path = made.done()
+    assert values(compared(path, path), "time.unprofiled") == (10.0, 10.0)
+
+
+@pytest.mark.parametrize(("rest", "outside"), [(2e-7, 0.0), (1e-5, 0.01)])
+def test_less_than_a_microsecond_outside_of_all_timers_is_none(tmp_path: Path, rest: float, outside: float) -> None:
+    step = {"timing_s/step": 30.0 + rest, "timing_s/gen": 20.0, "timing_s/update_actor": 10.0}
+    path = logged(tmp_path / "run.duckdb", step, step)
+    assert found(compared(path, path), "phases", "(outside)")["new"] == pytest.approx(outside, abs=1e-6)
+
+
+def test_sends_and_receives_make_nobody_late(tmp_path: Path) -> None:
+    """They pair two different operators: rank 1 starts its part of each 5 ms later."""
+    made = RollupStore(tmp_path / "run.duckdb")
+    for rank in (0, 1):
+        made.capture(rank, rank).step(1, rank).time(1, 10 * MS, rank, exposed=MS, comm=MS)
+        for ordinal, kind in enumerate(("send", "recv", "batch_send_recv")):
+            made.collective(1, kind, 0, (20 * ordinal + 5 * rank) * MS, (20 * ordinal + 9) * MS, rank)
+    path = made.done()
+    rows = compared(path, path).sections["ranks"].rows
+    assert [(row["new_late_ms"], row["new_straggler"]) for row in rows] == [(None, False), (None, False)]
+
+
+@pytest.mark.parametrize(("new", "causes"), [(100.99, 0), (101.0, 1)])
+def test_a_headline_that_moves_by_a_hundredth_has_causes(tmp_path: Path, new: float, causes: int) -> None:
+    old = profiled(tmp_path, "old", 100 * MS).kernel(1, "Sort", 1, 100 * MS)
+    more = profiled(tmp_path, "new", round(new * MS)).kernel(1, "Sort", 1, round(new * MS))
+    diff = compared(old.done(), more.done())
+    assert len([cause for cause in diff.causes if cause.section == "kernels"]) == causes
+
+
+@pytest.mark.parametrize(("grown", "named"), [(49, False), (51, True)])
+def test_a_headline_that_moves_by_50_us_has_causes(tmp_path: Path, grown: int, named: bool) -> None:
+    old = profiled(tmp_path, "old", 1_000_000).kernel(1, "Sort", 1, 1_000_000)
+    new = profiled(tmp_path, "new", 1_000_000 + grown * 1000).kernel(1, "Sort", 1, 1_000_000 + grown * 1000)
+    assert bool(compared(old.done(), new.done()).causes) == named
+
+
+@pytest.mark.parametrize(("sort", "named"), [(4, False), (6, True)])
+def test_a_candidate_is_named_from_a_twentieth_of_the_change(tmp_path: Path, sort: int, named: bool) -> None:
+    """Of 100 ms more, Sort takes 4 or 6."""
+    old = profiled(tmp_path, "old", 200 * MS).kernel(1, "Sort", 1, 10 * MS).kernel(1, "MatMul", 1, 190 * MS)
+    new = profiled(tmp_path, "new", 300 * MS).kernel(1, "Sort", 1, (10 + sort) * MS)
+    new.kernel(1, "MatMul", 1, (290 - sort) * MS)
+    assert ("Sort" in {cause.row for cause in compared(old.done(), new.done()).causes}) == named
+
+
+@pytest.mark.parametrize(("late", "straggler"), [(1.9, False), (2.0, True)])
+def test_delays_of_a_fiftieth_of_the_step_make_a_straggler(tmp_path: Path, late: float, straggler: bool) -> None:
+    made = RollupStore(tmp_path / "late.duckdb")
+    for rank in (0, 1):
+        made.capture(rank, rank).step(1, rank).time(1, 99 * MS, rank, exposed=MS, comm=MS)
+        made.collective(1, "all_reduce", 0, round(rank * late * MS), 9 * MS, rank)
     path = made.done()
     assert found(compared(path, path), "ranks", "rank 1")["new_straggler"] == straggler

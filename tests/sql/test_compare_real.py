@@ -15,6 +15,8 @@ from rlcompare.model.diff import Diff
 from tests.sql.rollup_stores import compared, found, values
 from tests.stores import store_of
 
+pytestmark = pytest.mark.slow
+
 PAIRS = [("db", "level0"), ("db", "level1"), ("text", "level0"), ("text", "level1")]
 WRONG_ROWS = ("Wait", "Transmit")
 

@@ -169,6 +169,7 @@ def check_roles(diff: Diff, baseline: Iterable[Written], new: Iterable[Written],
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_trees_are_compared_role_by_role(tmp_path: Path) -> None:
     # GIVEN what a job left at full clock, and at half
     job = VerlJob("0.7.1", steps=(2,), replicas=3)
@@ -186,6 +187,7 @@ def test_two_trees_are_compared_role_by_role(tmp_path: Path) -> None:
     assert (diff.new.runs[0].ranks, diff.new.runs[0].replicas) == (2, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("job", "roles"),
     [
@@ -203,6 +205,7 @@ def test_calls_of_one_process_and_step_are_summed(tmp_path: Path, job: VerlJob, 
     assert (run.ranks, run.replicas, run.steps) == (1, 2, len(job.steps))
 
 
+@pytest.mark.slow
 def test_a_critics_own_processes(tmp_path: Path) -> None:
     written = write_verl(VerlJob("0.9.0", tool="torch", steps=(2,), critic=True), tmp_path / "SP")
     store = store_of(tmp_path / "SP", tmp_path / "run.duckdb", keep_events=False)
@@ -216,6 +219,7 @@ def test_a_critics_own_processes(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_show_gives_the_sum_of_roles(tmp_path: Path) -> None:
     written = write_verl(VerlJob("0.9.1", tool="torch", steps=(2,), replicas=3), tmp_path / "SP")
     means = role_means(written)

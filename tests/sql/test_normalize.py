@@ -347,6 +347,140 @@ def test_nested_operators_have_parents_self_time_and_device_time(con: duckdb.Duc
     ]
 
 
+def test_a_capture_without_marks_is_the_step_of_its_folder_else_of_its_time_else_of_its_place(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    found = []
+    for hint, place in ((5, 2), (None, 2), (None, None)):
+        reset(con)
+        con.execute("UPDATE capture SET ordinal = 1, step_hint = ?, step_place = ?", [hint, place])
+        load(con, "stage_kernel", [(10, 20)])
+        normalise(con)
+        found += con.execute("SELECT step FROM r_time").fetchall()
+    assert found == [(5,), (2,), (1,)]
+
+
+def phases_of(con: duckdb.DuckDBPyConnection, *marks: tuple[str, int, int, int]) -> list[tuple[str, int, int, int]]:
+    """(name, call, start, end) of the phases of these marks, which have a thread, a start and an end."""
+    reset(con)
+    con.execute("INSERT INTO step VALUES (0, 7, 0, 100, FALSE)")
+    con.executemany("INSERT INTO stage_phase VALUES (?, ?, ?, ?)", marks)
+    normalise(con)
+    return con.execute("SELECT name, call, start_ns, end_ns FROM phase ORDER BY id").fetchall()
+
+
+def test_calls_that_touch_are_two_and_calls_that_overlap_are_one(con: duckdb.DuckDBPyConnection) -> None:
+    touching = phases_of(con, ("reward", 1, 10, 20), ("reward", 1, 20, 30))
+    assert touching == [("reward", 0, 10, 20), ("reward", 1, 20, 30)]
+    assert phases_of(con, ("reward", 1, 10, 20), ("reward", 2, 19, 30)) == [("reward", 0, 10, 30)]
+
+
+def test_of_marks_inside_marks_of_a_thread_the_outermost_counts_even_if_they_end_together(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    assert phases_of(con, ("reward", 1, 10, 40), ("old_log_prob", 1, 20, 40)) == [("reward", 0, 10, 40)]
+    assert phases_of(con, ("reward", 1, 10, 40), ("old_log_prob", 1, 20, 41)) == [
+        ("reward", 0, 10, 20),
+        ("old_log_prob", 1, 20, 41),
+    ]
+
+
+def test_a_phase_is_not_cut_where_one_that_it_covers_ends(con: duckdb.DuckDBPyConnection) -> None:
+    assert phases_of(con, ("reward", 1, 10, 50), ("old_log_prob", 2, 40, 60)) == [
+        ("reward", 0, 10, 40),
+        ("old_log_prob", 1, 40, 60),
+    ]
+
+
+def test_an_operator_that_starts_when_another_ends_is_beside_it(con: duckdb.DuckDBPyConnection) -> None:
+    reset(con)
+    for row in [(1, 1, 0, 10), (2, 1, 10, 20), (3, 1, 10, 15)]:
+        con.execute(
+            "INSERT INTO stage_host_op BY NAME SELECT ? AS id, ? AS thread, ? AS start_ns, ? AS end_ns", list(row)
+        )
+    normalise(con)
+    found = con.execute("SELECT id, parent_id FROM host_op ORDER BY id").fetchall()
+    assert found == [(1, None), (2, None), (3, 2)]
+
+
+def test_only_kernels_and_collectives_are_told_to_lie_outside_the_steps(con: duckdb.DuckDBPyConnection) -> None:
+    reset(con)
+    con.execute("INSERT INTO step VALUES (0, 7, 0, 50, FALSE)")
+    load(con, "stage_kernel", [(10, 20), (2_000_060, 4_000_070)], [5, 60])
+    load(con, "stage_copy", [(2_000_080, 2_000_090)], [70])
+    build._run_all(con, (f"normalize/{name}" for name in build.NORMALIZE))
+    ((severity, key, message),) = con.execute(resources.sql("normalize/findings")).fetchall()
+    assert (severity, key) == ("info", "outside_steps")
+    assert message.startswith("1 device tasks (2.000 ms) ")
+
+
+def test_rollups_sum_what_adds_up_and_keep_the_highest_of_what_does_not(con: duckdb.DuckDBPyConnection) -> None:
+    """Three calls on inputs of 2 x 3 and 4 elements; copies of 5 and 7 bytes; memory that rises and falls."""
+    reset(con)
+    for number in range(3):
+        con.execute(
+            "INSERT INTO stage_kernel BY NAME SELECT ? AS id, 0 AS device_id, ? AS start_ns, ? AS end_ns,"
+            " 'MatMul' AS name, '2,3;4' AS input_shapes",
+            [number, 10 * number, 10 * number + 2],
+        )
+    for number, size in enumerate((5, 7)):
+        con.execute(
+            "INSERT INTO stage_copy BY NAME SELECT ? AS id, 0 AS device_id, 'memcpy' AS kind, ? AS start_ns,"
+            " ? AS end_ns, ? AS size_bytes",
+            [number, number, number + 1, size],
+        )
+    for at, size in enumerate((3, 9, 4)):
+        con.execute(
+            "INSERT INTO memory BY NAME SELECT 0 AS capture, 0 AS device_id, ? AS ts_ns, 'PTA' AS component,"
+            " ? AS allocated_bytes, ? AS reserved_bytes",
+            [at, size, size + 10],
+        )
+    normalise(con)
+    assert con.execute("SELECT calls, sum_ns, elements FROM r_kernel").fetchall() == [(3, 6, 30.0)]
+    assert con.execute("SELECT calls, sum_ns, size_bytes FROM r_copy").fetchall() == [(2, 2, 12)]
+    peaks = "SELECT peak_allocated_bytes, peak_reserved_bytes FROM r_memory"
+    assert con.execute(peaks).fetchall() == [(9, 19)]
+
+
+@pytest.mark.parametrize(("steps", "step"), [((7,), 7), ((7, 8), None)])
+def test_sums_that_the_profiler_wrote_belong_to_the_only_step(
+    con: duckdb.DuckDBPyConnection, steps: tuple[int, ...], step: int | None
+) -> None:
+    reset(con)
+    for number in steps:
+        con.execute("INSERT INTO step VALUES (0, ?, ?, ?, FALSE)", [number, 100 * number, 100 * number + 50])
+    con.execute(
+        "INSERT INTO reported_kernel_type BY NAME"
+        " SELECT 0 AS capture, 0 AS device_id, 'MatMul' AS op_type, 4 AS calls, 80 AS total_ns"
+    )
+    normalise(con)
+    assert con.execute("SELECT op_type, step, calls, sum_ns FROM r_kernel").fetchall() == [("MatMul", step, 4, 80)]
+
+
+@pytest.mark.parametrize(
+    ("core_type", "name", "category"),
+    [
+        ("AI_CORE", "Add", "cube"),
+        ("MIX_AIC", "Add", "cube"),
+        ("AI_VECTOR_CORE", "Add", "vector_no_trans"),
+        ("AI_VECTOR_CORE", "Transpose", "vector_trans"),
+        ("AI_VECTOR_CORE", "Cast", "vector_trans"),
+        (None, "Add", "other"),
+    ],
+)
+def test_the_core_tells_cube_from_vector(
+    con: duckdb.DuckDBPyConnection, core_type: str | None, name: str, category: str
+) -> None:
+    reset(con)
+    con.execute(
+        "INSERT INTO stage_kernel BY NAME"
+        " SELECT 1 AS id, 0 AS device_id, 0 AS start_ns, 1 AS end_ns, ? AS name, ? AS core_type",
+        [name, core_type],
+    )
+    normalise(con)
+    assert con.execute("SELECT category FROM kernel").fetchall() == [(category,)]
+
+
 @pytest.mark.parametrize(
     ("op_type", "name", "kind"),
     [
@@ -368,6 +502,7 @@ def test_kinds_of_collectives(con: duckdb.DuckDBPyConnection, op_type: str | Non
         ("Conv2D4", "Conv2D"),
         ("MatMulV2", "MatMulV2"),
         ("trans_TransData_0", "trans_TransData"),
+        ("MatMul@12", "MatMul"),
         ("aclnnMul_MulAiCore_Mul3", "aclnnMul_MulAiCore_Mul3"),
     ],
 )

@@ -39,7 +39,7 @@ def rollups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rollups]:
     for name in ("baseline", "new"):
         path = RollupStore(folder / f"{name}.duckdb").capture().step(1).time(1, 5).done()
         sides.append(SideInput(name, (RunStore(name, name, path),)))
-    with Rollups(*sides, CompareOptions()) as opened:
+    with Rollups(sides[0], sides[1], CompareOptions()) as opened:
         yield opened
 
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from rlcompare.gate import judge
+from rlcompare.gate.text import expected
 from rlcompare.model.diff import NOT_COMPARED, Diff, Finding
 from rlcompare.model.verdict import Rule
+from rlcompare.model.words import Severity
 from tests.unit.test_gate_rules import delta, diff, gate, policy
 
 FIVE_PERCENT = Rule("time.step", max_relative=0.05)
@@ -105,7 +107,25 @@ def test_what_must_not_be_compared_decides_nothing(wanted: str, code: int) -> No
 
 
 def test_severe_differences_end_with_5_unless_they_are_declared() -> None:
-    finding = Finding("chip", "910B", "910C", "severe", "another chip")
+    finding = Finding("chip", "910B", "910C", Severity.SEVERE, "another chip")
     found = diff(delta("time.step", 100.0, 100.0), findings=[finding])
     assert judge(found, policy(FIVE_PERCENT)).exit_code == 5
     assert judge(found, policy(FIVE_PERCENT, varied=("chip",))).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "polarity", "unit", "said"),
+    [
+        (Rule("x", max_relative=0.05), "lower", "ms", "at most +5.0 %"),
+        (Rule("x", max_relative=0.05), "higher", "ms", "at most -5.0 %"),
+        (Rule("x", max_relative=0.05), "neutral", "ms", "at most ±5.0 %"),
+        (Rule("x", max_relative=0.05, max_absolute=1.5), "lower", "ms", "at most +5.0 % or +1.5 ms"),
+        (Rule("x", max_absolute=64.0, absolute_unit="MiB"), "lower", "bytes", "at most +64 MiB"),
+        (Rule("x", min_value=10.5), "lower", "ms", "at least 10.5 ms"),
+        (Rule("x", max_value=20.5), "lower", "ms", "no more than 20.5 ms"),
+        (Rule("x", max_relative=0.05, min_value=10.5, max_value=20.5), "lower", "ms",
+         "at most +5.0 % and at least 10.5 ms and no more than 20.5 ms"),
+    ],
+)  # fmt: skip
+def test_what_a_rule_expects_is_said(rule: Rule, polarity: str, unit: str, said: str) -> None:
+    assert expected(rule, delta("x", 15.0, 15.0, polarity, unit)) == said

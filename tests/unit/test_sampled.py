@@ -56,7 +56,7 @@ def differences(baseline: str | None, new: str | None, training: Any = (), phase
     captures = []
     for name, sampled in zip(SIDES, (baseline, new), strict=True):
         sides[name] = replace(side(name, name), env={} if sampled is None else {KEY: sampled})
-        unknown = dict.fromkeys(Capture._fields, None)
+        unknown: dict[str, Any] = dict.fromkeys(Capture._fields, None)
         known = {"side": name, "member": "rank 0", "tool": "torch", "executor": "device", "phase": phase}
         captures.append(Capture(**{**unknown, **known}))
     match = KernelMatchSummary(exact_share=None, loose=None, by_name=False)

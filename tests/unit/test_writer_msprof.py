@@ -15,6 +15,8 @@ import pytest
 from rlcompare.writer import Change, SampleRun, write_sample
 from tests.unit.writer_readers import Database, union_length
 
+pytestmark = pytest.mark.slow
+
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 

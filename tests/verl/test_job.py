@@ -35,11 +35,9 @@ def test_both_streams(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None
 
 def test_a_progress_bar_that_never_ends_its_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     code = "import sys\nfor n in range(200_000): sys.stderr.write(f'Progress {n:08d} of many, and so on\\r')"
-    begin = time.monotonic()
     ended, log = ran(code, tmp_path)
     assert ended.last_error == "Progress 00199999 of many, and so on"
     assert log.count("\r") == capfd.readouterr().err.count("\r") == 200_000
-    assert time.monotonic() - begin < 30
 
 
 def test_lines_are_not_torn(tmp_path: Path) -> None:
@@ -68,13 +66,12 @@ def test_what_a_signal_killed(tmp_path: Path) -> None:
 
 
 def test_a_process_left_behind_does_not_hold_us(tmp_path: Path) -> None:
-    code = (
-        "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(15)']); print('left')"
-    )
+    sleeper = "[sys.executable, '-c', 'import time; time.sleep(900)']"
     begin = time.monotonic()
-    ended, log = ran(code, tmp_path)
-    assert (ended.code, log) == (0, "left\n")
-    assert time.monotonic() - begin < 12
+    ended, log = ran(f"import subprocess, sys; print(subprocess.Popen({sleeper}).pid)", tmp_path)
+    os.kill(int(log), signal.SIGKILL)  # it lives
+    assert ended.code == 0
+    assert time.monotonic() - begin < 600, "it waited for what the job left behind"
 
 
 def test_what_cannot_be_started(tmp_path: Path) -> None:
@@ -93,7 +90,7 @@ def test_a_signal_that_comes_while_the_job_is_started(tmp_path: Path, monkeypatc
         return start(*arguments, **options)
 
     monkeypatch.setattr("rlcompare.collect.verl.job.subprocess.Popen", signalled)
-    ended, _ = ran("import time; time.sleep(30)", tmp_path)
+    ended, _ = ran("import time; time.sleep(900)", tmp_path)
     assert (ended.code, ended.received) == (143, signal.SIGTERM)
 
 

@@ -16,6 +16,8 @@ from rlcompare.cli.main import run
 
 from .conftest import VerlOf
 
+pytestmark = pytest.mark.slow
+
 MAIN = "from rlcompare.cli.main import main; main()"
 JOB = (sys.executable, "-m", "verl.trainer.main_ppo", "trainer.total_training_steps=5", "trainer.n_gpus_per_node=2")
 LAUNCH = ("launch", "--tool", "npu", "-o", "out")
@@ -37,7 +39,7 @@ def start(
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert "Traceback" not in err.replace('Traceback (most recent call last):\n  File "<frozen', "")
     return process.returncode, out, err
 
@@ -135,7 +137,7 @@ def test_a_version_without_a_file_logger(installed_verl: VerlOf, tmp_path: Path)
 
 def test_a_job_that_fails(installed_verl: VerlOf, tmp_path: Path) -> None:
     process = start(installed_verl("0.7.1"), tmp_path, "fail")
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 1, "the job's own exit code"
     assert "RuntimeError: out of memory on rank 0" in err, "the job's own words"
     assert "it ended after step 1, and the first step to profile is 3" in err
@@ -158,7 +160,7 @@ def test_a_signal_reaches_the_job(installed_verl: VerlOf, tmp_path: Path, number
         assert process.poll() is None
     time.sleep(0.2)
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     recorded = run_json(tmp_path)
     assert process.returncode == recorded["exit_code"]
     assert process.returncode == code
@@ -202,7 +204,7 @@ def test_a_dry_run_prints_what_would_run(installed_verl: VerlOf, tmp_path: Path)
     # The line is a shell's: it runs the job.
     (tmp_path / "out" / "run2").mkdir(parents=True)
     done = subprocess.run(
-        ["bash", "-c", second], cwd=tmp_path, env=installed_verl("0.7.1"), capture_output=True, text=True, timeout=60
+        ["bash", "-c", second], cwd=tmp_path, env=installed_verl("0.7.1"), capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "out" / "run2" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()) == 5
