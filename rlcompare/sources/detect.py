@@ -160,25 +160,12 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
     found.pickles += [folder / name for name in files if name.endswith(".pickle")]
     found.wandb += [folder / name for name in files if name.endswith(WANDB_RECORD)]
     try:
-        listing = Listing(folder, files, folders, prefer)
-        for source in sources():
-            whole = source.whole_folder(listing)
-            if whole is not None:
-                found.add(*whole)
-                return
-        training = run_directory.training_in(folder, files)
-        if training is not None:
-            found.training.append(training)
-            files = [name for name in files if name not in (RUN_JSON, METRICS)]
-        loose, problems, others = run_directory.loose_metrics(folder, files, folders)
-        found.training += loose
-        found.problems += problems
-        if others is None:
-            return
-        _look_at_loose_files(replace(listing, files=others), found, depth)
+        is_whole = _look_into(Listing(folder, files, folders, prefer), found, depth)
     except OSError as error:
         where = Path(error.filename) if isinstance(error.filename, str) else folder
         found.problems.append(Problem(where, error.strerror or "it cannot be opened", "Check its permissions"))
+        return
+    if is_whole:
         return
     if depth == _MAX_DEPTH:
         if folders:
@@ -194,6 +181,26 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
             found.problems.append(Problem(folder / name, problem, "Name what it leads to", "link"))
             continue
         _walk(folder / name, prefer, found, depth + 1)
+
+
+def _look_into(listing: Listing, found: _Found, depth: int) -> bool:
+    """Looks at the files of one folder; whether that is all there is below it."""
+    for source in sources():
+        whole = source.whole_folder(listing)
+        if whole is not None:
+            found.add(*whole)
+            return True
+    training = run_directory.training_in(listing.path, listing.files)
+    if training is not None:
+        found.training.append(training)
+        listing = replace(listing, files=[name for name in listing.files if name not in (RUN_JSON, METRICS)])
+    loose, problems, others = run_directory.loose_metrics(listing.path, listing.files, listing.folders)
+    found.training += loose
+    found.problems += problems
+    if others is None:
+        return True
+    _look_at_loose_files(replace(listing, files=others), found, depth)
+    return False
 
 
 def _leads_out(path: Path, root: Path) -> bool:

@@ -37,7 +37,7 @@ def _steps(capture: CaptureInput) -> frozenset[int] | None:
 
 def _fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
     path = capture.files["log"]
-    con.execute("SET VARIABLE kernel_log = ?", [str(path)])
+    con.execute("SET VARIABLE kernel_log = ?", [db.pattern_of(path)])
     try:
         for name in ("kernel_log", "step", "kernel"):
             con.execute((_SQL / f"{name}.sql").read_text(encoding="utf-8"))
