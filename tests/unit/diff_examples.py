@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from rlcompare.model.diff import Cause, Comparability, Delta, Diff, Finding, Row, RunInfo, Section, Side, Value
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
+from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
 
 SECTION_NAMES = (
     "categories",
@@ -77,7 +78,7 @@ def metric(name: str, baseline: float | None, new: float | None, unit: str = "ms
     made = row(name, baseline, new)
     delta, ratio = made["delta"], made["ratio"]
     assert not isinstance(delta, str) and not isinstance(ratio, str)
-    return Delta(name, unit, polarity, baseline, new, delta, ratio, {"baseline": (baseline,), "new": (new,)})
+    return Delta(name, unit, Polarity(polarity), baseline, new, delta, ratio, {"baseline": (baseline,), "new": (new,)})
 
 
 def side(label: str, path: str, ranks: int = 8, **env: str) -> Side:
@@ -468,10 +469,14 @@ def regression() -> Diff:
         baseline=side("cann82", "runs/cann82", cann="8.2.RC1", torch_npu="2.5.1.post1", chip="Ascend910B3"),
         new=side("cann83", "runs/cann83", cann="8.3.RC1", torch_npu="2.5.1.post1", chip="Ascend910B3"),
         comparability=Comparability(
-            "caution",
+            Comparable.CAUTION,
             (
                 Finding(
-                    "cann", "8.2.RC1", "8.3.RC1", "caution", "CANN differs and was not declared with --varied cann."
+                    "cann",
+                    "8.2.RC1",
+                    "8.3.RC1",
+                    Severity.CAUTION,
+                    "CANN differs and was not declared with --varied cann.",
                 ),
             ),
         ),
@@ -510,13 +515,17 @@ def regression() -> Diff:
         ),
         quality=(
             Finding(
-                "db_preferred", None, "rank 5", "info", "Rank 5 has a database and text files: the database was read."
+                "db_preferred",
+                None,
+                "rank 5",
+                Severity.INFO,
+                "Rank 5 has a database and text files: the database was read.",
             ),
             Finding(
                 "missing_file",
                 None,
                 "rank 3",
-                "caution",
+                Severity.CAUTION,
                 "Rank 3 of the new side has no memory_record.csv: no memory of it.",
             ),
         ),
@@ -541,7 +550,7 @@ def identical() -> Diff:
         base,
         baseline=one,
         new=one,
-        comparability=Comparability("comparable", ()),
+        comparability=Comparability(Comparable.COMPARABLE, ()),
         headline="time.device_span",
         overall=tuple(metric(name, value, value) for name, value in times),
         causes=(),
@@ -556,7 +565,7 @@ def empty() -> Diff:
     return Diff(
         baseline=nothing,
         new=nothing,
-        comparability=Comparability("comparable", ()),
+        comparability=Comparability(Comparable.COMPARABLE, ()),
         headline="time.device_span",
         overall=(),
         causes=(),
@@ -570,7 +579,7 @@ def hostile() -> Diff:
     base = regression()
     names = HOSTILE_NAMES
     rows = tuple(row(name, 1.5, 2.5, op_type=name, phase=name, baseline_calls=1, new_calls=2) for name in names)
-    findings = tuple(Finding(name, name, name, "caution", name) for name in names)
+    findings = tuple(Finding(name, name, name, Severity.CAUTION, name) for name in names)
     label = names[0] + names[8] + names[9]
     poisoned = Side(
         label,
@@ -584,7 +593,7 @@ def hostile() -> Diff:
         base,
         baseline=poisoned,
         new=poisoned,
-        comparability=Comparability("caution", findings),
+        comparability=Comparability(Comparable.CAUTION, findings),
         overall=(*base.overall, *(metric(name, 1.0, 2.0) for name in names)),
         causes=tuple(Cause("phase", 0.5, 1.0, name, "kernels", name) for name in names),
         quality=findings,
@@ -617,8 +626,8 @@ def verdicts() -> GateResult:
     def verdict(
         metric: str, status: str, text: str, verified: bool = False, severity: str = "error", message: str = ""
     ) -> Verdict:
-        rule = Rule(metric, max_relative=0.05, severity=severity, message=message)
-        return Verdict(rule, metric, status, text, 4752.5, 5017.5, "ms", verified)
+        rule = Rule(metric, max_relative=0.05, severity=RuleSeverity(severity), message=message)
+        return Verdict(rule, metric, Status(status), text, 4752.5, 5017.5, "ms", verified)
 
     found = (
         verdict(

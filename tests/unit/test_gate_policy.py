@@ -11,6 +11,7 @@ import pytest
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import built_in_policy, load_policy, policy
 from rlcompare.model.verdict import Policy, Rule
+from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity
 
 
 def load(folder: Path, text: str) -> Policy:
@@ -50,11 +51,11 @@ def test_a_whole_policy(tmp_path: Path) -> None:
         source=str(tmp_path / "rlcompare.toml"),
         rules=(
             Rule("time.*", max_relative=0.05, max_absolute=1.0, message="Ask us."),
-            Rule("perf/throughput", max_relative=0.1, severity="warn"),
+            Rule("perf/throughput", max_relative=0.1, severity=RuleSeverity.WARN),
             Rule("mismatch/rollout_is_eff_sample_size", min_value=0.8, max_value=1.0, optional=True),
         ),
-        evidence="runs",
-        on_inconclusive="fail",
+        evidence=EvidenceMode.RUNS,
+        on_inconclusive=OnInconclusive.FAIL,
         varied=("cann", "torch_npu"),
     )
 

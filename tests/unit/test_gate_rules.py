@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge
-from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Side
+from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Samples, Side
 from rlcompare.model.verdict import GateResult, Policy, Rule
-from rlcompare.model.words import Status
+from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
 
 
 def delta(
@@ -22,14 +22,16 @@ def delta(
 ) -> Delta:  # fmt: skip
     change = None if baseline is None or new is None else new - baseline
     ratio = None if change is None or not baseline or new is None else new / baseline
-    samples = {"baseline": tuple(runs[0]), "new": tuple(runs[1])} if runs else {"baseline": (baseline,), "new": (new,)}
-    return Delta(metric, unit, polarity, baseline, new, change, ratio, samples)
+    samples: Samples = (
+        {"baseline": tuple(runs[0]), "new": tuple(runs[1])} if runs else {"baseline": (baseline,), "new": (new,)}
+    )
+    return Delta(metric, unit, Polarity(polarity), baseline, new, change, ratio, samples)
 
 
 def diff(*overall: Delta, findings: Sequence[Finding] = (), headline: str = "time.step") -> Diff:
     side = Side("side", (), (), (), {})
     severe = any(finding.severity == "severe" for finding in findings)
-    comparability = Comparability("not_comparable" if severe else "comparable", tuple(findings))
+    comparability = Comparability(Comparable.NOT_COMPARABLE if severe else Comparable.COMPARABLE, tuple(findings))
     return Diff(side, side, comparability, headline, overall, (), (), {})
 
 
@@ -148,7 +150,7 @@ def test_a_limit_on_the_value_needs_no_baseline(new: float | None, status: str, 
 
 
 def test_warnings_speak_and_do_not_fail() -> None:
-    result = gate(delta("time.step", 10, 20), Rule("time.step", max_relative=0.05, severity="warn"))
+    result = gate(delta("time.step", 10, 20), Rule("time.step", max_relative=0.05, severity=RuleSeverity.WARN))
     assert (result.verdicts[0].status, result.exit_code) == ("regressed", 0)
     assert "1 warning: time.step" in result.summary
 
@@ -226,7 +228,7 @@ def test_the_word_headline_stands_for_the_headline() -> None:
     assert (result.verdicts[0].metric, result.verdicts[0].status) == ("time.device_span", "regressed")
 
 
-CHIP = Finding("chip", "Ascend910B", "Ascend910C", "severe", "chip differs.")
+CHIP = Finding("chip", "Ascend910B", "Ascend910C", Severity.SEVERE, "chip differs.")
 
 
 def test_sides_that_must_not_be_compared_are_not_judged() -> None:
@@ -450,7 +452,7 @@ def test_what_is_no_number_never_passes(
     absolute: float | None, least: float | None,
 ) -> None:  # fmt: skip
     rule = Rule("m", max_relative=relative, max_absolute=absolute, min_value=least)
-    made = Delta("m", "ms", polarity, baseline, new, None, None, {"baseline": (baseline,), "new": (new,)})
+    made = Delta("m", "ms", Polarity(polarity), baseline, new, None, None, {"baseline": (baseline,), "new": (new,)})
     result = judge(diff(made), policy(rule, evidence=evidence))
     (verdict,) = result.verdicts
     assert verdict.status in list(Status)

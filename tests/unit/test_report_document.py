@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, RunInfo, Section, Side
+from rlcompare.model.words import Polarity
 from rlcompare.report.document import DocumentError, from_document, to_document, to_json
 from rlcompare.resources import resource_root
 from tests.unit import diff_examples
@@ -138,7 +139,15 @@ def test_document_has_the_members_of_the_design() -> None:
 
 def test_what_is_not_finite_is_null() -> None:
     delta = Delta(
-        "time.step", "ms", "lower", math.nan, math.inf, -math.inf, math.nan, {"new": (math.nan, 1.0)}, {"p": math.nan}
+        "time.step",
+        "ms",
+        Polarity.LOWER,
+        math.nan,
+        math.inf,
+        -math.inf,
+        math.nan,
+        {"new": (math.nan, 1.0)},
+        {"p": math.nan},
     )
     section = Section("kernels", "ms", (), math.nan, "", ({"name": "a", "new": math.inf},))
     diff = replace(diff_examples.regression(), overall=(delta,), sections={"kernels": section})

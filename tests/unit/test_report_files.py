@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from rlcompare.errors import UsageError
 from rlcompare.model.diff import Comparability, Diff, Finding, Value
+from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import write
 from rlcompare.report.csv_files import cell, csv_texts
 from rlcompare.report.document import from_document
@@ -30,18 +31,18 @@ REGRESSION = diff_examples.regression()
 _UNLIKE = replace(
     REGRESSION,
     comparability=Comparability(
-        "caution",
+        Comparable.CAUTION,
         (
-            Finding("profiler.level", "Level0", "Level1", "caution", "Higher levels slow the step."),
-            Finding("captures", "2", "0", "caution", "Only the baseline has captures of actor."),
-            Finding("captures", "0", "4", "caution", "Only the new side has captures of rollout."),
-            Finding("profiler.export_type", "db", "text", "info", "It is written in another way."),
+            Finding("profiler.level", "Level0", "Level1", Severity.CAUTION, "Higher levels slow the step."),
+            Finding("captures", "2", "0", Severity.CAUTION, "Only the baseline has captures of actor."),
+            Finding("captures", "0", "4", Severity.CAUTION, "Only the new side has captures of rollout."),
+            Finding("profiler.export_type", "db", "text", Severity.INFO, "It is written in another way."),
         ),
     ),
     quality=(
-        Finding("notes", None, "x", "info", "A note."),
-        Finding("missing_file", None, "rank 3", "caution", "Rank 3 has no memory."),
-        Finding("missing_file", None, "rank 4", "caution", "Rank 4 has no memory."),
+        Finding("notes", None, "x", Severity.INFO, "A note."),
+        Finding("missing_file", None, "rank 3", Severity.CAUTION, "Rank 3 has no memory."),
+        Finding("missing_file", None, "rank 4", Severity.CAUTION, "Rank 4 has no memory."),
     ),
 )
 """The regression with profiler levels and roles that differ, and two warnings about its data."""
@@ -191,7 +192,7 @@ class TestGate:
 
     def test_what_unverified_means_is_what_happened(self) -> None:
         result = diff_examples.verdicts()
-        asked = replace(result, policy=replace(result.policy, evidence="limits"))
+        asked = replace(result, policy=replace(result.policy, evidence=EvidenceMode.LIMITS))
         assert 'as the policy asks (evidence = "limits")' in gate_lines(asked)[-1]
         # what was not judged was not judged by limits either
         open_ones = [verdict for verdict in result.verdicts if verdict.status != "regressed"]
@@ -200,7 +201,7 @@ class TestGate:
 
     def test_a_status_of_two_words_stands_apart(self) -> None:
         result = diff_examples.verdicts()
-        barred = tuple(replace(verdict, status="not_comparable") for verdict in result.verdicts)
+        barred = tuple(replace(verdict, status=Status.NOT_COMPARABLE) for verdict in result.verdicts)
         assert gate_lines(replace(result, verdicts=barred))[0].startswith("not comparable  time.step: ")
 
     def test_document(self) -> None:

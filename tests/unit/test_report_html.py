@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 from rlcompare.model.diff import Diff, Finding
+from rlcompare.model.words import Severity
 from rlcompare.report.html import render_html
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
@@ -128,7 +129,9 @@ def test_findings_stand_above_the_numbers(regression: str) -> None:
 
 def test_only_what_is_serious_stands_open_above_the_numbers() -> None:
     base = diff_examples.regression()
-    notes = tuple(Finding(f"metric{n}", None, None, "info", f"metric{n} is of one side only.") for n in range(27))
+    notes = tuple(
+        Finding(f"metric{n}", None, None, Severity.INFO, f"metric{n} is of one side only.") for n in range(27)
+    )
     findings = (*notes, *base.comparability.findings)
     page = render_html(build_view(replace(base, comparability=replace(base.comparability, findings=findings))))
     banner = page.split('id="s-comparability"')[1].split("</section>")[0]

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from rlcompare.model.diff import Comparability, Diff, Finding, Row, RunInfo, Section, Side
+from rlcompare.model.diff import Comparability, Diff, Finding, Row, RunInfo, Samples, Section, Side
+from rlcompare.model.words import Comparable, Severity
 from rlcompare.report.html import render_html
 from rlcompare.report.notebook import render_comparison
 from rlcompare.report.output import Line, print_lines
@@ -77,7 +78,7 @@ def test_fifteen_lines_of_a_hundred_columns_in_the_order_of_the_design(make: Cal
 
 def test_runs_that_overlap_are_not_worse() -> None:
     diff = diff_examples.regression()
-    runs = {"baseline": (4400.0, 5105.0), "new": (4900.0, 5135.0)}
+    runs: Samples = {"baseline": (4400.0, 5105.0), "new": (4900.0, 5135.0)}
     for overlap, word in ((True, "runs overlap"), (False, "WORSE")):
         overall = [replace(delta, samples=runs, evidence={"runs_overlap": overlap}) for delta in diff.overall[:1]]
         view = build_view(replace(diff, overall=(*overall, *diff.overall[1:])))
@@ -260,8 +261,8 @@ def test_what_the_profile_lacks_of_its_step(outside: tuple[float, float], said: 
 
 
 def test_next_command_declares_what_was_refused() -> None:
-    findings = (Finding("chip", "A2", "A3", "severe", "x"), Finding("cann", "1", "2", "caution", "y"))
-    diff = replace(diff_examples.regression(), comparability=Comparability("not_comparable", findings))
+    findings = (Finding("chip", "A2", "A3", Severity.SEVERE, "x"), Finding("cann", "1", "2", Severity.CAUTION, "y"))
+    diff = replace(diff_examples.regression(), comparability=Comparability(Comparable.NOT_COMPARABLE, findings))
     assert text(diff, "next") == "rlcompare diff -d runs/cann83 -bp runs/cann82 --varied chip"
     assert text(diff, "differs").startswith("NOT COMPARABLE · chip A2 → A3 · cann 1 → 2")
     long = f"runs/{'a' * 150}"
@@ -340,10 +341,12 @@ def test_phases_without_room_are_summed_up() -> None:
 
 def test_lists_that_have_no_room_say_how_many_there_are() -> None:
     findings = tuple(
-        Finding(f"key{number}", None, None, "caution", f"Rank {number} of the new side has no file of operators.")
+        Finding(
+            f"key{number}", None, None, Severity.CAUTION, f"Rank {number} of the new side has no file of operators."
+        )
         for number in range(6)
     )
-    diff = replace(diff_examples.regression(), quality=(*findings, Finding("k", None, None, "info", "A note.")))
+    diff = replace(diff_examples.regression(), quality=(*findings, Finding("k", None, None, Severity.INFO, "A note.")))
     line = next(line for line in summary_lines(build_view(diff)) if line.startswith("quality"))
     assert line == "quality     6 warnings, 1 note: the warnings stand below, all in report.html"
 
@@ -352,7 +355,9 @@ def test_lists_that_have_no_room_say_how_many_there_are() -> None:
 def test_warnings_are_never_cut(width: int) -> None:
     """What was left out stands at the end of the sentence, behind a path of any length."""
     message = f"New side: {'folder_with_a_long_name/' * 4}profiler_0.db was left out: the database is truncated."
-    findings = tuple(Finding(f"key{number}", None, None, "caution", f"{number} {message}") for number in range(10))
+    findings = tuple(
+        Finding(f"key{number}", None, None, Severity.CAUTION, f"{number} {message}") for number in range(10)
+    )
     stream = io.StringIO()
     print_summary(build_view(replace(diff_examples.regression(), quality=findings)), stream, width)
     block = stream.getvalue().split("\n\n")[1].splitlines()
@@ -364,7 +369,7 @@ def test_warnings_are_never_cut(width: int) -> None:
 
 
 def test_a_warning_that_fits_is_said_once() -> None:
-    finding = Finding("key", None, None, "caution", "Rank 3 has no file of operators.")
+    finding = Finding("key", None, None, Severity.CAUTION, "Rank 3 has no file of operators.")
     stream = io.StringIO()
     print_summary(build_view(replace(diff_examples.regression(), quality=(finding,))), stream, 100)
     assert stream.getvalue().count(finding.message) == 1
@@ -372,10 +377,10 @@ def test_a_warning_that_fits_is_said_once() -> None:
 
 def test_findings_of_one_key_are_counted() -> None:
     findings = (
-        *(Finding("captures", "2", "0", "caution", f"role {number}") for number in range(5)),
-        Finding("chip", "A2", "A3", "severe", "x"),
+        *(Finding("captures", "2", "0", Severity.CAUTION, f"role {number}") for number in range(5)),
+        Finding("chip", "A2", "A3", Severity.SEVERE, "x"),
     )
-    diff = replace(diff_examples.regression(), comparability=Comparability("not_comparable", findings))
+    diff = replace(diff_examples.regression(), comparability=Comparability(Comparable.NOT_COMPARABLE, findings))
     assert text(diff, "differs") == "NOT COMPARABLE · chip A2 → A3 · captures: 5 roles differ · cann 8.2.RC1 → 8.3.RC1"
 
 
@@ -425,17 +430,17 @@ def test_other_work_does_not_stand_beside_nothing_differs() -> None:
 def test_a_difference_is_named_before_others_are_counted() -> None:
     sentence = "Only 0% of the kernels' time has a partner on the other side: the work differs."
     findings = (
-        Finding("shapes", None, None, "caution", sentence),
-        *(Finding(f"key{number}", "a" * 20, "b" * 20, "info", "x") for number in range(6)),
+        Finding("shapes", None, None, Severity.CAUTION, sentence),
+        *(Finding(f"key{number}", "a" * 20, "b" * 20, Severity.INFO, "x") for number in range(6)),
     )
-    diff = replace(diff_examples.regression(), comparability=Comparability("caution", findings))
+    diff = replace(diff_examples.regression(), comparability=Comparability(Comparable.CAUTION, findings))
     line = next(line for line in summary_lines(build_view(diff)) if line.startswith("differs"))
     assert line.startswith("differs     with caution · Only 0% of the kernels' time has a partner on the other side")
 
 
 def test_lines_to_spare_go_to_what_had_to_be_cut() -> None:
-    finding = Finding("profiler.aic_metrics", "ACL_AICORE_NONE", "ACL_AICORE_PIPE_UTILIZATION", "caution", "x")
-    comparability = Comparability("caution", (finding, replace(finding, key="profiler.level")))
+    finding = Finding("profiler.aic_metrics", "ACL_AICORE_NONE", "ACL_AICORE_PIPE_UTILIZATION", Severity.CAUTION, "x")
+    comparability = Comparability(Comparable.CAUTION, (finding, replace(finding, key="profiler.level")))
     short = summary_lines(build_view(replace(diff_examples.identical(), comparability=comparability)))
     assert short[2].startswith("differs") and short[3].strip().startswith("profiler.level")
     full = summary_lines(build_view(replace(diff_examples.regression(), comparability=comparability)))

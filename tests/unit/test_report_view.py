@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rlcompare.model.diff import Comparability, Delta, Finding, Row, Section
-from rlcompare.model.words import Comparable, Severity
+from rlcompare.model.words import Comparable, Polarity, Severity
 from rlcompare.report.tables import Table, overall_table, section_table
 from rlcompare.report.tone import floor_of, tone
 from rlcompare.report.view import build_view
@@ -200,7 +200,7 @@ def test_a_floor_in_ms_holds_for_times_in_seconds() -> None:
 
 def test_values_of_runs_are_shown_where_there_are_several() -> None:
     several = Delta(
-        "time.step", "ms", "lower", 1.5, 3.0, 1.5, 2.0, {"baseline": (1.0, 2.0), "new": (3.0,)}, {"p": 0.25}
+        "time.step", "ms", Polarity.LOWER, 1.5, 3.0, 1.5, 2.0, {"baseline": (1.0, 2.0), "new": (3.0,)}, {"p": 0.25}
     )
     made = overall_table((several,), 0.0, "time.step")
     assert texts(made)["samples"] == "1.00, 2.00 against 3.00"
