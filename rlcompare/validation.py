@@ -167,8 +167,7 @@ def _described(kind: Any) -> str:
     if words := _words(kind):
         return f"one of {', '.join(words)}"
     options = [option for option in _options(kind) if option is not int or float not in _options(kind)]
-    if len(options) == 2:  # whether null may stand there too, nobody needs to know
-        options = [option for option in options if option is not type(None)]
+    options = [option for option in options if option is not type(None)] or options
     names = [_name(option) for option in options]
     return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
 
