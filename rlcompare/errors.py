@@ -3,7 +3,7 @@
     RlcompareError
     ├── UsageError            2   the command line or the policy file asks for something that cannot be
     └── InputError            4   an input could not be read: which file, what was wrong, what to do
-        └── DamagedStoreError     a store that was opened cannot be read in part
+        └── DamagedStoreError 4   a store, of which a part cannot be read
 
 They are caught once, in ``cli/main.py``, which prints one line and exits with the code.
 """

@@ -9,6 +9,7 @@ import pytest
 from rlcompare.gate import judge
 from rlcompare.model.diff import NOT_COMPARED, Diff, Finding
 from rlcompare.model.verdict import Rule
+from rlcompare.model.words import Severity
 from tests.unit.test_gate_rules import delta, diff, gate, policy
 
 FIVE_PERCENT = Rule("time.step", max_relative=0.05)
@@ -105,7 +106,7 @@ def test_what_must_not_be_compared_decides_nothing(wanted: str, code: int) -> No
 
 
 def test_severe_differences_end_with_5_unless_they_are_declared() -> None:
-    finding = Finding("chip", "910B", "910C", "severe", "another chip")
+    finding = Finding("chip", "910B", "910C", Severity.SEVERE, "another chip")
     found = diff(delta("time.step", 100.0, 100.0), findings=[finding])
     assert judge(found, policy(FIVE_PERCENT)).exit_code == 5
     assert judge(found, policy(FIVE_PERCENT, varied=("chip",))).exit_code == 0
