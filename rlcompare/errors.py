@@ -2,9 +2,8 @@
 
     RlcompareError
     ├── UsageError            2   the command line or the policy file asks for something that cannot be
-    ├── InputError            4   an input could not be read: which file, what was wrong, what to do
-    │   └── DamagedStoreError 4   a store, of which a part cannot be read
-    └── NotComparableError    5   both sides were read, and must not be compared
+    └── InputError            4   an input could not be read: which file, what was wrong, what to do
+        └── DamagedStoreError 4   a store, of which a part cannot be read
 
 They are caught once, in ``cli/main.py``, which prints one line and exits with the code.
 """
@@ -98,9 +97,3 @@ class DamagedStoreError(InputError):
     def __init__(self, store: Path, problem: str) -> None:
         remedy = "Make it again with rlcompare ingest, or delete it if it lies in the cache"
         super().__init__(store, f"the store is damaged ({problem})", remedy)
-
-
-class NotComparableError(RlcompareError):
-    """Both sides were read, but a severe difference between them was not declared with --varied."""
-
-    exit_code = ExitCode.NOT_COMPARABLE

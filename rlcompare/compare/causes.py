@@ -15,6 +15,7 @@ from rlcompare.compare.evidence import (
     LEAST_RELATIVE,
     Evidence,
     OperatorChange,
+    change_of,
     count,
     has_moved,
     moved,
@@ -97,29 +98,34 @@ def _growth(evidence: Evidence, factor: float) -> float:
     """
     rows = [row for row in evidence.sections["phases"].rows if row.get("kind") == "wall"]
     if not rows:
-        return number(evidence.headline.baseline if evidence.headline else None) * (factor - 1)
+        return _whole(evidence) * (factor - 1)
     known = (evidence.metrics.get(metric) for metric in ("workload.decode_steps", "workload.response_tokens"))
     generation = next((delta.ratio for delta in known if delta is not None and delta.ratio), factor)
     return sum(
-        number(row["baseline"]) * ((generation if row["name"] in GENERATION else factor) - 1)
+        (number(row["baseline"]) or 0.0) * ((generation if row["name"] in GENERATION else factor) - 1)
         for row in rows
         if row["name"] not in (OUTSIDE, *BESIDE_TOKENS)
     )
 
 
+def _whole(evidence: Evidence) -> float:
+    """The headline's time on the baseline, which ``find_causes`` has found to be known."""
+    return (evidence.headline.baseline if evidence.headline else None) or 0.0
+
+
 def _per_token(evidence: Evidence, sign: int) -> str:
     """A clause on the time per token: where nothing is slower (``sign`` 1) or faster, the work alone is to blame."""
-    rates = [
-        (number(row["new_ms_per_token"]) / number(row["baseline_ms_per_token"]), row)
-        for row in evidence.sections["phases"].rows
-        if row.get("baseline_ms_per_token") and row.get("new_ms_per_token")
-    ]
-    least = LEAST_PHASE * number(evidence.headline.baseline if evidence.headline else None)
-    other = [(rate, row) for rate, row in rates if sign * (rate - 1) > STEADY_RATE and number(row["new"]) > least]
+    rates = []
+    for row in evidence.sections["phases"].rows:
+        before, after = number(row.get("baseline_ms_per_token")), number(row.get("new_ms_per_token"))
+        if before and after:
+            rates.append((after / before, row, number(row["new"]) or 0.0))
+    least = LEAST_PHASE * _whole(evidence)
+    other = [found for found in rates if sign * (found[0] - 1) > STEADY_RATE and found[2] > least]
     if not other:
         word = "slower" if sign > 0 else "faster"
         return f", not its speed; per token nothing is {word}" if rates else ", not its speed"
-    rate, row = max(other, key=lambda pair: abs(pair[0] - 1) * number(pair[1]["new"]))
+    rate, row, _ = max(other, key=lambda found: abs(found[0] - 1) * found[2])
     return f"; but per token {short(row['name'])} takes {times(rate)}"
 
 
@@ -240,9 +246,11 @@ def _straggler(evidence: Evidence) -> Iterator[Cause]:
         return
     others = [row for row in rows if row is not rank]
     # Where another rank came as late on the other side, somebody was waited for then too.
-    latest = max(number(row.get(f"{other}_late_ms")) for row in rows)
+    # A rank without aligned collectives is not late.
+    latest = max(number(row.get(f"{other}_late_ms")) or 0.0 for row in rows)
+    late_ms = number(rank.get(f"{of_interest}_late_ms")) or 0.0
     waited = sign * _mean_growth(others, "exposed_comm")
-    if number(rank.get(f"{of_interest}_late_ms")) - latest < LEAST_MS or waited < 0.3 * abs(evidence.profile_change):
+    if late_ms - latest < LEAST_MS or waited < 0.3 * abs(evidence.profile_change):
         return
     if sign * _grown(rank, "exposed_comm") > 0.5 * waited:
         return
@@ -252,7 +260,7 @@ def _straggler(evidence: Evidence) -> Iterator[Cause]:
     why = f"; on {rank['name']} {_PARTS[part]} {moved(sign * own[part])}" if own[part] > 0.3 * waited else ""
     if why and theirs[part] > 0.1 * own[part]:
         why += f", on the others by {ms(theirs[part])}"
-    now, before = (ms(number(rank.get(f"{side}_most_late_ms"))) for side in ("new", "baseline"))
+    now, before = (ms(number(rank.get(f"{side}_most_late_ms")) or 0.0) for side in ("new", "baseline"))
     text = (
         f"The others wait {'' if sign > 0 else 'less '}for {rank['name']}, which starts collectives up to {now} late"
         f" ({before} before): their exposed communication {moved(sign * waited)}{why}."
@@ -280,7 +288,8 @@ _PARTS = {"compute": "computation", "exposed_comm": "exposed communication", "fr
 
 
 def _grown(row: Row, part: str) -> float:
-    return number(row.get(f"new_{part}")) - number(row.get(f"baseline_{part}"))
+    """How much a part of a row changed; 0 where a side does not know it, so that it explains nothing."""
+    return change_of(row, part) or 0.0
 
 
 def _mean_growth(rows: Sequence[Row], part: str) -> float:
@@ -319,7 +328,7 @@ def _communication(evidence: Evidence) -> Iterator[Cause]:
     ):
         return
     rows = [row for row in evidence.sections["collectives"].rows if row.get("task") is None]
-    row = max(rows, key=lambda row: number(row["delta"]) * (1 if total > 0 else -1), default=None)
+    row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if total > 0 else -1), default=None)
     if row is None:
         return
     where = f"most in {short(row['name'])}{_split(row)}"
@@ -330,7 +339,7 @@ def _communication(evidence: Evidence) -> Iterator[Cause]:
 def _split(row: Row) -> str:
     """What a collective's change is made of, as far as the profile tells."""
     bytes_before, bytes_after = (number(row.get(f"{side}_bytes")) for side in ("baseline", "new"))
-    if bytes_before and abs(bytes_after / bytes_before - 1) > LEAST_RELATIVE:
+    if bytes_before and bytes_after is not None and abs(bytes_after / bytes_before - 1) > LEAST_RELATIVE:
         word = "more" if bytes_after > bytes_before else "fewer"
         return f", which moves {percent(bytes_after / bytes_before)} {word} bytes"
     if row.get("new_wait_ms") is None or row.get("baseline_wait_ms") is None:
@@ -391,7 +400,7 @@ def _batches(evidence: Evidence, row: Row, delta: float) -> str:
         return ""
     if batches.delta * delta <= 0:
         return ""
-    return f", which has {count(number(batches.new))} micro batches instead of {count(number(batches.baseline))}"
+    return f", which has {count(batches.new or 0)} micro batches instead of {count(batches.baseline or 0)}"
 
 
 def _categories(evidence: Evidence) -> Iterator[Cause]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rlcompare.compare.records import Frequency, KernelPhase
@@ -177,9 +177,15 @@ def _in_ms(delta: Delta | None) -> Delta | None:
     return replace(delta, unit="ms", baseline=baseline, new=new, delta=change)
 
 
-def number(value: Value) -> float:
-    """A number of a row; 0 where it is absent."""
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+def number(value: Value) -> float | None:
+    """A number of a row; None where it is absent."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def change_of(row: Row, part: str) -> float | None:
+    """How much a paired column changed, such as ``gap_ms``; None where it is known of one side only or of none."""
+    before, after = number(row.get(f"baseline_{part}")), number(row.get(f"new_{part}"))
+    return None if before is None or after is None else after - before
 
 
 def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
@@ -194,15 +200,16 @@ def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
 
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     size = sum(_by_size(row) for row in rows)
-    gaps = sum(number(row.get("new_gap_ms")) - number(row.get("baseline_gap_ms")) for row in rows)
-    before, after = (sum(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
+    # Where a column is not known, there is nothing to add: traces have no gaps, new operators no old time per call.
+    gaps = _total(change_of(row, "gap_ms") for row in rows)
+    before, after = (_total(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
     return OperatorChange(
         name=name,
-        baseline=sum(number(row["baseline"]) for row in rows),
-        new=sum(number(row["new"]) for row in rows),
-        calls=sum(number(row.get("delta_calls_ms")) for row in rows),
+        baseline=_total(number(row["baseline"]) for row in rows),
+        new=_total(number(row["new"]) for row in rows),
+        calls=_total(number(row.get("delta_calls_ms")) for row in rows),
         size=size,
-        slower=sum(number(row.get("delta_per_call_ms")) for row in rows) - size,
+        slower=_total(number(row.get("delta_per_call_ms")) for row in rows) - size,
         gaps=gaps if abs(gaps) <= LONGEST_LAUNCH_MS * abs(after - before) else 0.0,
         baseline_calls=before,
         new_calls=after,
@@ -211,15 +218,23 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     )
 
 
+def _total(values: Iterable[float | None]) -> float:
+    """The sum of what is known; a row without the measure adds nothing."""
+    return sum(value for value in values if value is not None)
+
+
 def _by_size(row: Row) -> float:
-    """What larger inputs explain of a change in the time per call: in proportion to elements, at most all of it."""
-    elements = [number(row.get(f"{side}_elements")) for side in SIDES]
-    calls = [number(row.get(f"{side}_calls")) for side in SIDES]
-    if not all(elements) or not all(calls):
-        return 0.0
-    growth = (elements[1] / calls[1]) / (elements[0] / calls[0]) - 1
-    expected = calls[1] * number(row.get("baseline_per_call_ms")) * growth
+    """What larger inputs explain of a change in the time per call: in proportion to elements, at most all of it.
+
+    0 where elements, calls or times per call are not known of both sides.
+    """
+    names = ("baseline_elements", "new_elements", "baseline_calls", "new_calls", "baseline_per_call_ms")
+    elements, new_elements, calls, new_calls, per_call = (number(row.get(name)) for name in names)
     found = number(row.get("delta_per_call_ms"))
+    if not elements or not new_elements or not calls or not new_calls or per_call is None or found is None:
+        return 0.0
+    growth = (new_elements / new_calls) / (elements / calls) - 1
+    expected = new_calls * per_call * growth
     if expected * found <= 0:
         return 0.0
     return min(expected, found) if found > 0 else max(expected, found)

@@ -7,8 +7,8 @@ carry milliseconds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from rlcompare.compare.pairs import Pair
 from rlcompare.compare.records import Measured
@@ -16,6 +16,15 @@ from rlcompare.model.diff import Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
 P = TypeVar("P", bound=Pair)
+
+
+class OfSide(Protocol):
+    @property
+    def side(self) -> SideName: ...
+
+
+K = TypeVar("K", bound=Hashable)
+S = TypeVar("S", bound=OfSide)
 
 NS_PER_MS = 1_000_000
 
@@ -212,3 +221,11 @@ def ordered(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:
 def empty(name: str, unit: str = "ms", keys: tuple[str, ...] = ()) -> Section:
     """A section in which nothing was found."""
     return Section(name, unit, keys, None, "", ())
+
+
+def grouped(key: Callable[[S], K], records: Iterable[S]) -> dict[K, dict[SideName, list[S]]]:
+    """Records by key and side, in the order of their first appearance."""
+    found: dict[K, dict[SideName, list[S]]] = {}
+    for record in records:
+        found.setdefault(key(record), {side: [] for side in SIDES})[record.side].append(record)
+    return found

@@ -44,23 +44,24 @@ all rules are skipped, the first fails. Anything that is not defined here is ref
 
 from __future__ import annotations
 
-import difflib
-import math
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rlcompare.errors import UsageError
 from rlcompare.gate import units
 from rlcompare.model.verdict import Policy, Rule
-from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity
+from rlcompare.model.words import RuleSeverity
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    from rlcompare.gate.policy_file import RuleTable
+    from rlcompare.validation import MisfitError
 
 BUILT_IN = "built-in"
 """``Policy.source`` of the built-in policy."""
@@ -68,14 +69,18 @@ BUILT_IN = "built-in"
 HEADLINE = "headline"
 """The word that stands for the diff's headline metric in a rule."""
 
-_GATE_KEYS = ("evidence", "on_inconclusive", "varied")
-_RULE_KEYS = (
-    "metric", "max_increase", "max_increase_abs", "max_decrease", "max_decrease_abs", "min", "max", "severity",
-    "message", "optional",
-)  # fmt: skip
-_EVIDENCE = ("auto", "limits", "runs")
-_ON_INCONCLUSIVE = ("pass", "warn", "fail")
-_SEVERITIES = ("error", "warn")
+_EXPECTED = {
+    "gate": "must be a table: write [gate]",
+    "rule": "must be tables: write [[rule]] before each rule",
+    "metric": 'must name a metric, such as "time.step" or "phase.*.wall"',
+    "message": "must be a text",
+    **dict.fromkeys(("max_increase", "max_decrease"), 'must be a part of the baseline such as "5%" or 0.05'),
+    **dict.fromkeys(
+        ("max_increase_abs", "max_decrease_abs"), 'must be a number, or a text with a unit such as "1ms" or "64MiB"'
+    ),
+    "varied": 'must be a list of env keys, such as ["cann", "torch_npu"]',
+}
+"""What to say of keys where naming their type would not help."""
 
 
 def built_in_policy() -> Policy:
@@ -133,46 +138,39 @@ class _Reader:
         self._path = path
         self._lines = text.splitlines()
 
-    def policy(self, document: Mapping[str, object]) -> Policy:
-        self._refuse_unknown(document, ("gate", "rule"), None)
-        gate = document.get("gate", {})
-        if not isinstance(gate, dict):
-            self._fail(None, "gate", "must be a table: write [gate]")
-        self._refuse_unknown(gate, _GATE_KEYS, 0)
-        tables = document.get("rule", [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            self._fail(None, "rule", "must be tables: write [[rule]] before each rule")
-        if not tables:
+    def policy(self, document: object) -> Policy:
+        from rlcompare.gate.policy_file import PolicyFile
+        from rlcompare.validation import MisfitError, fit
+
+        try:
+            found = fit(document, PolicyFile)
+        except MisfitError as error:
+            self._misfit(error)
+        if not found.rule:
             self._fail(None, "", "it holds no [[rule]], so it would pass everything")
         return Policy(
             source=str(self._path),
-            rules=tuple(self._rule(table, number) for number, table in enumerate(tables, 1)),
-            evidence=EvidenceMode(self._choice(gate, "evidence", _EVIDENCE, "auto", 0)),
-            on_inconclusive=OnInconclusive(self._choice(gate, "on_inconclusive", _ON_INCONCLUSIVE, "warn", 0)),
-            varied=self._words(gate, "varied"),
+            rules=tuple(self._rule(table, number) for number, table in enumerate(found.rule, 1)),
+            evidence=found.gate.evidence,
+            on_inconclusive=found.gate.on_inconclusive,
+            varied=found.gate.varied,
         )
 
-    def _rule(self, table: Mapping[str, object], number: int) -> Rule:
-        self._refuse_unknown(table, _RULE_KEYS, number)
-        metric = table.get("metric")
-        if not isinstance(metric, str) or not metric:
-            self._fail(number, "metric", 'must name a metric, such as "time.step" or "phase.*.wall"')
-        message = table.get("message", "")
-        if not isinstance(message, str):
-            self._fail(number, "message", "must be a text")
-        increase = self._either(table, "max_increase", "max_decrease", number)
-        increase_abs = self._either(table, "max_increase_abs", "max_decrease_abs", number)
-        absolute, unit = self._absolute(table, increase_abs, number)
+    def _rule(self, table: RuleTable, number: int) -> Rule:
+        for increase, decrease in (("max_increase", "max_decrease"), ("max_increase_abs", "max_decrease_abs")):
+            if None not in (getattr(table, increase), getattr(table, decrease)):
+                self._fail(number, decrease, f"names the same limit as {increase}: give one of them")
+        absolute, unit = self._absolute(table, number)
         rule = Rule(
-            metric=metric,
-            max_relative=self._part(table, increase, number),
+            metric=table.metric,
+            max_relative=self._part(table, number),
             max_absolute=absolute,
             absolute_unit=unit,
-            min_value=self._number(table, "min", number),
-            max_value=self._number(table, "max", number),
-            severity=RuleSeverity(self._choice(table, "severity", _SEVERITIES, "error", number)),
-            message=message,
-            optional=self._flag(table, "optional", number),
+            min_value=table.min,
+            max_value=table.max,
+            severity=table.severity,
+            message=table.message,
+            optional=table.optional,
         )
         if (rule.max_relative, rule.max_absolute, rule.min_value, rule.max_value) == (None,) * 4:
             self._fail(number, "", "has no limit: give max_increase, max_increase_abs, min or max")
@@ -180,74 +178,46 @@ class _Reader:
             self._fail(number, "min", "is larger than max")
         return rule
 
-    def _either(self, table: Mapping[str, object], increase: str, decrease: str, number: int) -> str:
-        """The key of the limit on a change for the worse, which has two names."""
-        if increase in table and decrease in table:
-            self._fail(number, decrease, f"names the same limit as {increase}: give one of them")
-        return decrease if decrease in table else increase
-
-    def _absolute(self, table: Mapping[str, object], key: str, number: int) -> tuple[float | None, str]:
+    def _absolute(self, table: RuleTable, number: int) -> tuple[float | None, str]:
         """A limit and its unit: ``"1ms"``, ``"64MiB"``, or a bare number in the metric's own."""
-        value = table.get(key)
+        key = "max_increase_abs" if table.max_decrease_abs is None else "max_decrease_abs"
+        value = table.max_increase_abs if table.max_decrease_abs is None else table.max_decrease_abs
         if not isinstance(value, str):
-            return self._size(table, key, number), ""
+            return value, ""
         found = units.parse(value)
         if found is None:
             known = ", ".join(units.KNOWN)
             self._fail(number, key, f'must be a number with a unit such as "1ms" or "64MiB" ({known}), not "{value}"')
         return found
 
-    def _part(self, table: Mapping[str, object], key: str, number: int) -> float | None:
+    def _part(self, table: RuleTable, number: int) -> float | None:
         """A part of the baseline: ``"5%"`` or ``0.05``."""
-        value = table.get(key)
+        key = "max_increase" if table.max_decrease is None else "max_decrease"
+        value = table.max_increase if table.max_decrease is None else table.max_decrease
         if isinstance(value, str):
             match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
             if match is None:
                 self._fail(number, key, f'must be a part of the baseline such as "5%" or 0.05, not "{value}"')
             return float(match[1]) / 100
-        part = self._size(table, key, number)
-        if part is not None and part > 1:
-            self._fail(number, key, f'is a part of the baseline: write "{part:g}%" if you mean {part:g} percent')
-        return part
-
-    def _size(self, table: Mapping[str, object], key: str, number: int) -> float | None:
-        value = self._number(table, key, number)
-        if value is not None and value < 0:
-            self._fail(number, key, "must not be negative")
+        if value is not None and value > 1:
+            self._fail(number, key, f'is a part of the baseline: write "{value:g}%" if you mean {value:g} percent')
         return value
 
-    def _number(self, table: Mapping[str, object], key: str, number: int) -> float | None:
-        value = table.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            self._fail(number, key, f"must be a number, not {value!r}")
-        return float(value)
-
-    def _flag(self, table: Mapping[str, object], key: str, number: int) -> bool:
-        value = table.get(key, False)
-        if not isinstance(value, bool):
-            self._fail(number, key, f"must be true or false, not {value!r}")
-        return value
-
-    def _choice(
-        self, table: Mapping[str, object], key: str, choices: tuple[str, ...], default: str, number: int
-    ) -> str:
-        value = table.get(key, default)
-        if not isinstance(value, str) or value not in choices:
-            self._fail(number, key, f"must be one of {', '.join(choices)}{_nearest(value, choices)}")
-        return value
-
-    def _words(self, table: Mapping[str, object], key: str) -> tuple[str, ...]:
-        value = table.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(word, str) and word for word in value):
-            self._fail(0, key, 'must be a list of env keys, such as ["cann", "torch_npu"]')
-        return tuple(value)
-
-    def _refuse_unknown(self, table: Mapping[str, object], known: tuple[str, ...], number: int | None) -> None:
-        for key in table:
-            if key not in known:
-                self._fail(number, key, f"is not a key of policies{_nearest(key, known)}")
+    def _misfit(self, error: MisfitError) -> NoReturn:
+        """Says of a key of [gate] or of a rule what is wrong with it."""
+        table, *rest = error.path if error.path else ("",)
+        number = None if not rest else 0 if table == "gate" else int(rest[0]) + 1
+        keys = [key for key in rest if isinstance(key, str)]
+        key = keys[0] if keys else str(table)
+        if number is not None and not keys:  # a rule that is no table
+            number, key = None, "rule"
+        if error.problem.startswith("is not known"):
+            self._fail(number, key, error.problem.replace("is not known", "is not a key of policies", 1))
+        problem = error.problem.replace("should", "must", 1).replace("a finite number", "a number")
+        if "one of" in problem:  # names the word that was meant
+            self._fail(number, key, problem)
+        shown = "" if error.value is None or key in ("gate", "rule", "metric", "varied") else f", not {error.value!r}"
+        self._fail(number, key, (problem if "at least" in problem else _EXPECTED.get(key, problem)) + shown)
 
     def _fail(self, number: int | None, key: str, problem: str) -> NoReturn:
         """``number``: of the rule, from 1; 0: the table [gate]; None: the top of the file."""
@@ -269,8 +239,3 @@ class _Reader:
             if key and re.match(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[\]=.]""", self._lines[index]):
                 return index + 1
         return None if start is None else start + 1
-
-
-def _nearest(word: object, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(str(word), known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"

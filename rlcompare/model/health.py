@@ -6,7 +6,6 @@ a width, ABOUT is ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 ABOUT = 0.1
@@ -45,15 +44,6 @@ class HealthRange:
     advice: str
 
 
-@dataclass(frozen=True)
-class Health:
-    """One metric beside its range; ``healthy`` is False for a value outside of it and for NaN."""
-
-    range: HealthRange
-    value: float
-    healthy: bool
-
-
 def health_ranges(
     threshold: float | None = None, threshold_lower: float | None = None, mode: str = "truncate"
 ) -> tuple[HealthRange, ...]:
@@ -85,20 +75,6 @@ def health_ranges(
             text = f">= {lower:g} (the lower threshold)"
             ranges.append(HealthRange(_key("min"), text, lower, None, True, _TUNE))
     return tuple(ranges)
-
-
-def health(
-    metrics: Mapping[str, float],
-    threshold: float | None = None,
-    threshold_lower: float | None = None,
-    mode: str = "truncate",
-) -> list[Health]:
-    """Every metric that has an ideal range, beside it, in the table's order; metrics that are absent are left out."""
-    return [
-        Health(entry, metrics[entry.metric], in_range(metrics[entry.metric], entry))
-        for entry in health_ranges(threshold, threshold_lower, mode)
-        if entry.metric in metrics
-    ]
 
 
 def in_range(value: float, entry: HealthRange) -> bool:

@@ -31,17 +31,12 @@ SCHEMA = "rlcompare.gate/1"
 _STATUS_WIDTH = 16
 
 
-def gate_lines(result: GateResult, diff: Diff | None = None) -> list[str]:
-    """The lines of a result; they are as long as what they say, so that a log can be searched.
+def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> None:
+    """Writes the lines, coloured where ``stream`` is a terminal. Lines are not broken, so that a log can be searched.
 
     Args:
         diff: what was judged; without it nothing is said of how well its sides compare.
     """
-    return [line.text for line in _lines(gate_view(result, diff))]
-
-
-def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> None:
-    """Writes the lines, coloured where ``stream`` is a terminal."""
     print_lines(_lines(gate_view(result, diff)), stream)
 
 

@@ -15,7 +15,6 @@ import errno
 import os
 import re
 import stat
-import sys
 import tempfile
 import threading
 import time
@@ -64,9 +63,7 @@ class Entry:
     used_ns: int
 
 
-def cache_directory(
-    chosen: Path | None = None, *, environment: Mapping[str, str] = os.environ, platform: str = sys.platform
-) -> Path:
+def cache_directory(chosen: Path | None = None) -> Path:
     """Where stores are kept: the user's choice, $RLCOMPARE_CACHE_DIR, else the platform's cache folder.
 
     Raises:
@@ -74,20 +71,16 @@ def cache_directory(
     """
     if chosen is not None:
         return chosen
-    if environment.get(ENVIRONMENT_VARIABLE):
-        return Path(environment[ENVIRONMENT_VARIABLE])
-    if platform == "win32" and environment.get("LOCALAPPDATA"):
-        return Path(environment["LOCALAPPDATA"]) / "rlcompare" / "cache"
-    xdg = environment.get("XDG_CACHE_HOME", "")
-    if platform not in ("win32", "darwin") and Path(xdg).is_absolute():
-        return Path(xdg) / "rlcompare"
+    if named := os.environ.get(ENVIRONMENT_VARIABLE):
+        return Path(named)
+    import platformdirs
+
     try:
-        home = Path.home()
+        return platformdirs.user_cache_path("rlcompare", appauthor=False)
     except RuntimeError as error:
         raise UsageError(
             "no home folder is known for the cache: name one with --cache-dir, or use --no-cache"
         ) from error
-    return home / ("Library/Caches" if platform == "darwin" else ".cache") / "rlcompare"
 
 
 def is_our_folder(directory: Path) -> bool:

@@ -14,7 +14,7 @@ import pytest
 
 from rlcompare.cli import main as main_module
 from rlcompare.cli.main import COMMANDS, cli, run
-from rlcompare.errors import ExitCode, NotComparableError
+from rlcompare.errors import ExitCode, InputError
 
 from .conftest import Command
 
@@ -124,7 +124,8 @@ class TestImports:
         assert ours <= {"cli", "errors", "interrupt"}
 
     def test_help_of_a_command_imports_nothing_heavy(self) -> None:
-        assert not modules_after("diff", "--help") & {"duckdb", "pyarrow", "jinja2", "rich", "numpy", "torch"}
+        heavy = {"duckdb", "pyarrow", "jinja2", "rich", "numpy", "torch", "msgspec", "platformdirs"}
+        assert not modules_after("diff", "--help") & heavy
 
     def test_diff_never_imports_torch(self, samples: Path, tmp_path: Path) -> None:
         loaded = modules_after(
@@ -132,18 +133,18 @@ class TestImports:
             *("-o", str(tmp_path / "out"), "--cache-dir", str(tmp_path / "cache")),
         )
         assert "duckdb" in loaded
-        assert not loaded & {"torch", "torch_npu", "numpy", "pandas", "pyarrow", "scipy"}
+        assert not loaded & {"torch", "torch_npu", "numpy", "pandas", "pyarrow", "scipy", "msgspec"}
 
 
 class TestErrors:
     def test_codes_of_the_error_tree(self, rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: object, **__: object) -> None:
-            raise NotComparableError("chips differ\nand more \x1b[31m")
+            raise InputError("a.db", "it is damaged\nand more \x1b[31m", "Copy it again")
 
         monkeypatch.setattr(cli, "main", refuse)
         result = rlcompare("diff")
-        assert result.code == ExitCode.NOT_COMPARABLE
-        assert "chips differ" in result.error
+        assert result.code == ExitCode.INPUT
+        assert "a.db: it is damaged" in result.error
         assert "\x1b" not in result.err
 
     def test_a_fault_of_ours_is_one_line(self, rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def test_the_same_tables(ranks: Path, tmp_path: Path, cluster: Any, small_batche
 
 def test_workers_that_are_killed(ranks: Path, tmp_path: Path, cluster: Any, small_batches: None) -> None:
     (found,) = find_runs(ranks / "new")
-    killed = []
+    killed: list[int] = []
 
     def kill(done: int, total: int, name: str) -> None:
         if done == 1 and not killed:

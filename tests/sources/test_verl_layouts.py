@@ -19,7 +19,7 @@ import pytest
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.sources.detect import find_runs
-from rlcompare.writer.verl import VERSIONS, VerlJob, Written, write_verl
+from tests.verl_profiles import VERSIONS, VerlJob, Written, write_verl
 
 Groups = dict[tuple[str | None, str | None], tuple[str, tuple[int, ...], int]]
 """Per role and phase: its members, its steps, and how many captures each member has of each step."""

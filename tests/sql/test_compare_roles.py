@@ -18,9 +18,9 @@ from rlcompare.report.document import from_document, to_document
 from rlcompare.report.summary import runs_text
 from rlcompare.writer import Change
 from rlcompare.writer.model import Capture
-from rlcompare.writer.verl import VerlJob, Written, write_verl
 from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
 from tests.stores import store_of
+from tests.verl_profiles import VerlJob, Written, write_verl
 
 
 def two_ranks_and_four_replicas(path: Path) -> Path:

@@ -408,7 +408,7 @@ def test_only_kernels_and_collectives_are_told_to_lie_outside_the_steps(con: duc
     con.execute("INSERT INTO step VALUES (0, 7, 0, 50, FALSE)")
     load(con, "stage_kernel", [(10, 20), (2_000_060, 4_000_070)], [5, 60])
     load(con, "stage_copy", [(2_000_080, 2_000_090)], [70])
-    build._run_all(con, (f"normalize/{name}" for name in build.NORMALIZE))
+    run_all(con, (f"normalize/{name}" for name in capture_stage.NORMALIZE))
     ((severity, key, message),) = con.execute(resources.sql("normalize/findings")).fetchall()
     assert (severity, key) == ("info", "outside_steps")
     assert message.startswith("1 device tasks (2.000 ms) ")

@@ -35,11 +35,12 @@ def record_types() -> list[type[Any]]:
 @pytest.fixture(scope="module")
 def rollups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rollups]:
     folder = tmp_path_factory.mktemp("stores")
-    sides = []
-    for name in ("baseline", "new"):
+
+    def side(name: str) -> SideInput:
         path = RollupStore(folder / f"{name}.duckdb").capture().step(1).time(1, 5).done()
-        sides.append(SideInput(name, (RunStore(name, name, path),)))
-    with Rollups(sides[0], sides[1], CompareOptions()) as opened:
+        return SideInput(name, (RunStore(name, name, path),))
+
+    with Rollups(side("baseline"), side("new"), CompareOptions()) as opened:
         yield opened
 
 

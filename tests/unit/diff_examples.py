@@ -6,11 +6,13 @@ sides. ``empty``: nothing was measured. ``hostile``: names that attack a termina
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 
 from rlcompare.model.diff import Cause, Comparability, Delta, Diff, Finding, Row, RunInfo, Section, Side, Value
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
+from rlcompare.report.gate_text import print_gate
 
 SECTION_NAMES = (
     "categories",
@@ -647,3 +649,10 @@ def verdicts() -> GateResult:
         ),
     )
     return GateResult(Policy("rlcompare.toml", tuple(item.rule for item in found)), found, 1, "2 of 6 rules failed.")
+
+
+def gate_lines(result: GateResult, diff: Diff | None = None) -> list[str]:
+    """What ``rlcompare gate`` prints to a file."""
+    stream = io.StringIO()
+    print_gate(result, stream, diff)
+    return stream.getvalue().splitlines()

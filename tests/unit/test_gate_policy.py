@@ -109,7 +109,7 @@ def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: t
         ('[[rule]]\nmetric = "a"\nmin = nan\n', ":3: .*must be a number, not nan"),
         ('[[rule]]\nmetric = "a"\nmax_increase = "5"\n', r':3: .*such as "5%" or 0.05, not "5"'),
         ('[[rule]]\nmetric = "a"\nmax_increase = 5\n', r':3: .*write "5%" if you mean 5 percent'),
-        ('[[rule]]\nmetric = "a"\nmax_increase_abs = -1\n', ":3: .*must not be negative"),
+        ('[[rule]]\nmetric = "a"\nmax_increase_abs = -1\n', ":3: .*max_increase_abs must be at least 0, not -1"),
         ('[[rule]]\nmetric = "a"\nmax_increase_abs = "1 min"\n', ':3: .*such as "1ms" or "64MiB" .*, not "1 min"'),
         ('[[rule]]\nmetric = "a"\nmax_decrease_abs = "5%"\n', ':3: .*max_decrease_abs .*, not "5%"'),
         ('[[rule]]\nmetric = "a"\nmax_increase_abs = "-1ms"\n', ":3: .*a number with a unit"),

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge
-from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Side
+from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Samples, Side
 from rlcompare.model.verdict import GateResult, Policy, Rule
-from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, SideName, Status
+from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
 
 
 def delta(
@@ -22,8 +22,9 @@ def delta(
 ) -> Delta:  # fmt: skip
     change = None if baseline is None or new is None else new - baseline
     ratio = None if change is None or not baseline or new is None else new / baseline
-    old, fresh = runs or ((baseline,), (new,))
-    samples: dict[SideName, tuple[float | None, ...]] = {"baseline": tuple(old), "new": tuple(fresh)}
+    samples: Samples = (
+        {"baseline": tuple(runs[0]), "new": tuple(runs[1])} if runs else {"baseline": (baseline,), "new": (new,)}
+    )
     return Delta(metric, unit, Polarity(polarity), baseline, new, change, ratio, samples)
 
 

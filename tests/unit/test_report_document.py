@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import types
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import jsonschema
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, RunInfo, Section, Side
-from rlcompare.model.words import Polarity
+from rlcompare.model.words import Polarity, Severity, Word
 from rlcompare.report.document import DocumentError, from_document, to_document, to_json
 from rlcompare.resources import resource_root
 from tests.unit import diff_examples
@@ -218,3 +219,32 @@ def test_unknown_members_are_ignored() -> None:
     document["later"] = {"x": 1}
     document["new"]["later"] = 2
     assert from_document(document) == diff_examples.regression()
+
+
+def test_the_schema_has_the_members_and_types_of_the_classes(schema: dict[str, Any]) -> None:
+    """What ``from_document`` reads by the classes is what the schema tells everybody else."""
+    of_side = schema["$defs"]["side"]
+    described: dict[type, dict[str, Any]] = {
+        Side: of_side,
+        RunInfo: of_side["properties"]["runs"]["items"],
+        Comparability: schema["properties"]["comparability"],
+        Finding: schema["$defs"]["finding"],
+        Delta: schema["$defs"]["delta"],
+        Cause: schema["$defs"]["cause"],
+    }
+    for kind, found in described.items():
+        hints = get_type_hints(kind)
+        assert set(found["properties"]) == set(found["required"]) == set(hints), kind
+        for name, hint in hints.items():
+            member = found["properties"][name]
+            if isinstance(hint, type) and issubclass(hint, Word):
+                assert member["enum"] == [word for word in hint if word is not Severity.DECLARED], name
+            elif scalars := _json_types(hint):
+                assert member["type"] in (scalars, scalars[0]), name
+
+
+def _json_types(hint: Any) -> list[str]:
+    """The JSON types of a scalar; none for lists and objects."""
+    names = {str: "string", int: "integer", float: "number", type(None): "null"}
+    kinds = get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    return [names[kind] for kind in kinds if kind in names]

@@ -20,7 +20,7 @@ from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import write
 from rlcompare.report.csv_files import cell, csv_texts
 from rlcompare.report.document import from_document
-from rlcompare.report.gate_text import gate_document, gate_lines, print_gate
+from rlcompare.report.gate_text import gate_document
 from rlcompare.report.markdown import code, prose, render_markdown
 from rlcompare.report.view import build_view
 from rlcompare.report.write import MARKER, write_report
@@ -135,7 +135,7 @@ class TestCsv:
 
 class TestGate:
     def test_one_line_per_failing_rule_and_one_for_the_rest(self) -> None:
-        lines = gate_lines(diff_examples.verdicts())
+        lines = diff_examples.gate_lines(diff_examples.verdicts())
         assert len(lines) == 7
         assert lines[0] == (
             "regressed       time.step: expected at most +5.0 %, found +5.6 % (4,752.5 → 5,017.5 ms)"
@@ -149,7 +149,7 @@ class TestGate:
         ]
 
     def test_what_speaks_against_comparing_stands_above_the_verdicts(self) -> None:
-        lines = gate_lines(diff_examples.verdicts(), _UNLIKE)
+        lines = diff_examples.gate_lines(diff_examples.verdicts(), _UNLIKE)
         assert lines[:4] == [
             "sides           The two sides may be compared with caution: something besides the change under test"
             " differs.",
@@ -163,7 +163,7 @@ class TestGate:
     def test_what_the_policy_declares_does_not_stand_in_the_way(self) -> None:
         verdicts = diff_examples.verdicts()
         result = replace(verdicts, policy=replace(verdicts.policy, varied=("profiler", "captures")))
-        lines = gate_lines(result, _UNLIKE)
+        lines = diff_examples.gate_lines(result, _UNLIKE)
         assert "may be compared: nothing" in lines[0]
         assert lines[1] == "declared        profiler.level: Level0 → Level1"
         assert gate_document(result, _UNLIKE)["comparability"]["status"] == "comparable"
@@ -188,21 +188,23 @@ class TestGate:
     def test_verdicts_that_are_verified_need_no_explanation(self) -> None:
         result = diff_examples.verdicts()
         verified = tuple(replace(verdict, verified=True) for verdict in result.verdicts)
-        assert not any("unverified" in line for line in gate_lines(replace(result, verdicts=verified)))
+        assert not any("unverified" in line for line in diff_examples.gate_lines(replace(result, verdicts=verified)))
 
     def test_what_unverified_means_is_what_happened(self) -> None:
         result = diff_examples.verdicts()
         asked = replace(result, policy=replace(result.policy, evidence=EvidenceMode.LIMITS))
-        assert 'as the policy asks (evidence = "limits")' in gate_lines(asked)[-1]
+        assert 'as the policy asks (evidence = "limits")' in diff_examples.gate_lines(asked)[-1]
         # what was not judged was not judged by limits either
         open_ones = [verdict for verdict in result.verdicts if verdict.status != "regressed"]
         assert {verdict.verified for verdict in open_ones} == {False}
-        assert not any("unverified" in line for line in gate_lines(replace(result, verdicts=tuple(open_ones))))
+        assert not any(
+            "unverified" in line for line in diff_examples.gate_lines(replace(result, verdicts=tuple(open_ones)))
+        )
 
     def test_a_status_of_two_words_stands_apart(self) -> None:
         result = diff_examples.verdicts()
         barred = tuple(replace(verdict, status=Status.NOT_COMPARABLE) for verdict in result.verdicts)
-        assert gate_lines(replace(result, verdicts=barred))[0].startswith("not comparable  time.step: ")
+        assert diff_examples.gate_lines(replace(result, verdicts=barred))[0].startswith("not comparable  time.step: ")
 
     def test_document(self) -> None:
         document = json.loads(json.dumps(gate_document(diff_examples.verdicts())))
@@ -212,9 +214,7 @@ class TestGate:
         assert document["verdicts"][0]["rule"]["max_relative"] == 0.05
 
     def test_piped_text_is_plain(self) -> None:
-        stream = io.StringIO()
-        print_gate(diff_examples.verdicts(), stream)
-        assert stream.getvalue().splitlines() == gate_lines(diff_examples.verdicts())
+        assert not any("\x1b" in line for line in diff_examples.gate_lines(diff_examples.verdicts()))
 
 
 class TestWrite:

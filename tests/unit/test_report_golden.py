@@ -9,7 +9,7 @@ import pytest
 from rlcompare.model.diff import Diff
 from rlcompare.report.csv_files import csv_texts
 from rlcompare.report.document import from_document, to_document, to_json
-from rlcompare.report.gate_text import gate_document, gate_lines
+from rlcompare.report.gate_text import gate_document
 from rlcompare.report.html import render_html
 from rlcompare.report.markdown import render_markdown
 from rlcompare.report.terminal import summary_lines, table_lines, warning_lines
@@ -49,7 +49,7 @@ def test_csv(diff: Diff) -> None:
 
 
 def test_gate(diff: Diff) -> None:
-    assert_golden("gate.txt", "\n".join(gate_lines(diff_examples.verdicts(), diff)) + "\n")
+    assert_golden("gate.txt", "\n".join(diff_examples.gate_lines(diff_examples.verdicts(), diff)) + "\n")
     assert_golden("gate.json", json.dumps(gate_document(diff_examples.verdicts(), diff), indent=1) + "\n")
 
 

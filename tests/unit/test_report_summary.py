@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from rlcompare.model.diff import Comparability, Diff, Finding, Row, RunInfo, Section, Side
-from rlcompare.model.words import Comparable, Severity, SideName
+from rlcompare.model.diff import Comparability, Diff, Finding, Row, RunInfo, Samples, Section, Side
+from rlcompare.model.words import Comparable, Severity
 from rlcompare.report.html import render_html
 from rlcompare.report.notebook import render_comparison
 from rlcompare.report.output import Line, print_lines
@@ -78,7 +78,7 @@ def test_fifteen_lines_of_a_hundred_columns_in_the_order_of_the_design(make: Cal
 
 def test_runs_that_overlap_are_not_worse() -> None:
     diff = diff_examples.regression()
-    runs: dict[SideName, tuple[float, ...]] = {"baseline": (4400.0, 5105.0), "new": (4900.0, 5135.0)}
+    runs: Samples = {"baseline": (4400.0, 5105.0), "new": (4900.0, 5135.0)}
     for overlap, word in ((True, "runs overlap"), (False, "WORSE")):
         overall = [replace(delta, samples=runs, evidence={"runs_overlap": overlap}) for delta in diff.overall[:1]]
         view = build_view(replace(diff, overall=(*overall, *diff.overall[1:])))

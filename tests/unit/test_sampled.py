@@ -56,9 +56,14 @@ def differences(baseline: str | None, new: str | None, training: Any = (), phase
     captures = []
     for name, sampled in zip(SIDES, (baseline, new), strict=True):
         sides[name] = replace(side(name, name), env={} if sampled is None else {KEY: sampled})
-        unknown: dict[str, Any] = dict.fromkeys(Capture._fields, None)
-        known = {"side": name, "member": "rank 0", "tool": "torch", "executor": "device", "phase": phase}
-        captures.append(Capture(**{**unknown, **known}))
+        known: dict[str, object] = {
+            "side": name,
+            "member": "rank 0",
+            "tool": "torch",
+            "executor": "device",
+            "phase": phase,
+        }
+        captures.append(Capture._make(known.get(field) for field in Capture._fields))
     match = KernelMatchSummary(exact_share=None, loose=None, by_name=False)
     found = assess(sides, captures, [], match, None, [], training, [], [])
     return [finding for finding in found.findings if finding.key.startswith("sampled")]

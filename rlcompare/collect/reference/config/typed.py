@@ -1,4 +1,8 @@
-"""A plain tree of values into the dataclasses of ``schema.py``: every value checked by its type, choices and range."""
+"""A plain tree of values into the dataclasses of ``schema.py``: every value checked by its type, choices and range.
+
+Not msgspec's work, as policies and diff.json are: it stops at the first value that does not fit, and a job that waits
+for its NPUs should hear of all of them at once.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from rlcompare.writer.layout import write_capture
 from rlcompare.writer.model import Capture
 from rlcompare.writer.simulate import EPOCH_NS, simulate
 from rlcompare.writer.spec import PHASE_ROLES, SampleRun
-from rlcompare.writer.torch_trace import write_torch_trace
+from tests.torch_trace_file import write_torch_trace
 
 VERSIONS = ("0.5.0", "0.6.1", "0.7.0", "0.7.1", "0.8.0", "0.9.0", "0.9.1")
 """The versions of verl between which the layout changes."""

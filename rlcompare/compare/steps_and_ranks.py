@@ -1,0 +1,125 @@
+"""Sections ``steps`` and ``ranks``: the same step, and the same rank, of both sides beside each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from rlcompare.compare import pairs
+from rlcompare.compare.names import kind_of
+from rlcompare.compare.overall import mean
+from rlcompare.compare.records import Rank, Step
+from rlcompare.compare.rows import K, S, SectionMaker, grouped, matched_share
+from rlcompare.model.diff import Section
+from rlcompare.model.words import SIDES, SideName
+
+LATE_ENOUGH = 0.02
+"""A rank whose delays sum to less than this part of the step is no straggler: somebody is always last."""
+
+
+def _paired(key: Callable[[S], K], records: Iterable[S]) -> dict[K, tuple[S | None, S | None]]:
+    """Records by key, at most one of each side: the baseline's and the new side's."""
+    return {
+        value: (next(iter(found["baseline"]), None), next(iter(found["new"]), None))
+        for value, found in grouped(key, records).items()
+    }
+
+
+def _headline_ns(times: Step | Rank | None, headline: str) -> float | None:
+    """The time that stands for the step. Steps and ranks have no sum of phases, and then no device time either."""
+    if times is None:
+        return None
+    if headline == "time.step":
+        return times.step_ns
+    return times.comm_ns if headline == "time.comm" else times.device_span_ns
+
+
+def steps_section(maker: SectionMaker, records: Sequence[Step], headline: str) -> Section:
+    rows = []
+    for position, (baseline, new) in _paired(lambda step: step.position, records).items():
+        numbers = [str(step.step) for step in (baseline, new) if step]
+        pair = pairs.StepPair(
+            name=" ↔ ".join(dict.fromkeys(numbers)),
+            position=position,
+            in_baseline=baseline is not None,
+            in_new=new is not None,
+            baseline_step=baseline and baseline.step,
+            new_step=new and new.step,
+            baseline_ns=_headline_ns(baseline, headline),
+            new_ns=_headline_ns(new, headline),
+            baseline_compute_ns=baseline and baseline.compute_ns,
+            new_compute_ns=new and new.compute_ns,
+            baseline_exposed_comm_ns=baseline and baseline.exposed_comm_ns,
+            new_exposed_comm_ns=new and new.exposed_comm_ns,
+            baseline_free_ns=baseline and baseline.free_ns,
+            new_free_ns=new and new.free_ns,
+        )
+        rows.append(maker.timed_row(pair, "", ("position",)))
+    return Section("steps", "ms", ("position",), matched_share(rows), "Steps are paired by position.", tuple(rows))
+
+
+def ranks_section(maker: SectionMaker, records: Sequence[Rank], headline: str) -> Section:
+    of_side = {side: [record for record in records if record.side == side] for side in SIDES}
+    late = {side: _straggler(of_side[side], headline) for side in SIDES}
+    paired = _paired(lambda rank: rank.member, records)
+    note = "Late: how much later a rank starts collectives than the earliest of its group, on average."
+    if [len(ranks) for ranks in of_side.values()] == [1, 1] and len(paired) == 2:
+        (baseline,), (new,) = of_side["baseline"], of_side["new"]
+        paired = {f"{baseline.member} ↔ {new.member}": (baseline, new)}
+        note = "Each side has one rank: they are paired although their numbers differ."
+    rows = [
+        maker.timed_row(_rank_pair(name, *paired[name], late, headline), "") for name in sorted(paired, key=_natural)
+    ]
+    if headline == "time.comm":  # it is the measure itself
+        rows = [{key: row[key] for key in row if key not in ("baseline_comm", "new_comm")} for row in rows]
+    return Section("ranks", "ms", (), matched_share(rows), note, tuple(rows))
+
+
+def _rank_pair(
+    name: str, baseline: Rank | None, new: Rank | None, late: Mapping[SideName, Rank | None], headline: str
+) -> pairs.RankPair:
+    return pairs.RankPair(
+        name=name,
+        in_baseline=baseline is not None,
+        in_new=new is not None,
+        baseline_ns=_headline_ns(baseline, headline),
+        new_ns=_headline_ns(new, headline),
+        baseline_compute_ns=baseline and baseline.compute_ns,
+        new_compute_ns=new and new.compute_ns,
+        baseline_comm_ns=baseline and baseline.comm_ns,
+        new_comm_ns=new and new.comm_ns,
+        baseline_exposed_comm_ns=baseline and baseline.exposed_comm_ns,
+        new_exposed_comm_ns=new and new.exposed_comm_ns,
+        baseline_free_ns=baseline and baseline.free_ns,
+        new_free_ns=new and new.free_ns,
+        baseline_late_ns=baseline and baseline.late_ns,
+        new_late_ns=new and new.late_ns,
+        baseline_most_late_ns=baseline and baseline.most_late_ns,
+        new_most_late_ns=new and new.most_late_ns,
+        baseline_straggler=baseline and baseline == late["baseline"],
+        new_straggler=new and new == late["new"],
+    )
+
+
+def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
+    """The rank of a side that most often starts collectives last, of those late enough to matter (docs/design.md §4).
+
+    Enough: all its delays in a step together, against the step. The one with the most delay if equal.
+    """
+    kinds: dict[str, list[Rank]] = {}
+    for rank in members:
+        kinds.setdefault(kind_of(rank.member), []).append(rank)
+    late = []
+    for alike in kinds.values():
+        enough = LATE_ENOUGH * (mean(_headline_ns(rank, headline) for rank in alike) or 0.0)
+        late += [
+            rank
+            for rank in alike
+            if rank.times_last and rank.late_per_step_ns is not None and rank.late_per_step_ns >= enough
+        ]
+    return max(late, key=lambda rank: (rank.times_last, rank.late_ns or 0.0), default=None)
+
+
+def _natural(name: str) -> tuple[tuple[str, int], ...]:
+    """A key under which ``rank 10`` comes after ``rank 9``."""
+    return tuple((text, int(number or 0)) for text, number in re.findall(r"(\D+)(\d*)", name))
