@@ -29,7 +29,10 @@ _STORE = ("tests/sql/test_normalize.py", "tests/cli/test_cache.py", "tests/cli/t
 
 TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/": ("tests/cli/test_diff.py", "tests/cli/test_one_run.py", "tests/notebook"),
-    "rlcompare/cli/": ("tests/cli/test_main.py", "tests/cli/test_diff.py", "tests/cli/test_gate.py"),
+    "rlcompare/cli/": (
+        "tests/cli/test_main.py", "tests/cli/test_diff.py", "tests/cli/test_gate.py",
+        "tests/docs/test_cli_reference.py",
+    ),
     "rlcompare/collect/": ("tests/collect",),
     "rlcompare/collect/attach/": ("tests/cli/test_attach.py", "tests/unit/test_attach_logs.py"),
     "rlcompare/collect/probe/": ("tests/collect/test_probe*.py",),
@@ -67,7 +70,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "sql/sources/torch_trace/": ("tests/sources/test_torch_trace*.py",),
     "report_templates/": ("tests/unit/test_report_*.py",),
     "golden/": ("tests/unit/test_report_golden.py", "tests/unit/test_golden_helper.py"),
-    "README.md": ("tests/cli/test_readme.py",),
+    "docs/": ("tests/docs",),
+    "README.md": ("tests/docs/test_readme.py", "tests/docs/test_references.py"),
+    "README.zh-CN.md": ("tests/docs/test_readme.py", "tests/docs/test_references.py"),
+    "CONTRIBUTING.md": ("tests/docs/test_references.py",),
+    "tools/cli_reference.py": ("tests/docs/test_cli_reference.py",),
 }  # fmt: skip
 """By folder or file, the longest first: what asserts on it."""
 

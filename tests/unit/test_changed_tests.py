@@ -14,6 +14,7 @@ from tools.changed_tests import CHECKOUT, CORE, TESTS, chosen
         ("rlcompare/gate/rules.py", "tests/unit/test_gate_rules.py", "tests/unit/test_report_html.py"),
         ("sql/sources/nsys/kernel.sql", "tests/sources/test_nsys.py", "tests/sources/test_torch_trace.py"),
         ("rlcompare/collect/probe/wrap.py", "tests/collect/test_probe.py", "tests/collect/test_run.py"),
+        ("docs/design.md", "tests/docs", "tests/cli/test_diff.py"),
         ("tests/sql/rollup_stores.py", "tests/sql/test_compare_means.py", "tests/cli/test_diff.py"),
     ],
 )
@@ -23,7 +24,7 @@ def test_a_change_asks_for_what_asserts_on_it(changed: str, named: str, unnamed:
     assert unnamed not in tests
 
 
-@pytest.mark.parametrize("changed", [[], ["docs/design.md"], ["rlcompare/unheard_of.py"], ["tests/cli/test_gone.py"]])
+@pytest.mark.parametrize("changed", [[], ["LICENSE"], ["rlcompare/unheard_of.py"], ["tests/cli/test_gone.py"]])
 def test_what_asks_for_nothing_of_its_own_gets_the_core(changed: list[str]) -> None:
     assert chosen(changed) == chosen([])
     assert {"tests/sql/test_normalize.py", "tests/unit/test_gate_rules.py"} <= set(chosen([]))
