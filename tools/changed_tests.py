@@ -70,11 +70,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "sql/sources/torch_trace/": ("tests/sources/test_torch_trace*.py",),
     "report_templates/": ("tests/unit/test_report_*.py",),
     "golden/": ("tests/unit/test_report_golden.py", "tests/unit/test_golden_helper.py"),
+    "README.md": ("tests/docs",),
     "docs/": ("tests/docs",),
-    "README.md": ("tests/docs/test_readme.py", "tests/docs/test_references.py"),
-    "README.zh-CN.md": ("tests/docs/test_readme.py", "tests/docs/test_references.py"),
-    "CONTRIBUTING.md": ("tests/docs/test_references.py",),
-    "tools/cli_reference.py": ("tests/docs/test_cli_reference.py",),
 }  # fmt: skip
 """By folder or file, the longest first: what asserts on it."""
 
