@@ -29,7 +29,10 @@ _STORE = ("tests/sql/test_normalize.py", "tests/cli/test_cache.py", "tests/cli/t
 
 TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/": ("tests/cli/test_diff.py", "tests/cli/test_one_run.py", "tests/notebook"),
-    "rlcompare/cli/": ("tests/cli/test_main.py", "tests/cli/test_diff.py", "tests/cli/test_gate.py"),
+    "rlcompare/cli/": (
+        "tests/cli/test_main.py", "tests/cli/test_diff.py", "tests/cli/test_gate.py",
+        "tests/docs/test_cli_reference.py",
+    ),
     "rlcompare/collect/": ("tests/collect",),
     "rlcompare/collect/attach/": ("tests/cli/test_attach.py", "tests/unit/test_attach_logs.py"),
     "rlcompare/collect/probe/": ("tests/collect/test_probe*.py",),

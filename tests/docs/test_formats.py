@@ -40,6 +40,7 @@ def test_the_table_is_of_these_profiles() -> None:
     assert list(_documented()) == list(PROFILES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PROFILES)
 def test_what_an_input_fills(rlcompare: Command, profiles: Path, kind: str) -> None:
     assert rlcompare("ingest", profiles / PROFILES[kind], "-o", "run.duckdb", "-q", "--layout", "ranks").code == 0

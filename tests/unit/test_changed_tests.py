@@ -14,6 +14,7 @@ from tools.changed_tests import CHECKOUT, CORE, TESTS, chosen
         ("rlcompare/gate/rules.py", "tests/unit/test_gate_rules.py", "tests/unit/test_report_html.py"),
         ("sql/sources/nsys/kernel.sql", "tests/sources/test_nsys.py", "tests/sources/test_torch_trace.py"),
         ("rlcompare/collect/probe/wrap.py", "tests/collect/test_probe.py", "tests/collect/test_run.py"),
+        ("docs/design.md", "tests/docs", "tests/cli/test_diff.py"),
         ("tests/sql/rollup_stores.py", "tests/sql/test_compare_means.py", "tests/cli/test_diff.py"),
     ],
 )
