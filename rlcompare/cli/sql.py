@@ -150,15 +150,11 @@ def _short(path: str) -> str:
 
 
 def _header(path: str) -> str:
-    """The comment that opens a file of SQL, in one line."""
+    """What a file of SQL makes, in one line."""
     from rlcompare.resources import sql
+    from rlcompare.sql_header import read_header
 
-    words = []
-    for line in sql(path).splitlines():
-        if not line.startswith("--"):
-            break
-        words.append(line.lstrip("- "))
-    return " ".join(words)
+    return read_header(sql(path)).prose
 
 
 def _documented(table: str) -> str:

@@ -38,19 +38,6 @@ _NO_ROOM_LEFT = re.compile(r"no space left|could not write|cannot write|quota|di
 Progress = Callable[[int, int, str], None]
 """Called with captures done, captures in all, and what is being read now."""
 
-NORMALIZE = (
-    "comm_mark", "once", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task",
-    "step_range", "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place",
-    "host_op",
-    "forget_host_op", "coverage", "exposed", "kernel", "host_compute",
-    "collective", "copy", "account",
-)  # fmt: skip
-ROLLUPS = (
-    "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
-    "r_api", "r_memory", "r_allocation", "r_counter", "r_msprof",
-    "r_stack",
-)  # fmt: skip
-
 
 def build_store(
     run: RunInput, target: Path, *, keep_events: bool, threads: int = 2, progress: Progress | None = None
@@ -128,7 +115,7 @@ def _fill(con: duckdb.DuckDBPyConnection, run: RunInput, progress: Progress | No
     parts = len(run.captures) + (run.training is not None and bool(run.training.metrics))
     if failures and len(failures) == parts:
         raise failures[0]
-    _run_all(con, (f"rollup/{name}" for name in ROLLUPS))
+    _run_all(con, resources.sql_order("rollup"))
 
 
 def _failure_of(capture: CaptureInput, error: Exception) -> InputError | None:
@@ -181,7 +168,7 @@ def _fill_capture(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, ca
     if sample is not None:
         _report(con, sample)
     exports.fill(con, capture, number, lambda finding: _report(con, finding))
-    _run_all(con, (f"normalize/{name}" for name in NORMALIZE))
+    _run_all(con, (*resources.sql_order("normalize"), "normalize/account"))
     for severity, key, message in db.run(con, resources.sql("normalize/findings")):
         _report(con, Finding(severity, key, f"{capture.path.name}: {message}", number))
     con.execute(resources.sql("normalize/clear"))

@@ -91,8 +91,8 @@ def load(
 
 
 def normalise(con: duckdb.DuckDBPyConnection) -> None:
-    build._run_all(con, (f"normalize/{name}" for name in build.NORMALIZE))
-    build._run_all(con, (f"rollup/{name}" for name in build.ROLLUPS))
+    build._run_all(con, resources.sql_order("normalize"))
+    build._run_all(con, resources.sql_order("rollup"))
 
 
 # Each example is a batch of devices of one capture: what is planned for one of them serves them all.

@@ -1,4 +1,6 @@
--- Host ranges of the profiler steps; in a sample of a known training step they are ticks, and no steps. Depends on src_STEP_TIME.
+-- Host ranges of the profiler steps; in a sample of a known training step they are ticks, and no steps.
+-- Variables: capture, is_sample.
+-- Depends on is_span, src_STEP_TIME.
 INSERT INTO step
 SELECT getvariable('capture'), step, min(start_ns), max(end_ns), FALSE FROM src_STEP_TIME
 WHERE step IS NOT NULL AND is_span(start_ns, end_ns) AND NOT coalesce(getvariable('is_sample'), FALSE) GROUP BY step;
