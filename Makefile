@@ -62,6 +62,7 @@ test: lint editable wheel
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m tools.check_sql
 
 # Before each commit: lint, types, and the quick tests of what changed since main (tools/changed_tests.py).

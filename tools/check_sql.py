@@ -1,4 +1,4 @@
-"""``python -m tools.check_sql`` checks that the headers of the SQL files are complete and true.
+"""``python -m tools.check_sql`` checks the headers of the SQL files, and the comments of the columns that users see.
 
 A header (``rlcompare/sql_header.py`` has the grammar) names each variable, table, view and macro that the file reads,
 and nothing else. What it names is made by another file, or by Python (``MADE_BY_PYTHON``). Wherever one file of a
@@ -21,6 +21,7 @@ from sqlglot.errors import SqlglotError
 from rlcompare.resources import resource_root
 from rlcompare.sql_header import CLAUSES, Header, HeaderError, Names, read_header
 from rlcompare.sql_order import in_order, made, predecessors, variables_set
+from tools.sql_columns import FOLDERS, tables_in
 from tools.sql_facts import Facts, facts_of
 
 WIDTH = 120
@@ -87,7 +88,9 @@ class Tree:
             name = path.relative_to(root).with_suffix("").as_posix()
             text = path.read_text("utf-8")
             try:
-                self.files[name] = file = SqlFile(name, text, read_header(text), facts_of(text))
+                header = read_header(text)
+                _ = header.variables, header.depends_on, header.runs_after  # raises where a list is wrong
+                self.files[name] = file = SqlFile(name, text, header, facts_of(text))
             except HeaderError as error:
                 self.problems.append(problem(name, error.line, str(error)))
                 continue
@@ -199,6 +202,18 @@ def _writes(file: SqlFile) -> set[str]:
     return file.facts.creates.keys() | file.facts.fills | file.facts.removes
 
 
+def column_problems(root: Path) -> Iterator[Problem]:
+    """Columns of tables and views that users see, and that have no comment."""
+    for folder in FOLDERS:
+        for table in tables_in(root, folder):
+            for column in table.columns:
+                if not column.comment:
+                    message = (
+                        f"column {column.name} has no comment: say behind it, after --, what it means and its unit"
+                    )
+                    yield problem(table.path, column.line, message)
+
+
 def fixed(tree: Tree, file: SqlFile) -> str:
     """The text of a file with the clauses "Variables" and "Depends on" that its statements need."""
     header, body = [], file.text.split("\n")
@@ -224,7 +239,7 @@ def fixed(tree: Tree, file: SqlFile) -> str:
 def problems_of(root: Path) -> list[Problem]:
     """All problems of a tree of SQL files, by file and line."""
     tree = Tree(root)
-    return sorted([*tree.problems, *header_problems(tree), *order_problems(tree)])
+    return sorted([*tree.problems, *header_problems(tree), *order_problems(tree), *column_problems(root)])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

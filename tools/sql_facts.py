@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -41,6 +42,7 @@ class Facts:
         return {name: line for name, line in {**self.calls, **self.tables}.items() if name not in self.creates}
 
 
+@cache
 def facts_of(text: str) -> Facts:
     """The facts of one SQL file.
 

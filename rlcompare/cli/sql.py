@@ -29,7 +29,7 @@ NO_KERNELS = (
     "no device was recorded, so there are no kernels; what ran on the host is in host_op, what counts as computation in"
     " host_compute"
 )
-SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events")
+SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events", "schema/views")
 
 QUERY_SECTION = "Query"
 
@@ -139,6 +139,7 @@ def _listing() -> list[str]:
         ("Tables of the run", "schema/run"),
         ("Tables of sums (rollups)", "schema/rollup"),
         ("Tables of events", "schema/events"),
+        ("Views of events", "schema/views"),
         ("Named queries", "named"),
     ):
         lines += [title, *(f"  {_short(path):<22}{_header(path)}" for path in sql_names(folder)), ""]
