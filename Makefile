@@ -54,6 +54,7 @@ demo: $(VENV)/.installed-run
 # What is generated in docs/; tests fail where docs/cli.md is not current. The picture needs a Chromium.
 docs: $(VENV)/.installed-dev
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python -m tools.sql_reference >/dev/null
 	$(BIN)/python tools/report_picture.py
 
 # Lint and types see the checkout; the suite runs once, against the wheel that users get.
