@@ -58,6 +58,7 @@ demo: $(VENV)/.installed-run
 # What is generated in docs/; tests fail where docs/cli.md is not current. The picture needs a Chromium.
 docs: $(VENV)/.installed-dev
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python -m tools.sql_reference >/dev/null
 	$(BIN)/python tools/report_picture.py
 
 # Lint and types see the checkout; the suite runs once, against the wheel that users get.
@@ -66,6 +67,8 @@ test: lint editable wheel
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python -m tools.check_sql
 
 # Before each commit: lint, types, and the quick tests of what changed since main (tools/changed_tests.py).
 check: lint

@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from rlcompare.sql_order import in_order, predecessors
+
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -39,3 +41,19 @@ def sql_names(folder: str) -> tuple[str, ...]:
     """The names of all SQL files directly in one folder below ``sql/``, in alphabetical order."""
     root = resource_root("sql")
     return tuple(sorted(f"{folder}/{path.stem}" for path in (root / folder).glob("*.sql")))
+
+
+@cache
+def sql_order(folder: str) -> tuple[str, ...]:
+    """The names of the SQL files of one folder that run one after the other, in the order in which they run.
+
+    The order follows from the files' headers; see ``sql_order``. Queries and files that are run by name are left out.
+
+    Raises:
+        ValueError: the headers allow no order.
+    """
+    texts = {name.rpartition("/")[2]: sql(name) for name in sql_names(folder)}
+    try:
+        return tuple(f"{folder}/{stem}" for stem in in_order(predecessors(texts)))
+    except ValueError as error:
+        raise ValueError(f"sql/{folder}: {error}") from error

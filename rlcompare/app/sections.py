@@ -7,9 +7,8 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from rlcompare.resources import sql
+from rlcompare.resources import sql, sql_order
 
-PREPARE = ("show/shown_device", "show/shown_step", "show/shown_divisor", "compare/late_of", "show/shown_late")
 SECTIONS = {
     "overview": "Run",
     "steps": "Steps, mean over ranks of a role, ms",
@@ -30,7 +29,7 @@ SECTIONS = {
 
 def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
     """Each section of a store's run: its name, its columns and its rows."""
-    for name in PREPARE:
+    for name in ("compare/late_of", *sql_order("show")):
         con.execute(sql(name))
     for name in SECTIONS:
         result = con.execute(sql(f"show/{name}"))

@@ -29,7 +29,7 @@ NO_KERNELS = (
     "no device was recorded, so there are no kernels; what ran on the host is in host_op, what counts as computation in"
     " host_compute"
 )
-SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events")
+SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events", "schema/views")
 
 QUERY_SECTION = "Query"
 
@@ -139,6 +139,7 @@ def _listing() -> list[str]:
         ("Tables of the run", "schema/run"),
         ("Tables of sums (rollups)", "schema/rollup"),
         ("Tables of events", "schema/events"),
+        ("Views of events", "schema/views"),
         ("Named queries", "named"),
     ):
         lines += [title, *(f"  {_short(path):<22}{_header(path)}" for path in sql_names(folder)), ""]
@@ -150,15 +151,11 @@ def _short(path: str) -> str:
 
 
 def _header(path: str) -> str:
-    """The comment that opens a file of SQL, in one line."""
+    """What a file of SQL makes, in one line."""
     from rlcompare.resources import sql
+    from rlcompare.sql_header import read_header
 
-    words = []
-    for line in sql(path).splitlines():
-        if not line.startswith("--"):
-            break
-        words.append(line.lstrip("- "))
-    return " ".join(words)
+    return read_header(sql(path)).prose
 
 
 def _documented(table: str) -> str:

@@ -22,19 +22,6 @@ from rlcompare.model.words import SIDES
 R = TypeVar("R", bound=NamedTuple)
 """A row of the query after which its class is named (``records``, ``pairs``)."""
 
-LOAD = (
-    "capture", "step", "time", "phase", "kernel", "collective", "task", "copy", "operator", "module", "api", "link",
-    "memory", "memory_category", "allocation", "stack", "counter", "msprof", "metric_alias", "metric_meaning", "metric",
-    "env", "release", "finding", "reported",
-)  # fmt: skip
-"""Files of sql/compare/load, in the order of their dependencies."""
-
-PREPARE = (
-    "macro", "divisor", "position", "time_value", "late_of", "late", "kernel_sum", "kernel_match", "kernel_keyed",
-    "collective_sum", "judged", "apart", "timer",
-)  # fmt: skip
-"""Files of sql/compare that make what several queries share."""
-
 THREADS = 1
 """The rollups are small: a second thread costs more than it saves."""
 
@@ -60,8 +47,8 @@ class Rollups:
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
                 for number, run in enumerate(given.stores):
                     self._load(side, number, run, steps, options.ranks)
-            for name in PREPARE:
-                self._con.execute(resources.sql(f"compare/{name}"))
+            for name in resources.sql_order("compare"):
+                self._con.execute(resources.sql(name))
         except BaseException:
             self._con.close()
             raise
@@ -102,12 +89,10 @@ class Rollups:
             self._con.execute("SET VARIABLE run = CAST(? AS INTEGER)", [number])
             self._con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [list(steps or ())])
             self._con.execute("SET VARIABLE ranks = CAST(? AS INTEGER[])", [list(ranks or ())])
-            for name in LOAD[:2]:
-                self._con.execute(resources.sql(f"compare/load/{name}"))
+            for name in resources.sql_order("compare/load"):
+                self._con.execute(resources.sql(name))
             if steps is not None or ranks is not None:
                 self._check_selection(run, steps, ranks)
-            for name in LOAD[2:]:
-                self._con.execute(resources.sql(f"compare/load/{name}"))
         except duckdb.Error as error:
             if db.is_damage(error):
                 raise DamagedStoreError(run.store, db.first_line(error)) from error

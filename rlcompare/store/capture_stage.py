@@ -23,18 +23,6 @@ from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weig
 Done = Callable[[Part], None]
 """Called when a capture was read; may raise ``Cancelled``."""
 
-NORMALIZE = (
-    "comm_mark", "once", "session", "step", "phase_vocabulary", "phase_range", "phase", "category", "device_task",
-    "step_range", "placed", "chosen_step", "place", "launches", "host_op_depth", "host_op_parent", "host_op_place",
-    "host_op", "forget_host_op", "coverage", "exposed", "kernel", "host_compute", "collective", "copy", "account",
-)  # fmt: skip
-ROLLUPS = (
-    "r_time", "r_phase", "r_kernel", "r_collective", "r_collective_task", "r_link", "r_copy", "r_operator", "r_module",
-    "r_api", "r_memory", "r_allocation", "r_counter", "r_msprof",
-    "r_stack",
-)  # fmt: skip
-
-
 class EmptyCaptureError(InputError):
     """Its files were read, and there is nothing in them."""
 
@@ -94,7 +82,7 @@ def fill(con: duckdb.DuckDBPyConnection, parts: Sequence[Part], done: Done) -> l
         done(part)
     if len(failures) < len(parts):
         try:
-            run_all(con, (f"rollup/{name}" for name in ROLLUPS))
+            run_all(con, resources.sql_order("rollup"))
         except Exception as error:
             if not _is_of_capture(error):
                 raise
@@ -151,7 +139,7 @@ def _fill_part(con: duckdb.DuckDBPyConnection, part: Part, said: list[Finding]) 
     if sample is not None:
         report(sample)
     exports.fill(con, capture, number, report)
-    run_all(con, (f"normalize/{name}" for name in NORMALIZE))
+    run_all(con, (*resources.sql_order("normalize"), "normalize/account"))
     for severity, key, message in db.run(con, resources.sql("normalize/findings")):
         report(Finding(severity, key, f"{capture.path.name}: {message}"))
     con.execute(resources.sql("normalize/clear"))

@@ -1,6 +1,6 @@
 -- Metrics that both sides log and that are not compared, because verl changed what they mean between its releases: what they mean on each
--- side, and which releases the sides are of. Where the releases of the sides may be the same, they are taken to be. Depends on c_metric,
--- c_metric_meaning, c_release, c_env.
+-- side, and which releases the sides are of. Where the releases of the sides may be the same, they are taken to be.
+-- Depends on c_env, c_metric, c_metric_meaning, c_release.
 CREATE TABLE c_apart AS
 WITH span AS (
     SELECT side, min(low) AS low, max(high) AS high FROM c_release GROUP BY side

@@ -1,4 +1,5 @@
--- Section categories. Depends on c_kernel_sum.
+-- Section categories.
+-- Depends on c_kernel_sum, side_mean.
 WITH exact AS (
     SELECT category, side, divisor, sum(calls) AS calls, sum(ns) AS ns FROM c_kernel_sum GROUP BY ALL
 )

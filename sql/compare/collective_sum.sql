@@ -1,5 +1,6 @@
 -- Collectives of both sides by kind and group, with exact sums per divisor. Where the sides share no group at all (other ranks, or members
--- known on one side only), all groups meet as one, under NULL. Depends on c_collective, c_divisor.
+-- known on one side only), all groups meet as one, under NULL.
+-- Depends on c_collective, c_divisor.
 CREATE TABLE c_collective_sum AS
 WITH shared AS (
     SELECT group_key FROM c_collective GROUP BY group_key HAVING count(DISTINCT side) = 2

@@ -1,6 +1,8 @@
 -- By what a capture's sum is divided, so that the sum over all captures of a side is the side's value (docs/design.md §4): the mean over runs of
 -- the sum over groups of the mean over members of the mean over steps. A member counts only for what it measured (its domain): a rank
--- whose profile holds no kernels says nothing about kernels. Within a domain, what is absent counts 0. Depends on the c_ tables.
+-- whose profile holds no kernels says nothing about kernels. Within a domain, what is absent counts 0.
+-- Depends on c_allocation, c_api, c_capture, c_kernel, c_link, c_module, c_msprof, c_operator, c_phase, c_stack,
+-- c_step, c_task, c_time.
 CREATE TABLE c_divisor AS
 WITH present AS (   -- what a member measured: by its device times, else by any row of that table
     SELECT side, run, capture, 'kernel' AS domain, bool_or(whole) AS whole FROM c_kernel

@@ -1,4 +1,5 @@
--- Marked steps in which nothing ran on the device of a capture that recorded one, per side and run: which members. Depends on c_time, c_capture.
+-- Marked steps in which nothing ran on the device of a capture that recorded one, per side and run: which members.
+-- Depends on c_capture, c_time.
 SELECT t.side, t.run, t.step, list(DISTINCT c.member ORDER BY c.member) AS members
 FROM c_time AS t JOIN c_capture AS c USING (side, run, capture)
 WHERE t.step_ns IS NOT NULL AND t.device_span_ns = 0

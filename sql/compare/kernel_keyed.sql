@@ -1,5 +1,6 @@
 -- Kernels of both sides under the key by which they meet. For loosely matched operators that is phase, launching host operator, number of
--- dimensions of each input and dtypes; dimensions that vary among them become `*`. Depends on c_kernel_sum, c_kernel_match.
+-- dimensions of each input and dtypes; dimensions that vary among them become `*`.
+-- Depends on c_kernel_match, c_kernel_sum.
 CREATE TABLE c_kernel_keyed AS
 WITH loose AS (
     SELECT DISTINCT s.op, s.phase, s.host_op, s.input_dtypes, s.input_shapes,

@@ -1,5 +1,6 @@
 -- Kernels of both sides by what they are, with exact sums per divisor. The key is the operator type and the input shapes; where one side
--- knows no types (Level0), the kernel's name alone, on both sides. Depends on c_kernel, c_divisor.
+-- knows no types (Level0), the kernel's name alone, on both sides.
+-- Depends on c_divisor, c_kernel.
 CREATE TABLE c_kernel_sum AS
 WITH untyped AS (
     SELECT side FROM c_kernel GROUP BY side HAVING count(op_type) = 0

@@ -1,4 +1,5 @@
--- Section kernel_types. Depends on c_kernel_sum.
+-- Section kernel_types.
+-- Depends on c_kernel_sum, side_mean.
 WITH exact AS (
     SELECT op, core_type, side, divisor, sum(calls) AS calls, sum(ns) AS ns, max(max_ns) AS max_ns FROM c_kernel_sum GROUP BY ALL
 )

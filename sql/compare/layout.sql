@@ -1,4 +1,5 @@
--- What each run is made of. Depends on c_capture, c_step.
+-- What each run is made of.
+-- Depends on c_capture, c_step.
 SELECT c.side, c.run, count(DISTINCT c.capture) AS captures, count(DISTINCT c.member) FILTER (WHERE c.replica IS NULL) AS ranks,
        count(DISTINCT c.replica) AS replicas,
        count(DISTINCT s.step) FILTER (WHERE s.selected) AS steps

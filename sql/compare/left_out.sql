@@ -1,5 +1,6 @@
 -- How many of the steps that a run timed speak for its speed (c_judged), and why the others do not. The first one left out is warm-up; of
--- the rest, the other side has none of that number, or does not count it. Depends on c_metric, c_judged.
+-- the rest, the other side has none of that number, or does not count it.
+-- Depends on c_judged, c_metric.
 WITH logged AS (
     SELECT m.side, m.run, m.step, m.profiled, m.warmup, j.step IS NOT NULL AS counts
     FROM c_metric AS m LEFT JOIN c_judged AS j ON j.side = m.side AND j.run = m.run AND j.name = m.name AND j.step = m.step

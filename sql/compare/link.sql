@@ -1,7 +1,8 @@
 -- Section links: transfers by pair of ranks, group and transport. Bytes per nanosecond are GB/s. A link is reported by the ranks at its ends, so
 -- its mean runs over the members that report it in any run of the side: the others say nothing about it. `domain` is 'link' where one of them was
 -- measured on the other side too, in the same group: there an absent link moved nothing. Where the sides share no group and each has only one,
--- the group is dropped from the key. Depends on c_link, c_capture, c_divisor.
+-- the group is dropped from the key.
+-- Depends on c_capture, c_divisor, c_link, side_mean.
 WITH shared AS (
     SELECT group_key FROM c_link GROUP BY group_key HAVING count(DISTINCT side) = 2
 ), is_one AS (   -- one group on each side, of different names

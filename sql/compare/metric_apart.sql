@@ -1,2 +1,3 @@
--- The metrics that are not compared, and why. Depends on c_apart.
+-- The metrics that are not compared, and why.
+-- Depends on c_apart.
 FROM c_apart ORDER BY name;

@@ -1,5 +1,6 @@
 -- One value per run and metric: the mean over the values that count. `invalid` counts steps whose value was not a number; `grade` is 1 where
--- only profiled steps were left, 2 where only warm-up was. Depends on c_metric, c_judged.
+-- only profiled steps were left, 2 where only warm-up was.
+-- Depends on c_judged, c_metric.
 WITH value_of AS (
     SELECT side, run, name, avg(value ORDER BY step) AS value, stddev_samp(value ORDER BY step) AS deviation, count(*) AS steps,
            max(grade) AS grade

@@ -1,4 +1,5 @@
--- Section operators. Depends on c_operator, c_divisor.
+-- Section operators.
+-- Depends on c_divisor, c_operator, side_mean.
 WITH exact AS (
     SELECT name, side, divisor, sum(calls) AS calls, sum(host_ns) AS host_ns, sum(device_ns) AS device_ns,
            sum(device_self_ns) AS device_self_ns

@@ -1,4 +1,5 @@
--- Section phases. Depends on c_phase, c_divisor.
+-- Section phases.
+-- Depends on c_divisor, c_phase, side_mean.
 WITH measured AS (
     UNPIVOT c_phase ON wall_ns, calls, compute_ns, exposed_comm_ns, free_ns INTO NAME what VALUE ns
 ), exact AS (

@@ -1,4 +1,5 @@
--- One value per run, phase and kind of time, in ns per member and step; a phase absent in a step counts 0. Depends on c_phase, c_divisor.
+-- One value per run, phase and kind of time, in ns per member and step; a phase absent in a step counts 0.
+-- Depends on c_divisor, c_phase.
 WITH measured AS (
     UNPIVOT c_phase ON wall_ns, compute_ns, exposed_comm_ns, free_ns INTO NAME what VALUE ns
 ), exact AS (

@@ -1,5 +1,6 @@
 -- Training's own time of the steps that ran under the profiler: per run the mean in ns, of each phase and, without one, of the whole step. Of
--- steps that the profile knows by the same numbers, only the selected ones. Depends on c_metric, c_timer, c_step.
+-- steps that the profile knows by the same numbers, only the selected ones.
+-- Depends on c_metric, c_step, c_timer.
 WITH known AS (
     SELECT DISTINCT m.side, m.run, m.step, s.selected
     FROM c_metric AS m JOIN c_step AS s ON s.side = m.side AND s.run = m.run AND s.step = m.step

@@ -1,4 +1,5 @@
--- Per side and member: its times (sum over its groups, mean over runs), and how it starts collectives. Depends on c_time_value, c_late.
+-- Per side and member: its times (sum over its groups, mean over runs), and how it starts collectives.
+-- Depends on c_late, c_time_value.
 WITH per_run AS (
     SELECT side, run, member, metric, sum(ns ORDER BY role, folder) AS ns FROM c_time_value GROUP BY ALL
 ), per_side AS (

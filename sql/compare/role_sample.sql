@@ -1,5 +1,6 @@
 -- The times of one role per run, in ns: summed over its folders, of the mean over its own members. Processes of different roles are never
--- averaged together; without a role stand the ranks of the trainer. Only where a side has several roles. Depends on c_time_value, c_capture.
+-- averaged together; without a role stand the ranks of the trainer. Only where a side has several roles.
+-- Depends on c_capture, c_time_value.
 WITH grouped AS (
     SELECT side, run, role, folder, metric, sum(ns ORDER BY member) / count(*) AS ns FROM c_time_value
     WHERE metric IN ('device_span', 'compute', 'exposed_comm', 'free') GROUP BY ALL

@@ -1,2 +1,3 @@
--- The step numbers of each side. Depends on c_position.
+-- The step numbers of each side.
+-- Depends on c_position.
 SELECT DISTINCT side, step FROM c_position ORDER BY side, step;

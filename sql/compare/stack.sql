@@ -1,4 +1,5 @@
--- Section stacks: exported call stacks by their innermost frames, per member and step. Depends on c_stack, c_divisor.
+-- Section stacks: exported call stacks by their innermost frames, per member and step.
+-- Depends on c_divisor, c_stack, side_mean.
 WITH exact AS (
     SELECT frame, callers, side, divisor, sum(calls) AS calls, sum(self_ns) AS ns
     FROM c_stack JOIN c_divisor USING (side, run, capture) WHERE domain = 'stack' GROUP BY ALL

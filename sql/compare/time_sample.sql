@@ -1,6 +1,6 @@
 -- One value per run and time: summed over groups, of the mean, the slowest and the spread over members, in ns. Members without a
 -- measurement are skipped; `missing` says how many there were. The spread is unknown where no group has two members.
--- Depends on c_time_value, c_capture.
+-- Depends on c_capture, c_time_value.
 WITH grouped AS (
     SELECT side, run, role, folder, metric, sum(ns ORDER BY member) / count(*) AS mean_ns, max(ns) AS max_ns, min(ns) AS min_ns,
            count(*) AS members

@@ -1,7 +1,8 @@
 -- Training's timers that are phases of the step, by run, with the role that does the work; no timers within timers. Checkpoints and testing are
 -- part of the step in some releases of verl (both in 0.5, checkpoints from 0.7.1 on) and come after it in others. The step's own timer tells:
 -- where it leaves room for a checkpoint in every step that made one, and then for testing, they lie in it. A hundredth of a second is
--- what rounding in logs may take. Depends on c_metric.
+-- what rounding in logs may take.
+-- Depends on c_metric.
 CREATE TABLE c_timer AS
 WITH timer AS (
     FROM (VALUES

@@ -1,4 +1,5 @@
--- Runs in which members of the same role hold different steps: an example of most and one of fewest. Depends on c_step, c_capture.
+-- Runs in which members of the same role hold different steps: an example of most and one of fewest.
+-- Depends on c_capture, c_step.
 WITH held AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, coalesce(list_sort(list(DISTINCT s.step) FILTER (s.selected)), []) AS steps
     FROM c_capture AS c LEFT JOIN c_step AS s USING (side, run, capture) GROUP BY ALL

@@ -1,6 +1,7 @@
 -- Time between the captures of one member and step (discrete mode), per run, in ns: mean over members of the mean over steps. Gaps between
 -- the windows on the host's clock; windows that overlap leave none. Ranks of the trainer, where there are any: a rollout replica is another
--- process. Depends on c_capture, c_step.
+-- process.
+-- Depends on c_capture, c_step.
 WITH window_of AS (
     SELECT c.side, c.run, c.member, s.step, c.host_start_ns, c.host_end_ns
     FROM c_capture AS c JOIN c_step AS s USING (side, run, capture)

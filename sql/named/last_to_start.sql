@@ -1,4 +1,5 @@
 -- How often each rank started an aligned collective last, and by how much: the straggler makes the others wait.
+-- Depends on capture, r_collective.
 WITH started AS (
     SELECT c.role, c.phase, c.replica, c.rank, l.step, l.kind, l.group_key, l.ordinal, l.start_ns
     FROM r_collective AS l JOIN capture AS c USING (capture)

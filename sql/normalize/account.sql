@@ -1,6 +1,8 @@
 -- Fails where the times of this capture do not add up: on every device and in every step what computes, communicates uncovered and is free is the
 -- span from the first task to the last, to the nanosecond (docs/design.md). Anything else would be a fault of ours, or of an input that we do
--- not understand, and no number of such a capture may be shown. Depends on kernel, host_compute, collective.
+-- not understand, and no number of such a capture may be shown.
+-- Variables: capture.
+-- Depends on collective, host_compute, kernel.
 SELECT error(printf('its times do not add up: %.3f ms of computation, communication and free time in a span of %.3f ms', ns / 1e6, span_ns / 1e6))
 FROM (
     SELECT sum(ns + gap_ns) AS ns, max(end_ns) - min(start_ns) AS span_ns

@@ -1,7 +1,8 @@
 -- What kind of work a kernel is, in msprof-analyze's classes (docs/design.md §4): by its own name, then by the framework operator
 -- it was launched in, then by its type. A cube operator that starts first and ends last among those that hold the launch decides.
 -- Where no PMU value tells cube from vector, the core type does; msprof-analyze then says "other", and so does its own column.
--- Depends on stage_kernel, stage_host_op.
+-- Depends on stage_host_op, stage_kernel.
+-- Runs after once.
 CREATE OR REPLACE TEMP TABLE kernel_category AS
 WITH cube_operator AS (
     SELECT start_ns, end_ns, class || direction AS class

@@ -1,5 +1,6 @@
 -- Where steps were chosen, the others are forgotten, and with them everything that belongs to them or to none.
--- Depends on step, phase, placed; the variable steps is a list, or NULL for all.
+-- Variables: capture, steps (a list, or NULL for all).
+-- Depends on phase, placed, step.
 DELETE FROM placed WHERE getvariable('steps') IS NOT NULL AND NOT coalesce(list_contains(getvariable('steps'), step), FALSE);
 DELETE FROM phase WHERE capture = getvariable('capture') AND getvariable('steps') IS NOT NULL
     AND NOT coalesce(list_contains(getvariable('steps'), step), FALSE);

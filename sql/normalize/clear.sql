@@ -1,4 +1,6 @@
 -- Empties the stage tables, so that one capture after the other fits into memory.
+-- Depends on stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase.
+-- Run by name: before and after each capture.
 DELETE FROM stage_kernel;
 DELETE FROM stage_collective;
 DELETE FROM stage_copy;

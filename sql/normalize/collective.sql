@@ -1,4 +1,6 @@
--- Depends on stage_collective, placed, coverage, exposed.
+-- Collectives with their step, phase and exposed time; `ordinal` counts those of a kind and group within a step.
+-- Variables: capture.
+-- Depends on collective_kind, coverage, exposed, placed, stage_collective.
 INSERT INTO collective
 SELECT c.id, getvariable('capture'), c.device_id, p.step, p.phase, c.name, collective_kind(c.op_type, c.name), c.group_name, c.group_ranks,
        row_number() OVER (PARTITION BY p.step, c.device_id, collective_kind(c.op_type, c.name), c.group_name ORDER BY c.start_ns, c.id) - 1,

@@ -1,5 +1,7 @@
 -- A profile without kernels and collectives may still have the marks comm:<call>,<group>,<data type>,<count> that mstx puts on streams: their
--- device ranges are collectives. Those of the host are the calls only, and stay in "range". Depends on "range", stage_collective.
+-- device ranges are collectives. Those of the host are the calls only, and stay in "range".
+-- Variables: capture.
+-- Depends on dtype_bytes, range, stage_collective.
 INSERT INTO stage_collective BY NAME
 SELECT row_number() OVER (ORDER BY start_ns, name) AS id, split_part(name, ',', 1) AS name, nullif(split_part(name, ',', 2), '') AS group_name,
        start_ns, end_ns, TRY_CAST(split_part(name, ',', 4) AS BIGINT) * dtype_bytes(split_part(name, ',', 3)) AS size_bytes,

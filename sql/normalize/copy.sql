@@ -1,4 +1,6 @@
--- Depends on stage_copy, placed, exposed.
+-- Copies with their step, phase and exposed time.
+-- Variables: capture.
+-- Depends on exposed, placed, stage_copy.
 INSERT INTO copy
 SELECT c.id, getvariable('capture'), c.device_id, c.stream, p.step, p.phase, c.kind, c.size_bytes, c.start_ns, c.end_ns, coalesce(e.exposed_ns, 0)
 FROM stage_copy AS c

@@ -2,6 +2,7 @@
 -- the gap of the device right before it (gap_ns, over kernels and collectives together). First come, first counted: so the parts of all
 -- tasks of a step sum to the length of the union, and gaps, kernels and exposed collectives sum to the device span.
 -- Depends on placed.
+-- Runs after chosen_step, forget_host_op.
 CREATE OR REPLACE TEMP TABLE coverage AS
 WITH own AS (
     SELECT *, max(end_ns) OVER (PARTITION BY what, device_id, step ORDER BY start_ns, end_ns, id

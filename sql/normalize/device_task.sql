@@ -1,7 +1,9 @@
 -- Kernels, collectives and copies of this capture side by side, with the step that their host launch lies in; where no launch was recorded
 -- (copies are no node-level launches), the framework operator that caused it tells.
 -- Text profiles carry the step themselves. In a capture of the host alone the outermost aten operators of each thread stand in for kernels, from
--- here to the coverage, and end up in host_compute. Depends on stage_kernel, stage_collective, stage_copy, stage_host_op, step, capture.
+-- here to the coverage, and end up in host_compute.
+-- Variables: capture.
+-- Depends on capture, stage_collective, stage_copy, stage_host_op, stage_kernel, step.
 CREATE OR REPLACE TEMP TABLE device_task AS
 WITH task AS (
     SELECT 'kernel' AS what, id, device_id, start_ns, end_ns, reported_step, launch_ns, host_op_ns FROM stage_kernel

@@ -1,6 +1,7 @@
 -- The part of each collective that no kernel covers, and of each copy that neither a kernel nor a collective covers.
 -- With the union of the covering intervals as disjoint islands and the length covered before each, the length covered up to any time t is
--- an ASOF lookup, and the overlap of an interval the difference of two. Depends on coverage.
+-- an ASOF lookup, and the overlap of an interval the difference of two.
+-- Depends on coverage.
 CREATE OR REPLACE TEMP TABLE exposed AS
 WITH piece AS (   -- what covers: kernels for collectives, kernels and collectives for copies
     SELECT 'collective' AS what, device_id, step, own_start_ns AS start_ns, own_end_ns AS end_ns FROM coverage

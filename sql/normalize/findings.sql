@@ -1,5 +1,6 @@
 -- What is odd about this capture once everything has its place: (severity, key, message).
--- Depends on step, placed, capture, memory, the variable repeated_tasks (normalize/once).
+-- Variables: capture, repeated_tasks, steps.
+-- Depends on capture, memory, placed.
 SELECT 'warning', 'repeated_rows', getvariable('repeated_tasks') || ' kernels, collectives or copies stand in the profile more than once, and count once'
 WHERE getvariable('repeated_tasks') > 0
 UNION ALL

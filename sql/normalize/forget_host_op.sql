@@ -1,5 +1,5 @@
--- From here on host_op stands for the operators as the source found them, and the memory of these is wanted for other tables.
--- Depends on host_op.
+-- Frees the memory of the operators as the source found them: host_op holds them now. The tables of the device want it.
+-- Runs after category, device_task, host_op, host_op_depth, host_op_place, phase_range, session.
 CREATE OR REPLACE TEMP TABLE stage_host_op AS FROM stage_host_op LIMIT 0;
 DROP TABLE host_op_depth;
 DROP TABLE host_op_parent;

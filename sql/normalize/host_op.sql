@@ -1,5 +1,6 @@
 -- Framework operators with their step, phase and device time, and, where events are kept, their parent and self time.
--- Depends on stage_host_op, stage_kernel, host_op_place, host_op_parent.
+-- Variables: capture, has_launches, keep_events.
+-- Depends on host_op_parent, host_op_place, stage_host_op, stage_kernel.
 INSERT INTO host_op
 WITH inside AS (
     SELECT parent_id AS id, sum(length_ns) AS children_ns FROM host_op_parent GROUP BY parent_id

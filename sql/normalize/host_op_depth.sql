@@ -1,5 +1,8 @@
 -- How deep each framework operator stands on its thread: operators that opened up to it, less those that had closed before it started.
--- Only where events are kept: what it is for, parents and self times, no section of a diff reads. Depends on stage_host_op.
+-- Only where events are kept: what it is for, parents and self times, no section of a diff reads.
+-- Variables: keep_events.
+-- Depends on stage_host_op.
+-- Runs after place.
 CREATE OR REPLACE TEMP TABLE host_op_depth AS
 WITH opened AS (
     SELECT id, thread, start_ns, end_ns, row_number() OVER (PARTITION BY thread ORDER BY start_ns, end_ns DESC, id) AS opened

@@ -1,4 +1,5 @@
--- The operator that directly contains each operator: the latest one of its thread one level up. Depends on host_op_depth.
+-- The operator that directly contains each operator: the latest one of its thread one level up.
+-- Depends on host_op_depth.
 CREATE OR REPLACE TEMP TABLE host_op_parent AS
 SELECT o.id, o.end_ns - o.start_ns AS length_ns, p.id AS parent_id
 FROM host_op_depth AS o

@@ -1,7 +1,8 @@
 -- Step, phase and inner device time of each framework operator, in one chain of lookups over narrow rows. Step and phase go by its start; where
 -- steps were chosen, operators outside them are left out. The device time launched inside it, at any depth, is the difference of a running
 -- sum over the launching operators of its thread, in order of their start, at its end and at its start.
--- Depends on stage_host_op, stage_kernel, place.
+-- Variables: capture, steps.
+-- Depends on place, stage_host_op, stage_kernel.
 CREATE OR REPLACE TEMP TABLE host_op_place AS
 WITH running AS (
     SELECT o.thread, o.start_ns AS launch_ns, CAST(sum(sum(k.end_ns - k.start_ns)) OVER (PARTITION BY o.thread ORDER BY o.start_ns) AS BIGINT) AS upto_ns

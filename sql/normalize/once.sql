@@ -1,7 +1,8 @@
 -- Kernels, collectives, their tasks and copies count once, however often the profile has them: a file that was exported or merged twice, or a
 -- key that several rows share, would multiply every time. Of one id the first counts. So does the first of those that agree in all that a source tells:
 -- one stream runs one task at a time. To look for them takes a scan of a few numbers; only where some are found texts are compared.
--- Depends on stage_kernel, stage_collective, stage_copy, collective_task.
+-- Variables: capture.
+-- Depends on collective_task, stage_collective, stage_copy, stage_kernel.
 SET VARIABLE tasks_before = (SELECT count(*) FROM stage_kernel) + (SELECT count(*) FROM stage_collective) + (SELECT count(*) FROM stage_copy);
 SET VARIABLE same_kernels = (SELECT count(*) > least(count(DISTINCT id), count(DISTINCT hash(device_id, stream, start_ns, end_ns))) FROM stage_kernel);
 SET VARIABLE same_collectives = (SELECT count(*) > least(count(DISTINCT id), count(DISTINCT hash(device_id, name, start_ns, end_ns))) FROM stage_collective);

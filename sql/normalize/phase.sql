@@ -1,6 +1,8 @@
 -- Phases, flat and each in one step: where ranges overlap the one that started last has the time; a range that reaches over a step's mark
 -- belongs to the step that holds most of it. In discrete mode the whole capture is the folder's phase, which lasts as long as its own mark,
--- else as the profiler's session. Depends on phase_range, phase_vocabulary, stage_phase, step, capture.
+-- else as the profiler's session.
+-- Variables: capture.
+-- Depends on capture, phase_range, phase_vocabulary, stage_phase, step.
 INSERT INTO phase
 WITH cut AS (
     SELECT start_ns AS ts_ns FROM phase_range UNION SELECT end_ns FROM phase_range

@@ -1,5 +1,7 @@
 -- Ranges that are phases: of marks inside marks of the same thread the outermost counts, and marks of one name that overlap (two tracks, or
--- two threads, say the same) are one range. Depends on phase_vocabulary, stage_phase, stage_host_op, capture.
+-- two threads, say the same) are one range.
+-- Variables: capture.
+-- Depends on capture, phase_vocabulary, stage_host_op, stage_phase.
 CREATE OR REPLACE TEMP TABLE phase_range AS
 WITH mark AS (
     SELECT v.role, v.name, m.thread, m.start_ns, m.end_ns

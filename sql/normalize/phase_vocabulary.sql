@@ -1,5 +1,7 @@
 -- Marks whose names are phases of an RL step: verl's method names, its role names in discrete mode, and rlcompare's own. From 0.8 on a critic
--- is updated by the general worker, whose marks say so of a critic's processes only. Depends on capture.
+-- is updated by the general worker, whose marks say so of a critic's processes only.
+-- Variables: capture.
+-- Depends on capture.
 CREATE OR REPLACE TEMP TABLE phase_vocabulary AS
 FROM (VALUES
     ('generate_sequences', 'rollout', 'generate_sequences'), ('rollout_generate', 'rollout', 'generate_sequences'),

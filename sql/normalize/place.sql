@@ -1,5 +1,8 @@
 -- Step and phase by host time: a mark's both ends belong to its step, a phase's end to what follows. A capture without step marks is one step,
--- and in discrete mode one phase. Depends on step, phase, without those that were not chosen.
+-- and in discrete mode one phase.
+-- Variables: capture.
+-- Depends on phase, step.
+-- Runs after chosen_step.
 INSERT INTO place
 WITH marked_step AS (
     SELECT step, start_ns, end_ns FROM step WHERE capture = getvariable('capture') AND start_ns IS NOT NULL

@@ -1,7 +1,8 @@
 -- Every device task with its step and phase.
 -- Step: what the profile says; else the launch's; without a launch the first step whose device range holds the start, but in a torch trace none
 -- (what the warm-up launched spills over); without step marks the only step. Phase: that of the framework operator, else of the launch, else of the start (docs/design.md §4).
--- Depends on device_task, step_range, step, phase.
+-- Variables: capture.
+-- Depends on capture, device_task, phase, step, step_range.
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH only_step AS (
     SELECT step FROM step WHERE capture = getvariable('capture') AND inferred

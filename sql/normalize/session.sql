@@ -1,5 +1,7 @@
 -- The profiler's session where the profile does not state it (text): from the first to the last thing recorded.
--- Depends on capture, stage_kernel, stage_collective, stage_copy, stage_host_op, stage_phase.
+-- Variables: capture.
+-- Depends on capture, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase.
+-- Runs after once.
 UPDATE capture SET host_start_ns = least(host_start_ns, seen.start_ns), host_end_ns = seen.end_ns
 FROM (
     SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM (

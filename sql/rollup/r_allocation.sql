@@ -1,4 +1,5 @@
--- Allocations by operator and step: the host's step in which they were made. Depends on allocation, place.
+-- Allocations by operator and step: the host's step in which they were made.
+-- Depends on allocation, place.
 INSERT INTO r_allocation
 WITH stepped AS (   -- one without a time lies in the capture's only step, if in any
     SELECT a.*, p.step

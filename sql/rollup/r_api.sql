@@ -1,4 +1,5 @@
--- Calls by layer and name; the profiler's own sums where no call was read. Depends on host_api, place, r_operator, reported_api, step.
+-- Calls by layer and name; the profiler's own sums where no call was read.
+-- Depends on host_api, place, r_operator, reported_api, step.
 INSERT INTO r_api
 WITH kind AS (   -- numbers in place of names, because the lookup of steps sorts what it carries
     SELECT layer, name, row_number() OVER (ORDER BY layer, name) AS kind FROM (SELECT DISTINCT layer, name FROM host_api)

@@ -1,5 +1,5 @@
 -- Kernels by what they are. Names lose their running numbers (docs/design.md §6), because at Level0 they are the only key.
--- Depends on kernel, phase, host_op.
+-- Depends on host_op, kernel, phase, reported_kernel_type, step.
 INSERT INTO r_kernel
 WITH shape AS (   -- elements of all inputs of one call, once per distinct text
     SELECT input_shapes, list_sum(list_transform(string_split(input_shapes, ';'), lambda s:

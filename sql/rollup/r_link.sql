@@ -1,7 +1,7 @@
 -- Transfers by group and pair of ranks. Reported ones where there are any, else summed from the tasks of the collectives. Profiles number the
 -- ranks inside their group; where the group's members are known, the global rank is the member at that place.
 -- A reported transfer names its group as the collectives do, or by a hash whose last three digits stand in their names ("hcom_allReduce__210_0_1").
--- Depends on link, collective, collective_task, r_collective.
+-- Depends on collective, collective_task, link, r_collective.
 INSERT INTO r_link
 WITH of_name AS (
     SELECT DISTINCT capture, group_name, group_key FROM r_collective WHERE group_name IS NOT NULL

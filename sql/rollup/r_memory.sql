@@ -1,4 +1,5 @@
--- Highest level by component; one below 0 is none. Depends on memory.
+-- Highest level by component; levels below 0 are not measured.
+-- Depends on memory.
 INSERT INTO r_memory
 SELECT capture, device_id, component, max(allocated_bytes) FILTER (allocated_bytes >= 0), max(reserved_bytes) FILTER (reserved_bytes >= 0),
        max(active_bytes) FILTER (active_bytes >= 0)

@@ -1,6 +1,6 @@
 -- The tables of `msprof-analyze compare` for one capture in its own definitions (docs/design.md §4): whole capture, all devices,
 -- no steps, no captures of the host alone. All its rows but Wait and Transmit, which it takes from the plane that waits least.
--- Depends on kernel, collective, device_window, r_kernel, r_operator, r_collective, capture.
+-- Depends on capture, collective, device_window, kernel, r_collective, r_kernel, r_operator.
 INSERT INTO r_msprof BY NAME
 WITH k_own AS (
     SELECT capture, start_ns, end_ns, max(end_ns) OVER (PARTITION BY capture ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns

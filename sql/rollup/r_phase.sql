@@ -1,5 +1,5 @@
--- Times by phase, of captures that have any. Host ranges give the wall time; of the step's host time the rest is '(outside)'. Depends on kernel, host_compute,
--- collective, phase, step, r_time.
+-- Times by phase, of captures that have any. Host ranges give the wall time; of the step's host time the rest is '(outside)'.
+-- Depends on collective, host_compute, kernel, phase, r_time, step.
 INSERT INTO r_phase
 WITH task AS (
     SELECT capture, device_id, step, phase, busy_ns AS compute_ns, CAST(0 AS BIGINT) AS comm_ns, CAST(0 AS BIGINT) AS exposed_ns, gap_ns, 1 AS kernels, 0 AS collectives

@@ -1,5 +1,5 @@
 -- Times by capture, device and step (docs/design.md §4). Where only the host was recorded, its operators stand for kernels, on no device.
--- Depends on kernel, host_compute, collective, copy, step, device_window.
+-- Depends on collective, copy, device_window, host_compute, kernel, step.
 INSERT INTO r_time
 WITH k AS (
     SELECT capture, device_id, step, sum(busy_ns) AS compute_ns, sum(gap_ns) AS gap_ns, min(start_ns) AS first_ns, max(end_ns) AS last_ns,

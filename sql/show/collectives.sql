@@ -1,4 +1,5 @@
--- Collectives by kind and group, per member of a role and step. Depends on r_collective, shown_device, shown_divisor.
+-- Collectives by kind and group, per member of a role and step.
+-- Depends on r_collective, shown_device, shown_divisor.
 SELECT c.kind, c.group_key AS group_ranks, sum(1 / comm_times) AS calls,
        sum((c.end_ns - c.start_ns) / 1e6 / comm_times) AS total_ms, sum(c.exposed_ns / 1e6 / comm_times) AS exposed_ms,
        sum(c.wait_ns / 1e6 / comm_times) AS wait_ms, sum(c.transit_ns / 1e6 / comm_times) AS transit_ms,

@@ -1,4 +1,5 @@
--- What the run was made with, where all captures agree; else the values. Depends on env.
+-- What the run was made with, where all captures agree; else the values.
+-- Depends on env.
 SELECT key, CASE WHEN count(DISTINCT value) <= 3 THEN string_agg(DISTINCT value, ' | ' ORDER BY value)
                  ELSE count(DISTINCT value) || ' different values' END AS value
 FROM env GROUP BY key ORDER BY key;

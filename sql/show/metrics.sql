@@ -1,5 +1,6 @@
 -- Metrics of training: means over steps without a profiler where there are any, times without warm-up (the first step where the run does not
--- name it), validation before training left out; with the last value. Depends on metric.
+-- name it), validation before training left out; with the last value.
+-- Depends on metric.
 WITH known AS (
     SELECT *, regexp_matches(name, '^(timing_s|timing_per_token_ms|perf)/') AS speed FROM metric WHERE abs(value) <= 1e100
     QUALIFY step IS DISTINCT FROM 0 OR max(step) OVER (PARTITION BY name) = 0

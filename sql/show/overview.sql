@@ -1,4 +1,5 @@
--- What the run is made of; without a profile the steps of training, and the files that they stand in. Depends on meta, capture, step, metric.
+-- What the run is made of; without a profile the steps of training, and the files that they stand in.
+-- Depends on capture, meta, metric, step.
 SELECT (SELECT value FROM meta WHERE key = 'name') AS run, count(DISTINCT (CASE WHEN c.phase IS NULL THEN c.role END, c.rank)) FILTER (WHERE c.replica IS NULL) AS ranks,
        nullif(count(DISTINCT c.replica), 0) AS replicas, count(*) AS captures,
        CASE WHEN count(*) > 0 THEN (SELECT count(DISTINCT step) FROM step)

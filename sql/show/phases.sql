@@ -1,4 +1,5 @@
--- Milliseconds of each phase per member of its role and step. Depends on r_phase, shown_device, shown_divisor.
+-- Milliseconds of each phase per member of its role and step.
+-- Depends on r_phase, shown_device, shown_divisor.
 SELECT p.phase, any_value(p.role) AS role, sum(p.calls / times) AS calls, sum(p.wall_ns / 1e6 / times) AS wall_ms,
        sum(p.compute_ns / 1e6 / times) AS compute_ms, sum(p.exposed_comm_ns / 1e6 / times) AS exposed_comm_ms,
        sum(p.free_ns / 1e6 / times) AS free_ms

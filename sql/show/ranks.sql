@@ -1,5 +1,6 @@
 -- Milliseconds of each rank, the mean over its steps. Late: how much later it starts collectives than the earliest of its group, on average; most_late:
--- at most; starts_last: how many collectives it starts last. Depends on shown_step, shown_late.
+-- at most; starts_last: how many collectives it starts last.
+-- Depends on shown_late, shown_step.
 WITH timed AS (
     SELECT replica, shown_step.rank, member, count(*) AS steps, avg(step_ns) / 1e6 AS step_ms, avg(preparing_ns) / 1e6 AS preparing_ms,
            avg(device_span_ns) / 1e6 AS device_span_ms, avg(compute_ns) / 1e6 AS compute_ms,

@@ -1,5 +1,5 @@
 -- Times of each capture and step: those of its slowest device (the largest device span), which stands for the rank (docs/design.md §4).
--- Depends on r_time, capture.
+-- Depends on capture, r_time.
 CREATE OR REPLACE TEMP TABLE shown_device AS
 SELECT CASE WHEN c.replica IS NOT NULL AND c.rank IS NOT NULL THEN 'replica ' || c.replica || ' rank ' || c.rank
             WHEN c.replica IS NOT NULL THEN 'replica ' || c.replica

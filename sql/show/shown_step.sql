@@ -1,4 +1,5 @@
--- Times of each rank and step: captures of one rank and step are summed. Depends on shown_device.
+-- Times of each rank and step: captures of one rank and step are summed.
+-- Depends on shown_device.
 CREATE OR REPLACE TEMP TABLE shown_step AS
 SELECT replica, rank, member, step, max(step_ns) AS step_ns, sum(preparing_ns) AS preparing_ns,
        sum(device_span_ns) AS device_span_ns, sum(compute_ns) AS compute_ns, sum(exposed_comm_ns) AS exposed_comm_ns,

@@ -1,4 +1,5 @@
--- Milliseconds of each step: the sum over roles of the mean over their own members. Depends on shown_device.
+-- Milliseconds of each step: the sum over roles of the mean over their own members.
+-- Depends on shown_device.
 WITH stepped AS (
     SELECT role, folder, member, step, max(replica) AS replica, max(step_ns) AS step_ns, sum(preparing_ns) AS preparing_ns,
            sum(device_span_ns) AS device_span_ns, sum(compute_ns) AS compute_ns, sum(exposed_comm_ns) AS exposed_comm_ns,

@@ -1,2 +1,3 @@
--- Where the captures that were just copied lie below the input of this run. Depends on taken.
+-- Where the captures that were just copied lie below the input of this run.
+-- Depends on capture, taken.
 UPDATE capture SET path = taken.path FROM taken WHERE capture.capture = taken.number;

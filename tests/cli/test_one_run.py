@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -199,11 +200,22 @@ class TestShow:
 class TestSql:
     def test_list_and_table_need_no_run(self, rlcompare: Command) -> None:
         listing = rlcompare("sql", "--list").out
-        for folder in ("schema/run", "schema/rollup", "schema/events", "named"):
+        for folder in ("schema/run", "schema/rollup", "schema/events", "schema/views", "named"):
             for path in sql_names(folder):
                 (line,) = [line for line in listing.splitlines() if line.split()[:1] == [path.rsplit("/", 1)[1]]]
                 assert len(line.split()) > 3, f"{path} has no header comment"
+        assert "Depends on" not in listing
         assert "start_ns BIGINT" in rlcompare("sql", "--table", "kernel").out
+
+    def test_every_table_and_view_of_a_store_is_documented(self, rlcompare: Command, store: Path) -> None:
+        con = duckdb.connect(str(store), read_only=True)
+        query = "SELECT table_name, list(column_name) FROM information_schema.columns GROUP BY 1"
+        tables = dict(con.execute(query).fetchall())
+        con.close()
+        assert {"busy", "kernel", "r_time", "metric"} <= tables.keys()
+        for table, columns in tables.items():
+            page = rlcompare("sql", "--table", table).out
+            assert [name for name in columns if not re.search(rf"\b{name}\b[^\n]*  -- \w", page)] == [], table
 
     @pytest.mark.parametrize("name", [path.removeprefix("named/") for path in sql_names("named")])
     def test_named_queries_run(self, rlcompare: Command, store: Path, name: str) -> None:

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlcompare import resources
-from rlcompare.store import capture_stage
 from rlcompare.store.new_file import create_tables, run_all
 
 LENGTH = 120
@@ -92,8 +91,8 @@ def load(
 
 
 def normalise(con: duckdb.DuckDBPyConnection) -> None:
-    run_all(con, (f"normalize/{name}" for name in capture_stage.NORMALIZE))
-    run_all(con, (f"rollup/{name}" for name in capture_stage.ROLLUPS))
+    run_all(con, resources.sql_order("normalize"))
+    run_all(con, resources.sql_order("rollup"))
 
 
 # Each example is a batch of devices of one capture: what is planned for one of them serves them all.
@@ -408,7 +407,7 @@ def test_only_kernels_and_collectives_are_told_to_lie_outside_the_steps(con: duc
     con.execute("INSERT INTO step VALUES (0, 7, 0, 50, FALSE)")
     load(con, "stage_kernel", [(10, 20), (2_000_060, 4_000_070)], [5, 60])
     load(con, "stage_copy", [(2_000_080, 2_000_090)], [70])
-    run_all(con, (f"normalize/{name}" for name in capture_stage.NORMALIZE))
+    run_all(con, resources.sql_order("normalize"))
     ((severity, key, message),) = con.execute(resources.sql("normalize/findings")).fetchall()
     assert (severity, key) == ("info", "outside_steps")
     assert message.startswith("1 device tasks (2.000 ms) ")

@@ -41,14 +41,8 @@ Report = Callable[[Finding], None]
 
 SOURCE = "ascend_db"
 
-# In the order in which they build upon each other.
-FILL = (
-    "scalars", "step", "window", "text", "task", "framework", "host_op", "host_op_by_connection", "module", "range",
-    "forget_framework", "launch", "cube", "compute", "compute_text", "kernel", "collective_task", "collective", "copy",
-    "device_window", "host_api", "memory", "allocation", "gc", "pmu", "stack", "capture", "chip",
-)  # fmt: skip
-FILL_AS_TEXT = ("counter",)
-"""Statements that read NUMERIC time stamps, which would arrive as DOUBLE and lose nanoseconds."""
+AS_TEXT = ("sources/ascend_db/counter",)
+"""Files that read NUMERIC time stamps, which would arrive as DOUBLE and lose nanoseconds."""
 
 QUERIED = ("PYTORCH_API", "TASK_PMU_INFO")
 """Tables of which SQLite itself chooses the rows, in attached databases ``profile_<table>``: to hand over millions that
@@ -106,14 +100,15 @@ def _read(
     con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, failures: list[Failure], report: Report
 ) -> None:
     path = capture.files["db"]
-    for name in FILL:
-        failure = attempt(con, f"sources/ascend_db/{name}")
-        if name == "text" and (failure or has_undecodable(con, "text_by_id")):
+    for name in resources.sql_order("sources/ascend_db"):
+        if name in AS_TEXT:
+            con.execute("SET sqlite_all_varchar = true")
+        failure = attempt(con, name)
+        if name in AS_TEXT:
+            con.execute("SET sqlite_all_varchar = false")
+        if name == "sources/ascend_db/text" and (failure or has_undecodable(con, "text_by_id")):
             failure = _decode_texts(con, report, path, capture_id)
         failures += [failure] if failure else []
-    con.execute("SET sqlite_all_varchar = true")
-    failures += [failure for name in FILL_AS_TEXT if (failure := attempt(con, f"sources/ascend_db/{name}"))]
-    con.execute("SET sqlite_all_varchar = false")
     if failures:
         report(damaged(path, failures, capture_id))
     _insert_environment(con, capture_id)

@@ -72,11 +72,6 @@ FILES: Mapping[str, TextFile] = {
 }
 """The files by the part that they play in ``CaptureInput.files``, in the order in which they are read."""
 
-_DERIVE = (
-    "trace_process", "text_device", "host", "range", "trace_task", "trace_link", "step", "counter",
-    "device_window", "kernel", "collective", "copy",
-)  # fmt: skip
-
 
 def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
     """Read one capture into the stage and event tables.
@@ -95,8 +90,8 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         reader.prepare()
         for part in FILES:
             reader.read(part)
-        for name in _DERIVE:
-            db.run(con, resources.sql(f"sources/ascend_text/{name}"))
+        for name in resources.sql_order("sources/ascend_text"):
+            db.run(con, resources.sql(name))
         reader.read_counters()
         for part in ("trace_view", "kernel_details"):
             if part not in capture.files:

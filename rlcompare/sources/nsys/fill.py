@@ -30,8 +30,6 @@ from rlcompare.sources.sqlite_input import (
 )
 
 SOURCE = "nsys"
-FILL = ("call", "mark", "task", "kernel", "collective", "copy", "capture")
-"""In the order in which they build upon each other."""
 
 
 def fill(
@@ -59,26 +57,21 @@ def fill(
         for name in ("torch_trace/trace_values", "nsys/values"):
             con.execute(resources.sql(f"sources/{name}"))
         failures = bind(con, SOURCE, copy, present, Path(scratch))
-        failures += [
-            failure for failure in (_attempt(con, "epoch"), _texts(con, path, copy, capture_id, report)) if failure
-        ]
-        failures += [failure for name in FILL if (failure := _attempt(con, name))]
+        for name in resources.sql_order("sources/nsys"):
+            failure = attempt(con, name)
+            if name == "sources/nsys/text" and (failure or has_undecodable(con, "nsys_text")):
+                failure = _decode_texts(con, path, copy, capture_id, report)
+            failures += [failure] if failure else []
         if failures:
             report(damaged(path, failures, capture_id))
         _report_findings(con, path, capture_id, report)
         db.run(con, resources.sql("sources/nsys/clear"))
 
 
-def _attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
-    return attempt(con, f"sources/nsys/{name}")
-
-
-def _texts(
+def _decode_texts(
     con: duckdb.DuckDBPyConnection, path: Path, copy: Path, capture_id: int, report: Callable[[Finding], None]
 ) -> Failure | None:
-    """Make ``nsys_text``, also where a text is no UTF-8."""
-    if _attempt(con, "text") is None and not has_undecodable(con, "nsys_text"):
-        return None
+    """Make ``nsys_text`` where a text is not valid UTF-8."""
     odd = decode_texts(con, copy, "StringIds", "sources/nsys/decoded_text")
     if not isinstance(odd, int):
         return odd

@@ -21,9 +21,6 @@ from rlcompare.sources.trace_slice import complete_events
 
 Report = Callable[[Finding], None]
 
-_DERIVE = (
-    "executor", "host", "trace_task", "trace_inside", "trace_link", "kernel", "collective", "copy", "memory",
-)  # fmt: skip
 _USUAL_EVENT = 4 << 20
 _LONGEST_EVENT = 64 << 20
 _REMEDY = "Copy it again, or export the trace again"
@@ -54,8 +51,8 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
             message = f"{path.name}: {events.damage}; what stands before was read; copy it again or export it again"
             report(Finding("warning", "damaged_file", message, capture_id))
         _set_host(con, events.header, capture_id)
-        for name in _DERIVE:
-            db.run(con, resources.sql(f"sources/torch_trace/{name}"))
+        for name in resources.sql_order("sources/torch_trace"):
+            db.run(con, resources.sql(name))
         for severity, key, message in db.run(con, resources.sql("sources/torch_trace/findings")):
             said = message if key == "host_only" else f"{path.name}: {message}"  # true of all captures of a run alike
             report(Finding(severity, key, said, capture_id))

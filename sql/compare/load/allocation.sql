@@ -1,5 +1,6 @@
--- Allocations of one run by operator, summed over the selected steps, or over the capture where none has a step. Variables: side, run.
--- Depends on c_capture, c_step.
+-- Allocations of one run by operator, summed over the selected steps, or over the capture where none has a step.
+-- Variables: run, side.
+-- Depends on c_capture, c_step, r_allocation.
 CREATE TABLE IF NOT EXISTS c_allocation (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,8 @@
--- Captures of one run, as members of groups. Read from the attached store `store`; variables: side, run, ranks (empty: all).
+-- Captures of one run, as members of groups.
 -- A group is (role, folder): what one discrete folder records. A member is what a mean runs over: a rank, a replica, else the capture. A worker
 -- group whose whole steps are recorded beside the trainer's (a critic with processes of its own) has ranks of its own.
+-- Variables: ranks (empty: all), run, side.
+-- Depends on capture.
 CREATE TABLE IF NOT EXISTS c_capture (
     side VARCHAR NOT NULL,    -- baseline | new
     run INTEGER NOT NULL,     -- position among the runs of the side, from 0

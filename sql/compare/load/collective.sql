@@ -1,4 +1,6 @@
--- Collectives of one run, one by one, in the selected steps, slowest device only. Variables: side, run. Depends on c_time.
+-- Collectives of one run, one by one, in the selected steps, slowest device only.
+-- Variables: run, side.
+-- Depends on c_time, r_collective.
 CREATE TABLE IF NOT EXISTS c_collective (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

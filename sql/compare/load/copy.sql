@@ -1,4 +1,6 @@
--- Copies of one run by kind, summed over the selected steps, slowest device only. Variables: side, run. Depends on c_time.
+-- Copies of one run by kind, summed over the selected steps, slowest device only.
+-- Variables: run, side.
+-- Depends on c_time, r_copy.
 CREATE TABLE IF NOT EXISTS c_copy (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,4 +1,6 @@
--- Sampled device counters of one run. Variables: side, run. Depends on c_capture.
+-- Sampled device counters of one run.
+-- Variables: run, side.
+-- Depends on c_capture, r_counter.
 CREATE TABLE IF NOT EXISTS c_counter (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,4 +1,6 @@
--- What one run was made with. Variables: side, run. Depends on c_capture.
+-- What one run was made with.
+-- Variables: run, side.
+-- Depends on c_capture, env.
 CREATE TABLE IF NOT EXISTS c_env (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,4 +1,6 @@
--- What the sources had to say about the data of one run. Variables: side, run. Depends on c_capture.
+-- What the sources had to say about the data of one run.
+-- Variables: run, side.
+-- Depends on c_capture, finding.
 CREATE TABLE IF NOT EXISTS c_finding (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,5 +1,7 @@
 -- Kernels of one run, summed over the selected steps, slowest device only. Where a capture has no kernels but the sums that the profiler
--- wrote itself, those are taken. Variables: side, run. Depends on c_time, c_capture.
+-- wrote itself, those are taken.
+-- Variables: run, side.
+-- Depends on c_capture, c_time, r_kernel.
 CREATE TABLE IF NOT EXISTS c_kernel (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

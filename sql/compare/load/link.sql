@@ -1,6 +1,7 @@
 -- Transfers by pair of ranks of one run, summed over the selected steps, or over the capture where no step is known.
 -- The profiler repeats all kinds of collectives of a group in a sum row of kind 'total': where there is one, it alone counts.
--- Variables: side, run. Depends on c_capture, c_step.
+-- Variables: run, side.
+-- Depends on c_capture, c_step, r_link.
 CREATE TABLE IF NOT EXISTS c_link (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,4 +1,6 @@
--- Highest memory levels of one run, the highest device of each capture. Not by step. Variables: side, run. Depends on c_capture.
+-- Highest memory levels of one run, the highest device of each capture. Not by step.
+-- Variables: run, side.
+-- Depends on c_capture, r_memory.
 CREATE TABLE IF NOT EXISTS c_memory (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

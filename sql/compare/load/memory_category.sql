@@ -1,4 +1,6 @@
--- Memory by category of tensor of one run. Not by step. Variables: side, run. Depends on c_capture.
+-- Memory by category of tensor of one run. Not by step.
+-- Variables: run, side.
+-- Depends on c_capture, memory_category.
 CREATE TABLE IF NOT EXISTS c_memory_category (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

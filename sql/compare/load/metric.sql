@@ -1,6 +1,8 @@
 -- Training, importance-sampling and workload metrics of one run. Not narrowed by the selection of steps: the profile's steps and the
 -- training's need not be the same numbers. Where verl counts preemptions or times of ranks that nobody told it, it writes -1, which is no
--- value. Variables: side, run. Depends on c_metric_alias.
+-- value.
+-- Variables: run, side.
+-- Depends on c_metric_alias, metric.
 CREATE TABLE IF NOT EXISTS c_metric (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,4 +1,6 @@
--- nn.Module calls of one run, summed over the selected steps. Variables: side, run. Depends on c_step.
+-- nn.Module calls of one run, summed over the selected steps.
+-- Variables: run, side.
+-- Depends on c_step, r_module.
 CREATE TABLE IF NOT EXISTS c_module (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

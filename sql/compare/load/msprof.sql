@@ -1,4 +1,6 @@
--- The tables of `msprof-analyze compare` of one run. Variables: side, run. Depends on c_capture.
+-- The tables of `msprof-analyze compare` of one run.
+-- Variables: run, side.
+-- Depends on c_capture, r_msprof.
 CREATE TABLE IF NOT EXISTS c_msprof (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,5 +1,7 @@
 -- Framework operators of one run, summed over the selected steps. Where a capture has only sums without a step (a source without time
--- stamps), those are taken for the whole capture. Variables: side, run. Depends on c_capture, c_step.
+-- stamps), those are taken for the whole capture.
+-- Variables: run, side.
+-- Depends on c_capture, c_step, r_operator.
 CREATE TABLE IF NOT EXISTS c_operator (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

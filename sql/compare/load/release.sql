@@ -1,5 +1,7 @@
 -- Which releases of verl a run may be of, as minor * 10 + patch: what it says itself, else between the bounds that the names of its metrics
--- and of its settings tell; 0 to 999 where nothing does, or where they contradict each other. Variables: side, run.
+-- and of its settings tell; 0 to 999 where nothing does, or where they contradict each other.
+-- Variables: run, side.
+-- Depends on env, finding, metric.
 CREATE TABLE IF NOT EXISTS c_release (side VARCHAR NOT NULL, run INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL);
 INSERT INTO c_release
 WITH mark(kind, pattern, low, high) AS (   -- a metric or setting of this name: not before low, not after high

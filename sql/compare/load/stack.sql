@@ -1,4 +1,6 @@
--- Exported call stacks of one run, whole captures. Variables: side, run. Depends on c_capture.
+-- Exported call stacks of one run, whole captures.
+-- Variables: run, side.
+-- Depends on c_capture, r_stack.
 CREATE TABLE IF NOT EXISTS c_stack (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,4 +1,6 @@
--- Steps of the captures of one run, selected or not. Variables: side, run, steps (empty: all). Depends on c_capture.
+-- Steps of the captures of one run, selected or not.
+-- Variables: run, side, steps (empty: all).
+-- Depends on c_capture, step.
 CREATE TABLE IF NOT EXISTS c_step (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,4 +1,6 @@
--- Tasks of collectives of one run, summed over the selected steps. Variables: side, run. Depends on c_step.
+-- Tasks of collectives of one run, summed over the selected steps.
+-- Variables: run, side.
+-- Depends on c_step, r_collective_task.
 CREATE TABLE IF NOT EXISTS c_task (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,7 +1,8 @@
 -- Times of one run: per capture and selected step those of its slowest device (the largest device span), which stands for the rank
 -- in every device table. A step in which the device did nothing counts 0, where the capture recorded the device at all; all of its wall
 -- time is preparing, so that preparing, span and tail sum to the step.
--- Variables: side, run. Depends on c_step.
+-- Variables: run, side.
+-- Depends on c_step, r_time.
 CREATE TABLE IF NOT EXISTS c_time (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

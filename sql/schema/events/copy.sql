@@ -1,14 +1,14 @@
 -- Copies between host and device, or on a device.
 CREATE TABLE copy (
-    id BIGINT NOT NULL,
-    capture INTEGER NOT NULL,
-    device_id INTEGER,
-    stream BIGINT,
-    step BIGINT,
-    phase INTEGER,
-    kind VARCHAR NOT NULL,
-    size_bytes BIGINT,
-    start_ns BIGINT,
-    end_ns BIGINT,
-    exposed_ns BIGINT         -- the part, within the device span, that neither a kernel nor a collective nor an earlier copy covers
+    id BIGINT NOT NULL,        -- key with capture
+    capture INTEGER NOT NULL,  -- capture.capture
+    device_id INTEGER,         -- device; NULL: the host, or unknown
+    stream BIGINT,             -- stream of the device; NULL where the profile does not say
+    step BIGINT,               -- step.step; NULL: outside all steps
+    phase INTEGER,             -- phase.id; NULL: outside all phases
+    kind VARCHAR NOT NULL,     -- host_to_device | device_to_host | device_to_device | memcpy_async (direction unknown) | memset
+    size_bytes BIGINT,         -- size; NULL: unknown
+    start_ns BIGINT,           -- start, in ns since the epoch
+    end_ns BIGINT,             -- end, in ns since the epoch
+    exposed_ns BIGINT          -- the part, within the device span, that no kernel, collective or earlier copy covers
 );

@@ -1,7 +1,7 @@
 -- Garbage collections of the Python interpreter.
 CREATE TABLE gc (
-    capture INTEGER NOT NULL,
-    thread BIGINT,
-    start_ns BIGINT,
-    end_ns BIGINT
+    capture INTEGER NOT NULL,  -- capture.capture
+    thread BIGINT,             -- thread on the host, numbered as in the profile; NULL where the profile does not say
+    start_ns BIGINT,           -- start, in ns since the epoch
+    end_ns BIGINT              -- end, in ns since the epoch
 );

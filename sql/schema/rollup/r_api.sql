@@ -1,12 +1,12 @@
 -- Calls on the host by layer and name. Framework operators are here with layer 'framework'.
 CREATE TABLE r_api (
-    capture INTEGER NOT NULL,
-    step BIGINT,              -- NULL: outside all steps, or sums that the profiler wrote
-    layer VARCHAR NOT NULL,   -- framework | acl | model | node | communication | runtime
-    name VARCHAR,
-    calls BIGINT,
-    sum_ns BIGINT,
-    self_ns BIGINT,           -- framework only; NULL where events are not kept
-    min_ns BIGINT,
-    max_ns BIGINT
+    capture INTEGER NOT NULL,  -- capture.capture
+    step BIGINT,               -- step.step; NULL: outside all steps, or sums that the profiler wrote itself
+    layer VARCHAR NOT NULL,    -- framework (operators) | acl | model | node | communication | runtime
+    name VARCHAR,              -- name of the call
+    calls BIGINT,              -- number of calls
+    sum_ns BIGINT,             -- sum of their durations
+    self_ns BIGINT,            -- without operators called inside; framework only, NULL if events are not kept
+    min_ns BIGINT,             -- shortest call; NULL: unknown
+    max_ns BIGINT              -- longest call; NULL: unknown
 );

@@ -1,20 +1,20 @@
 -- The collectives themselves, in order: they are few, and ranks are aligned by ordinal, start and end.
 CREATE TABLE r_collective (
-    capture INTEGER NOT NULL,
-    device_id INTEGER,
-    step BIGINT,
-    phase VARCHAR,
-    kind VARCHAR NOT NULL,
-    group_key VARCHAR NOT NULL, -- members where known ("0,1,2,3"), else "group N" by kinds and order of first use
-    group_name VARCHAR,         -- as in the profile
-    ordinal INTEGER NOT NULL,   -- within (step, kind, group_key), from 0
-    name VARCHAR,
-    start_ns BIGINT,
-    end_ns BIGINT,
-    wait_ns BIGINT,
-    transit_ns BIGINT,
-    size_bytes BIGINT,
-    dtype VARCHAR,
-    busy_ns BIGINT,
-    exposed_ns BIGINT
+    capture INTEGER NOT NULL,    -- capture.capture
+    device_id INTEGER,           -- device; NULL: the host, or unknown
+    step BIGINT,                 -- step.step; NULL: outside all steps
+    phase VARCHAR,               -- phase.name; NULL: outside all phases
+    kind VARCHAR NOT NULL,       -- collective.kind
+    group_key VARCHAR NOT NULL,  -- group: its members if known ('0,1,2,3'), else 'group N' by kinds and order of first use
+    group_name VARCHAR,          -- communication group, as in the profile
+    ordinal INTEGER NOT NULL,    -- position in time within (capture, device_id, step, kind, group_key), from 0
+    name VARCHAR,                -- name as in the profile
+    start_ns BIGINT,             -- start, in ns since the epoch
+    end_ns BIGINT,               -- end, in ns since the epoch
+    wait_ns BIGINT,              -- duration − transit_ns; NULL if task types are unknown (Level0)
+    transit_ns BIGINT,           -- union of its tasks other than Notify_*; NULL if task types are unknown (Level0)
+    size_bytes BIGINT,           -- size of the data; NULL: unknown
+    dtype VARCHAR,               -- data type; NULL: unknown
+    busy_ns BIGINT,              -- its share of the union of collectives of its device and step
+    exposed_ns BIGINT            -- the part of busy_ns that no kernel covers
 );

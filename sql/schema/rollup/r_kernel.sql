@@ -1,21 +1,21 @@
 -- Kernels by what they are, per capture, device, step and phase.
 CREATE TABLE r_kernel (
-    capture INTEGER NOT NULL,
-    device_id INTEGER,
-    step BIGINT,              -- NULL: outside all steps (counts in msprof only)
-    phase VARCHAR,            -- phase name; NULL: outside all phases
-    name VARCHAR,             -- kernel name without its running numbers, the key where there are no types
-    op_type VARCHAR,          -- NULL at Level0
-    core_type VARCHAR,
-    category VARCHAR NOT NULL,
-    input_shapes VARCHAR,
-    input_dtypes VARCHAR,
-    host_op VARCHAR,          -- name of the framework operator that launched it
-    calls BIGINT NOT NULL,
-    sum_ns BIGINT,
-    min_ns BIGINT,
-    max_ns BIGINT,
-    busy_ns BIGINT,           -- share of the union; sums to r_time.compute_ns
-    gap_ns BIGINT,            -- free time right before
-    elements DOUBLE           -- input elements over all calls; NULL without shapes
+    capture INTEGER NOT NULL,   -- capture.capture
+    device_id INTEGER,          -- device; NULL: the host, or unknown
+    step BIGINT,                -- step.step; NULL: outside all steps (such rows count in r_msprof only)
+    phase VARCHAR,              -- phase.name; NULL: outside all phases
+    name VARCHAR,               -- name without its running numbers; the key if there are no types
+    op_type VARCHAR,            -- operator type; NULL: unknown (Level0)
+    core_type VARCHAR,          -- AI_CORE | AI_VECTOR_CORE | MIX_AIC | AI_CPU | …; NULL: unknown
+    category VARCHAR NOT NULL,  -- kernel.category
+    input_shapes VARCHAR,       -- dimensions of the inputs; NULL: not recorded
+    input_dtypes VARCHAR,       -- data types of the inputs; NULL: not recorded
+    host_op VARCHAR,            -- name of the operator that launched them; NULL: unknown
+    calls BIGINT NOT NULL,      -- number of kernels
+    sum_ns BIGINT,              -- sum of their durations
+    min_ns BIGINT,              -- shortest kernel
+    max_ns BIGINT,              -- longest kernel
+    busy_ns BIGINT,             -- share of the union of kernels; sums to r_time.compute_ns
+    gap_ns BIGINT,              -- free time of the device right before them
+    elements DOUBLE             -- input elements over all calls; NULL without shapes
 );

@@ -1,12 +1,12 @@
 -- Transfers by group and pair of ranks.
 CREATE TABLE r_link (
-    capture INTEGER NOT NULL,
-    step BIGINT,
-    kind VARCHAR NOT NULL,
-    group_key VARCHAR,        -- that of the group's collectives (r_collective); "unlisted group N", largest first, where none were read
-    src_rank BIGINT,          -- global rank where group_key lists the members, else index inside the group
-    dst_rank BIGINT,
-    transport VARCHAR,
-    size_bytes BIGINT,
-    transit_ns BIGINT
+    capture INTEGER NOT NULL,  -- capture.capture
+    step BIGINT,               -- step.step; NULL: unknown
+    kind VARCHAR NOT NULL,     -- kind of collective (collective.kind); 'total': sum over the group
+    group_key VARCHAR,         -- r_collective.group_key; 'unlisted group N', largest first, if no collectives were read
+    src_rank BIGINT,           -- sender: global rank if group_key lists the members, else index inside the group
+    dst_rank BIGINT,           -- receiver, numbered likewise
+    transport VARCHAR,         -- HCCS | RDMA | LOCAL | SDMA | PCIE | SIO
+    size_bytes BIGINT,         -- bytes transferred
+    transit_ns BIGINT          -- time of the transfers
 );

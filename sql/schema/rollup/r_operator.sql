@@ -1,14 +1,14 @@
 -- Framework operators by name.
 CREATE TABLE r_operator (
-    capture INTEGER NOT NULL,
-    step BIGINT,              -- NULL: outside all steps, or the source has no time stamps
-    phase VARCHAR,
-    name VARCHAR,
-    calls BIGINT,
-    host_ns BIGINT,           -- sum of durations
-    self_ns BIGINT,           -- without operators directly inside; NULL where events are not kept
-    device_ns BIGINT,         -- kernels launched inside, at any depth; NULL where launches are unknown
-    device_self_ns BIGINT,    -- kernels that the operators launched themselves
-    min_ns BIGINT,            -- shortest and longest call; NULL where the source has sums only
-    max_ns BIGINT
+    capture INTEGER NOT NULL,  -- capture.capture
+    step BIGINT,               -- step.step; NULL: outside all steps, or the source has no time stamps
+    phase VARCHAR,             -- phase.name; NULL: outside all phases
+    name VARCHAR,              -- host_op.name
+    calls BIGINT,              -- number of calls
+    host_ns BIGINT,            -- sum of durations on the host
+    self_ns BIGINT,            -- the same, without operators called inside; NULL if events are not kept
+    device_ns BIGINT,          -- time of the kernels launched inside, at any depth; NULL if launches are unknown
+    device_self_ns BIGINT,     -- time of the kernels that the operators launched themselves; NULL if launches are unknown
+    min_ns BIGINT,             -- shortest call; NULL if the source has sums only
+    max_ns BIGINT              -- longest call; NULL if the source has sums only
 );

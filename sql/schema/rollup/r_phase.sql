@@ -1,16 +1,16 @@
 -- Times of one capture, device, step and phase. Device parts of all phases and '(outside)' sum to those of r_time exactly.
 CREATE TABLE r_phase (
-    capture INTEGER NOT NULL,
-    device_id INTEGER,
-    step BIGINT NOT NULL,
-    role VARCHAR,
-    phase VARCHAR NOT NULL,   -- phase name, or '(outside)'
-    wall_ns BIGINT,           -- host time of the phase's ranges; '(outside)': the step's rest, never below 0; NULL where neither is known
-    calls BIGINT,             -- host ranges of that name in the step
-    compute_ns BIGINT,
-    comm_ns BIGINT,
-    exposed_comm_ns BIGINT,
-    free_ns BIGINT,           -- gaps of the device that end with a task of this phase
-    kernels BIGINT,
-    collectives BIGINT
+    capture INTEGER NOT NULL,  -- capture.capture
+    device_id INTEGER,         -- device; NULL: the host, or unknown
+    step BIGINT NOT NULL,      -- step.step
+    role VARCHAR,              -- phase.role; NULL: unknown, or (outside)
+    phase VARCHAR NOT NULL,    -- phase.name, or '(outside)'
+    wall_ns BIGINT,            -- host time of the phase; '(outside)': the rest of the step, at least 0; NULL: unknown
+    calls BIGINT,              -- number of calls in the step; NULL for '(outside)'
+    compute_ns BIGINT,         -- share of r_time.compute_ns
+    comm_ns BIGINT,            -- share of r_time.comm_ns
+    exposed_comm_ns BIGINT,    -- share of r_time.exposed_comm_ns
+    free_ns BIGINT,            -- gaps of the device that end with a task of this phase; share of r_time.free_ns
+    kernels BIGINT,            -- number of kernels
+    collectives BIGINT         -- number of collectives
 );

@@ -1,8 +1,8 @@
 -- Exported call stacks by their three innermost frames.
 CREATE TABLE r_stack (
-    capture INTEGER NOT NULL,
-    frame VARCHAR NOT NULL,     -- the innermost
-    callers VARCHAR NOT NULL,   -- up to two, the nearest first, joined with " < "; '' where there is none
-    operators BIGINT NOT NULL,
-    self_ns BIGINT NOT NULL
+    capture INTEGER NOT NULL,   -- capture.capture
+    frame VARCHAR NOT NULL,     -- innermost frame
+    callers VARCHAR NOT NULL,   -- up to two callers, the nearest first, joined with ' < '; '' if there are none
+    operators BIGINT NOT NULL,  -- number of operators
+    self_ns BIGINT NOT NULL     -- time of the operators
 );

@@ -1,20 +1,20 @@
 -- One profiler window of one process.
 CREATE TABLE capture (
-    capture INTEGER NOT NULL,
-    role VARCHAR,             -- rollout | actor | ref | critic | reward, where the folder says it (discrete mode); else NULL
-    phase VARCHAR,            -- the phase that the whole capture is (discrete mode); else NULL
-    replica INTEGER,          -- rollout replica; never a rank
-    rank INTEGER,             -- global rank of the process, within a replica its rank there; NULL where unknown
-    ordinal INTEGER NOT NULL, -- position in time among the captures of the same (role, phase, replica, rank), from 0
-    step_hint BIGINT,         -- step number from the folder's name (verl's SP/{step}/…); else NULL
-    step_place BIGINT,        -- without it, in verl's trees: the step that the order of captures in time gives; else NULL
-    host VARCHAR,
-    world_size INTEGER,
-    tool VARCHAR NOT NULL,    -- npu | torch | nsys
-    level VARCHAR,            -- Level_none | Level0 | Level1 | Level2
-    source VARCHAR NOT NULL,  -- ascend_db | ascend_text | torch_trace | nsys
-    path VARCHAR NOT NULL,    -- relative to the input that the user named
-    host_start_ns BIGINT,     -- the profiler session, host clock
-    host_end_ns BIGINT,
-    executor VARCHAR NOT NULL -- device | host (a CPU-only trace has no device)
+    capture INTEGER NOT NULL,  -- number of the capture; key of this table
+    role VARCHAR,              -- rollout | actor | ref | critic | reward, if the folder says so (discrete mode); else NULL
+    phase VARCHAR,             -- phase that the whole capture is (discrete mode); else NULL
+    replica INTEGER,           -- rollout replica, never a rank; NULL: none
+    rank INTEGER,              -- global rank of the process, within a replica its rank there; NULL: unknown
+    ordinal INTEGER NOT NULL,  -- position in time among the captures of the same (role, phase, replica, rank), from 0
+    step_hint BIGINT,          -- step number from the folder's name (verl's SP/{step}/…); else NULL
+    step_place BIGINT,         -- without step_hint, in verl's trees: step number from the order of the captures in time; else NULL
+    host VARCHAR,              -- name of the machine; NULL: unknown
+    world_size INTEGER,        -- number of processes of the job; NULL: unknown
+    tool VARCHAR NOT NULL,     -- npu | torch | nsys | torch_memory
+    level VARCHAR,             -- profiler level: Level_none | Level0 | Level1 | Level2; NULL: unknown, or not an NPU profile
+    source VARCHAR NOT NULL,   -- what was read: ascend_db | ascend_text | torch_trace | nsys | torch_memory
+    path VARCHAR NOT NULL,     -- path of the input, relative to the one that the user named
+    host_start_ns BIGINT,      -- start of the profiler session on the host, in ns since the epoch; NULL: unknown
+    host_end_ns BIGINT,        -- end of the profiler session on the host, in ns since the epoch; NULL: unknown
+    executor VARCHAR NOT NULL  -- device | host (a trace without a device)
 );

@@ -1,7 +1,7 @@
 -- What a reader should know about the quality of the data: what was missing, damaged, inferred or left out.
 CREATE TABLE finding (
-    capture INTEGER,
-    severity VARCHAR NOT NULL, -- info | warning
-    key VARCHAR NOT NULL,      -- a stable word, such as db_preferred, unknown_string, damaged_time, missing_file
-    message VARCHAR NOT NULL   -- one sentence
+    capture INTEGER,            -- capture.capture; NULL: about the whole run
+    severity VARCHAR NOT NULL,  -- info | warning
+    key VARCHAR NOT NULL,       -- stable identifier, such as db_preferred, damaged_time, missing_file
+    message VARCHAR NOT NULL    -- one sentence for the reader
 );

@@ -1,9 +1,9 @@
 -- Training, importance-sampling and workload metrics.
 CREATE TABLE metric (
-    step BIGINT,
-    name VARCHAR NOT NULL,    -- verl's name
-    value DOUBLE,             -- NULL, NaN or an infinity where it was no number
-    source VARCHAR NOT NULL,  -- the file that it stands in
-    profiled BOOLEAN NOT NULL,-- TRUE: the step ran under a profiler, so its times are no measure of speed
-    warmup BOOLEAN            -- TRUE: likewise, because it is one of the run's warm-up steps; NULL: nothing says which are
+    step BIGINT,                -- training step; NULL: a value of the whole run
+    name VARCHAR NOT NULL,      -- verl's name, such as timing_s/step or actor/entropy
+    value DOUBLE,               -- value as logged, in the unit of the metric; NULL, NaN or infinite if it was not a number
+    source VARCHAR NOT NULL,    -- file that it was read from
+    profiled BOOLEAN NOT NULL,  -- TRUE: the step ran under a profiler, so its times do not measure speed
+    warmup BOOLEAN              -- TRUE: a warm-up step, so its times do not measure speed; NULL: unknown
 );

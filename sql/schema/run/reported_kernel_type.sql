@@ -1,11 +1,11 @@
 -- Sums by operator type that the profiler wrote itself (op_statistic.csv), used where no kernel was read.
 CREATE TABLE reported_kernel_type (
-    capture INTEGER NOT NULL,
-    device_id INTEGER,
-    op_type VARCHAR,
-    core_type VARCHAR,
-    calls BIGINT,
-    total_ns BIGINT,
-    min_ns BIGINT,
-    max_ns BIGINT
+    capture INTEGER NOT NULL,  -- capture.capture
+    device_id INTEGER,         -- device; NULL: unknown
+    op_type VARCHAR,           -- operator type
+    core_type VARCHAR,         -- AI_CORE | AI_VECTOR_CORE | MIX_AIC | AI_CPU | …
+    calls BIGINT,              -- number of kernels
+    total_ns BIGINT,           -- sum of their durations
+    min_ns BIGINT,             -- shortest kernel
+    max_ns BIGINT              -- longest kernel
 );

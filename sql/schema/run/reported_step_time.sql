@@ -1,14 +1,14 @@
 -- What the profiler itself said about step times (StepTraceTime, step_trace_time.csv), for cross-checking only.
 CREATE TABLE reported_step_time (
-    capture INTEGER NOT NULL,
-    device_id INTEGER,
-    step BIGINT,
-    compute_ns BIGINT,
-    exposed_comm_ns BIGINT,
-    overlapped_comm_ns BIGINT,
-    comm_ns BIGINT,
-    free_ns BIGINT,
-    stage_ns BIGINT,
-    bubble_ns BIGINT,
-    preparing_ns BIGINT
+    capture INTEGER NOT NULL,   -- capture.capture
+    device_id INTEGER,          -- device; NULL: unknown
+    step BIGINT,                -- step number as reported; NULL: the whole capture
+    compute_ns BIGINT,          -- computing
+    exposed_comm_ns BIGINT,     -- communication, not overlapped
+    overlapped_comm_ns BIGINT,  -- communication, overlapped
+    comm_ns BIGINT,             -- communication
+    free_ns BIGINT,             -- free
+    stage_ns BIGINT,            -- stage
+    bubble_ns BIGINT,           -- bubble
+    preparing_ns BIGINT         -- preparing
 );

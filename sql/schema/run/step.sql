@@ -1,8 +1,8 @@
 -- Training steps of a capture. A capture without step marks is one step (inferred).
 CREATE TABLE step (
-    capture INTEGER NOT NULL,
-    step BIGINT NOT NULL,     -- the profiler's step number, else the step folder's, else the capture's place in time
-    start_ns BIGINT,          -- host range; NULL where inferred
-    end_ns BIGINT,
-    inferred BOOLEAN NOT NULL
+    capture INTEGER NOT NULL,  -- capture.capture
+    step BIGINT NOT NULL,      -- step number: the profiler's, else the folder's, else the capture's position in time; key with capture
+    start_ns BIGINT,           -- start on the host, in ns since the epoch; NULL if inferred
+    end_ns BIGINT,             -- end on the host, in ns since the epoch; NULL if inferred
+    inferred BOOLEAN NOT NULL  -- TRUE: there are no step marks, and the capture is one step
 );

@@ -1,5 +1,7 @@
 -- What analysis.db reports: step times for cross-checking, and transfers by pair of ranks.
--- Depends on src_StepTraceTime, src_CommAnalyzerMatrix.
+-- Variables: capture.
+-- Depends on collective_kind, src_CommAnalyzerMatrix, src_StepTraceTime.
+-- Run by name: on analysis.db, after all others.
 INSERT INTO reported_step_time
 SELECT getvariable('capture'), device_id, step, compute_ns, exposed_comm_ns, overlapped_comm_ns, comm_ns, free_ns, stage_ns, bubble_ns, preparing_ns
 FROM src_StepTraceTime;

@@ -1,4 +1,5 @@
 -- Forgets the previous capture, so that a table that fails to be read is absent and not the last capture's.
+-- Run by name: before and after each capture.
 DROP TABLE IF EXISTS text_by_id;
 DROP TABLE IF EXISTS task;
 DROP TABLE IF EXISTS launch;

@@ -1,6 +1,8 @@
 -- Communication operators. Before schema 1.2 the device is that of the operator's tasks, else the only device. A group's members stand in the
 -- metadata under its name, under the name whose hash the group is called by, or under the hash whose last digits the operators carry.
--- Depends on communication_group, task, collective_task, launch, host_op_by_connection, text_by_id, src_ENUM_HCCL_DATA_TYPE.
+-- Variables: capture, only_device.
+-- Depends on collective_task, communication_group, dtype_bytes, host_op_by_connection, is_span, launch, sound_size,
+-- src_COMMUNICATION_OP, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
 INSERT INTO stage_collective
 WITH device AS (
     SELECT connection_id, min(device_id) AS device_id FROM task WHERE connection_id IS NOT NULL GROUP BY ALL

@@ -1,4 +1,7 @@
--- Tasks of collectives. Depends on task, src_COMMUNICATION_TASK_INFO, text_by_id, src_ENUM_HCCL_TRANSPORT_TYPE, src_ENUM_HCCL_LINK_TYPE.
+-- Tasks of collectives.
+-- Variables: capture.
+-- Depends on src_COMMUNICATION_TASK_INFO, src_ENUM_HCCL_LINK_TYPE, src_ENUM_HCCL_TRANSPORT_TYPE, task, text_by_id.
+-- Runs after forget_framework.
 INSERT INTO collective_task
 SELECT getvariable('capture'), c.op_id, n.value, c.plane, t.start_ns, t.end_ns, c.size_bytes, c.src_rank, c.dst_rank, tr.name, li.name
 FROM src_COMMUNICATION_TASK_INFO AS c

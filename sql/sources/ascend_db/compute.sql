@@ -1,5 +1,8 @@
 -- Computing tasks, with -1 for an absent text id, so that ids can be joined. Cores are blockNum since schema 1.2, where blockDim became the
--- id of a text. Depends on src_COMPUTE_TASK_INFO.
+-- id of a text.
+-- Variables: schema_minor.
+-- Depends on src_COMPUTE_TASK_INFO.
+-- Runs after forget_framework.
 CREATE OR REPLACE TEMP TABLE compute AS
 SELECT task_id, coalesce(block_num, CASE WHEN getvariable('schema_minor') < 2 THEN block_dim END) AS block_num,
        coalesce(name, -1) AS name, coalesce(op_type, -1) AS op_type, coalesce(core_type, -1) AS core_type,

@@ -1,5 +1,6 @@
 -- Copies: tasks of the copy engines that are part of no collective, neither as its task nor by its launch.
--- Depends on task, src_COMMUNICATION_TASK_INFO, src_MEMCPY_INFO, src_ENUM_MEMCPY_OPERATION, launch, host_op_by_connection.
+-- Depends on host_op_by_connection, launch, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO,
+-- src_ENUM_MEMCPY_OPERATION, src_MEMCPY_INFO, task.
 INSERT INTO stage_copy
 SELECT t.task_id, t.device_id, t.stream,
        CASE lower(replace(coalesce(e.name, ''), ' ', '_'))

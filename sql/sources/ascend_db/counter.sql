@@ -1,5 +1,7 @@
--- AI Core frequency, HBM bandwidth and last-level cache. Depends on src_AICORE_FREQ, src_HBM, src_LLC, text_by_id.
+-- AI Core frequency, HBM bandwidth and last-level cache.
 -- The sources are read as text (sqlite_all_varchar), because NUMERIC time stamps would arrive as DOUBLE.
+-- Variables: capture, from_ns, until_ns.
+-- Depends on in_window, src_AICORE_FREQ, src_HBM, src_LLC, text_by_id.
 INSERT INTO counter
 SELECT getvariable('capture'), device_id, 'aicore_freq_mhz', ts_ns, mhz FROM src_AICORE_FREQ
 WHERE ts_ns IS NOT NULL AND in_window(ts_ns);

@@ -1,5 +1,7 @@
 -- For parity with msprof-analyze: the span of tasks that are neither kernels nor profiler switches, and copies on the kernels' streams
--- (where streams wait for events, only those that do). Depends on task, stage_kernel.
+-- (where streams wait for events, only those that do).
+-- Variables: capture, from_ns, until_ns.
+-- Depends on in_window, stage_kernel, task.
 INSERT INTO device_window
 WITH waiting AS (
     SELECT DISTINCT device_id, stream FROM task WHERE task_type = 'EVENT_WAIT_SQE'

@@ -1,6 +1,7 @@
 -- What was odd in this database: (severity, key, message). From what was read already, because a second scan of the largest tables costs as
--- much as the first. Depends on compute, task, text_by_id, src_TASK, src_STEP_TIME, src_COMMUNICATION_OP, src_MSTX_EVENTS,
--- the variables unsound_framework and repeated_rows.
+-- much as the first.
+-- Variables: repeated_rows, unsound_framework.
+-- Depends on compute, is_span, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME, src_TASK, task, text_by_id.
 SELECT 'warning', 'unknown_string',
        count(*) || ' kernels name a text that STRING_IDS does not have: a name, a type or a shape of theirs is unknown'
 FROM compute

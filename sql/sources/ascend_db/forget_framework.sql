@@ -1,3 +1,5 @@
--- The framework's rows are where they belong now, and their memory is wanted for other tables. Depends on framework.
+-- Frees the memory of the framework's rows: the tables made from them hold them now.
+-- Depends on framework.
+-- Runs after host_op, host_op_by_connection, module, range.
 SET VARIABLE unsound_framework = (SELECT count(*) FROM framework WHERE NOT sound);
 DROP TABLE framework;

@@ -1,7 +1,9 @@
 -- Rows of the framework that are used below, in one scan, because the table is the largest of all: operators (50001), mstx ranges (50004)
 -- and, of the Python trace (50003), the calls of nn.Module. Of the chosen steps only. SQLite chooses the rows, of the columns that are there
 -- and are needed; the ids are numbers, so no text of a profile becomes part of a query.
--- Times are TEXT; an absent column and a value of the wrong type are NULL. Depends on profile_PYTORCH_API, text_by_id.
+-- Times are TEXT; an absent column and a value of the wrong type are NULL.
+-- Variables: from_ns, keep_events, stub_db, until_ns.
+-- Depends on in_window, is_span, text_by_id.
 SET VARIABLE framework_columns = (
     SELECT string_agg(name, ', ') FROM sqlite_query('profile_PYTORCH_API', 'SELECT name FROM pragma_table_info(''PYTORCH_API'')')
     WHERE name IN ('startNs', 'endNs', 'globalTid', 'connectionId', 'name', 'type')

@@ -1,2 +1,4 @@
--- Garbage collections. Depends on src_GC_RECORD.
+-- Garbage collections.
+-- Variables: capture.
+-- Depends on src_GC_RECORD.
 INSERT INTO gc SELECT getvariable('capture'), thread, start_ns, end_ns FROM src_GC_RECORD WHERE start_ns IS NOT NULL;

@@ -1,4 +1,6 @@
--- Calls into CANN; what schema 1.2 calls communication was hccl before. Depends on src_CANN_API, src_ENUM_API_TYPE, text_by_id.
+-- Calls into CANN; what schema 1.2 calls communication was hccl before.
+-- Variables: capture, from_ns, until_ns.
+-- Depends on in_window, is_span, src_CANN_API, src_ENUM_API_TYPE, text_by_id.
 INSERT INTO host_api
 SELECT getvariable('capture'), a.thread,
        CASE e.name WHEN 'hccl' THEN 'communication' ELSE coalesce(e.name, 'unknown') END,

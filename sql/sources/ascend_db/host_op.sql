@@ -1,5 +1,5 @@
 -- Framework operators. The profiler of early 2025 wrote shapes and data types into each other's column: a text with letters is no shape.
--- Depends on framework, text_by_id.
+-- Depends on argument_text, framework, text_by_id.
 INSERT INTO stage_host_op
 SELECT f.id, f.thread, n.value, f.start_ns, f.end_ns, f.sequence_number,
        argument_text(CASE WHEN regexp_matches(s.value, '[A-Za-z]') THEN d.value ELSE s.value END),

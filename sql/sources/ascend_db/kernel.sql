@@ -1,6 +1,7 @@
 -- Kernels: computing tasks with the times of TASK. Without PMU values the runtime's task type tells cube from vector.
 -- Texts come last and not among the other joins, which would carry them along.
--- Depends on compute, compute_text, task, launch, host_op_by_connection, cube.
+-- Variables: has_pmu.
+-- Depends on compute, compute_text, cube, host_op_by_connection, launch, task.
 INSERT INTO stage_kernel
 WITH timed AS MATERIALIZED (
     SELECT k.*, t.device_id, t.stream, t.task_type, t.start_ns, t.end_ns, l.launch_ns, h.host_op_id, h.host_op_ns,

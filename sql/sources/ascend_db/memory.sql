@@ -1,5 +1,6 @@
 -- Memory levels: the framework's and GE's, and those of CANN modules (bytes reserved). Where events are not kept only the peaks are needed.
--- Depends on src_MEMORY_RECORD, src_NPU_MODULE_MEM, src_NPU_MEM, src_ENUM_MODULE, text_by_id.
+-- Variables: capture, from_ns, keep_events, until_ns.
+-- Depends on in_window, src_ENUM_MODULE, src_MEMORY_RECORD, src_NPU_MEM, src_NPU_MODULE_MEM, text_by_id.
 INSERT INTO memory
 SELECT getvariable('capture'), m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
 FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.id = m.component

@@ -1,5 +1,6 @@
 -- mstx marks and ranges; those of a framework database that has no MSTX_EVENTS come from PYTORCH_API (type 50004).
--- Depends on src_MSTX_EVENTS, src_ENUM_MSTX_EVENT_TYPE, framework, task, text_by_id.
+-- Variables: capture.
+-- Depends on framework, range, src_ENUM_MSTX_EVENT_TYPE, src_MSTX_EVENTS, task, text_by_id.
 INSERT INTO "range"
 SELECT getvariable('capture'), d.value, m.value,
        CASE WHEN coalesce(t.name, '') LIKE 'marker%' OR e.end_ns IS NULL OR e.end_ns <= e.start_ns THEN 'mark' ELSE 'range' END,

@@ -1,4 +1,6 @@
--- Call stacks, only where events are kept. Depends on src_PYTORCH_CALLCHAINS, text_by_id.
+-- Call stacks, only where events are kept.
+-- Variables: capture, keep_events.
+-- Depends on src_PYTORCH_CALLCHAINS, text_by_id.
 INSERT INTO stack
 SELECT getvariable('capture'), c.id, c.depth, s.value
 FROM src_PYTORCH_CALLCHAINS AS c LEFT JOIN text_by_id AS s ON s.id = c.stack

@@ -1,4 +1,5 @@
 -- SQLite: an empty database with every table and column that is read, so that an absent one reads as NULL.
+-- Run by name: by SQLite, once per capture.
 CREATE TABLE STRING_IDS (id INTEGER, value TEXT);
 CREATE TABLE TASK (startNs INTEGER, endNs INTEGER, deviceId INTEGER, connectionId INTEGER, globalTaskId INTEGER, taskType INTEGER, streamId INTEGER);
 CREATE TABLE COMPUTE_TASK_INFO (name INTEGER, globalTaskId INTEGER, blockDim INTEGER, blockNum INTEGER, taskType INTEGER, opType INTEGER, inputFormats INTEGER, inputDataTypes INTEGER, inputShapes INTEGER, outputFormats INTEGER, outputDataTypes INTEGER, outputShapes INTEGER);

@@ -1,4 +1,7 @@
--- Sums by CANN call. Depends on the variable text_api_statistic.
+-- Sums by CANN call.
+-- Variables: capture, text_api_statistic.
+-- Depends on profile_text, text_layer, text_length_ns, text_table.
+-- Run by name: for its file.
 INSERT INTO reported_api
 SELECT getvariable('capture'), text_layer("Level"), profile_text("API Name"), TRY_CAST("Count" AS BIGINT), text_length_ns("Time(us)"),
        text_length_ns("Min(us)"), text_length_ns("Max(us)")

@@ -1,4 +1,5 @@
 -- Drops the tables that were made on the way.
+-- Run by name: after each capture.
 DROP TABLE IF EXISTS trace_event;
 DROP TABLE IF EXISTS trace_process;
 DROP TABLE IF EXISTS trace_thread;

@@ -3,7 +3,9 @@
 -- Transit and wait come from the tasks; without tasks from communication.json; else they are unknown (Level0).
 -- The group is called as its thread in the trace, else by the hash of its name; its members stand in profiler_metadata.json under a name with that
 -- hash. The three digits in an operator's name are the last three of the hash.
--- Depends on text_kernel, trace_comm, trace_link, text_communication, communication_group, collective_kind, dtype_bytes, the variable text_device.
+-- Variables: capture, text_device.
+-- Depends on collective_task, communication_group, dtype_bytes, profile_text, text_communication, text_kernel,
+-- trace_comm, trace_link.
 CREATE OR REPLACE TEMP TABLE text_collective AS
 WITH listed AS (
     SELECT device_id, name, op_type, start_ns, end_ns, step FROM text_kernel WHERE is_comm

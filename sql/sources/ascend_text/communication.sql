@@ -1,7 +1,9 @@
 -- Makes text_communication: the operators of communication.json, one row each. "hcom_allReduce__586_0_1@17522688603477080586" is an operator's name
 -- and a hash of its group's. Start in microseconds (a float), the rest in milliseconds and MB (of 10^6). The profiler sums transfers of the
 -- plane that it thinks slowest, and where it finds none it prints 0: a collective that moves nothing is unknown, not fast.
--- Depends on the variable text_communication (the file's content).
+-- Variables: text_communication.
+-- Depends on text_bytes, text_length_of_ms_ns, text_step, text_time_ns.
+-- Run by name: for its file.
 CREATE OR REPLACE TEMP TABLE text_communication AS
 WITH operator AS (
     SELECT text_step(step.key) AS step, op.key AS name, op.value -> 'Communication Time Info' AS times, op.value -> 'Communication Bandwidth Info' AS transfers

@@ -1,6 +1,8 @@
 -- Transfers by pair of ranks. Each group has pseudo operators "allreduce-top1", …, "-bottom3", "-total"; only totals add up. What kind of collective
 -- they are is told by the operators named in the others, because reduce-scatter is printed as "reduce".
--- Depends on the variable text_communication_matrix (the file's content).
+-- Variables: capture, text_communication_matrix.
+-- Depends on collective_kind, profile_text, text_bytes, text_length_of_ms_ns, text_step.
+-- Run by name: for its file.
 INSERT INTO link
 WITH pair AS (
     SELECT text_step(step.key) AS step, split_part(op.key, '@', 1) AS name, nullif(split_part(op.key, '@', 2), '') AS group_hash,

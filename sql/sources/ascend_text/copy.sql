@@ -1,5 +1,6 @@
 -- Copies between host and device, or on a device, that are no part of a collective. Their size and direction stand in newer traces only.
--- Depends on trace_task, trace_comm, trace_link, the variable text_device.
+-- Variables: text_device.
+-- Depends on trace_comm, trace_link, trace_task.
 INSERT INTO stage_copy
 SELECT row_number() OVER (ORDER BY t.start_ns), coalesce(getvariable('text_device'), t.device_id), t.stream,
        CASE replace(lower(t.operation), ' ', '_')

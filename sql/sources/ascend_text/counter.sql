@@ -1,5 +1,7 @@
 -- Sampled counters, under the names and in the units of a database: frequency in MHz, bandwidth in bytes per second, hit rate in percent (the trace
--- prints a ratio). Depends on trace_event, trace_process, the variable text_device.
+-- prints a ratio).
+-- Variables: capture, text_device.
+-- Depends on text_number, trace_event, trace_process.
 INSERT INTO counter
 SELECT getvariable('capture'), coalesce(getvariable('text_device'), device_id), name, start_ns, value
 FROM (

@@ -1,5 +1,8 @@
 -- Parts of AI CPU kernels (computing, copying, dispatching), as counters in nanoseconds of the kernel with that task, stream and name where it is only
--- one. Only where events are kept. Depends on the variable text_data_preprocess, text_kernel.
+-- one. Only where events are kept.
+-- Variables: capture, keep_events, text_data_preprocess.
+-- Depends on text_kernel, text_number, text_table.
+-- Run by name: for its file.
 INSERT INTO pmu
 SELECT getvariable('capture'), k.id, r.name, r.value
 FROM (

@@ -1,6 +1,8 @@
 -- For parity with msprof-analyze, which takes the totals of a text profile from the trace's overlap analysis. It looks for copies on the kernels'
 -- streams (where streams wait for events, only those that do) under the argument "Stream Id", which traces since 2025 no longer have: there it
--- counts none. Depends on trace_event, trace_process, trace_task, the variable text_device.
+-- counts none.
+-- Variables: capture, text_device.
+-- Depends on trace_event, trace_process, trace_task.
 INSERT INTO device_window
 WITH computing AS (
     SELECT DISTINCT pid, logical_stream FROM trace_task WHERE task_type IN ('AI_CORE', 'MIX_AIC', 'MIX_AIV', 'AI_CPU', 'AI_VECTOR_CORE', 'FFTS_PLUS')

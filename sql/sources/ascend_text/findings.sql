@@ -1,4 +1,6 @@
--- What was odd in these files: (severity, key, message). Depends on text_kernel, trace_event, allocation, memory.
+-- What was odd in these files: (severity, key, message).
+-- Variables: capture.
+-- Depends on allocation, memory, profile_text, stage_kernel, text_kernel, trace_event.
 SELECT 'warning', 'damaged_time', 'kernel_details.csv: ' || count(*) || ' of its ' || (SELECT count(*) FROM text_kernel)
        || ' rows have a start time that is none (a spreadsheet saves 1.69512E+15); their times are lost; take the file as the profiler wrote it'
 FROM text_kernel WHERE damaged HAVING count(*) > 0

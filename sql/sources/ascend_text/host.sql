@@ -1,5 +1,6 @@
 -- What ran on the host: framework operators, nn.Module spans, CANN calls, garbage collections.
--- Depends on trace_event, trace_process.
+-- Variables: capture.
+-- Depends on argument_text, profile_text, text_layer, trace_event, trace_process.
 INSERT INTO stage_host_op
 SELECT row_number() OVER (), tid, profile_text(name), start_ns, end_ns, CASE WHEN sequence_number >= 0 THEN sequence_number END,
        argument_text(input_shapes), argument_text(input_dtypes)

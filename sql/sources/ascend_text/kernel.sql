@@ -2,7 +2,8 @@
 -- `cube` as msprof-analyze has it for text: unknown unless there is a PMU time of the vector or of the (unprefixed) cube unit; then the cube
 -- unit's or the whole core's time decides. In the trace a compute task is one of a known type, or of another type with a flow from the host
 -- (before 2025 all are "Other"), as long as it is no copy, no event and no part of a collective.
--- Depends on text_kernel, trace_task, trace_comm, trace_link, the variable text_device.
+-- Variables: text_device.
+-- Depends on profile_text, text_kernel, trace_comm, trace_link, trace_task.
 INSERT INTO stage_kernel
 WITH matched AS (
     SELECT k.id, t.pid, t.tid, t.start_ns, t.device_id, t.stream

@@ -1,7 +1,10 @@
 -- Makes text_kernel: the rows of kernel_details.csv. Rows of communication operators are among them (Accelerator Core HCCL, later
 -- COMMUNICATION). `damaged`: there was a start time, and it is none. `damaged_length`: the duration, where it is none (negative, or text).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL: Step Id, Device_id, the shapes, PMU values and Task ID depend on
--- the version and the level; Block Dim became Block Num. Depends on the variable text_kernel_details.
+-- the version and the level; Block Dim became Block Num.
+-- Variables: text_kernel_details.
+-- Depends on text_device, text_length_ns, text_number, text_step, text_table, text_time_ns.
+-- Run by name: for its file.
 CREATE OR REPLACE TEMP TABLE text_kernel AS
 SELECT row_number() OVER () AS id, text_step("Step Id") AS step, text_device("Device_id") AS device_id, TRY_CAST("Stream ID" AS BIGINT) AS stream,
        TRY_CAST("Task ID" AS BIGINT) AS task_id, "Name" AS name, "Type" AS op_type, "Accelerator Core" AS core_type,

@@ -1,5 +1,8 @@
 -- Hit and victim rates of the second-level cache, as counters of the kernel with that task, stream and name where it is only one (task numbers
--- wrap around). Only where events are kept. Depends on the variable text_l2_cache, text_kernel.
+-- wrap around). Only where events are kept.
+-- Variables: capture, keep_events, text_l2_cache.
+-- Depends on text_kernel, text_number, text_table.
+-- Run by name: for its file.
 INSERT INTO pmu
 SELECT getvariable('capture'), k.id, r.name, r.value
 FROM (

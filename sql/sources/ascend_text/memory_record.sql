@@ -1,4 +1,7 @@
--- Memory levels by component, in MB of 2^20. APP has only what is reserved. Depends on the variable text_memory_record.
+-- Memory levels by component, in MB of 2^20. APP has only what is reserved.
+-- Variables: capture, text_memory_record.
+-- Depends on profile_text, text_bytes, text_device, text_table, text_time_ns.
+-- Run by name: for its file.
 INSERT INTO memory
 SELECT getvariable('capture'), text_device("Device Type"), coalesce(profile_text("Component"), 'unknown'), text_time_ns("Timestamp(us)"),
        text_bytes("Total Allocated(MB)", 1048576), text_bytes("Total Reserved(MB)", 1048576), text_bytes("Total Active(MB)", 1048576)

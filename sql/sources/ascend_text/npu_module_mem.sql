@@ -1,4 +1,7 @@
--- Memory reserved by CANN modules, in MB of 2^20. Depends on the variable text_npu_module_mem.
+-- Memory reserved by CANN modules, in MB of 2^20.
+-- Variables: capture, text_npu_module_mem.
+-- Depends on profile_text, text_bytes, text_device, text_table, text_time_ns.
+-- Run by name: for its file.
 INSERT INTO memory
 SELECT getvariable('capture'), text_device("Device"), 'module ' || coalesce(profile_text("Component"), 'unknown'), text_time_ns("Timestamp(us)"), NULL,
        text_bytes("Total Reserved(MB)", 1048576), NULL

@@ -1,4 +1,7 @@
--- Sums by operator type and core. Depends on the variable text_op_statistic.
+-- Sums by operator type and core.
+-- Variables: capture, text_op_statistic.
+-- Depends on profile_text, text_device, text_length_ns, text_table.
+-- Run by name: for its file.
 INSERT INTO reported_kernel_type
 SELECT getvariable('capture'), text_device("Device_id"), profile_text("OP Type"), profile_text("Core Type"), TRY_CAST("Count" AS BIGINT),
        text_length_ns("Total Time(us)"), text_length_ns("Min Time(us)"), text_length_ns("Max Time(us)")

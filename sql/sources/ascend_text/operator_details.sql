@@ -1,4 +1,7 @@
--- Framework operators without time stamps, one row a call, summed by name. Depends on the variable text_operator_details.
+-- Framework operators without time stamps, one row a call, summed by name.
+-- Variables: capture, text_operator_details.
+-- Depends on profile_text, text_length_ns, text_table.
+-- Run by name: for its file.
 INSERT INTO reported_operator
 SELECT getvariable('capture'), profile_text("Name") AS operator, count(*), sum(text_length_ns("Host Total Duration(us)")), sum(text_length_ns("Host Self Duration(us)")),
        sum(text_length_ns("Device Total Duration(us)")), sum(text_length_ns("Device Self Duration(us)"))

@@ -1,5 +1,7 @@
 -- One row an allocation; sizes in KB of 2^10; durations end in a TAB like times do. Not released: no release time.
--- Depends on the variable text_operator_memory.
+-- Variables: capture, text_operator_memory.
+-- Depends on profile_text, text_bytes, text_device, text_length_ns, text_table, text_time_ns.
+-- Run by name: for its file.
 INSERT INTO allocation
 SELECT getvariable('capture'), text_device("Device Type"), profile_text("Name"), text_bytes("Size(KB)", 1024), text_time_ns("Allocation Time(us)"),
        text_time_ns("Release Time(us)"), text_length_ns("Duration(us)")

@@ -1,5 +1,6 @@
 -- mstx ranges and marks. On the host they are the events that carry an event_type; on a device, tasks where an MsTx flow ends.
--- Depends on trace_event, trace_process.
+-- Variables: capture.
+-- Depends on profile_text, range, trace_event, trace_process.
 INSERT INTO "range"
 SELECT getvariable('capture'), profile_text(args ->> 'domain'), profile_text(name),
        CASE WHEN starts_with(args ->> 'event_type', 'marker') OR end_ns <= start_ns THEN 'mark' ELSE 'range' END,

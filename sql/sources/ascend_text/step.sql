@@ -1,6 +1,7 @@
 -- Steps: the host ranges that the trace marks (without a range where the mark's duration is none), and the numbers that only other files know.
 -- In a sample of a known training step they are ticks, and no steps.
--- Depends on trace_event, text_kernel, text_communication, reported_step_time.
+-- Variables: capture, is_sample.
+-- Depends on reported_step_time, step, text_communication, text_kernel, trace_event.
 INSERT INTO step
 SELECT getvariable('capture'), TRY_CAST(substr(name, 14) AS BIGINT) AS number, min(start_ns) FILTER (damaged_length IS NULL), max(end_ns) FILTER (damaged_length IS NULL), FALSE
 FROM trace_event

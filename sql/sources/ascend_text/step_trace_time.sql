@@ -1,5 +1,7 @@
 -- What the profiler says of step times, in microseconds: 9 columns in 2023, then Preparing, then Device_id.
--- Depends on the variable text_step_trace_time.
+-- Variables: capture, text_step_trace_time.
+-- Depends on text_device, text_length_ns, text_step, text_table.
+-- Run by name: for its file.
 INSERT INTO reported_step_time
 SELECT getvariable('capture'), text_device("Device_id"), text_step("Step"), text_length_ns("Computing"), text_length_ns("Communication(Not Overlapped)"),
        text_length_ns("Overlapped"), text_length_ns("Communication"), text_length_ns("Free"), text_length_ns("Stage"), text_length_ns("Bubble"),

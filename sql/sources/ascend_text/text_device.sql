@@ -1,6 +1,7 @@
 -- Sets text_device: the one device of this capture, or NULL where there are several or none is told. kernel_details.csv knows best, then
 -- step_trace_time.csv, then the trace, then the memory files. Sums that name no device are its own.
--- Depends on text_kernel, trace_process, reported_step_time, reported_kernel_type, memory.
+-- Variables: capture.
+-- Depends on memory, reported_kernel_type, reported_step_time, text_kernel, trace_process.
 SET VARIABLE text_device = (
     WITH told AS (
         SELECT DISTINCT device_id, 1 AS place FROM text_kernel

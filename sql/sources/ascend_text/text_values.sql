@@ -7,6 +7,8 @@
 --   text_step         a step's number: "50" or "step50".
 --   text_device       the device's number in "NPU:4".
 --   text_layer        the layer of a CANN call; what is called communication now was hccl before.
+-- Depends on sound_ns, sound_size.
+-- Run by name: before all others.
 CREATE OR REPLACE TEMP MACRO text_time_ns(value) AS sound_ns(TRY(CASE
     WHEN regexp_full_match(value, '[0-9]{1,16}[.][0-9]{3}\s*') THEN TRY_CAST(replace(value, '.', '') AS BIGINT)
     WHEN regexp_full_match(value, '\s*[0-9]{1,15}([.][0-9]*)?\s*|\s*[0-8][0-9]{15}([.][0-9]*)?\s*')

@@ -3,7 +3,8 @@
 -- one before if it is still running. The launch is the node-level call of the same connection, within which the HostToDevice flow starts (the
 -- clocks of host and device may disagree by microseconds); without CANN calls (Level0) it is that start. Newer traces print framework times as floats, a quarter of a microsecond coarse: a flow that ends at no event
 -- exactly is matched with the event whose time is the same float.
--- Depends on trace_event, trace_task, trace_comm, stage_host_op, host_api.
+-- Variables: capture.
+-- Depends on host_api, stage_host_op, trace_comm, trace_event, trace_task.
 CREATE OR REPLACE TEMP TABLE trace_link AS
 WITH device_event AS (
     SELECT pid, tid, start_ns, max(connection_id) AS connection_id, (start_ns // 1000)::DOUBLE + (start_ns % 1000) / 1000.0 AS as_float

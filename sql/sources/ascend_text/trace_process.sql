@@ -1,6 +1,7 @@
 -- Makes trace_process: who each pid of the trace is (Python, CANN, Ascend Hardware, Communication, Overlap Analysis, …) and which device it
 -- speaks of. A device's pid is made up: host pid, a place in the view and the device, as bits (since 2024) or as decimal digits (before);
--- newer traces say "NPU 4" in a label too. And trace_thread: names of threads. Depends on trace_event.
+-- newer traces say "NPU 4" in a label too. And trace_thread: names of threads.
+-- Depends on text_device, trace_event.
 CREATE OR REPLACE TEMP TABLE trace_process AS
 WITH named AS (
     SELECT pid, max(args ->> 'name') FILTER (name = 'process_name') AS name, max(args ->> 'labels') FILTER (name = 'process_labels') AS label

@@ -1,6 +1,7 @@
 -- Makes trace_task: the tasks on a device's streams ("Ascend Hardware"), and trace_comm: communication operators and, on the planes' threads,
 -- their tasks. An operator's thread is named "Group 0 Communication"; the threads after it, up to the next such one, are its planes.
--- What has a duration that is none is left out. Depends on trace_event, trace_process, trace_thread.
+-- Spans with a negative duration are left out.
+-- Depends on profile_text, trace_event, trace_process, trace_thread.
 CREATE OR REPLACE TEMP TABLE trace_task AS
 SELECT e.pid, e.tid, p.device_id, e.name, e.start_ns, e.end_ns, a."Task Type" AS task_type, coalesce(a."Physic Stream Id", a."Stream Id", e.tid) AS stream,
        a."Stream Id" AS logical_stream, a."Task Id" AS task_id, nullif(a.connection_id, 4294967295) AS connection_id, a."size(B)" AS size_bytes, a.operation

@@ -1,7 +1,9 @@
 -- Makes trace_event: the events of trace_view.json that are used, in one pass over the file. Left out here: the Python trace but for modules,
 -- the task queue, flows between forward and backward, and counters but for the frequency (with kept events HBM and the last-level cache too).
 -- Arguments are kept as JSON text; of framework operators only three of them, because their call stacks are most of the file.
--- Depends on the variables text_trace_view (a pattern of a file that holds a bare list) and keep_events, text_time_ns, text_length_ns.
+-- Variables: keep_events, text_trace_view.
+-- Depends on text_length_ns, text_time_ns.
+-- Run by name: for its file.
 CREATE OR REPLACE TEMP TABLE trace_event AS
 SELECT ph, cat, name, TRY_CAST(pid AS BIGINT) AS pid, TRY_CAST(tid AS BIGINT) AS tid,
        text_time_ns(ts) AS start_ns, text_time_ns(ts) + coalesce(text_length_ns(dur), 0) AS end_ns, id,

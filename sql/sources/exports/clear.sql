@@ -1,4 +1,5 @@
--- Forgets what was read of one file. Depends on nothing.
+-- Forgets what was read of one file.
+-- Run by name: after each file.
 DROP TABLE IF EXISTS stack_line;
 DROP TABLE IF EXISTS timeline_document;
 DROP TABLE IF EXISTS timeline_level;

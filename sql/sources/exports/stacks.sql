@@ -2,6 +2,7 @@
 -- Taken from frames is what says nothing about the code and would keep two sides apart: where an object lay in memory, and of a file's path what
 -- stands before the packages' folder, or a user's own folder and all but the last three parts. Gives how many lines are of another form, and of this.
 -- Variables: capture, stacks_file.
+-- Run by name: for a file of export_stacks.
 CREATE OR REPLACE TEMP TABLE stack_line AS
 SELECT frames, count(*) AS operators, sum(TRY_CAST(microseconds AS BIGINT)) AS self_us
 FROM (SELECT regexp_extract(line, '^(.*[^ ;]) ([0-9]{1,12})\r?$', 1) AS frames, regexp_extract(line, ' ([0-9]{1,12})\r?$', 1) AS microseconds

@@ -1,4 +1,6 @@
--- What the export knows of the machine: its name, and its GPUs. Depends on src_TARGET_INFO_SYSTEM_ENV, src_TARGET_INFO_GPU, nsys_task.
+-- What the export knows of the machine: its name, and its GPUs.
+-- Variables: capture.
+-- Depends on capture, src_TARGET_INFO_GPU, src_TARGET_INFO_SYSTEM_ENV.
 UPDATE capture SET host = (SELECT left(min(value), 200) FROM src_TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname' AND value <> '')
 WHERE capture = getvariable('capture');
 INSERT INTO env

@@ -2,7 +2,7 @@
 -- ncclAllReduce, ncclSend, …) tells it too, and the size of its message: the only one that the thread made between the launch of its previous
 -- kernel and the launch of this one. Of several that were grouped none does, nor one that contradicts the kernel (it was made while a graph was
 -- captured). No export names the communicator.
--- Depends on nsys_task, nsys_mark, trace_collective.
+-- Depends on nsys_mark, nsys_task, trace_collective.
 INSERT INTO stage_collective BY NAME
 WITH launched AS (
     SELECT id, thread, launch_ns, coalesce(lag(launch_ns) OVER (PARTITION BY thread ORDER BY launch_ns, start_ns), 0) AS previous_ns

@@ -1,4 +1,6 @@
--- What was odd in this export: (severity, key, message). Depends on nsys_task, nsys_mark, stage_kernel, the variable nsys_epoch_ns.
+-- What was odd in this export: (severity, key, message).
+-- Variables: nsys_epoch_ns.
+-- Depends on nsys_mark, nsys_task, stage_kernel.
 SELECT 'warning', 'damaged_time', count(*) || ' tasks have no usable time and were left out' FROM nsys_task WHERE NOT sound HAVING count(*) > 0
 UNION ALL
 SELECT 'info', 'unknown_epoch', 'its times count from a moment that it does not state (TARGET_INFO_SESSION_START_TIME is missing), so that those of several files cannot be put beside each other'

@@ -1,4 +1,5 @@
--- Kernels; a graph that was recorded as a whole is one. What launched them beyond the call, and their shapes, no export tells. Depends on nsys_task.
+-- Kernels; a graph that was recorded as a whole is one. What launched them beyond the call, and their shapes, no export tells.
+-- Depends on gpu_kernel_cube, gpu_kernel_type, nsys_task.
 INSERT INTO stage_kernel BY NAME
 SELECT id, device_id, stream, name, gpu_kernel_type(name) AS op_type, start_ns, end_ns, launch_ns, CASE what WHEN 'kernel' THEN gpu_kernel_cube(name) END AS cube
 FROM nsys_task WHERE what IN ('kernel', 'graph') AND sound AND NOT is_comm;

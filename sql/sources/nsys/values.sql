@@ -3,6 +3,8 @@
 --   nsys_here  whether something is of the process that is read (the variable nsys_pid; NULL: the only one, to which everything belongs).
 --   nsys_call  a call without the version of its interface: cudaLaunchKernel_v7000, cudaMemcpyAsync_ptsz_v7000.
 --   nsys_message_bytes  what NCCL attaches to its ranges: {"Message size [bytes]": 4096, …}.
+-- Variables: nsys_pid.
+-- Run by name: before the views are made.
 CREATE OR REPLACE TEMP MACRO nsys_pid(global_id) AS ((global_id >> 24) & 16777215);
 CREATE OR REPLACE TEMP MACRO nsys_here(pid) AS (getvariable('nsys_pid') IS NULL OR coalesce(pid = getvariable('nsys_pid'), FALSE));
 CREATE OR REPLACE TEMP MACRO nsys_call(name) AS regexp_replace(name, '(_pt[sd][sz])?_v[0-9]+$', '');

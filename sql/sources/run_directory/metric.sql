@@ -2,6 +2,7 @@
 -- the first counts, and of one that a source has twice, as after a restart, the last. The first step after a restart is warm-up: where the
 -- number of the step went back to one that was there, and where a source begins later than another. Leaves metric_start(source, step) too.
 -- Variables: metrics_sources (names by number, from 0), profiled_steps, warmup_steps (NULL: unknown).
+-- Depends on stage_metric.
 CREATE OR REPLACE TEMP TABLE metric_start AS
 WITH timed AS (
     SELECT source, step, lag(step) OVER (PARTITION BY source ORDER BY line, rowid) AS before, count(*) OVER (PARTITION BY source, step) AS times

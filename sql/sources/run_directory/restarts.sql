@@ -1,5 +1,6 @@
--- Of one source of metrics the steps that have a metric twice, and those before which the job was started again. Variable: metrics_source
--- (its number). Depends on stage_metric, metric_start.
+-- Of one source of metrics the steps that have a metric twice, and those before which the job was started again.
+-- Variables: metrics_source (its number).
+-- Depends on metric_start, stage_metric.
 SELECT (SELECT list(step ORDER BY step) FROM (
            SELECT DISTINCT step FROM stage_metric WHERE source = getvariable('metrics_source') GROUP BY step, name HAVING count(*) > 1)),
        (SELECT list(step ORDER BY step) FROM metric_start WHERE source = getvariable('metrics_source'));

@@ -1,5 +1,8 @@
 -- A memory snapshot of `rlcompare run` (collect/profiler/torch_memory.py): the level after each change, and the allocations. Of a GPU the level is that
--- of the framework's pool, PTA as on Ascend. Variables: memory_file, memory_device (NULL: the host).
+-- of the framework's pool, PTA as on Ascend.
+-- Variables: capture, memory_device (NULL: the host), memory_file.
+-- Depends on capture.
+-- Run by name: for a snapshot of rlcompare run.
 CREATE OR REPLACE TEMP TABLE memory_document AS
 FROM read_json(getvariable('memory_file'), format = 'unstructured', hive_partitioning = FALSE, maximum_object_size = 1073741824, columns = {
     timeline: 'STRUCT(ts_ns BIGINT, allocated_bytes BIGINT, reserved_bytes BIGINT)[]',

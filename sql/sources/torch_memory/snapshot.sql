@@ -1,5 +1,7 @@
 -- A memory snapshot of torch's own (torch.cuda.memory._snapshot() as JSON): the level after each change, counted back from the levels at its end
--- because the oldest events may be missing, and the allocations up to the next release of their address. Variable: memory_file.
+-- because the oldest events may be missing, and the allocations up to the next release of their address.
+-- Variables: capture, memory_file.
+-- Run by name: for a snapshot of torch's own.
 CREATE OR REPLACE TEMP TABLE memory_document AS
 FROM read_json(getvariable('memory_file'), format = 'unstructured', hive_partitioning = FALSE, maximum_object_size = 1073741824, columns = {
     device_traces: 'STRUCT("action" VARCHAR, addr UBIGINT, size BIGINT, time_us BIGINT, frames STRUCT("name" VARCHAR)[])[][]',

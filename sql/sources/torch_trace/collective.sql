@@ -2,7 +2,9 @@
 -- those of the record_param_comms operator around their launch, else in the name and arguments of the annotation nccl:… around it, else in their
 -- own name, which tells an all-to-all from nothing else that sends and receives. A trace without a device has the ranges gloo:… instead.
 -- Members of the group: as listed, else as its configuration lists them, else from the first rank and the stride.
--- Depends on trace_task, trace_link, trace_event, trace_group, capture.
+-- Variables: capture.
+-- Depends on capture, profile_text, trace_bytes, trace_collective, trace_dtype, trace_elements, trace_event,
+-- trace_group, trace_link, trace_ranks, trace_task.
 INSERT INTO stage_collective BY NAME
 WITH around AS (   -- what stands around the launches of communication, each with its own thread
     SELECT id, thread, start_ns, end_ns, cat, name, input_shapes, input_dtypes, args FROM trace_event

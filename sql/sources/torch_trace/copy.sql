@@ -1,5 +1,7 @@
 -- Copies between host and device or on devices, and memory sets, which keep a device's memory busy as copies do. What no kernel covers of them is
--- known, because a trace of a device lists them all: device_window says so. Depends on trace_task, trace_link.
+-- known, because a trace of a device lists them all: device_window says so.
+-- Variables: capture.
+-- Depends on sound_size, trace_link, trace_task.
 INSERT INTO stage_copy BY NAME
 SELECT t.id, t.device_id, t.stream,
        CASE WHEN t.cat = 'gpu_memset' THEN 'memset'

@@ -1,4 +1,6 @@
--- A trace in which nothing ran on a device, and nothing was called to make it, is one of the host alone. Depends on trace_event.
+-- A trace in which nothing ran on a device, and nothing was called to make it, is one of the host alone.
+-- Variables: capture.
+-- Depends on capture, trace_event.
 UPDATE capture SET executor = 'host'
 WHERE capture = getvariable('capture')
   AND NOT EXISTS (FROM trace_event WHERE cat IN ('kernel', 'gpu_memcpy', 'gpu_memset') OR cat LIKE '%\_runtime' ESCAPE '\' OR cat LIKE '%\_driver' ESCAPE '\');

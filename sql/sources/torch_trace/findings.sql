@@ -1,4 +1,6 @@
--- What was odd in this trace: (severity, key, message). Depends on trace_event, trace_task, stage_kernel, capture, the variable trace_base_ns.
+-- What was odd in this trace: (severity, key, message).
+-- Variables: capture.
+-- Depends on capture, stage_kernel, trace_event, trace_task.
 SELECT 'warning', 'damaged_time', count(*) || ' events have no usable time and were left out' FROM trace_event WHERE NOT sound HAVING count(*) > 0
 UNION ALL
 SELECT 'info', 'unknown_epoch', 'its times count from a moment that it does not state (baseTimeNanoseconds is missing), so that those of several ranks cannot be put beside each other'

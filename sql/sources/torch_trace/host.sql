@@ -3,7 +3,8 @@
 -- file says which training step it is of, marks of other numbers count something smaller, such as mini-batches, and are ranges only; so do all
 -- marks where verl's tree gives the step: verl advances torch's profiler once per mini-batch, and engines once per iteration.
 -- Where ticks were sampled (variable is_sample), they may have the number of the training step by chance.
--- Depends on trace_event, capture.
+-- Variables: capture, is_sample.
+-- Depends on capture, profile_text, range, trace_event.
 INSERT INTO stage_host_op
 SELECT id, thread, profile_text(name), start_ns, end_ns, CASE WHEN sequence_number >= 0 THEN sequence_number END, input_shapes, input_dtypes
 FROM trace_event WHERE cat = 'cpu_op' AND sound AND NOT starts_with(name, 'ProfilerStep#');

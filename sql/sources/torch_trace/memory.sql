@@ -1,6 +1,8 @@
 -- Changes of memory ([memory], where profile_memory was on): the level after each, and one allocation per address that was taken, with the operator that
 -- asked. Traces of 2021 state neither levels nor addresses: nothing is made of them. Of a device (anything but type 0) the level is that of the
--- framework's pool, PTA as on Ascend. Depends on trace_event, trace_inside, stage_host_op.
+-- framework's pool, PTA as on Ascend.
+-- Variables: capture.
+-- Depends on sound_size, stage_host_op, trace_event, trace_inside.
 CREATE OR REPLACE TEMP TABLE trace_memory AS
 SELECT m.id, m.thread, m.start_ns AS ns, a."Device Type" <> 0 AS on_device, CASE WHEN a."Device Type" <> 0 THEN a."Device Id" END AS device_id,
        sound_size(a."Total Allocated") AS allocated_bytes, sound_size(a."Total Reserved") AS reserved_bytes, sound_size(a.Bytes) AS bytes, a.Addr AS address

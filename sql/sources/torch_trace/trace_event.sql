@@ -1,6 +1,8 @@
 -- Makes trace_event: the events of a trace that are used, in one pass over the file. Left out: flows (launches are found by correlation), the
 -- Python trace but for modules, and what the profiler says about itself. Times are microseconds, since 2024 counted from baseTimeNanoseconds.
--- Depends on the variables trace_events (a pattern of a file that holds a bare list), trace_event_bytes (of the longest) and trace_base_ns, text_time_ns, text_length_ns, trace_category.
+-- Variables: trace_base_ns, trace_event_bytes, trace_events.
+-- Depends on is_span, profile_text, text_length_ns, text_time_ns, trace_category, trace_shapes, trace_types.
+-- Run by name: before all others; again with more memory where an event is very long.
 CREATE OR REPLACE TEMP TABLE trace_event AS
 WITH raw AS (
     SELECT ph, trace_category(cat) AS cat, name, TRY_CAST(tid AS BIGINT) AS thread, ts, dur, args

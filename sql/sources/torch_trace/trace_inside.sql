@@ -1,7 +1,8 @@
 -- Makes trace_inside: for each moment on a host thread that is asked for (a launch, a change of memory) the innermost framework operator that
 -- runs there. Rounded times of old traces let operators stick out of their parents, which a count of open ones would not survive, so
 -- containment itself is looked for: an operator of up to 2^n nanoseconds lies in one or two slots of that length, and a moment looks into the one
--- slot of each length that it lies in. Depends on trace_task, trace_event, stage_host_op.
+-- slot of each length that it lies in.
+-- Depends on stage_host_op, trace_event, trace_task.
 CREATE OR REPLACE TEMP TABLE trace_inside AS
 WITH moment AS (
     SELECT DISTINCT thread, launch_ns AS ns FROM trace_task WHERE launch_ns IS NOT NULL AND thread IS NOT NULL

@@ -1,6 +1,7 @@
 -- Makes trace_link: for each task on a device its launch and the framework operator that launched it, by time nesting on the launching thread.
 -- Without a launch in the trace the operator is found by External id, unless that is the correlation once more, as in 2022 and 2023, when it
--- named no operator. Depends on trace_task, trace_inside, trace_event, stage_host_op.
+-- named no operator.
+-- Depends on stage_host_op, trace_event, trace_inside, trace_task.
 CREATE OR REPLACE TEMP TABLE trace_link AS
 WITH lost AS (
     SELECT id, external_id FROM trace_task WHERE launch_ns IS NULL AND external_id > 0 AND external_id IS DISTINCT FROM correlation

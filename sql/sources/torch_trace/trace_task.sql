@@ -1,6 +1,7 @@
 -- Makes trace_task: what ran on a device (kernels, copies, memory sets), each with the call that launched it. A replayed graph launches many
 -- kernels with one call. Of a call of the runtime and one of the driver with the same correlation the first counts.
--- Depends on trace_event, host_api.
+-- Variables: capture.
+-- Depends on gpu_kernel_comm, host_api, profile_text, trace_event.
 CREATE OR REPLACE TEMP TABLE trace_task AS
 WITH launch AS (
     SELECT connection_id AS correlation, min(start_ns) AS launch_ns, arg_min(thread, start_ns) AS thread

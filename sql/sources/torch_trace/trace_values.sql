@@ -7,6 +7,8 @@
 --   trace_dtype       a torch data type in the words of `dtype_bytes`.
 --   trace_ranks       "[0, 1]" as "0,1"; NULL for a list that was shortened.
 --   trace_collective  the word for a kind of collective: from "_allgather_base", "nccl:all_reduce", "ncclDevKernel_AllReduce_Sum_f32_RING_LL".
+-- Depends on dtype_bytes.
+-- Run by name: before all others.
 CREATE OR REPLACE TEMP MACRO trace_category(cat) AS
     CASE lower(cat) WHEN 'operator' THEN 'cpu_op' WHEN 'runtime' THEN 'cuda_runtime' WHEN 'memcpy' THEN 'gpu_memcpy' WHEN 'memset' THEN 'gpu_memset'
          ELSE lower(cat) END;

@@ -1,5 +1,7 @@
 -- AI Core frequency. timestampNs is NUMERIC: read as text, because DOUBLE loses nanoseconds.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_AICORE_FREQ, stub_db.
+-- Depends on sound_ns.
 CREATE OR REPLACE TEMP VIEW src_AICORE_FREQ AS
 SELECT
     TRY_CAST("deviceId" AS INTEGER) AS device_id,

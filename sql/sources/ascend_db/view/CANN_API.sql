@@ -1,5 +1,7 @@
 -- Calls into CANN; type 10000 is the node-level launch.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_CANN_API, stub_db.
+-- Depends on sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CANN_API AS
 SELECT
     sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,

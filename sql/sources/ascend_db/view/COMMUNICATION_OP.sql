@@ -1,5 +1,7 @@
 -- Communication operators; deviceId since schema 1.2; count is in elements, not bytes.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_COMMUNICATION_OP, stub_db.
+-- Depends on sound_ns.
 CREATE OR REPLACE TEMP VIEW src_COMMUNICATION_OP AS
 SELECT
     TRY_CAST("opName" AS BIGINT) AS name,

@@ -1,5 +1,7 @@
 -- Tasks that communication operators are made of.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_COMMUNICATION_TASK_INFO, stub_db.
+-- Depends on sound_size.
 CREATE OR REPLACE TEMP VIEW src_COMMUNICATION_TASK_INFO AS
 SELECT
     TRY_CAST("globalTaskId" AS BIGINT) AS task_id,

@@ -1,5 +1,6 @@
 -- What a computing task is. Cores are blockNum since schema 1.2, where blockDim became a text id; before, blockDim.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_COMPUTE_TASK_INFO, stub_db.
 CREATE OR REPLACE TEMP VIEW src_COMPUTE_TASK_INFO AS
 SELECT
     TRY_CAST("name" AS BIGINT) AS name,

@@ -1,5 +1,6 @@
 -- From framework rows to CANN calls and tasks, one to many.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_CONNECTION_IDS, stub_db.
 CREATE OR REPLACE TEMP VIEW src_CONNECTION_IDS AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS id,

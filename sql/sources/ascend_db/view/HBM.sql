@@ -1,5 +1,7 @@
 -- HBM bandwidth, bytes per second.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_HBM, stub_db.
+-- Depends on sound_ns.
 CREATE OR REPLACE TEMP VIEW src_HBM AS
 SELECT
     TRY_CAST("deviceId" AS INTEGER) AS device_id,

@@ -1,5 +1,7 @@
 -- Host.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_HOST_INFO, stub_db.
+-- Depends on sound_text.
 CREATE OR REPLACE TEMP VIEW src_HOST_INFO AS
 SELECT
     sound_text("hostName") AS host

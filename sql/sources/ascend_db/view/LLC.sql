@@ -1,5 +1,7 @@
 -- Last-level cache.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_LLC, stub_db.
+-- Depends on sound_ns.
 CREATE OR REPLACE TEMP VIEW src_LLC AS
 SELECT
     TRY_CAST("deviceId" AS INTEGER) AS device_id,

@@ -1,5 +1,7 @@
 -- Size and direction of copies, since schema 1.2.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_MEMCPY_INFO, stub_db.
+-- Depends on sound_size.
 CREATE OR REPLACE TEMP VIEW src_MEMCPY_INFO AS
 SELECT
     TRY_CAST("globalTaskId" AS BIGINT) AS task_id,

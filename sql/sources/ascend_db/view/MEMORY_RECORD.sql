@@ -1,5 +1,7 @@
 -- Memory levels of the framework and of GE.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_MEMORY_RECORD, stub_db.
+-- Depends on sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_MEMORY_RECORD AS
 SELECT
     TRY_CAST("component" AS BIGINT) AS component,

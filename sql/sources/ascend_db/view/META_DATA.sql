@@ -1,5 +1,7 @@
 -- Schema version, user metadata and an environment dump.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_META_DATA, stub_db.
+-- Depends on sound_text.
 CREATE OR REPLACE TEMP VIEW src_META_DATA AS
 SELECT
     sound_text("name") AS name,

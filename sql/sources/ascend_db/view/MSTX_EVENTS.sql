@@ -1,5 +1,7 @@
 -- mstx marks and ranges on the host.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_MSTX_EVENTS, stub_db.
+-- Depends on sound_ns.
 CREATE OR REPLACE TEMP VIEW src_MSTX_EVENTS AS
 SELECT
     sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,

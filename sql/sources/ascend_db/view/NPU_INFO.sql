@@ -1,5 +1,7 @@
 -- Chips.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_NPU_INFO, stub_db.
+-- Depends on sound_text.
 CREATE OR REPLACE TEMP VIEW src_NPU_INFO AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS id,

@@ -1,5 +1,7 @@
 -- Memory of the process and of the device.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_NPU_MEM, stub_db.
+-- Depends on sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_NPU_MEM AS
 SELECT
     TRY_CAST("type" AS BIGINT) AS type,

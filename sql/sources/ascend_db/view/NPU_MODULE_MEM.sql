@@ -1,5 +1,7 @@
 -- Memory reserved by CANN modules.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_NPU_MODULE_MEM, stub_db.
+-- Depends on sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_NPU_MODULE_MEM AS
 SELECT
     TRY_CAST("moduleId" AS BIGINT) AS module,

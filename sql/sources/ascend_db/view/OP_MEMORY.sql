@@ -1,5 +1,7 @@
 -- One row per allocation.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_OP_MEMORY, stub_db.
+-- Depends on sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_OP_MEMORY AS
 SELECT
     TRY_CAST("name" AS BIGINT) AS name,

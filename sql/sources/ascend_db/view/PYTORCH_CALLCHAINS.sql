@@ -1,5 +1,6 @@
 -- Call stacks.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_PYTORCH_CALLCHAINS, stub_db.
 CREATE OR REPLACE TEMP VIEW src_PYTORCH_CALLCHAINS AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS id,

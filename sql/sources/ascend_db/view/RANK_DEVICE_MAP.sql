@@ -1,5 +1,6 @@
 -- Rank of the process and its devices; -1 is "unset".
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_RANK_DEVICE_MAP, stub_db.
 CREATE OR REPLACE TEMP VIEW src_RANK_DEVICE_MAP AS
 SELECT
     nullif(TRY_CAST("rankId" AS INTEGER), -1) AS rank,

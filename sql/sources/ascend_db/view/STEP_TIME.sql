@@ -1,5 +1,7 @@
 -- Host ranges of the profiler steps.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_STEP_TIME, stub_db.
+-- Depends on sound_ns.
 CREATE OR REPLACE TEMP VIEW src_STEP_TIME AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS step,

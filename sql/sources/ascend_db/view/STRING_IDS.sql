@@ -1,5 +1,7 @@
 -- Texts by id; values are not unique, so group by value, never by id.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_STRING_IDS, stub_db.
+-- Depends on sound_text.
 CREATE OR REPLACE TEMP VIEW src_STRING_IDS AS
 SELECT
     TRY_CAST("id" AS BIGINT) AS id,

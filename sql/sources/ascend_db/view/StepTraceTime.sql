@@ -1,5 +1,7 @@
 -- analysis.db: step times in microseconds (the documentation says milliseconds).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_StepTraceTime, stub_db.
+-- Depends on sound_size, sound_text.
 CREATE OR REPLACE TEMP VIEW src_StepTraceTime AS
 SELECT
     TRY_CAST("deviceId" AS INTEGER) AS device_id,

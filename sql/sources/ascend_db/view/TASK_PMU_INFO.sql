@@ -1,5 +1,6 @@
 -- AI Core counters in long form; integers and reals share the column.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_TASK_PMU_INFO, stub_db.
 CREATE OR REPLACE TEMP VIEW src_TASK_PMU_INFO AS
 SELECT
     TRY_CAST("globalTaskId" AS BIGINT) AS task_id,

@@ -1,5 +1,7 @@
 -- Replayed graphs as a whole, which is how nsys records them by default.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_CUPTI_ACTIVITY_KIND_GRAPH_TRACE, nsys_epoch_ns, stub_db.
+-- Depends on nsys_pid, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_GRAPH_TRACE AS
 SELECT
     sound_ns(TRY(TRY_CAST("start" AS BIGINT) + getvariable('nsys_epoch_ns'))) AS start_ns,

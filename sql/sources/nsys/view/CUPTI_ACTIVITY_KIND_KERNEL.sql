@@ -1,5 +1,7 @@
 -- Kernels, those of replayed graphs too where graphs were traced node by node. Names are ids of texts.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_CUPTI_ACTIVITY_KIND_KERNEL, nsys_epoch_ns, stub_db.
+-- Depends on nsys_pid, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CUPTI_ACTIVITY_KIND_KERNEL AS
 SELECT
     sound_ns(TRY(TRY_CAST("start" AS BIGINT) + getvariable('nsys_epoch_ns'))) AS start_ns,

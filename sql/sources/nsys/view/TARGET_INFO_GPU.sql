@@ -1,5 +1,7 @@
 -- The GPUs of the machine.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_TARGET_INFO_GPU, stub_db.
+-- Depends on sound_text.
 CREATE OR REPLACE TEMP VIEW src_TARGET_INFO_GPU AS
 SELECT
     TRY_CAST("id" AS INTEGER) AS id,

@@ -1,5 +1,7 @@
 -- When the session began, from which all other times count.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
+-- Variables: db_TARGET_INFO_SESSION_START_TIME, stub_db.
+-- Depends on sound_ns.
 CREATE OR REPLACE TEMP VIEW src_TARGET_INFO_SESSION_START_TIME AS
 SELECT
     sound_ns(TRY_CAST("utcEpochNs" AS BIGINT)) AS epoch_ns

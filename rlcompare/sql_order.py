@@ -1,0 +1,89 @@
+"""The order in which the SQL files of one folder run, from their headers (``sql_header``) alone.
+
+A file runs after all files of its folder that make what its header depends on: that create, fill or update the table,
+or set the variable. "Runs after" adds to that, and decides where two files change what the other reads: a file never
+waits for one that runs after it. Files that do not wait for each other run in alphabetical order. Queries, which make
+nothing, and files that are run by name are not part of the order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
+
+from rlcompare.sql_header import read_header
+
+_VERB = re.compile(r"^(?:CREATE|INSERT|UPDATE|DELETE|DROP|SET)\b", re.MULTILINE)
+_MADE = re.compile(
+    r"^(?:CREATE (?:OR REPLACE )?(?:TEMP )?(?:TABLE|VIEW|MACRO) (?:IF NOT EXISTS )?|INSERT INTO |UPDATE )\"?(\w+)",
+    re.MULTILINE,
+)
+_SET = re.compile(r"^SET VARIABLE (\w+)", re.MULTILINE)
+
+
+def is_query(text: str) -> bool:
+    """Whether a file only asks: it makes, changes and removes nothing."""
+    return _VERB.search(text) is None
+
+
+def made(text: str) -> frozenset[str]:
+    """Tables, views and macros that a file creates, fills or updates. Statements start at the start of a line."""
+    return frozenset(_MADE.findall(text))
+
+
+def variables_set(text: str) -> frozenset[str]:
+    """Variables that a file sets."""
+    return frozenset(_SET.findall(text))
+
+
+def predecessors(texts: Mapping[str, str]) -> dict[str, set[str]]:
+    """What each file of the order waits for.
+
+    Args:
+        texts: all files of one folder, by name.
+
+    Raises:
+        ValueError: a header is wrong, or runs after a file that is not in the order.
+    """
+    headers = {name: read_header(text) for name, text in texts.items() if not is_query(text)}
+    headers = {name: header for name, header in headers.items() if not header.is_run_by_name}
+    makers: dict[str, set[str]] = {}
+    for name in headers:
+        for thing in (*made(texts[name]), *(f"${variable}" for variable in variables_set(texts[name]))):
+            makers.setdefault(thing, set()).add(name)
+    before: dict[str, set[str]] = {}
+    for name, header in headers.items():
+        needed = (*header.depends_on, *(f"${variable}" for variable in header.variables))
+        before[name] = set().union(*(makers.get(thing, ()) for thing in needed), header.runs_after) - {name}
+        if missing := sorted(header.runs_after.keys() - headers.keys()):
+            raise ValueError(f"{name}.sql runs after {missing[0]}, which is not in the order of its folder")
+    for name, header in headers.items():
+        for first in header.runs_after:
+            before[first].discard(name)
+    return before
+
+
+def in_order(before: Mapping[str, set[str]]) -> list[str]:
+    """The keys, each after those in its value; of those that can come next, the alphabetically first.
+
+    Raises:
+        ValueError: some wait for each other in a circle.
+    """
+    after: dict[str, list[str]] = {name: [] for name in before}
+    for name, firsts in before.items():
+        for first in firsts:
+            after[first].append(name)
+    waiting = {name: len(firsts) for name, firsts in before.items()}
+    ready = [name for name, count in waiting.items() if not count]
+    heapify(ready)
+    order: list[str] = []
+    while ready:
+        order.append(heappop(ready))
+        for later in after[order[-1]]:
+            waiting[later] -= 1
+            if not waiting[later]:
+                heappush(ready, later)
+    if circle := sorted(before.keys() - set(order)):
+        raise ValueError(f"these files wait for each other: {', '.join(circle)}; add 'Runs after' to one of them")
+    return order

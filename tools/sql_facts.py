@@ -1,0 +1,106 @@
+"""What an SQL file of ours reads and makes, found by parsing it.
+
+The parser is sqlglot, a development dependency. DuckDB's own ``json_serialize_sql`` and ``get_table_names`` take SELECT
+only, and most of our files are CREATE, INSERT and macros; sqlglot parses them all, and knows the line of each name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import sqlglot
+from sqlglot import exp
+
+
+@dataclass
+class Facts:
+    """What the statements of one file do. Mappings lead from a name to the line where it first stands.
+
+    Attributes:
+        creates: what it creates, and as what: "TABLE", "VIEW" or "MACRO".
+        fills: tables that it inserts into or updates.
+        removes: tables that it drops, or deletes rows from.
+        sets: DuckDB variables that it sets.
+        tables: tables and views that it reads.
+        calls: functions that it calls, macros among them, in lower case.
+        variables: DuckDB variables that it reads.
+    """
+
+    creates: dict[str, str] = field(default_factory=dict)
+    fills: set[str] = field(default_factory=set)
+    removes: set[str] = field(default_factory=set)
+    sets: set[str] = field(default_factory=set)
+    tables: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    variables: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def reads(self) -> Mapping[str, int]:
+        """Tables, views and functions that it reads and does not create itself."""
+        return {name: line for name, line in {**self.calls, **self.tables}.items() if name not in self.creates}
+
+
+@cache
+def facts_of(text: str) -> Facts:
+    """The facts of one SQL file.
+
+    Raises:
+        sqlglot.errors.SqlglotError: it is not SQL that sqlglot knows.
+    """
+    facts = Facts()
+    for statement in sqlglot.parse(text, read="duckdb"):
+        if isinstance(statement, exp.Drop):
+            facts.removes.update(table.name for table in statement.find_all(exp.Table))
+        elif isinstance(statement, exp.Expression):
+            _add(facts, statement)
+    facts.variables = {name: line for name, line in facts.variables.items() if name not in facts.sets}
+    return facts
+
+
+def _add(facts: Facts, statement: exp.Expression) -> None:
+    written = statement.this if isinstance(statement, exp.Create | exp.Insert | exp.Update | exp.Delete) else None
+    while isinstance(written, exp.Schema | exp.UserDefinedFunction):
+        written = written.this
+    if written is not None:
+        if isinstance(statement, exp.Create):
+            facts.creates[written.name] = statement.args["kind"]
+        else:
+            (facts.removes if isinstance(statement, exp.Delete) else facts.fills).add(written.name)
+    if isinstance(statement, exp.Set):
+        facts.sets.update(item.this.this.name for item in statement.expressions)
+    for table in statement.find_all(exp.Table):
+        is_read = table is not written or isinstance(statement, exp.Update | exp.Delete)
+        if is_read and table.name and not _is_cte(table):
+            facts.tables.setdefault(table.name, _line(table))
+    for function in statement.find_all(exp.Func):
+        name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
+        facts.calls.setdefault(name, _line(function))
+        if name == "getvariable":
+            facts.variables.setdefault(function.expressions[0].name, _line(function))
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Whether a name means a common table expression that is visible where it stands."""
+    if table.args.get("db"):
+        return False
+    inner: exp.Expr = table
+    outer = inner.parent
+    while outer is not None:
+        with_ = outer if isinstance(outer, exp.With) else outer.args.get("with_")
+        if with_ is not None:
+            names = [cte.alias for cte in with_.expressions]
+            if inner in with_.expressions and not with_.args.get("recursive"):
+                names = names[: [id(cte) for cte in with_.expressions].index(id(inner))]
+            elif inner in with_.expressions:
+                names = names[: [id(cte) for cte in with_.expressions].index(id(inner)) + 1]
+            if inner is not with_ and table.name in names:
+                return True
+        inner, outer = outer, outer.parent
+    return False
+
+
+def _line(node: exp.Expr) -> int:
+    """The line on which a node starts, 1 where the parser does not say."""
+    return min((found.meta["line"] for found in node.walk() if "line" in found.meta), default=1)
