@@ -52,6 +52,45 @@ def fit(value: object, kind: type[T]) -> T:
         raise _misfit(value, kind, str(error)) from None
 
 
+def fit_most(value: object, kind: type[T], default: T) -> tuple[T, list[MisfitError]]:
+    """As ``fit``, but leaves out what does not fit, and says what that was. For files that nobody writes by hand.
+
+    Args:
+        default: what it is where nothing fits.
+    """
+    misfits: list[MisfitError] = []
+    while True:
+        try:
+            return fit(value, kind), misfits
+        except MisfitError as error:
+            misfits.append(error)
+            if not error.path:
+                return default, misfits
+            # Each removal checks the whole anew: after some, the rest of that member goes as well.
+            value = _without(value, error.path if len(misfits) < _MOST_REMOVED else error.path[:1])
+
+
+_MOST_REMOVED = 20
+
+
+def _without(value: Any, path: Path) -> Any:
+    """A copy without the item at a path; where nothing stands there, without what should hold it."""
+    if _at(value, path[:-1]) is not None and path[-1] not in _keys(_at(value, path[:-1])):
+        path = path[:-1]
+    if not path:
+        return None
+    copied: Any = dict(value) if isinstance(value, Mapping) else list(value)
+    if len(path) == 1:
+        del copied[path[0]]
+    else:
+        copied[path[0]] = _without(copied[path[0]], path[1:])
+    return copied
+
+
+def _keys(value: Any) -> Iterable[str | int]:
+    return value.keys() if isinstance(value, Mapping) else range(len(value)) if isinstance(value, list) else ()
+
+
 def dotted(path: Path) -> str:
     """``overall[0].ratio``; what is long is cut."""
     text = ""

@@ -78,6 +78,54 @@ class MetricsInput:
     part: str = ""
 
 
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class RunCapture:
+    """A profile that run.json lists; ``path`` is relative to the run directory. Empty or None: not said."""
+
+    path: str
+    role: str | None = None
+    phase: str | None = None
+    step: int | None = None
+    rank: int | None = None
+    steps: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class RunCommit:
+    """The commit that was run, and whether files differed from it."""
+
+    commit: str | None = None
+    dirty: bool | None = None
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """What is read of run.json (docs/design.md §9).
+
+    Attributes:
+        steps: step numbers by kind: ``warmup``, ``plain``, ``profiled``.
+        config: the configuration, in verl's tree.
+        misfits: what in the file was left out because it is not what its key takes, one clause each.
+    """
+
+    schema: str | None = None
+    status: str | None = None
+    captures: tuple[RunCapture, ...] = ()
+    steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    versions: Mapping[str, Scalar] = field(default_factory=dict)
+    git: RunCommit | None = None
+    device: Scalar = None
+    device_name: Scalar = None
+    world_size: Scalar = None
+    seed: Scalar = None
+    error: str | None = None
+    config: object = None
+    misfits: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class TrainingInput:
     """What training itself wrote about a run: a run directory's files (docs/design.md §9), or metrics alone.
@@ -87,13 +135,13 @@ class TrainingInput:
             name below the file.
         metrics: where its metrics stand; of several that have a value, the first counts. Empty where there are none.
         description: run.json; None where there is none.
-        run: run.json, parsed; empty where it is absent or damaged.
+        run: run.json; None where it is absent or damaged.
     """
 
     path: Path
     metrics: tuple[MetricsInput, ...] = ()
     description: Path | None = None
-    run: Mapping[str, object] = field(default_factory=dict)
+    run: RunFile | None = None
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,23 @@ lies nearest to them; alone they are a run without a profile.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rlcompare.errors import InputError
-from rlcompare.model.run import METRICS, RUN_JSON, CaptureInput, Finding, MetricsInput, RunInput, TrainingInput
+from rlcompare.model.run import (
+    METRICS,
+    RUN_JSON,
+    CaptureInput,
+    Finding,
+    MetricsInput,
+    RunCapture,
+    RunFile,
+    RunInput,
+    TrainingInput,
+)
 from rlcompare.secret import looks_secret
 from rlcompare.sources.env import environment_from_configuration, put
 from rlcompare.sources.layout import group_runs
@@ -57,11 +67,23 @@ def training_in(folder: Path, files: Sequence[str]) -> TrainingInput | None:
     """
     if RUN_JSON not in files:
         return None
-    run, problem = json_object(folder / RUN_JSON)
+    run, problem = _run_file(folder / RUN_JSON)
     metrics = (_own_metrics(folder / METRICS),) if METRICS in files and file_problem(folder / METRICS) is None else ()
     if problem is not None and not metrics:
         return None
     return TrainingInput(folder, metrics, folder / RUN_JSON, run)
+
+
+def _run_file(path: Path) -> tuple[RunFile | None, str | None]:
+    """A run.json and what was wrong with it; what of it does not fit is left out."""
+    document, problem = json_object(path)
+    if not document:
+        return None, problem
+    from rlcompare.validation import fit_most  # takes 6 ms
+
+    document.pop("misfits", None)
+    run, misfits = fit_most(document, RunFile, RunFile())
+    return replace(run, misfits=tuple(map(str, misfits))), None
 
 
 def _own_metrics(path: Path) -> MetricsInput:
@@ -88,7 +110,7 @@ def training_of_file(path: Path, kind: str, wanted: str = "") -> TrainingInput:
     """
     description = path.parent / RUN_JSON
     if path.name == METRICS and kind == form.FILE_LOGGER and description.is_file():
-        run, problem = json_object(description)
+        run, problem = _run_file(description)
         if problem is None:
             return TrainingInput(path, (_own_metrics(path),), description, run)
     return jobs.the_only_one(path, jobs.in_file(path, kind), wanted)
@@ -240,40 +262,34 @@ def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:
 
 def _described(capture: CaptureInput, training: TrainingInput) -> CaptureInput:
     """The capture with the role, phase, step and rank that run.json states for it."""
-    entries = training.run.get("captures")
-    best: Mapping[str, object] = {}
+    best = RunCapture("")
     length = -1
-    for entry in entries if isinstance(entries, list) else []:
-        text = entry.get("path") if isinstance(entry, dict) else None
-        if not isinstance(text, str) or PurePosixPath(text).is_absolute():
+    for entry in training.run.captures if training.run else ():
+        if PurePosixPath(entry.path).is_absolute():
             continue
-        place = training.path.joinpath(*PurePosixPath(text).parts)
+        place = training.path.joinpath(*PurePosixPath(entry.path).parts)
         if len(place.parts) > length and any(
             path.is_relative_to(place) for path in (capture.path, *capture.files.values())
         ):
             best, length = entry, len(place.parts)
+    # Of a capture that holds several steps, its marks tell which.
+    step = None if best.steps is not None and len(best.steps) > 1 else _number(best.step)
     return replace(
         capture,
-        role=_text(best.get("role")) or capture.role,
-        phase=_text(best.get("phase")) or capture.phase,
-        step_hint=_first(_only_step(best), capture.step_hint),
-        rank=_first(_number(best.get("rank")), capture.rank),
+        role=_text(best.role) or capture.role,
+        phase=_text(best.phase) or capture.phase,
+        step_hint=_first(step, capture.step_hint),
+        rank=_first(_number(best.rank), capture.rank),
     )
 
 
-def _only_step(entry: Mapping[str, object]) -> int | None:
-    """The step that a capture is of; None where it holds several, which its marks tell apart."""
-    steps = entry.get("steps")
-    return None if isinstance(steps, (list, tuple)) and len(steps) > 1 else _number(entry.get("step"))
+def _text(value: str | None) -> str | None:
+    return value if value and len(value) <= 60 else None
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and 0 < len(value) <= 60 else None
-
-
-def _number(value: object) -> int | None:
-    """A step or a rank; ``True`` is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+def _number(value: int | None) -> int | None:
+    """A step or a rank, as the store's columns hold them."""
+    return value if value is not None and 0 <= value < 2**31 else None
 
 
 def _first(value: int | None, other: int | None) -> int | None:
@@ -284,27 +300,25 @@ def environment_of(training: TrainingInput) -> dict[str, str]:
     """What may be stored of run.json, by key of table ``env``: versions, device, seed, commit, and the configuration
     under verl's own keys."""
     run = training.run
+    if run is None:
+        return {}
     found: dict[str, str] = {}
-    versions = run.get("versions")
-    if isinstance(versions, dict):
-        for name in ("torch", "torch_npu", "cann", "python", "rlcompare", "verl"):
-            put(found, name, versions.get(name))
-    for name in ("device", "device_name", "world_size", "seed"):
-        put(found, name, run.get(name))
-    git = run.get("git")
-    if isinstance(git, dict) and isinstance(git.get("commit"), str):
-        changed = " with changes" if git.get("dirty") is True else ""
-        put(found, "commit", f"{git['commit'][:_COMMIT_LENGTH]}{changed}")
-    return found | environment_from_configuration(run.get("config"))
+    for name in ("torch", "torch_npu", "cann", "python", "rlcompare", "verl"):
+        put(found, name, run.versions.get(name))
+    put(found, "device", run.device)
+    put(found, "device_name", run.device_name)
+    put(found, "world_size", run.world_size)
+    put(found, "seed", run.seed)
+    if run.git is not None and run.git.commit is not None:
+        changed = " with changes" if run.git.dirty else ""
+        put(found, "commit", f"{run.git.commit[:_COMMIT_LENGTH]}{changed}")
+    return found | environment_from_configuration(run.config)
 
 
 def steps_of(training: TrainingInput, kind: str) -> list[int] | None:
     """The steps of a kind (``warmup``, ``plain``, ``profiled``); None where run.json does not say."""
-    steps = training.run.get("steps")
-    listed = steps.get(kind) if isinstance(steps, dict) else None
-    if not isinstance(listed, list):
-        return None
-    return [step for step in listed if _number(step) is not None]
+    listed = None if training.run is None else training.run.steps.get(kind)
+    return None if listed is None else [step for step in listed if _number(step) is not None]
 
 
 def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Finding]:
@@ -315,29 +329,30 @@ def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Find
     """
     if training.description is None:
         return
-    if not training.run:
+    run = training.run
+    if run is None:
         text = f"{RUN_JSON} cannot be read, so what the run was made with and which steps were profiled is unknown"
         yield Finding("warning", "damaged_run", text)
         return
-    schema = training.run.get("schema")
-    match = SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
+    match = SCHEMA.fullmatch(run.schema or "")
     if match is not None and int(match.group(1)) > 1:
         text = f"{RUN_JSON} is of the later schema {match.group(1)}: what is new in it was left out"
         yield Finding("warning", "later_run", text)
-    yield from _absent_captures(training)
-    if last_step is None and training.run.get("status") == "complete":
+    if match is not None and run.misfits:
+        more = f", and {len(run.misfits) - 1} more" if len(run.misfits) > 1 else ""
+        text = f"{RUN_JSON} was read without what does not fit: {run.misfits[0]}{more}"
+        yield Finding("warning", "odd_run", text)
+    yield from _absent_captures(training, run)
+    if last_step is None and run.status == "complete":
         text = f"{METRICS} holds no step, though the run is complete: speed can only be judged by what was profiled"
         yield Finding("warning", "no_metrics", text)
-    status = training.run.get("status")
-    if status in ("incomplete", "failed"):
-        yield Finding("warning", f"run_{status}", _unfinished(training, str(status), last_step))
+    if run.status in ("incomplete", "failed"):
+        yield Finding("warning", f"run_{run.status}", _unfinished(training, run, last_step))
 
 
-def _absent_captures(training: TrainingInput) -> Iterator[Finding]:
+def _absent_captures(training: TrainingInput, run: RunFile) -> Iterator[Finding]:
     """What run.json lists and the folder does not hold."""
-    entries = training.run.get("captures")
-    listed = [entry.get("path") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    paths = [PurePosixPath(path) for path in listed if isinstance(path, str)]
+    paths = [PurePosixPath(entry.path) for entry in run.captures]
     folder = training.path if training.path.is_dir() else training.path.parent
     elsewhere = [path for path in paths if path.is_absolute() or ".." in path.parts]
     gone = [path for path in paths if path not in elsewhere and not _is_there(folder.joinpath(*path.parts))]
@@ -362,13 +377,12 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _unfinished(training: TrainingInput, status: str, last_step: int | None) -> str:
+def _unfinished(training: TrainingInput, run: RunFile, last_step: int | None) -> str:
     planned = [step for kind in ("warmup", "plain", "profiled") for step in steps_of(training, kind) or ()]
     done = "before its first step ended" if last_step is None else f"after step {last_step}"
     of = f" of {max(planned)}" if planned and last_step is not None else ""
-    error = training.run.get("error")
-    reason = f": {error[:200]}" if isinstance(error, str) and error and not looks_secret("error", error) else ""
-    word = "failed" if status == "failed" else "did not finish: it ended"
+    reason = f": {run.error[:200]}" if run.error and not looks_secret("error", run.error) else ""
+    word = "failed" if run.status == "failed" else "did not finish: it ended"
     return f"the run {word} {done}{of}{reason}; means are over what it had finished"
 
 

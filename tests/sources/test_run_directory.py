@@ -39,7 +39,8 @@ class TestDetection:
         (run,) = find_runs(write_run(tmp_path / "new") / "metrics.jsonl")
 
         assert run.training is not None
-        assert run.training.run["seed"] == 1
+        assert run.training.run is not None
+        assert run.training.run.seed == 1
 
     def test_verls_file_logger_writes_a_run_by_experiment(self, tmp_path: Path) -> None:
         for name in ("grpo", "dapo"):
@@ -211,6 +212,25 @@ class TestStore:
 
         assert findings(store)["profile_elsewhere"].startswith("1 of 2 profiles")
         assert findings(store)["missing_profile"].endswith("gone.json.gz")
+
+    def test_what_does_not_fit_in_run_json_is_left_out_and_said(self, tmp_path: Path) -> None:
+        folder = tmp_path / "new"
+        make_profile(folder / "profile" / NAME.format(1))
+        entry = {"path": f"profile/{NAME.format(1)}", "role": "actor", "phase": "update_actor", "rank": True, "step": 3}
+        run = description(captures=[entry, {"role": "no path"}], world_size={"a": 1})
+        write_run(folder, {**run, "steps": {"warmup": [1], "plain": 7, "profiled": [12]}})
+
+        (found,) = find_runs(folder)
+        store = store_of(folder, tmp_path / "s.duckdb")
+
+        assert [(c.role, c.step_hint, c.rank) for c in found.captures] == [
+            ("actor", 3, 0)
+        ]  # a profile that names no rank is rank 0
+        assert "world_size" not in dict(rows(store, "SELECT key, value FROM env WHERE capture IS NULL"))
+        assert findings(store)["odd_run"] == (
+            "run.json was read without what does not fit: world_size should be a string, a finite number or true or"
+            " false, and 3 more"
+        )
 
     def test_a_cut_run_json(self, tmp_path: Path) -> None:
         write_run(tmp_path / "new")

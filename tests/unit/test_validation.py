@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from rlcompare.model.words import Polarity
-from rlcompare.validation import MisfitError, dotted, fit, nearest, not_finite
+from rlcompare.validation import MisfitError, dotted, fit, fit_most, nearest, not_finite
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,12 @@ def test_what_fits_is_made() -> None:
         ({"polarity": "lover"}, "polarity", "should be one of lower, higher, neutral; did you mean lower?", "lover"),
         ({"polarity": [1]}, "polarity", "should be one of lower, higher, neutral", [1]),
         ({"named": {"x": {"y": {"name": "a"}}, "u": {"v": {"name": 1}}}}, "named.u.v.name", "should be a string", 1),
-        ({"scalars": {"good": 1, "bad": []}}, "scalars.bad", "should be a string, a finite number or true or false", []),  # noqa: E501
+        (
+            {"scalars": {"good": 1, "bad": []}},
+            "scalars.bad",
+            "should be a string, a finite number or true or false",
+            [],
+        ),
         ({"mny": 1}, "mny", "is not known; did you mean many?", None),
         ({"part": 2}, "part", "should be at most 1", 2),
         ({"part": -0.5}, "part", "should be at least 0", -0.5),
@@ -57,6 +62,20 @@ def test_the_place_and_what_was_expected(value: object, place: str, problem: str
         fit(value, Outer)
     assert (dotted(caught.value.path), caught.value.problem) == (place, problem)
     assert caught.value.value is found or caught.value.value == found
+
+
+def test_what_does_not_fit_is_left_out() -> None:
+    written = {"many": [{"name": "a", "size": "x"}, {"size": 1}, 3, {"name": "b"}], "polarity": "up", "part": 1}
+    found, misfits = fit_most(written, Outer, Outer())
+    assert (found.many, found.polarity, found.part) == ((Inner("a"), Inner("b")), Polarity.LOWER, 1.0)
+    assert [dotted(misfit.path) for misfit in misfits] == ["many[0].size", "many[1].name", "many[1]", "polarity"]
+    assert len(written["many"]) == 4  # type: ignore[arg-type]
+
+
+def test_many_misfits_take_their_member_with_them() -> None:
+    found, misfits = fit_most({"many": [{"name": 1}] * 1000, "part": 1}, Outer, Outer())
+    assert (found.many, found.part, len(misfits)) == ((), 1.0, 20)
+    assert fit_most([1], Outer, Outer())[0].many == ()
 
 
 def test_a_number_that_json_does_not_know_is_found() -> None:
