@@ -16,7 +16,7 @@ from rlcompare.sources.numbers import list_numbers
 from rlcompare.sources.registry import find
 
 _NUMBERED = re.compile(r"#\d+$")
-"""How ``sources.layout.run_names`` tells apart what lies in one folder."""
+"""How ``sources.layout.run_names`` names several runs in one folder."""
 
 
 def select_runs(

@@ -73,7 +73,7 @@ def list_command(cache_dir: Path | None, quiet: bool) -> None:
     "--max-size",
     callback=parse_size,
     metavar="SIZE",
-    help="What may stay, such as 2G.  [default: the 10 GiB that the folder is kept below anyway]",
+    help="Maximum cache size, such as 2G.  [default: 10G]",
 )
 @click.option("--all", "everything", is_flag=True, help="Remove all of them.")
 @_directory_option

@@ -67,7 +67,7 @@ class Evidence:
     """Everything that a candidate cause may look at.
 
     Attributes:
-        headline: the time that speaks for the step, in ms; None where a side lacks it.
+        headline: the headline time in ms; None where a side lacks it.
         profile: the profile's own time of a step, in ms, which differs from the headline where training timed its plain
             steps: the parts of a profiled step sum to this, and not to the headline.
         metrics: overall metrics by id.
@@ -110,7 +110,7 @@ class Evidence:
         """Gather the evidence.
 
         Args:
-            headline: id of the time that speaks for the step.
+            headline: id of the headline metric.
             profile: id of the profile's time that does.
             phases: where in the step the operators' kernels run.
         """

@@ -49,7 +49,7 @@ PROFILED_STEP, OUTSIDE_PROFILE = "time.profiled_step", "time.outside_profile"
 """Training's own time of the steps that ran under the profiler, and what the device's span leaves of it."""
 
 HEADLINES = ("time.step", "time.device_span", "time.comm", "time.phases")
-"""What speaks for the step, the first that both sides have; without kernels only communication is known, without any
+"""The headline metric is the first that both sides have; without kernels only communication is known, without any
 device data (level_none) the phases on the host."""
 
 
@@ -159,14 +159,14 @@ def overall_metrics(rollups: Rollups, runs: Mapping[SideName, int]) -> tuple[Del
 
 
 def headline_of(deltas: Sequence[Delta]) -> str:
-    """The metric that speaks for the step: training's own, else the profile's."""
+    """The headline metric: training's own, else the profile's."""
     return next((delta.metric for delta in deltas if delta.metric == SPEED and delta.delta is not None), None) or (
         profile_headline(deltas)
     )
 
 
 def profile_headline(deltas: Sequence[Delta]) -> str:
-    """The time of the profile that speaks for the step; ``time.device_span`` where no time is known on both sides."""
+    """The headline time of the profile; ``time.device_span`` where no time is known on both sides."""
     known = {delta.metric for delta in deltas if delta.delta is not None}
     return next((metric for metric in HEADLINES if metric in known), "time.device_span")
 
@@ -189,7 +189,7 @@ def _is_on_both(times: Sequence[TimeSample], name: str) -> bool:
 
 
 def _add_sum_of_phases(overall: Overall, phases: Sequence[PhaseSample]) -> None:
-    """``time.phases``: the wall time of all phases, where nothing else speaks for the step."""
+    """``time.phases``: the wall time of all phases, where there is no other headline metric."""
     sums: dict[tuple[SideName, int], float] = {}
     for phase in phases:
         if phase.what == "wall" and phase.phase != OUTSIDE:

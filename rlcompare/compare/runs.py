@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-ODDS = 70
-"""Once in so many times luck may put one side first, and once the other: the odds that four runs a side lie apart."""
+ALPHA = 1 / 70
+"""Error probability per tail: that of four runs a side which do not overlap by chance alone."""
 
 
 def known(values: Sequence[float | None]) -> list[float]:
@@ -35,7 +35,7 @@ def overlap(baseline: Sequence[float | None], new: Sequence[float | None]) -> bo
 
 @lru_cache(maxsize=256)
 def allowed(few: int, many: int) -> int:
-    """How many pairs may lie the wrong way round if luck does that once in ``ODDS`` times, for either side."""
+    """How many pairs of runs may be in the wrong order at error probability ``ALPHA`` per tail."""
     # Coefficients of the Gaussian binomial: of how many orders of all runs so many pairs lie the wrong way.
     ways = [1] + [0] * (few * many)
     for step in range(1, few + 1):
@@ -46,7 +46,7 @@ def allowed(few: int, many: int) -> int:
     total, found, rarer = math.comb(few + many, few), 0, 0
     for pairs, number in enumerate(ways):
         rarer += number
-        if rarer * ODDS > total:
+        if rarer > total * ALPHA:
             break
         found = pairs
     return found

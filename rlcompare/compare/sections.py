@@ -54,7 +54,7 @@ def make_sections(
 
     Args:
         env: what each side was made with.
-        headline: the profile's time that speaks for the step, as a metric id.
+        headline: the profile's headline time, as a metric id.
     """
     maker = SectionMaker(rollups.rows(Measured))
     made = [

@@ -6,9 +6,9 @@
     varied = ["cann", "torch_npu"]    # env keys, or globs over them, that are meant to differ
 
     [[rule]]
-    metric = "headline"               # the metric that speaks for the step
+    metric = "headline"               # the headline metric
     max_increase = "5%"               # a part of the baseline: "5%" or 0.05
-    max_increase_abs = "1ms"          # where both are given, both must be passed to fail
+    max_increase_abs = "1ms"          # with both limits, a rule fails only if both are exceeded
     message = "Ask the performance team before you merge this."
 
     [[rule]]

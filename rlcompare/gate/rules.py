@@ -84,14 +84,14 @@ def _absent(rule: Rule, name: str, diff: Diff) -> Verdict:
 
 
 def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
-    """Whether a metric lacks what an optional rule compares."""
+    """Whether there is no value to judge, so that an optional rule is skipped."""
     if rule.metric == HEADLINE:  # a baseline without it would let every new side pass
         return not units.fits(rule.absolute_unit, delta.unit)
     return _limits_change(rule) and _unmeasured(delta.baseline)
 
 
 def _headline(diff: Diff) -> str:
-    """What speaks for the step, first of the baseline: a new side that lacks it must not pass by a lesser measure."""
+    """The headline metric of the baseline: a new side without it must not pass by another metric."""
     for side in SIDES:
         known = {delta.metric for delta in diff.overall if not _unmeasured(delta.value(side))}
         found = next((metric for metric in (SPEED, *HEADLINES) if metric in known), None)

@@ -14,7 +14,7 @@ MATTERS = 0.01
 """Work that differs by less than this part is the same."""
 
 _LARGEST = 1e6
-"""What is more times as much, tokens or the time for one, was about nothing before, and says nothing."""
+"""Ratios above this come from a near-zero baseline and are not shown."""
 
 _OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
 """How times begin that go with the tokens of responses, and not with those of prompts."""

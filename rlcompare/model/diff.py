@@ -151,7 +151,7 @@ class Diff:
     """The whole answer.
 
     Attributes:
-        headline: id of the metric that speaks for the step: ``timing_s/step`` where training measured it, else
+        headline: id of the headline metric: ``timing_s/step`` where training measured it, else
             ``time.step`` where steps are marked, else ``time.device_span``, ``time.comm``, ``time.phases``.
         quality: what was missing, damaged, inferred or left out, per side.
         sections: by name, in the order of the report; all names of docs/design.md §7 are present, some may be empty.

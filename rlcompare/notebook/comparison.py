@@ -108,7 +108,7 @@ class Comparison(Mapping[str, Table]):
 
     @property
     def headline(self) -> Delta | None:
-        """The number that speaks for the step."""
+        """The headline."""
         return self.diff.metric(self.diff.headline)
 
     @cached_property

@@ -61,7 +61,7 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
     if abs(value) >= _LARGE:
         return f"{value:.4g}"
     if unit in _TIME_UNITS:
-        return _no_minus_nought(f"{value:,.{lone_decimals(value) if decimals is None else decimals}f}")
+        return _no_minus_zero(f"{value:,.{lone_decimals(value) if decimals is None else decimals}f}")
     return _general(value)
 
 
@@ -73,7 +73,7 @@ def quantity(value: Value, unit: str, decimals: int | None = None) -> str:
 
 
 def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
-    """A difference without its unit: always with a sign, but for what rounds to nought."""
+    """A difference without its unit, always with a sign unless it rounds to 0."""
     if value is None:
         return ABSENT
     text = amount(value, unit, decimals)
@@ -97,7 +97,7 @@ def moved(value: float | None, unit: str, among: Iterable[Value]) -> str:
 
 def brief(value: Value) -> str:
     """A number without a unit in three digits."""
-    return _no_minus_nought(f"{value:.3g}") if is_number(value) else amount(value, "")
+    return _no_minus_zero(f"{value:.3g}") if is_number(value) else amount(value, "")
 
 
 def lone_decimals(value: float) -> int:
@@ -135,7 +135,7 @@ def change_of(delta: float | None, ratio: float | None) -> str:
 
 def share(value: float | None) -> str:
     """A part of a whole in percent, without decimals."""
-    return ABSENT if value is None else _no_minus_nought(f"{value * 100:.0f} %")
+    return ABSENT if value is None else _no_minus_zero(f"{value * 100:.0f} %")
 
 
 def is_number(value: Value) -> TypeGuard[float]:
@@ -154,12 +154,12 @@ def _general(value: float) -> str:
 
 def _bytes(value: float) -> str:
     size, unit = in_binary_unit(value)
-    return _no_minus_nought(f"{size:,.{0 if unit == 'B' else 2}f} {unit}")
+    return _no_minus_zero(f"{size:,.{0 if unit == 'B' else 2}f} {unit}")
 
 
 def _is_something(text: str) -> bool:
     return any(digit in text for digit in "123456789")
 
 
-def _no_minus_nought(text: str) -> str:
+def _no_minus_zero(text: str) -> str:
     return text if _is_something(text) else text.removeprefix("-")

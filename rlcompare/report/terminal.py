@@ -128,7 +128,7 @@ def _is_metric(row: TableRow) -> bool:
 
 
 def _is_worth_a_row(row: TableRow) -> bool:
-    """Whether a side measured something: what is absent on one and nought on the other tells nobody anything."""
+    """Whether a side has a value other than 0: absent on one side and 0 on the other is not worth a line."""
     texts = [cell.text for cell in row.cells[1:3]]
     return ABSENT not in texts or any(digit in text for text in texts for digit in "123456789")
 

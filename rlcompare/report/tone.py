@@ -25,7 +25,7 @@ def floor_of(headline: Delta | None) -> float:
 
 
 def floor_in(unit: object, floor: float) -> float:
-    """The floor, which is in ms, in the unit of a change; what is no time has none."""
+    """Noise floor in the unit of the change; 0 for metrics that are not times."""
     return floor / _MS[unit] if isinstance(unit, str) and unit in _MS else 0.0
 
 

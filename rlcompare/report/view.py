@@ -44,7 +44,7 @@ _VERDICT_TONE = {
     Status.IMPROVED: "better",
 }
 _STATUS_TEXT = {
-    Comparable.COMPARABLE: "The two sides may be compared: nothing that was recorded speaks against it.",
+    Comparable.COMPARABLE: "The two sides are comparable: no recorded setting differs.",
     Comparable.CAUTION: "The two sides may be compared with caution: something besides the change under test differs.",
     Comparable.NOT_COMPARABLE: "The two sides must not be compared: do not trust the numbers below.",
 }
@@ -75,7 +75,7 @@ class SideView:
 
 @dataclass(frozen=True)
 class Headline:
-    """The number that speaks for the step; ``absent`` says what there is instead where there is none."""
+    """The headline; ``absent`` says what there is instead where there is no headline metric."""
 
     metric: str
     baseline: str

@@ -280,7 +280,7 @@ class TestNobodyThere:
 
     def test_nobody_polls_because_the_memory_is_of_another_job(self, start: Start) -> None:
         job = start(polls=False)
-        assert f"nobody polls this folder for process {job.process.pid}, though it lives" in job.ask().error
+        assert f"process {job.process.pid} is running but does not poll this folder" in job.ask().error
 
     def test_a_number_that_another_process_has_now(self, start: Start) -> None:
         job = start()

@@ -139,7 +139,7 @@ def test_a_job_is_profiled_then_killed_and_is_in_the_way_of_the_next(start: Star
     following = start(tmp_path / "next", "-c", _CALLS_STEP, str(tmp_path / "next"))
     unserved = ask(tmp_path / "next", tmp_path / "none")
     assert unserved.returncode == 4
-    assert f"nobody polls this folder for process {following.pid}, though it lives" in unserved.stderr
+    assert f"process {following.pid} is running but does not poll this folder" in unserved.stderr
     assert advice in unserved.stderr
 
 

@@ -119,8 +119,8 @@ def _ended(view: View) -> Reason:
 
 def _nobody_polls(worker: Worker) -> Reason:
     return Reason(
-        f"nobody polls this folder for process {worker.pid}, though it lives: when it began, there was the shared "
-        "memory of another job of the same hour, or of one that was killed",
+        f"process {worker.pid} is running but does not poll this folder: when it started, the shared memory of another "
+        "job of the same hour, or of a killed one, was in the way",
         f"{memory_advice()}. Then start the job again",
     )
 
@@ -170,7 +170,7 @@ def _refused(view: View) -> Reason | None:
 
 
 def _incomplete(view: View) -> Reason:
-    """All is over, and of somebody the profile is missing."""
+    """The job ended; at least one worker left no profile."""
     bad = next(worker for worker in view.started if not worker.is_done)
     begun, folder = bad.answer.started, bad.folder
     if bad.answer.stopped is None:

@@ -134,7 +134,7 @@ def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
     if answer is not None:
         return answer
     last = "its answer makes no sense" if marked else (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-    raise UsageError(f"{command.python} could not be asked which verl it has (exit code {done.returncode}): {last}")
+    raise UsageError(f"Cannot determine the verl version of {command.python} (exit code {done.returncode}): {last}")
 
 
 def _understood(text: str) -> dict[str, Any] | None:
