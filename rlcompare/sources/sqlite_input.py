@@ -132,9 +132,11 @@ def stand_in(source: str, scratch: Path) -> Path:
     """The empty database of a source, made when first needed."""
     stub = scratch / f"{source}-stub.db"
     if not stub.exists():
-        con = sqlite3.connect(stub)
-        con.executescript(f"BEGIN; {resources.sql(f'sources/{source}/stub')} COMMIT")
-        con.close()
+        try:
+            with closing(sqlite3.connect(stub)) as con:
+                con.executescript(f"BEGIN; {resources.sql(f'sources/{source}/stub')} COMMIT")
+        except sqlite3.OperationalError as error:  # the stand-in is our own: only its disk can be at fault
+            raise db.WriteError(stub, str(error)) from error
     return stub
 
 
