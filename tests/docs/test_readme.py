@@ -37,33 +37,16 @@ def commands(document: Path) -> list[str]:
     return [line.partition("#")[0].strip() for line in lines if line.startswith(("rlcompare ", "pip "))]
 
 
-def labels(lines: list[str]) -> list[str]:
-    """The words at the beginning of lines, without those of lines that go on."""
-    return [line[:12].strip() for line in lines if line[:12].strip() and line != ELIDED]
-
-
-def numbers(lines: list[str], label: str) -> list[str]:
-    """The numbers of the first line with a label."""
-    line = next(line for line in lines if line.startswith(f"{label} "))
-    return re.findall(r"\d+(?:\.\d+)?", line)
-
-
 def test_tour(demo: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert [command for command in commands(README) if "demo/" in command][:3] == list(DEMO)
     shown = printed(README, DEMO[-1])
     end = shown.index(ELIDED)
-    assert labels(shown[:end]) == labels(demo[: demo.index("")])
+    assert shown[:end] == demo[: demo.index("")]
     assert shown[end + 1 :] == demo[-1:]
-    for label in ("step", "workload", "rest"):
-        assert numbers(shown, label) == numbers(demo, label)
-    assert numbers(shown, "cause")[0] == numbers(demo, "cause")[0], "the share of the change"
 
     gate = "gate demo/report/diff.json"
     assert run(gate.split()) == 1
-    shown, real = printed(README, f"rlcompare {gate}"), capfd.readouterr().out.splitlines()
-    assert labels(shown) == labels(real)
-    for label in ("regressed", "gate"):
-        assert numbers(shown, label) == numbers(real, label)
+    assert printed(README, f"rlcompare {gate}") == capfd.readouterr().out.splitlines()
 
 
 def test_both_languages_have_the_same_commands_links_and_output() -> None:
