@@ -259,7 +259,7 @@ class TestOnTheCommandLine:
         python.chmod(0o755)
         outcome = rlcompare(*self.RUN, python, "-m", "verl.trainer.main_ppo")
         assert outcome.code == 2
-        assert f"Cannot determine the verl version of {python} (exit code 0): its answer makes no sense" in outcome.error
+        assert f"verl version of {python} (exit code 0): its answer makes no sense" in outcome.error
 
     def test_verls_own_complaint_comes_before_the_job(
         self, rlcompare: Command, installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch
