@@ -248,6 +248,7 @@ def test_transit_is_the_union_of_what_is_no_notification(tmp_path: Path) -> None
     events: list[Any] = [
         span(COMMUNICATION, 0, "hcom_allGather__081_0_1", "100.000", 50, args=whole),
         comm_task(1, "Notify_Wait", "100.000", 30),
+        comm_task(2, "Notify_Record", "128.000", 4),  # no transfer, and takes nothing off the one that it overlaps
         comm_task(1, "Memcpy", "130.000", 10),
         comm_task(2, "Reduce_Inline", "135.000", 10),
         comm_task(2, "Notify_Record", "145.000", 5),
@@ -268,7 +269,7 @@ def test_transit_is_the_union_of_what_is_no_notification(tmp_path: Path) -> None
         "SELECT name, plane, size_bytes, src_rank, dst_rank, transport, link_type"
         " FROM collective_task WHERE name = 'Memcpy'"
     ) == [("Memcpy", 0, 256, 1, None, "SDMA", "HCCS")]
-    assert reading.rows("SELECT count(*), count(DISTINCT collective_id) FROM collective_task") == [(5, 2)]
+    assert reading.rows("SELECT count(*), count(DISTINCT collective_id) FROM collective_task") == [(6, 2)]
     assert reading.rows("SELECT count(*) FROM stage_copy") == [(0,)]
 
 
