@@ -1,4 +1,4 @@
-"""Copies what a URL names, such as ``s3://bucket/runs/new``, from any storage that fsspec knows.
+"""Copies files from and to URLs, such as ``s3://bucket/runs/new``, from any storage that fsspec knows.
 
 The package for a storage (``s3fs`` for S3) must be installed. A copy keeps the size and the modification time of its
 file, so that parts in the cache are found again.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,8 @@ Report = Callable[[int, int, str], None]
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)
 _NOT_READ = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 """Folders of raw data, which rlcompare does not read."""
-_DOWNLOADS = 8
+_TRANSFERS = 8
+_REMEDY = "Check the URL and its credentials"
 
 
 def url_of(path: Path) -> str | None:
@@ -40,31 +42,69 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
 
     Args:
         url: what to copy.
-        target: where to; it is a file if ``url`` is one.
+        target: where to; it is a file if ``url`` is one. Files appear whole.
         report: told about each file.
 
     Raises:
         UsageError: there is no package for the storage.
         InputError: it cannot be read, or nothing is there.
     """
-    remedy = "Check the URL and its credentials"
-    try:
-        storage, root = _storage(url)
+    with _reaching(url) as (storage, root):
         found = _files(storage, root)
         if not found:
-            raise InputError(url, "there is no such file or folder", remedy)
+            raise InputError(url, "there is no such file or folder", _REMEDY)
         files = {target if not below.parts else target / below: info for below, info in found.items()}
         for local in files:
             local.parent.mkdir(parents=True, exist_ok=True)
-        with ThreadPoolExecutor(_DOWNLOADS) as pool:
+        with ThreadPoolExecutor(_TRANSFERS) as pool:
             for done, local in enumerate(pool.map(lambda item: _fetch(storage, *item), files.items())):
                 if report:
                     report(done + 1, len(files), local.name)
+
+
+def names_in(url: str) -> list[str]:
+    """The names of the files in a folder; none where there is no such folder.
+
+    Raises:
+        UsageError, InputError: as for ``copy``.
+    """
+    with _reaching(url) as (storage, root):
+        storage.invalidate_cache()
+        return [name.rsplit("/", 1)[1] for name in storage.ls(root, detail=False)] if storage.exists(root) else []
+
+
+def read_text(url: str) -> str:
+    """The text of a small file.
+
+    Raises:
+        UsageError, InputError: as for ``copy``.
+    """
+    with _reaching(url) as (storage, root):
+        return str(storage.cat_file(root).decode("utf-8", "replace"))
+
+
+def send(local: Path, url: str) -> None:
+    """Copy a file of this machine to a URL.
+
+    Raises:
+        UsageError, InputError: as for ``copy``.
+    """
+    with _reaching(url) as (storage, root):
+        storage.makedirs(root.rsplit("/", 1)[0], exist_ok=True)
+        storage.put_file(str(local), root)
+
+
+@contextmanager
+def _reaching(url: str) -> Iterator[tuple[AbstractFileSystem, str]]:
+    """The storage of a URL and the path there; errors of any storage become ``InputError``."""
+    storage, root = _storage(url)
+    try:
+        yield storage, root
     except (InputError, UsageError):
         raise
     except Exception as error:  # each storage has errors of its own
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputError(url, lines[0][:200], remedy) from error
+        raise InputError(url, lines[0][:200], _REMEDY) from error
 
 
 def _storage(url: str) -> tuple[AbstractFileSystem, str]:
@@ -101,7 +141,12 @@ def _is_read(parts: Sequence[str]) -> bool:
 
 
 def _fetch(storage: AbstractFileSystem, local: Path, info: Mapping[str, Any]) -> Path:
-    storage.get_file(info["name"], str(local))
+    partial = local.with_name(f".{local.name}.{os.getpid()}.copied")
+    try:
+        storage.get_file(info["name"], str(partial))
+        partial.replace(local)
+    finally:
+        partial.unlink(missing_ok=True)
     changed = info.get("LastModified") or info.get("mtime") or info.get("last_modified")
     seconds = changed.timestamp() if isinstance(changed, datetime) else changed
     if isinstance(seconds, int | float):

@@ -16,7 +16,7 @@ from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
 from rlcompare.app.remote import Mirrors, mirrored
 from rlcompare.app.selection import select_runs
-from rlcompare.app.stores import refuse_within, stores_folder, with_sound
+from rlcompare.app.stores import refuse_within, shared_cache, stores_folder, with_sound
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
@@ -81,6 +81,7 @@ def _compare(
     if output is not None:
         _check_output(output, paths)
     directory = stores_folder(request.cache_dir, request.no_cache, paths)
+    shared = shared_cache(request.cache_dir, request.no_cache)
     engine = engine_of(request.engine, request.ray_address, mirrors)
     baseline_runs = _find(baseline, request, base_steps)
     new_runs = _find(new, request, new_steps)
@@ -101,7 +102,7 @@ def _compare(
     def compare() -> Diff:
         with (
             progress("Reading", request.quiet) as report,
-            open_stores(runs, directory=directory, progress=report, engine=engine) as stores,
+            open_stores(runs, directory=directory, progress=report, engine=engine, shared=shared) as stores,
         ):
             sides = (
                 SideInput(labels[0], _run_stores(baseline_runs, stores[:middle], mirrors)),

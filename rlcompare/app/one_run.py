@@ -11,7 +11,7 @@ from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
 from rlcompare.app.remote import mirrored
 from rlcompare.app.selection import select_runs
-from rlcompare.app.stores import stores_folder, with_sound
+from rlcompare.app.stores import shared_cache, stores_folder, with_sound
 from rlcompare.db import reading
 from rlcompare.errors import UsageError
 from rlcompare.model.run import RunInput
@@ -88,7 +88,12 @@ def read_one_store(
             with (
                 progress("Reading", quiet) as report,
                 open_stores(
-                    [run], directory=directory, keep_events=keep_events, progress=report, engine=chosen
+                    [run],
+                    directory=directory,
+                    keep_events=keep_events,
+                    progress=report,
+                    engine=chosen,
+                    shared=shared_cache(cache_dir, no_cache),
                 ) as (store,),
                 reading(store),
             ):

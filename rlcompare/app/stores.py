@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from rlcompare.errors import DamagedStoreError, UsageError
 from rlcompare.model.run import RunInput
+from rlcompare.remote import url_of
+
+if TYPE_CHECKING:
+    from rlcompare.store.shared_cache import SharedCache
 
 Result = TypeVar("Result")
 
@@ -33,6 +37,8 @@ def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -
 
     if no_cache:
         return None
+    if chosen is not None and url_of(chosen) is not None:
+        chosen = None
     named = chosen is not None or bool(os.environ.get(ENVIRONMENT_VARIABLE))
     try:
         directory = cache_directory(chosen)
@@ -44,6 +50,14 @@ def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -
         click.echo(f"rlcompare: warning: {error}; nothing is kept", err=True)
         return None
     return directory
+
+
+def shared_cache(chosen: Path | None, no_cache: bool) -> SharedCache | None:
+    """The cache of several machines, where ``--cache-dir`` is a URL; stores are then kept here as well."""
+    from rlcompare.store.shared_cache import SharedCache
+
+    url = None if chosen is None or no_cache else url_of(chosen)
+    return None if url is None else SharedCache(url)
 
 
 def with_sound(runs: Sequence[RunInput], read: Callable[[], Result]) -> Result:

@@ -168,7 +168,8 @@ def cache_options(function: Decorated) -> Decorated:
         "--cache-dir",
         type=path_type(file_okay=False),
         section=CACHE,
-        help="Cache folder.  [default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
+        help="Cache folder, or the URL of a cache that machines share.  "
+        "[default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
     )
     disabled = option("--no-cache", is_flag=True, section=CACHE, help="Read all inputs again and keep nothing.")
     return directory(disabled(function))

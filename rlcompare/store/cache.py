@@ -34,6 +34,7 @@ from rlcompare.store.engines import Engine
 from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.fingerprint import Fingerprint, fingerprint
 from rlcompare.store.part_index import PartIndex
+from rlcompare.store.shared_cache import SharedCache
 from rlcompare.store.writing import TEMPORARY
 
 DEFAULT_MAX_BYTES = 10 * 2**30
@@ -154,6 +155,7 @@ def open_stores(
     keep_events: bool = False,
     progress: Progress | None = None,
     engine: Engine | None = None,
+    shared: SharedCache | None = None,
 ) -> Iterator[list[Path]]:
     """The stores of runs, in their order, for as long as the context lasts; missing ones are built.
 
@@ -163,13 +165,16 @@ def open_stores(
         keep_events: whether the event tables are needed.
         progress: told about each capture that is read.
         engine: makes the parts of captures; by default this machine.
+        shared: a cache that other machines use too, beside ``directory``.
 
     Raises:
         InputError: a run cannot be read.
         UsageError: the cache folder cannot be written.
     """
     if directory is not None:
-        yield cached_stores(runs, directory=directory, keep_events=keep_events, progress=progress, engine=engine)
+        yield cached_stores(
+            runs, directory=directory, keep_events=keep_events, progress=progress, engine=engine, shared=shared
+        )
     else:
         with tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as folder:
             yield cached_stores(
@@ -191,22 +196,26 @@ def cached_stores(
     max_bytes: int = DEFAULT_MAX_BYTES,
     remedy: str = "make room, or use --cache-dir or --no-cache",
     engine: Engine | None = None,
+    shared: SharedCache | None = None,
 ) -> list[Path]:
     """The stores of runs, in their order, from the cache folder or built into it; see ``open_stores``."""
     prepare(directory)
     stores: list[Path] = []
     missing: dict[Path, RunInput] = {}
     prints: dict[Path, Fingerprint] = {}
-    for run in runs:
-        store = _given_store(run)
+    of_runs = [None if run.is_store else fingerprint(run) for run in runs]
+    if shared is not None:
+        _fetch(shared, directory, runs, of_runs, keep_events)
+    for run, print_of_run in zip(runs, of_runs, strict=True):
+        if print_of_run is None:
+            stores.append(_given_store(run))
+            continue
+        target = _target(run, print_of_run, directory)
+        store = _present(target, keep_events)
         if store is None:
-            print_of_run = fingerprint(run)
-            target = _target(run, print_of_run, directory)
-            store = _present(target, keep_events)
-            if store is None:
-                store = _with_events(target) if keep_events else target
-                missing[store] = run
-                prints[store] = print_of_run
+            store = _with_events(target) if keep_events else target
+            missing[store] = run
+            prints[store] = print_of_run
         stores.append(store)
     if missing:
         build_stores(
@@ -218,8 +227,31 @@ def cached_stores(
             index=PartIndex(directory),
             engine=engine,
         )
+        if shared is not None:
+            shared.send(directory, list(missing))
         prune_cache(directory, max_bytes, keep=stores)
     return stores
+
+
+def _fetch(
+    shared: SharedCache,
+    directory: Path,
+    runs: Sequence[RunInput],
+    prints: Sequence[Fingerprint | None],
+    keep_events: bool,
+) -> None:
+    """Fetch the stores and parts that other machines made of runs, unless they are here."""
+    absent = [
+        (target, print_of_run)
+        for run, print_of_run in zip(runs, prints, strict=True)
+        if print_of_run is not None
+        and not _present(target := _target(run, print_of_run, directory), keep_events)
+    ]
+    if absent:
+        suffix = "-events" if keep_events else ""
+        stores = [_with_events(target) if keep_events else target for target, _ in absent]
+        keys = [key + suffix for _, print_of_run in absent for key in print_of_run.captures]
+        shared.fetch(directory, stores, keys)
 
 
 def prepare(directory: Path) -> None:
@@ -240,10 +272,8 @@ def prepare(directory: Path) -> None:
         ) from error
 
 
-def _given_store(run: RunInput) -> Path | None:
+def _given_store(run: RunInput) -> Path:
     """The file of a run that is a store, after a look at its version."""
-    if not run.is_store:
-        return None
     path = run.captures[0].path
     version = store_schema_version(path)
     if version != SCHEMA_VERSION:

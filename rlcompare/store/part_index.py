@@ -16,7 +16,8 @@ from pathlib import Path
 from rlcompare.store.new_file import partial_of
 
 FOLDER = "parts"
-_LIST = ".keys"
+LIST = ".keys"
+"""Suffix of the list of a file's parts."""
 _LINE = re.compile(r"([0-9a-f]{32}(?:-events)?) (\d{1,9})")
 _PACK = re.compile(r"pack-[0-9a-f]{32}[0-9.-]*\.duckdb")
 
@@ -51,7 +52,7 @@ class PartIndex:
             OSError: the list cannot be written.
         """
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        target = self.folder / f"{file.name}{_LIST}"
+        target = self.folder / f"{file.name}{LIST}"
         partial = partial_of(target)
         try:
             partial.write_text("".join(f"{key} {number}\n" for key, number in numbers.items()))
@@ -61,7 +62,7 @@ class PartIndex:
 
     def remove(self, pack: Path) -> None:
         """Delete a pack and its list."""
-        for path in (self.folder / f"{pack.name}{_LIST}", pack):
+        for path in (self.folder / f"{pack.name}{LIST}", pack):
             with suppress(OSError):  # another process uses it, where that forbids removing it
                 path.unlink(missing_ok=True)
 
@@ -70,7 +71,7 @@ class PartIndex:
         if file.parent == self.folder:
             self.remove(file)
         else:
-            (self.folder / f"{file.name}{_LIST}").unlink(missing_ok=True)
+            (self.folder / f"{file.name}{LIST}").unlink(missing_ok=True)
 
     def packs(self) -> list[Path]:
         """Packs that wait for the store of their run to be made."""
@@ -88,19 +89,23 @@ class PartIndex:
                     path.unlink(missing_ok=True)
 
     def _lists(self) -> list[Path]:
-        return [path for path in _entries(self.folder) if path.name.endswith(f".duckdb{_LIST}")]
+        return [path for path in _entries(self.folder) if path.name.endswith(f".duckdb{LIST}")]
 
     def _file_of(self, path: Path) -> Path | None:
-        name = path.name.removesuffix(_LIST)
+        name = path.name.removesuffix(LIST)
         return next((file for file in (self.directory / name, self.folder / name) if file.is_file()), None)
 
     @staticmethod
     def _listed(path: Path) -> dict[str, int]:
         try:
-            text = path.read_text()
+            return keys_in(path.read_text())
         except (OSError, UnicodeError):  # another process removed it, or it is damaged
             return {}
-        return {match[1]: int(match[2]) for match in map(_LINE.fullmatch, text.splitlines()) if match}
+
+
+def keys_in(text: str) -> dict[str, int]:
+    """The parts in a list, by key; lines that are damaged are left out."""
+    return {match[1]: int(match[2]) for match in map(_LINE.fullmatch, text.splitlines()) if match}
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from click.testing import CliRunner
 
 from rlcompare.cli.main import cli, run
 from rlcompare.remote import copy, url_of
+from rlcompare.store import capture_stage
+from rlcompare.store.engines import local
+from rlcompare.store.parts import Batch, BatchResult
 
 
 def diff(*arguments: str) -> dict[str, Any]:
@@ -65,6 +69,53 @@ class TestSides:
         result = CliRunner().invoke(cli, ["show", "-q", f"{object_store}/new", "--no-cache", "--json"])
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)["ranks"]
+
+
+class TestSharedCache:
+    @pytest.fixture(autouse=True)
+    def machines(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+        """Goes to another machine: one with a cache folder of its own."""
+
+        def change(name: str) -> None:
+            monkeypatch.setenv("RLCOMPARE_CACHE_DIR", str(tmp_path / name))
+
+        return change
+
+    def test_what_one_machine_read_no_other_reads(
+        self, ranks: Path, object_store: str, machines: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cache = f"{object_store}-cache"
+        sides = ("-bp", str(ranks / "baseline"), "-d", str(ranks / "new"), "--cache-dir", cache)
+        machines("first")
+        first = diff(*sides)
+        machines("second")
+        monkeypatch.setattr("rlcompare.store.build.make_store", lambda *_, **__: pytest.fail("made again"))
+        assert diff(*sides) == first
+
+    def test_one_more_rank_is_read_alone(
+        self, ranks: Path, object_store: str, machines: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cache = f"{object_store}-more"
+        machines("first")
+        few = ["show", "-q", "--json", str(ranks / "new"), "--cache-dir", cache, "--rank", "0-4"]
+        assert CliRunner().invoke(cli, few).exit_code == 0
+        machines("second")
+        read: list[str] = []
+        make_batch = capture_stage.make_batch
+
+        def count(batch: Batch, **options: Any) -> Iterator[BatchResult]:
+            read.extend(part.capture.path.name for part in batch.parts)
+            yield from make_batch(batch, **options)
+
+        monkeypatch.setattr(local, "make_batch", count)
+        result = CliRunner().invoke(cli, [*few[:-2]])
+        assert result.exit_code == 0, result.output
+        assert len(read) == 1
+        assert [row["rank"] for row in json.loads(result.stdout)["ranks"]] == [f"rank {rank}" for rank in range(6)]
+
+    def test_a_cache_that_cannot_be_reached(self, ranks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["show", str(ranks / "new"), "--cache-dir", "nothing://bucket/cache"]) == 2
+        assert "nothing://bucket/cache: Protocol not known: nothing" in capsys.readouterr().err
 
 
 class TestWhatCannotBeRead:

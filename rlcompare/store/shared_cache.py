@@ -1,0 +1,71 @@
+"""A cache that several machines share by URL, such as ``s3://bucket/rlcompare-cache``, beside the cache folder of each.
+
+It holds stores and their lists of parts under the names that they have in a cache folder. What a command needs and does
+not have is fetched before anything is read; what it makes is sent afterwards. Nothing is ever deleted there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from rlcompare.errors import InputError
+from rlcompare.remote import copy, names_in, read_text, send
+from rlcompare.store.part_index import FOLDER, LIST, PartIndex, keys_in
+
+
+class SharedCache:
+    """A folder of an object store."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+
+    def fetch(self, directory: Path, stores: Sequence[Path], keys: Iterable[str]) -> None:
+        """Fetch what is there of some runs.
+
+        Args:
+            directory: the cache folder of this machine.
+            stores: the stores that are wanted, in that folder; those that are here already are not fetched.
+            keys: the keys of all parts of these runs, for stores of other runs that have some of them.
+
+        Raises:
+            InputError: the URL cannot be read.
+            UsageError: there is no package for the storage.
+        """
+        present = set(names_in(self.url))
+        index = PartIndex(directory)
+        for store in stores:
+            if store.name in present and not store.exists():
+                self._fetch_store(index, store.name, self._list_of(store.name))
+        missing = set(keys) - index.find(keys).keys()
+        for name in sorted(set(names_in(f"{self.url}/{FOLDER}"))) if missing else ():
+            store_name = name.removesuffix(LIST)
+            if not name.endswith(LIST) or store_name not in present or PurePosixPath(store_name).name != store_name:
+                continue
+            listed = self._list_of(store_name)
+            if missing & listed.keys():
+                self._fetch_store(index, store_name, listed)
+                missing -= listed.keys()
+
+    def send(self, directory: Path, stores: Sequence[Path]) -> None:
+        """Send stores, and after each its list of parts.
+
+        Raises:
+            InputError: the URL cannot be written.
+        """
+        for store in stores:
+            send(store, f"{self.url}/{store.name}")
+            listed = directory / FOLDER / f"{store.name}{LIST}"
+            if listed.exists():
+                send(listed, f"{self.url}/{FOLDER}/{listed.name}")
+
+    def _list_of(self, name: str) -> dict[str, int]:
+        with suppress(InputError):  # a run without captures has none
+            return keys_in(read_text(f"{self.url}/{FOLDER}/{name}{LIST}"))
+        return {}
+
+    def _fetch_store(self, index: PartIndex, name: str, listed: dict[str, int]) -> None:
+        copy(f"{self.url}/{name}", index.directory / name)
+        if listed:
+            index.add(index.directory / name, listed)
