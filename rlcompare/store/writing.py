@@ -76,10 +76,15 @@ def _temporary(reason: str) -> OutputError:
 def _without_room(target: Path) -> Path:
     """Which of the two places that are written to is full, where the system names no file."""
     temporary = Path(tempfile.gettempdir())
-    room = {path: shutil.disk_usage(path).free for path in (temporary, target.parent)}
-    return temporary if room[temporary] <= room[target.parent] else target
+    if temporary.stat().st_dev == target.parent.stat().st_dev:
+        return temporary
+    return min((temporary, target), key=lambda path: shutil.disk_usage(path if path == temporary else path.parent).free)
 
 
 def _belongs(path: Path, target: Path) -> bool:
-    """Whether a path is the target, lies in it, or is what becomes of it when it is complete."""
-    return path.is_relative_to(target) or path.name.startswith(f".{target.name}.") or target.is_relative_to(path)
+    """Whether a path is the target, lies in it, or is what becomes of it when it is complete (``.NAME.…``)."""
+    path, target = path.absolute(), target.absolute()  # DuckDB names files by their absolute paths
+    if path.is_relative_to(target) or target.is_relative_to(path):
+        return True
+    below = path.relative_to(target.parent).parts[:1] if path.is_relative_to(target.parent) else ()
+    return any(part.startswith(f".{target.name}.") for part in below)
