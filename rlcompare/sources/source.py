@@ -26,6 +26,8 @@ Notes = list[tuple[Path, Finding]]
 
 Report = Callable[[Finding], None]
 
+Together = Callable[["duckdb.DuckDBPyConnection", Mapping[int, CaptureInput], Callable[[int, Finding], None]], set[int]]
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -112,6 +114,9 @@ class Source:
         complaint: why a file that no source recognises cannot be used, as a clause, where it resembles this format.
         steps: the step numbers that a capture marks, told without reading it; None: it marks none, or it is not known.
         ranges: which of some names the ranges in a capture have, where that can be told quickly.
+        fill_together: reads several small captures into the same tables by one pass of all statements, by their
+            numbers, and returns the numbers of those that it read. Whatever is odd, it may leave to ``fill`` by raising
+            or by leaving the number out. None: each capture is read by ``fill``.
         environment: what may be stored of what a capture says of itself (table ``env``), by key.
         viewer: lines that say which tool opens captures on a timeline, of which the paths are given; empty: none does.
             Sources that share the function share the lines.
@@ -124,6 +129,7 @@ class Source:
     captures: Callable[[Path, str], Found]
     fill: Callable[[duckdb.DuckDBPyConnection, CaptureInput, int, Report], None]
 
+    fill_together: Together | None = None
     suffixes: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
     loose_files: Callable[[Listing], Found] | None = None

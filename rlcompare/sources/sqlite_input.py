@@ -34,6 +34,21 @@ UNREADABLE = (duckdb.Error, UnicodeError)
 def readable_copy(path: Path, scratch: Path) -> Path:
     """The database itself, or a private copy of it where opening it would write beside it.
 
+    Raises:
+        InputError: the file cannot be read or is no SQLite database.
+    """
+    if is_readable_in_place(path):
+        return path
+    copy = scratch / f"copy-of-{path.name}"
+    for source in (path, *_beside(path)):
+        if source.exists():
+            shutil.copyfile(source, copy.with_name(f"copy-of-{source.name}"))
+    return copy
+
+
+def is_readable_in_place(path: Path) -> bool:
+    """Whether opening a database, read-only, writes nothing beside it.
+
     A database in WAL mode (bytes 18 and 19 of the header) gets ``-wal`` and ``-shm`` files even from a read-only
     connection, and one with a rollback journal beside it would be rolled back.
 
@@ -47,14 +62,12 @@ def readable_copy(path: Path, scratch: Path) -> Path:
         raise InputError(path, f"cannot be read ({error.strerror})", "Check the path and its permissions") from error
     if header[:16] != MAGIC or len(header) < 100:
         raise InputError(path, "is not an SQLite database, or was cut off", "Copy it again, or parse the profile again")
-    beside = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
-    if header[18:20] != b"\x02\x02" and not any(file.exists() for file in beside):
-        return path
-    copy = scratch / f"copy-of-{path.name}"
-    for source in (path, *beside):
-        if source.exists():
-            shutil.copyfile(source, copy.with_name(f"copy-of-{source.name}"))
-    return copy
+    return header[18:20] != b"\x02\x02" and not any(file.exists() for file in _beside(path))
+
+
+def _beside(path: Path) -> list[Path]:
+    """Where the log and the journal of a database lie, if it has any."""
+    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
 
 
 def discards_log(copy: Path) -> bool:
@@ -103,7 +116,14 @@ def open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
         con.close()
 
 
-def bind(con: duckdb.DuckDBPyConnection, source: str, copy: Path, present: set[str], scratch: Path) -> list[Failure]:
+def bind(
+    con: duckdb.DuckDBPyConnection,
+    source: str,
+    copy: Path,
+    present: set[str],
+    scratch: Path,
+    only: Sequence[str] | None = None,
+) -> list[Failure]:
     """Point every view at the database where it has the table and it can be opened, else at the empty stand-in.
 
     Args:
@@ -111,12 +131,15 @@ def bind(con: duckdb.DuckDBPyConnection, source: str, copy: Path, present: set[s
         copy: what ``readable_copy`` gave.
         present: the tables that it has.
         scratch: a private folder.
+        only: the tables whose views are wanted; None: all.
     """
     stub = stand_in(source, scratch)
     con.execute("SET VARIABLE stub_db = ?", [str(stub.absolute())])
     failures = []
     for view in resources.sql_names(f"sources/{source}/view"):
         table = view.rsplit("/", 1)[1]
+        if only is not None and table not in only:
+            continue
         # The variable's name comes from our own files, never from a profile.
         con.execute(f"SET VARIABLE db_{table} = ?", [str((copy if table in present else stub).absolute())])
         try:

@@ -6,8 +6,9 @@ with one capture is that capture's failure, and the others are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import duckdb
 
@@ -20,8 +21,11 @@ from rlcompare.sources.registry import find
 from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store, run_all
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
 
+_NOTHING = "holds nothing that can be compared: no kernels, collectives, operators, calls or ranges"
+
 Done = Callable[[Part], None]
 """Called when a capture was read; may raise ``Cancelled``."""
+
 
 class EmptyCaptureError(InputError):
     """Its files were read, and there is nothing in them."""
@@ -69,25 +73,107 @@ def make_batch(batch: Batch, *, threads: int, done: Done) -> Iterator[BatchResul
 
 def fill(con: duckdb.DuckDBPyConnection, parts: Sequence[Part], done: Done) -> list[Failure]:
     """Read captures into the attached store; those that cannot be read leave no rows."""
-    failures = []
-    for part in parts:
-        said: list[Finding] = []
+    reader = _Reader(con, parts, done)
+    reader.read()
+    if reader.readable:
         try:
-            _fill_part(con, part, said)
-        except Exception as error:
-            if not _is_of_capture(error):
-                raise
-            _forget(con, part.number)
-            failures.append(failure_of(part, error, said))
-        done(part)
-    if len(failures) < len(parts):
-        try:
-            run_all(con, resources.sql_order("rollup"))
+            reader.reduce()
         except Exception as error:
             if not _is_of_capture(error):
                 raise
             raise _BatchError from error
-    return failures
+    return reader.failures
+
+
+class _Reader:
+    """Reads the captures of one batch."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, parts: Sequence[Part], done: Done) -> None:
+        self._con = con
+        self._done = done
+        self._said: dict[int, list[Finding]] = {part.number: [] for part in parts}
+        self.readable = {part.number: part for part in parts}
+        self.failures: list[Failure] = []
+
+    def read(self) -> None:
+        """Fill the stage and event tables."""
+        parts = list(self.readable.values())
+        insert_captures(self._con, parts)
+        together = self._fill_together(parts)
+        for part in parts:
+            try:
+                if part.number not in together:
+                    self._fill(part)
+                self._fill_exports(part)
+            except Exception as error:
+                if not _is_of_capture(error):
+                    raise
+                self._fail(part, error)
+            self._done(part)
+        for (number,) in db.run(self._con, resources.sql("normalize/is_usable")):
+            path = self.readable[number].capture.path
+            remedy = "Parse or collect it again, or name another folder"
+            self._fail(self.readable[number], EmptyCaptureError(path, _NOTHING, remedy))
+
+    def reduce(self) -> None:
+        """Normalise what was read of all captures, and make the rollups."""
+        (steps,) = {part.steps for part in self.readable.values()}
+        self._con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if steps is None else sorted(steps)])
+        run_all(self._con, (*resources.sql_order("normalize"), "normalize/account"))
+        for number, severity, key, message in db.run(self._con, resources.sql("normalize/findings")):
+            self._report(number, Finding(severity, key, f"{self.readable[number].capture.path.name}: {message}"))
+        self._con.execute(resources.sql("normalize/clear"))
+        run_all(self._con, resources.sql_order("rollup"))
+
+    def _fill_together(self, parts: Sequence[Part]) -> set[int]:
+        """Read what the source can read at once; the numbers of these captures."""
+        fill_together = find(parts[0].capture.source).fill_together
+        captures = {part.number: part.capture for part in parts if part.steps is None and not is_sample(part.capture)}
+        if fill_together is None or len(captures) < 2:
+            return set()
+        try:
+            done = fill_together(self._con, captures, self._report)
+        except Exception as error:
+            if not _is_of_capture(error):
+                raise
+            done = set()
+        left = [part for part in parts if part.number not in done]
+        self._forget([part.number for part in left])
+        insert_captures(self._con, left)
+        return done
+
+    def _fill(self, part: Part) -> None:
+        con, number, capture = self._con, part.number, part.capture
+        con.execute("SET VARIABLE capture = ?", [number])
+        con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if part.steps is None else sorted(part.steps)])
+        con.execute("SET VARIABLE is_sample = CAST(? AS BOOLEAN)", [is_sample(capture)])
+        find(capture.source).fill(con, capture, number, partial(self._report, number))
+
+    def _fill_exports(self, part: Part) -> None:
+        report = partial(self._report, part.number)
+        sample = sampled_finding(part.capture)
+        if sample is not None:
+            report(sample)
+        self._con.execute("SET VARIABLE capture = ?", [part.number])
+        exports.fill(self._con, part.capture, part.number, report)
+
+    def _report(self, number: int, finding: Finding) -> None:
+        finding = replace(finding, capture=number)
+        self._said[number].append(finding)
+        insert_finding(self._con, finding)
+
+    def _fail(self, part: Part, error: Exception) -> None:
+        self.failures.append(failure_of(part, error, self._said[part.number]))
+        self._forget([part.number])
+        del self.readable[part.number]
+
+    def _forget(self, numbers: Sequence[int]) -> None:
+        """Remove the rows of captures that could not be read to their end."""
+        for number in numbers:
+            self._said[number] = []
+        for (table,) in self._con.execute(resources.sql("normalize/tables_of_captures")).fetchall() if numbers else ():
+            # Only names of our own schema.
+            self._con.execute(f'DELETE FROM "{table}" WHERE list_contains(?, capture)', [list(numbers)])  # noqa: S608
 
 
 def failure_of(part: Part, error: BaseException, said: Sequence[Finding] = ()) -> Failure:
@@ -107,63 +193,31 @@ def _is_of_capture(error: Exception) -> bool:
     return not isinstance(error, elsewhere | db.WriteError | OutputError)
 
 
-def _forget(con: duckdb.DuckDBPyConnection, number: int) -> None:
-    """Remove the rows of a capture that could not be read to its end."""
-    con.execute(resources.sql("normalize/clear"))
-    for (table,) in con.execute(resources.sql("normalize/tables_of_captures")).fetchall():
-        # Only names of our own schema.
-        con.execute(f'DELETE FROM "{table}" WHERE capture = ?', [number])  # noqa: S608
+def insert_captures(con: duckdb.DuckDBPyConnection, parts: Sequence[Part]) -> None:
+    """Add what detection knows of captures to tables ``capture`` and ``env``."""
+    rows, env = [], []
+    for part in parts:
+        known = find(part.capture.source).environment(part.capture)
+        env += [(part.number, key, value) for key, value in known.items()]
+        rows.append(_capture_row(part, known))
+    _insert_columns(con, resources.sql("store/capture"), rows)
+    _insert_columns(con, resources.sql("store/env"), env)
 
 
-def _fill_part(con: duckdb.DuckDBPyConnection, part: Part, said: list[Finding]) -> None:
-    number, capture = part.number, part.capture
-
-    def report(finding: Finding) -> None:
-        finding = replace(finding, capture=number)
-        said.append(finding)
-        insert_finding(con, finding)
-
-    con.execute("SET VARIABLE capture = ?", [number])
-    con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if part.steps is None else sorted(part.steps)])
-    con.execute("SET VARIABLE is_sample = CAST(? AS BOOLEAN)", [is_sample(capture)])
-    _insert_capture(con, part)
-    find(capture.source).fill(con, capture, number, report)
-    ((usable,),) = db.run(con, resources.sql("normalize/is_usable"))
-    if not usable:
-        raise EmptyCaptureError(
-            capture.path,
-            "holds nothing that can be compared: no kernels, collectives, operators, calls or ranges",
-            "Parse or collect it again, or name another folder",
-        )
-    sample = sampled_finding(capture)
-    if sample is not None:
-        report(sample)
-    exports.fill(con, capture, number, report)
-    run_all(con, (*resources.sql_order("normalize"), "normalize/account"))
-    for severity, key, message in db.run(con, resources.sql("normalize/findings")):
-        report(Finding(severity, key, f"{capture.path.name}: {message}"))
-    con.execute(resources.sql("normalize/clear"))
-
-
-def _insert_capture(con: duckdb.DuckDBPyConnection, part: Part) -> None:
+def _capture_row(part: Part, env: Mapping[str, str]) -> tuple[object, ...]:
     capture = part.capture
-    source = find(capture.source)
-    env = source.environment(capture)
     world_size = env.get("world_size", "")
-    con.execute(
-        "INSERT INTO capture BY NAME SELECT ? AS capture, ? AS role, ? AS phase, ? AS replica, ? AS rank, ? AS ordinal,"
-        " ? AS step_hint, ? AS step_place, ? AS world_size, ? AS tool, ? AS level, ? AS source, ? AS path,"
-        " ? AS host_start_ns, 'device' AS executor",
-        [
-            part.number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
-            capture.step_place,
-            int(world_size) if world_size.isdecimal() else None,
-            source.tool, env.get("profiler.level"), capture.source,
-            part.path, capture.started_ns,
-        ],
+    return (
+        part.number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
+        capture.step_place, int(world_size) if world_size.isdecimal() else None, find(capture.source).tool,
+        env.get("profiler.level"), capture.source, part.path, capture.started_ns,
     )  # fmt: skip
-    for key, value in env.items():
-        con.execute("INSERT INTO env VALUES (?, ?, ?)", [part.number, key, value])
+
+
+def _insert_columns(con: duckdb.DuckDBPyConnection, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+    """Run a statement that takes one list for each column."""
+    if rows:
+        con.execute(statement, [list(column) for column in zip(*rows, strict=True)])
 
 
 def insert_finding(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:

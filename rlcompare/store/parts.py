@@ -48,7 +48,7 @@ class Batch:
     """Captures that are read together, and the pack to make of them.
 
     Attributes:
-        parts: of one source; each has a number of its own.
+        parts: of one source, and of the same chosen steps; each has a number of its own.
         target: the pack; an existing file is replaced when the new one is complete.
         keep_events: keep the event tables.
     """
@@ -137,12 +137,13 @@ def batches_of(parts: Sequence[Part], folder: Path, name: str, keep_events: bool
 
 
 def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
-    open_groups: dict[str, list[Part]] = {}
+    open_groups: dict[object, list[Part]] = {}
     for part in parts:
-        group = open_groups.setdefault(part.capture.source, [])
-        if group and (len(group) >= most or sum(other.size_bytes for other in group) + part.size_bytes > BATCH_BYTES):
+        kind = part.capture.source, part.steps
+        group = open_groups.setdefault(kind, [])
+        if group and (len(group) >= most or sum(map(memory_weight, [*group, part])) > BATCH_BYTES):
             yield group
-            open_groups[part.capture.source] = group = []
+            open_groups[kind] = group = []
         group.append(part)
     yield from open_groups.values()
 

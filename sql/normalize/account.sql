@@ -1,16 +1,15 @@
--- Fails where the times of this capture do not add up: on every device and in every step what computes, communicates uncovered and is free is the
+-- Fails where the times of a capture do not add up: on every device and in every step what computes, communicates uncovered and is free is the
 -- span from the first task to the last, to the nanosecond (docs/design.md). Anything else would be a fault of ours, or of an input that we do
 -- not understand, and no number of such a capture may be shown.
--- Variables: capture.
 -- Depends on collective, host_compute, kernel.
 SELECT error(printf('its times do not add up: %.3f ms of computation, communication and free time in a span of %.3f ms', ns / 1e6, span_ns / 1e6))
 FROM (
     SELECT sum(ns + gap_ns) AS ns, max(end_ns) - min(start_ns) AS span_ns
     FROM (
-        SELECT device_id, step, busy_ns AS ns, gap_ns, start_ns, end_ns FROM kernel WHERE capture = getvariable('capture')
-        UNION ALL SELECT NULL, step, busy_ns, gap_ns, start_ns, end_ns FROM host_compute WHERE capture = getvariable('capture')
-        UNION ALL SELECT device_id, step, exposed_ns, gap_ns, start_ns, end_ns FROM collective WHERE capture = getvariable('capture')
+        SELECT capture, device_id, step, busy_ns AS ns, gap_ns, start_ns, end_ns FROM kernel
+        UNION ALL SELECT capture, NULL, step, busy_ns, gap_ns, start_ns, end_ns FROM host_compute
+        UNION ALL SELECT capture, device_id, step, exposed_ns, gap_ns, start_ns, end_ns FROM collective
     )
     WHERE step IS NOT NULL AND start_ns IS NOT NULL AND end_ns IS NOT NULL
-    GROUP BY device_id, step
+    GROUP BY capture, device_id, step
 ) WHERE ns IS DISTINCT FROM span_ns;

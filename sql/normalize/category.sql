@@ -5,22 +5,22 @@
 -- Runs after once.
 CREATE OR REPLACE TEMP TABLE kernel_category AS
 WITH cube_operator AS (
-    SELECT start_ns, end_ns, class || direction AS class
+    SELECT capture, start_ns, end_ns, class || direction AS class
     FROM (
-        SELECT start_ns, end_ns,
+        SELECT capture, start_ns, end_ns,
                CASE WHEN regexp_matches(lower(name), 'flash_attention|fusion_attention|flashattn|xformers_flash|efficient_attention|flash2attn') THEN 'flash_attention'
                     WHEN contains(lower(name), 'aten::conv') THEN 'conv'
                     WHEN regexp_matches(lower(name), 'aten::(addmm|bmm|mm|matmul)') THEN 'matmul' END AS class,
                CASE WHEN regexp_matches(lower(name), 'bwd|back|grad') THEN '_backward' ELSE '_forward' END AS direction,
-               max(end_ns) OVER (ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
+               max(end_ns) OVER (PARTITION BY capture ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
         FROM stage_host_op
         WHERE regexp_matches(lower(name), 'flash_attention|fusion_attention|flashattn|xformers_flash|efficient_attention|flash2attn|aten::conv|aten::(addmm|bmm|mm|matmul)')
     ) WHERE covered_ns IS NULL OR end_ns > covered_ns
 ), launched AS (
-    SELECT k.id, k.name, k.op_type, k.cube IS NULL AS unknown_to_msprof, coalesce(k.cube, k.core_type IN ('AI_CORE', 'MIX_AIC')) AS cube, CASE WHEN o.start_ns <= k.host_op_ns THEN o.class END AS operator_class
-    FROM stage_kernel AS k ASOF LEFT JOIN cube_operator AS o ON k.host_op_ns <= o.end_ns
+    SELECT k.capture, k.id, k.name, k.op_type, k.cube IS NULL AS unknown_to_msprof, coalesce(k.cube, k.core_type IN ('AI_CORE', 'MIX_AIC')) AS cube, CASE WHEN o.start_ns <= k.host_op_ns THEN o.class END AS operator_class
+    FROM stage_kernel AS k ASOF LEFT JOIN cube_operator AS o ON o.capture = k.capture AND k.host_op_ns <= o.end_ns
 )
-SELECT id, unknown_to_msprof, CASE
+SELECT capture, id, unknown_to_msprof, CASE
     WHEN cube IS NULL THEN 'other'
     WHEN contains(lower(op_type), 'pagedattention') THEN 'paged_attention'
     WHEN starts_with(lower(name), 'aclnninplacecopy') AND contains(lower(name), 'tensormove') THEN 'sdma_tensor_move'

@@ -1,8 +1,6 @@
 -- Where steps were chosen, the others are forgotten, and with them everything that belongs to them or to none.
--- Variables: capture, steps (a list, or NULL for all).
+-- Variables: steps (a list, or NULL for all).
 -- Depends on phase, placed, step.
 DELETE FROM placed WHERE getvariable('steps') IS NOT NULL AND NOT coalesce(list_contains(getvariable('steps'), step), FALSE);
-DELETE FROM phase WHERE capture = getvariable('capture') AND getvariable('steps') IS NOT NULL
-    AND NOT coalesce(list_contains(getvariable('steps'), step), FALSE);
-DELETE FROM step WHERE capture = getvariable('capture') AND getvariable('steps') IS NOT NULL
-    AND NOT list_contains(getvariable('steps'), step);
+DELETE FROM phase WHERE getvariable('steps') IS NOT NULL AND NOT coalesce(list_contains(getvariable('steps'), step), FALSE);
+DELETE FROM step WHERE getvariable('steps') IS NOT NULL AND NOT list_contains(getvariable('steps'), step);

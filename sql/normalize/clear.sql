@@ -1,6 +1,6 @@
--- Empties the stage tables, so that one capture after the other fits into memory.
+-- Empties the stage tables: their memory is wanted for the rollups.
 -- Depends on stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase.
--- Run by name: before and after each capture.
+-- Run by name: after the captures of a batch.
 DELETE FROM stage_kernel;
 DELETE FROM stage_collective;
 DELETE FROM stage_copy;

@@ -1,12 +1,12 @@
 -- A profile without kernels and collectives may still have the marks comm:<call>,<group>,<data type>,<count> that mstx puts on streams: their
 -- device ranges are collectives. Those of the host are the calls only, and stay in "range".
--- Variables: capture.
 -- Depends on dtype_bytes, range, stage_collective.
 INSERT INTO stage_collective BY NAME
-SELECT row_number() OVER (ORDER BY start_ns, name) AS id, split_part(name, ',', 1) AS name, nullif(split_part(name, ',', 2), '') AS group_name,
-       start_ns, end_ns, TRY_CAST(split_part(name, ',', 4) AS BIGINT) * dtype_bytes(split_part(name, ',', 3)) AS size_bytes,
+SELECT capture, row_number() OVER (PARTITION BY capture ORDER BY start_ns, name) AS id, split_part(name, ',', 1) AS name,
+       nullif(split_part(name, ',', 2), '') AS group_name, start_ns, end_ns,
+       TRY_CAST(split_part(name, ',', 4) AS BIGINT) * dtype_bytes(split_part(name, ',', 3)) AS size_bytes,
        upper(nullif(split_part(name, ',', 3), '')) AS dtype
 FROM (
-    SELECT substr(name, 6) AS name, start_ns, end_ns FROM "range"
-    WHERE capture = getvariable('capture') AND side = 'device' AND kind = 'range' AND starts_with(name, 'comm:')
-) WHERE NOT EXISTS (FROM stage_collective);
+    SELECT capture, substr(name, 6) AS name, start_ns, end_ns FROM "range"
+    WHERE side = 'device' AND kind = 'range' AND starts_with(name, 'comm:')
+) WHERE capture NOT IN (SELECT capture FROM stage_collective);

@@ -1,8 +1,7 @@
 -- Copies with their step, phase and exposed time.
--- Variables: capture.
 -- Depends on exposed, placed, stage_copy.
 INSERT INTO copy
-SELECT c.id, getvariable('capture'), c.device_id, c.stream, p.step, p.phase, c.kind, c.size_bytes, c.start_ns, c.end_ns, coalesce(e.exposed_ns, 0)
+SELECT c.id, c.capture, c.device_id, c.stream, p.step, p.phase, c.kind, c.size_bytes, c.start_ns, c.end_ns, coalesce(e.exposed_ns, 0)
 FROM stage_copy AS c
-JOIN (FROM placed WHERE what = 'copy') AS p USING (id)
-LEFT JOIN (FROM exposed WHERE what = 'copy') AS e USING (id);
+JOIN (FROM placed WHERE what = 'copy') AS p USING (capture, id)
+LEFT JOIN (FROM exposed WHERE what = 'copy') AS e USING (capture, id);

@@ -5,16 +5,16 @@
 -- Runs after chosen_step, forget_host_op.
 CREATE OR REPLACE TEMP TABLE coverage AS
 WITH own AS (
-    SELECT *, max(end_ns) OVER (PARTITION BY what, device_id, step ORDER BY start_ns, end_ns, id
+    SELECT *, max(end_ns) OVER (PARTITION BY what, capture, device_id, step ORDER BY start_ns, end_ns, id
                                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns
     FROM placed WHERE start_ns IS NOT NULL AND end_ns IS NOT NULL
 ), gap AS (
-    SELECT what, id, start_ns - max(end_ns) OVER (PARTITION BY device_id, step ORDER BY start_ns, end_ns, what, id
-                                                  ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gap_ns
+    SELECT capture, what, id, start_ns - max(end_ns) OVER (PARTITION BY capture, device_id, step ORDER BY start_ns, end_ns, what, id
+                                                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gap_ns
     FROM placed WHERE what <> 'copy' AND start_ns IS NOT NULL AND end_ns IS NOT NULL
 )
-SELECT own.what, own.id, own.device_id, own.step, own.phase,
+SELECT own.capture, own.what, own.id, own.device_id, own.step, own.phase,
        greatest(own.start_ns, coalesce(own.covered_ns, own.start_ns)) AS own_start_ns, own.end_ns AS own_end_ns,
        greatest(own.end_ns - greatest(own.start_ns, coalesce(own.covered_ns, own.start_ns)), 0) AS busy_ns,
        greatest(coalesce(gap.gap_ns, 0), 0) AS gap_ns
-FROM own LEFT JOIN gap ON gap.what = own.what AND gap.id = own.id;
+FROM own LEFT JOIN gap ON gap.capture = own.capture AND gap.what = own.what AND gap.id = own.id;

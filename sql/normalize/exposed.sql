@@ -4,37 +4,39 @@
 -- Depends on coverage.
 CREATE OR REPLACE TEMP TABLE exposed AS
 WITH piece AS (   -- what covers: kernels for collectives, kernels and collectives for copies
-    SELECT 'collective' AS what, device_id, step, own_start_ns AS start_ns, own_end_ns AS end_ns FROM coverage
+    SELECT 'collective' AS what, capture, device_id, step, own_start_ns AS start_ns, own_end_ns AS end_ns FROM coverage
     WHERE what = 'kernel' AND busy_ns > 0
     UNION ALL
-    SELECT 'copy', device_id, step, start_ns, end_ns FROM (
-        SELECT device_id, step, own_end_ns AS end_ns,
+    SELECT 'copy', capture, device_id, step, start_ns, end_ns FROM (
+        SELECT capture, device_id, step, own_end_ns AS end_ns,
                greatest(own_start_ns, coalesce(max(own_end_ns) OVER (
-                   PARTITION BY device_id, step ORDER BY own_start_ns, own_end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                   PARTITION BY capture, device_id, step ORDER BY own_start_ns, own_end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
                ), own_start_ns)) AS start_ns
         FROM coverage WHERE what IN ('kernel', 'collective') AND busy_ns > 0
           AND EXISTS (FROM coverage WHERE what = 'copy')
     ) WHERE end_ns > start_ns
 ), island AS (
-    SELECT *, CAST(coalesce(sum(end_ns - start_ns) OVER (PARTITION BY what, device_id, step ORDER BY start_ns, end_ns
+    SELECT *, CAST(coalesce(sum(end_ns - start_ns) OVER (PARTITION BY what, capture, device_id, step ORDER BY start_ns, end_ns
                                                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS BIGINT) AS before_ns
     FROM piece
 ), span AS (
-    SELECT device_id, step, min(own_start_ns) AS first_ns, max(own_end_ns) AS last_ns FROM coverage
+    SELECT capture, device_id, step, min(own_start_ns) AS first_ns, max(own_end_ns) AS last_ns FROM coverage
     WHERE what IN ('kernel', 'collective') GROUP BY ALL
 ), target AS (
-    SELECT c.what, c.id, c.device_id, c.step,
+    SELECT c.what, c.id, c.capture, c.device_id, c.step,
            CASE WHEN c.what = 'copy' THEN greatest(c.own_start_ns, s.first_ns) ELSE c.own_start_ns END AS start_ns,
            CASE WHEN c.what = 'copy' THEN least(c.own_end_ns, s.last_ns) ELSE c.own_end_ns END AS end_ns
     FROM coverage AS c LEFT JOIN span AS s
-      ON s.device_id IS NOT DISTINCT FROM c.device_id AND s.step IS NOT DISTINCT FROM c.step
+      ON s.capture = c.capture AND s.device_id IS NOT DISTINCT FROM c.device_id AND s.step IS NOT DISTINCT FROM c.step
     WHERE c.what <> 'kernel' AND c.busy_ns > 0
 ), edge AS (   -- both ends of each: what is covered up to the end, less what is covered up to the start
-    SELECT what, id, device_id, step, end_ns AS ts_ns, 1 AS sign FROM target WHERE end_ns > start_ns
+    SELECT what, id, capture, device_id, step, end_ns AS ts_ns, 1 AS sign FROM target WHERE end_ns > start_ns
     UNION ALL
-    SELECT what, id, device_id, step, start_ns, -1 FROM target WHERE end_ns > start_ns
+    SELECT what, id, capture, device_id, step, start_ns, -1 FROM target WHERE end_ns > start_ns
 )
-SELECT e.what, e.id, CAST(sum(e.sign * (e.ts_ns - coalesce(i.before_ns + least(i.end_ns, e.ts_ns) - i.start_ns, 0))) AS BIGINT) AS exposed_ns
+SELECT e.capture, e.what, e.id,
+       CAST(sum(e.sign * (e.ts_ns - coalesce(i.before_ns + least(i.end_ns, e.ts_ns) - i.start_ns, 0))) AS BIGINT) AS exposed_ns
 FROM edge AS e ASOF LEFT JOIN island AS i
-  ON i.what = e.what AND i.device_id IS NOT DISTINCT FROM e.device_id AND i.step IS NOT DISTINCT FROM e.step AND e.ts_ns >= i.start_ns
-GROUP BY e.what, e.id;
+  ON i.what = e.what AND i.capture = e.capture AND i.device_id IS NOT DISTINCT FROM e.device_id AND i.step IS NOT DISTINCT FROM e.step
+ AND e.ts_ns >= i.start_ns
+GROUP BY e.capture, e.what, e.id;

@@ -1,19 +1,22 @@
--- What is odd about this capture once everything has its place: (severity, key, message).
--- Variables: capture, repeated_tasks, steps.
--- Depends on capture, memory, placed.
-SELECT 'warning', 'repeated_rows', getvariable('repeated_tasks') || ' kernels, collectives or copies stand in the profile more than once, and count once'
-WHERE getvariable('repeated_tasks') > 0
+-- What is odd about each capture once everything has its place: (capture, severity, key, message).
+-- Variables: steps.
+-- Depends on capture, memory, placed, repeated_task.
+SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies stand in the profile more than once, and count once'
+FROM repeated_task
 UNION ALL
-SELECT 'info', 'outside_steps',
-       count(*) || CASE WHEN (SELECT executor FROM capture WHERE capture = getvariable('capture')) = 'host' THEN ' operators and collectives ('
-                        ELSE ' device tasks (' END || printf('%.3f', sum(end_ns - start_ns) / 1e6) || ' ms) belong to no marked step and count in no time'
-FROM placed
-WHERE what <> 'copy' AND step IS NULL AND getvariable('steps') IS NULL HAVING count(*) > 0
+SELECT p.capture, 'info', 'outside_steps',
+       count(*) || CASE WHEN any_value(c.executor) = 'host' THEN ' operators and collectives (' ELSE ' device tasks (' END
+       || printf('%.3f', sum(p.end_ns - p.start_ns) / 1e6) || ' ms) belong to no marked step and count in no time'
+FROM placed AS p JOIN capture AS c ON c.capture = p.capture
+WHERE p.what <> 'copy' AND p.step IS NULL AND getvariable('steps') IS NULL GROUP BY p.capture
 UNION ALL
-SELECT 'warning', 'negative_memory', 'memory of ' || string_agg(DISTINCT component, ', ') || ' is below 0 in ' || count(*) || ' places (the least is '
+SELECT capture, 'warning', 'negative_memory', 'memory of ' || string_agg(DISTINCT component, ', ' ORDER BY component) || ' is below 0 in ' || count(*) || ' places (the least is '
        || min(least(allocated_bytes, reserved_bytes, active_bytes)) || ' bytes), which count as not measured'
-FROM memory WHERE capture = getvariable('capture') AND least(allocated_bytes, reserved_bytes, active_bytes) < 0 HAVING count(*) > 0
+FROM memory WHERE least(allocated_bytes, reserved_bytes, active_bytes) < 0 GROUP BY capture
 UNION ALL
-SELECT 'warning', 'unknown_device', count(*) || ' collectives have no device, although the process has several: their time counts on none'
+SELECT capture, 'warning', 'unknown_device',
+       count(*) || ' collectives have no device, although the process has several: their time counts on none'
 FROM placed WHERE what = 'collective' AND device_id IS NULL
-  AND (SELECT count(DISTINCT device_id) FROM placed WHERE what = 'kernel') > 1 HAVING count(*) > 0;
+  AND capture IN (SELECT capture FROM placed WHERE what = 'kernel' GROUP BY capture HAVING count(DISTINCT device_id) > 1)
+GROUP BY capture
+ORDER BY 1, 3;

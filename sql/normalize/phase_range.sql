@@ -1,23 +1,26 @@
 -- Ranges that are phases: of marks inside marks of the same thread the outermost counts, and marks of one name that overlap (two tracks, or
 -- two threads, say the same) are one range.
--- Variables: capture.
 -- Depends on capture, phase_vocabulary, stage_host_op, stage_phase.
 CREATE OR REPLACE TEMP TABLE phase_range AS
 WITH mark AS (
-    SELECT v.role, v.name, m.thread, m.start_ns, m.end_ns
-    FROM (SELECT name, thread, start_ns, end_ns FROM stage_phase UNION ALL SELECT name, thread, start_ns, end_ns FROM stage_host_op) AS m
-    JOIN phase_vocabulary AS v ON v.mark = m.name
-    WHERE m.end_ns > m.start_ns AND (SELECT phase FROM capture WHERE capture = getvariable('capture')) IS NULL
+    SELECT m.capture, v.role, v.name, m.thread, m.start_ns, m.end_ns
+    FROM (
+        SELECT capture, name, thread, start_ns, end_ns FROM stage_phase
+        UNION ALL SELECT capture, name, thread, start_ns, end_ns FROM stage_host_op
+    ) AS m
+    JOIN phase_vocabulary AS v ON v.capture = m.capture AND v.mark = m.name
+    WHERE m.end_ns > m.start_ns AND m.capture IN (SELECT capture FROM capture WHERE phase IS NULL)
 ), outermost AS (
     SELECT * FROM mark
-    QUALIFY coalesce(end_ns > max(end_ns) OVER (PARTITION BY thread ORDER BY start_ns, end_ns DESC, name
+    QUALIFY coalesce(end_ns > max(end_ns) OVER (PARTITION BY capture, thread ORDER BY start_ns, end_ns DESC, name
                                                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), TRUE)
 ), opening AS (
-    SELECT *, coalesce(start_ns >= max(end_ns) OVER (PARTITION BY role, name ORDER BY start_ns, end_ns
+    SELECT *, coalesce(start_ns >= max(end_ns) OVER (PARTITION BY capture, role, name ORDER BY start_ns, end_ns
                                                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), TRUE) AS opens
     FROM outermost
 ), numbered AS (
-    SELECT *, sum(CASE WHEN opens THEN 1 ELSE 0 END) OVER (PARTITION BY role, name ORDER BY start_ns, end_ns) AS island FROM opening
+    SELECT *, sum(CASE WHEN opens THEN 1 ELSE 0 END) OVER (PARTITION BY capture, role, name ORDER BY start_ns, end_ns) AS island FROM opening
 )
-SELECT row_number() OVER (ORDER BY min(start_ns), name) - 1 AS call, role, name, min(start_ns) AS start_ns, max(end_ns) AS end_ns
-FROM numbered GROUP BY role, name, island;
+SELECT capture, row_number() OVER (PARTITION BY capture ORDER BY min(start_ns), name) - 1 AS call, role, name,
+       min(start_ns) AS start_ns, max(end_ns) AS end_ns
+FROM numbered GROUP BY capture, role, name, island;

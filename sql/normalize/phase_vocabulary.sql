@@ -1,9 +1,8 @@
 -- Marks whose names are phases of an RL step: verl's method names, its role names in discrete mode, and rlcompare's own. From 0.8 on a critic
 -- is updated by the general worker, whose marks say so of a critic's processes only.
--- Variables: capture.
 -- Depends on capture.
 CREATE OR REPLACE TEMP TABLE phase_vocabulary AS
-FROM (VALUES
+SELECT c.capture, vocabulary.* FROM capture AS c CROSS JOIN (VALUES
     ('generate_sequences', 'rollout', 'generate_sequences'), ('rollout_generate', 'rollout', 'generate_sequences'),
     ('gen', 'rollout', 'generate_sequences'), ('generate', 'rollout', 'generate_sequences'), ('rollout', 'rollout', 'generate_sequences'),
     ('async_generate_sequences', 'rollout', 'generate_sequences'),
@@ -18,4 +17,4 @@ FROM (VALUES
     ('update_actor', 'actor', 'update_actor'), ('actor_update', 'actor', 'update_actor'), ('update_policy', 'actor', 'update_actor'),
     ('update_weights', 'rollout', 'update_weights'), ('save_checkpoint', NULL, 'save_checkpoint'), ('testing', NULL, 'testing')
 ) AS vocabulary(mark, role, name)
-UNION ALL SELECT 'train_batch', 'critic', 'update_critic' FROM capture WHERE capture = getvariable('capture') AND role = 'critic';
+UNION ALL SELECT capture, 'train_batch', 'critic', 'update_critic' FROM capture WHERE role = 'critic';

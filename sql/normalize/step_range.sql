@@ -1,9 +1,8 @@
 -- Device range of each step: from the first device task launched inside the host step to the later of the host step's end and the end of
 -- its last task (torch_npu's definition; docs/design.md §4).
--- Variables: capture.
 -- Depends on device_task, step.
 CREATE OR REPLACE TEMP TABLE step_range AS
-SELECT t.device_id, s.step, min(t.start_ns) AS range_start_ns, greatest(any_value(s.end_ns), max(t.end_ns)) AS range_end_ns
-FROM device_task AS t JOIN step AS s ON s.capture = getvariable('capture') AND s.step = coalesce(t.reported_step, t.launch_step)
+SELECT t.capture, t.device_id, s.step, min(t.start_ns) AS range_start_ns, greatest(any_value(s.end_ns), max(t.end_ns)) AS range_end_ns
+FROM device_task AS t JOIN step AS s ON s.capture = t.capture AND s.step = coalesce(t.reported_step, t.launch_step)
 WHERE s.start_ns IS NOT NULL
-GROUP BY t.device_id, s.step;
+GROUP BY t.capture, t.device_id, s.step;

@@ -1,7 +1,7 @@
--- Makes communication_group: the groups that profiler_metadata.json lists, with the hash and its last three digits that operators carry.
--- Names, hashes and members come as variables, lists of the same length.
--- Variables: group_hashes, group_names, group_ranks.
+-- Makes communication_group: the groups that each profiler_metadata.json lists, with the hash and its last three digits that operators carry.
+-- Captures, names, hashes and members come as variables, lists of the same length.
+-- Variables: group_captures, group_hashes, group_names, group_ranks.
 CREATE OR REPLACE TEMP TABLE communication_group AS
-SELECT DISTINCT ON (group_hash) name, group_hash, right(group_hash, 3) AS digits, ranks
-FROM (SELECT unnest(getvariable('group_names')::VARCHAR[]) AS name, unnest(getvariable('group_hashes')::VARCHAR[]) AS group_hash,
-             unnest(getvariable('group_ranks')::VARCHAR[]) AS ranks);
+SELECT DISTINCT ON (capture, group_hash) capture, name, group_hash, right(group_hash, 3) AS digits, ranks
+FROM (SELECT unnest(getvariable('group_captures')::INTEGER[]) AS capture, unnest(getvariable('group_names')::VARCHAR[]) AS name,
+             unnest(getvariable('group_hashes')::VARCHAR[]) AS group_hash, unnest(getvariable('group_ranks')::VARCHAR[]) AS ranks);

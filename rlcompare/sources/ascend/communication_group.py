@@ -25,12 +25,16 @@ def group_hash(name: str) -> str:
     return str(halves[0] << 32 | halves[1])
 
 
-def load_groups(con: duckdb.DuckDBPyConnection, metadata: Mapping[str, object]) -> None:
-    """Make the table ``communication_group`` (sql/sources/communication_group) from a capture's metadata."""
-    members = group_members(metadata)
-    con.execute("SET VARIABLE group_names = ?", [list(members)])
-    con.execute("SET VARIABLE group_hashes = ?", [[group_hash(name) for name in members]])
-    con.execute("SET VARIABLE group_ranks = ?", [[",".join(map(str, ranks)) for ranks in members.values()]])
+def load_groups(con: duckdb.DuckDBPyConnection, metadata: Mapping[int, Mapping[str, object]]) -> None:
+    """Make the table ``communication_group`` (sql/sources/communication_group) from the metadata of captures."""
+    listed = [
+        (capture, name, group_hash(name), ",".join(map(str, ranks)))
+        for capture, said in metadata.items()
+        for name, ranks in group_members(said).items()
+    ]
+    for place, column in enumerate(("captures", "names", "hashes", "ranks")):
+        # The variable's name comes from this module.
+        con.execute(f"SET VARIABLE group_{column} = ?", [[row[place] for row in listed]])
     con.execute(resources.sql("sources/communication_group"))
 
 

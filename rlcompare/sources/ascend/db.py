@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from rlcompare.db import first_line
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.ascend.communication_group import load_groups
+from rlcompare.sources.ascend.merge import NUMBER, Layout, UnmergeableError, layout_of, merge
 from rlcompare.sources.env import environment_from_metadata
 from rlcompare.sources.sqlite_input import (
     UNREADABLE,
@@ -31,6 +33,7 @@ from rlcompare.sources.sqlite_input import (
     decode_texts,
     fetch,
     has_undecodable,
+    is_readable_in_place,
     readable_copy,
     stand_in,
     tables_of,
@@ -49,6 +52,9 @@ QUERIED = ("PYTORCH_API", "TASK_PMU_INFO")
 are not used takes longer than to read them. Of tables that are used whole, the scanner is twice as fast."""
 
 ANALYSIS_TABLES = ("StepTraceTime", "CommAnalyzerMatrix")
+_VIEWS = {view.rsplit("/", 1)[1] for view in resources.sql_names("sources/ascend_db/view")}
+TABLES = tuple(sorted((_VIEWS | set(QUERIED)) - set(ANALYSIS_TABLES)))
+"""The tables of a profile's own database."""
 
 
 def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
@@ -61,12 +67,116 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         copy = readable_copy(capture.files["db"], Path(scratch))
         present = tables_of(capture.files["db"], copy)
+        _choose(con, [capture_id], merged=False)
         failures = bind(con, SOURCE, copy, present, Path(scratch))
-        load_groups(con, capture.metadata or _groups_in_database(con))
+        load_groups(con, {capture_id: capture.metadata or _groups_in_database(con).get(capture_id, {})})
         with _queried(con, copy, present, stand_in(SOURCE, Path(scratch))):
             _read(con, capture, capture_id, failures, report)
         con.execute(resources.sql("sources/ascend_db/clear"))
         read_analysis(con, capture, capture_id, report, Path(scratch))
+
+
+def fill_together(
+    con: duckdb.DuckDBPyConnection, captures: Mapping[int, CaptureInput], report: Callable[[int, Finding], None]
+) -> set[int]:
+    """Read small captures by one pass of all statements.
+
+    Args:
+        con: as for ``fill``, without the variable ``capture``.
+        captures: by their numbers in the store; whole, not some of their steps.
+        report: told what is odd, with the capture's number.
+
+    Returns:
+        The captures that were read. The others, and all if this raises, are to be read by ``fill``, which deals with
+        damage; rows of theirs may have been inserted.
+
+    Raises:
+        duckdb.Error, UnicodeError: something is odd in one of them.
+    """
+    con.execute(resources.sql("sources/ascend_db/clear"))  # what failed before may have left something
+    done: set[int] = set()
+    keep_events = bool(con.execute("SELECT getvariable('keep_events')").fetchall()[0][0])
+    for layout, databases in _alike({number: capture.files["db"] for number, capture in captures.items()}, TABLES):
+        with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
+            scratch = Path(folder)
+            numbers = merge(databases, layout, scratch / "merged.db", keep_events=keep_events)
+            if len(numbers) > 1:
+                _read_merged(con, {number: captures[number] for number in numbers}, layout, scratch, report)
+                done |= set(numbers)
+    return done
+
+
+def _alike(databases: Mapping[int, Path], tables: Sequence[str]) -> list[tuple[Layout, dict[int, Path]]]:
+    """Databases that can be put together, by their layout; those that must be read alone are left out."""
+    groups: dict[object, tuple[Layout, dict[int, Path]]] = {}
+    for number, path in databases.items():
+        # One whose log would have to be read first is read from a private copy, alone.
+        with suppress(UnmergeableError, InputError):
+            if is_readable_in_place(path):
+                layout, rest = layout_of(path, tables)
+                groups.setdefault((layout, rest), (layout, {}))[1][number] = path
+    return [group for group in groups.values() if len(group[1]) > 1]
+
+
+def _read_merged(
+    con: duckdb.DuckDBPyConnection,
+    captures: Mapping[int, CaptureInput],
+    layout: Layout,
+    scratch: Path,
+    report: Callable[[int, Finding], None],
+) -> None:
+    copy = scratch / "merged.db"
+    _choose(con, list(captures), merged=True)
+    present = {table for table, _ in layout}
+    _expect_none(bind(con, SOURCE, copy, present, scratch))
+    listed = {} if all(capture.metadata for capture in captures.values()) else _groups_in_database(con)
+    load_groups(con, {number: capture.metadata or listed.get(number, {}) for number, capture in captures.items()})
+    with _queried(con, copy, present, stand_in(SOURCE, scratch)):
+        for name in resources.sql_order("sources/ascend_db"):
+            _expect_none(_run(con, name))
+        if has_undecodable(con, "text_by_id"):
+            raise UnicodeError
+        _insert_environment(con)
+        for number, severity, key, message in fetch(con, "sources/ascend_db/findings"):
+            report(number, Finding(severity, key, f"{captures[number].files['db'].name}: {message}"))
+    con.execute(resources.sql("sources/ascend_db/clear"))
+    _read_analyses(con, captures, scratch, report)
+
+
+def _expect_none(failures: Sequence[Failure]) -> None:
+    if failures:
+        raise UnicodeError(*failures[0])
+
+
+def _choose(con: duckdb.DuckDBPyConnection, numbers: Sequence[int], *, merged: bool) -> None:
+    """Say which captures are read, and whether they lie in one database."""
+    con.execute("SET VARIABLE merged = ?", [merged])
+    con.execute("SET VARIABLE capture_column = ?", [NUMBER if merged else "NULL"])
+    con.execute("SET VARIABLE captures = CAST(? AS INTEGER[])", [list(numbers)])
+
+
+def _read_analyses(
+    con: duckdb.DuckDBPyConnection,
+    captures: Mapping[int, CaptureInput],
+    scratch: Path,
+    report: Callable[[int, Finding], None],
+) -> None:
+    """What each ``analysis.db`` reports, of several at once where they are alike."""
+    paths = {
+        number: capture.files["analysis_db"] for number, capture in captures.items() if "analysis_db" in capture.files
+    }
+    for place, (layout, databases) in enumerate(_alike(paths, ANALYSIS_TABLES)):
+        merged = scratch / f"analysis-{place}.db"
+        numbers = merge(databases, layout, merged, keep_events=True)
+        _choose(con, numbers, merged=True)
+        present = {table for table, _ in layout}
+        _expect_none(bind(con, SOURCE, merged, present, scratch, ANALYSIS_TABLES))
+        _expect_none(_run(con, "sources/ascend_db/analysis"))
+        for number in numbers:
+            del paths[number]
+    for number in paths:
+        con.execute("SET VARIABLE capture = ?", [number])
+        read_analysis(con, captures[number], number, partial(report, number), scratch)
 
 
 def read_analysis(
@@ -78,7 +188,8 @@ def read_analysis(
         return
     try:
         copy = readable_copy(path, scratch)
-        bind(con, SOURCE, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), scratch)
+        _choose(con, [capture_id], merged=False)
+        bind(con, SOURCE, copy, tables_of(path, copy) & set(ANALYSIS_TABLES), scratch, ANALYSIS_TABLES)
         con.execute(resources.sql("sources/ascend_db/analysis"))
     except (InputError, *UNREADABLE) as error:
         report(Finding("warning", "unreadable_file", f"{path.name} was left out: {first_line(error)}", capture_id))
@@ -101,19 +212,26 @@ def _read(
 ) -> None:
     path = capture.files["db"]
     for name in resources.sql_order("sources/ascend_db"):
-        if name in AS_TEXT:
-            con.execute("SET sqlite_all_varchar = true")
-        failure = attempt(con, name)
-        if name in AS_TEXT:
-            con.execute("SET sqlite_all_varchar = false")
-        if name == "sources/ascend_db/text" and (failure or has_undecodable(con, "text_by_id")):
-            failure = _decode_texts(con, report, path, capture_id)
-        failures += [failure] if failure else []
+        failed = _run(con, name)
+        if name == "sources/ascend_db/text" and (failed or has_undecodable(con, "text_by_id")):
+            failed = [failure] if (failure := _decode_texts(con, report, path, capture_id)) else []
+        failures += failed
     if failures:
         report(damaged(path, failures, capture_id))
-    _insert_environment(con, capture_id)
-    for severity, key, message in _findings(con):
+    with suppress(*UNREADABLE):  # said by the finding about the damaged database
+        _insert_environment(con)
+    for _, severity, key, message in _findings(con):
         report(Finding(severity, key, f"{path.name}: {message}", capture_id))
+
+
+def _run(con: duckdb.DuckDBPyConnection, name: str) -> list[Failure]:
+    """Run one of our SQL files; its failure, if it fails."""
+    con.execute("SET sqlite_all_varchar = ?", [name in AS_TEXT])
+    try:
+        failure = attempt(con, name)
+    finally:
+        con.execute("SET sqlite_all_varchar = false")
+    return [failure] if failure else []
 
 
 def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, capture_id: int) -> Failure | None:
@@ -126,24 +244,38 @@ def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, ca
     return None
 
 
-def _groups_in_database(con: duckdb.DuckDBPyConnection) -> dict[str, object]:
-    """The communication groups that META_DATA repeats, for a database that lies alone."""
-    try:
-        rows = dict(fetch(con, "sources/ascend_db/metadata"))
-        return {"parallel_group_info": json.loads(rows.get("parallel_group_info") or "{}")}
-    except (*UNREADABLE, ValueError, RecursionError):
-        return {}
-
-
-def _insert_environment(con: duckdb.DuckDBPyConnection, capture_id: int) -> None:
+def _groups_in_database(con: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:
+    """The communication groups that META_DATA repeats, by capture, for databases that lie alone."""
+    groups: dict[int, dict[str, object]] = {}
     try:
         rows = fetch(con, "sources/ascend_db/metadata")
     except UNREADABLE:
-        return  # said by the finding about the damaged database
-    known = {key for (key,) in con.execute("SELECT key FROM env WHERE capture = ?", [capture_id]).fetchall()}
-    for key, value in environment_from_metadata(rows).items():
-        if key not in known:
-            con.execute("INSERT INTO env VALUES (?, ?, ?)", [capture_id, key, value])
+        return {}
+    for capture, name, value in rows:
+        if name == "parallel_group_info":
+            with suppress(ValueError, RecursionError):
+                groups[capture] = {name: json.loads(value or "{}")}
+    return groups
+
+
+def _insert_environment(con: duckdb.DuckDBPyConnection) -> None:
+    """Add to table ``env`` what META_DATA tells, and the profile's other files do not."""
+    rows: dict[int, list[tuple[Any, ...]]] = {}
+    for capture, name, value in fetch(con, "sources/ascend_db/metadata"):
+        rows.setdefault(capture, []).append((name, value))
+    known = set(con.execute("SELECT capture, key FROM env").fetchall())
+    found = [
+        (capture, key, value)
+        for capture, said in rows.items()
+        for key, value in environment_from_metadata(said).items()
+        if (capture, key) not in known
+    ]
+    if found:
+        con.execute(
+            "INSERT INTO env SELECT unnest(CAST(? AS INTEGER[])), unnest(CAST(? AS VARCHAR[])),"
+            " unnest(CAST(? AS VARCHAR[]))",
+            [list(column) for column in zip(*found, strict=True)],
+        )
 
 
 def _findings(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:

@@ -52,6 +52,7 @@ DATABASE = Source(
     recognise=recognise_database,
     captures=capture_of_file,
     fill=db.fill,
+    fill_together=db.fill_together,
     names=frozenset(TEXT_FILES),
     loose_files=loose_captures,
     whole_folder=profile_in,

@@ -120,7 +120,7 @@ class _Reader:
         self.con.execute(resources.sql("sources/ascend_text/text_values"))
         self.con.execute("FROM text_table(?)", [db.pattern_of(self._empty("kernel_details"))]).fetchall()
         self._count_rejects()
-        load_groups(self.con, self.capture.metadata)
+        load_groups(self.con, {self.capture_id: self.capture.metadata})
 
     def read(self, part: str) -> None:
         """Read one file, mended where it is damaged, or nothing in its place."""

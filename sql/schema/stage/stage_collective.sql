@@ -1,5 +1,7 @@
--- Communication operators as a source found them. One capture at a time.
+-- Communication operators as a source found them. Of all captures that are read together.
+-- Variables: capture.
 CREATE TEMP TABLE stage_collective (
+    capture INTEGER NOT NULL DEFAULT getvariable('capture'),
     id BIGINT NOT NULL,
     device_id INTEGER,
     name VARCHAR,             -- hcom_allReduce__210_0_1

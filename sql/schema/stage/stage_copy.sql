@@ -1,5 +1,7 @@
--- Copies between host and device, or on a device, as a source found them. One capture at a time.
+-- Copies between host and device, or on a device, as a source found them. Of all captures that are read together.
+-- Variables: capture.
 CREATE TEMP TABLE stage_copy (
+    capture INTEGER NOT NULL DEFAULT getvariable('capture'),
     id BIGINT NOT NULL,
     device_id INTEGER,
     stream BIGINT,

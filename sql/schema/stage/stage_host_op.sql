@@ -1,5 +1,7 @@
--- Framework operators (PYTORCH_API type 50001, cpu_op) as a source found them. One capture at a time.
+-- Framework operators (PYTORCH_API type 50001, cpu_op) as a source found them. Of all captures that are read together.
+-- Variables: capture.
 CREATE TEMP TABLE stage_host_op (
+    capture INTEGER NOT NULL DEFAULT getvariable('capture'),
     id BIGINT NOT NULL,
     thread BIGINT,
     name VARCHAR,

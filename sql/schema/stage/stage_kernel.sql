@@ -1,5 +1,7 @@
--- Kernels as a source found them, before sql/normalize gives them step, phase and category. One capture at a time.
+-- Kernels as a source found them, before sql/normalize gives them step, phase and category. Of all captures that are read together.
+-- Variables: capture.
 CREATE TEMP TABLE stage_kernel (
+    capture INTEGER NOT NULL DEFAULT getvariable('capture'),
     id BIGINT NOT NULL,       -- unique within the capture
     device_id INTEGER,
     stream BIGINT,

@@ -1,15 +1,14 @@
 -- What analysis.db reports: step times for cross-checking, and transfers by pair of ranks.
--- Variables: capture.
 -- Depends on collective_kind, src_CommAnalyzerMatrix, src_StepTraceTime.
 -- Run by name: on analysis.db, after all others.
 INSERT INTO reported_step_time
-SELECT getvariable('capture'), device_id, step, compute_ns, exposed_comm_ns, overlapped_comm_ns, comm_ns, free_ns, stage_ns, bubble_ns, preparing_ns
+SELECT capture, device_id, step, compute_ns, exposed_comm_ns, overlapped_comm_ns, comm_ns, free_ns, stage_ns, bubble_ns, preparing_ns
 FROM src_StepTraceTime;
 INSERT INTO link
 WITH typed AS (   -- pseudo operators "reduce-top1" … "reduce-total": those that name an operator tell a reduce-scatter from a reduce
-    SELECT *, max(nullif(op_name, '')) OVER (PARTITION BY step, group_name, split_part(name, '-', 1)) AS operator_name
+    SELECT *, max(nullif(op_name, '')) OVER (PARTITION BY capture, step, group_name, split_part(name, '-', 1)) AS operator_name
     FROM src_CommAnalyzerMatrix
 )
-SELECT getvariable('capture'), step, collective_kind(NULL, coalesce(operator_name, split_part(name, '-', 1))), group_name,
+SELECT capture, step, collective_kind(NULL, coalesce(operator_name, split_part(name, '-', 1))), group_name,
        src_rank, dst_rank, transport, size_bytes, transit_ns
 FROM typed WHERE ends_with(name, '-total');

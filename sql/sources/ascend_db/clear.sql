@@ -1,5 +1,5 @@
--- Forgets the previous capture, so that a table that fails to be read is absent and not the last capture's.
--- Run by name: before and after each capture.
+-- Forgets the captures that were read before, so that a table that fails to be read is absent and not one of theirs.
+-- Run by name: before and after each capture, or several that are read together.
 DROP TABLE IF EXISTS text_by_id;
 DROP TABLE IF EXISTS task;
 DROP TABLE IF EXISTS launch;
@@ -8,9 +8,9 @@ DROP TABLE IF EXISTS host_op_by_connection;
 DROP TABLE IF EXISTS cube;
 DROP TABLE IF EXISTS compute;
 DROP TABLE IF EXISTS compute_text;
-SET VARIABLE unsound_framework = 0;
-SET VARIABLE repeated_rows = 0;
+DROP TABLE IF EXISTS unsound_framework;
+DROP TABLE IF EXISTS repeated_row;
 SET VARIABLE schema_minor = 0;
-SET VARIABLE only_device = NULL;
+DROP TABLE IF EXISTS db_capture;
 SET VARIABLE from_ns = NULL;
 SET VARIABLE until_ns = NULL;

@@ -2,16 +2,17 @@
 -- Depends on host_op_by_connection, launch, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO,
 -- src_ENUM_MEMCPY_OPERATION, src_MEMCPY_INFO, task.
 INSERT INTO stage_copy
-SELECT t.task_id, t.device_id, t.stream,
+SELECT t.capture, t.task_id, t.device_id, t.stream,
        CASE lower(replace(coalesce(e.name, ''), ' ', '_'))
            WHEN 'host_to_device' THEN 'host_to_device' WHEN 'device_to_host' THEN 'device_to_host'
            WHEN 'device_to_device' THEN 'device_to_device' ELSE 'memcpy_async' END,
        m.size_bytes, t.start_ns, t.end_ns, NULL, l.launch_ns, h.host_op_ns
 FROM task AS t
-LEFT JOIN src_MEMCPY_INFO AS m USING (task_id)
-LEFT JOIN src_ENUM_MEMCPY_OPERATION AS e ON e.id = m.operation
-LEFT JOIN launch AS l USING (connection_id)
-LEFT JOIN host_op_by_connection AS h USING (connection_id)
+LEFT JOIN src_MEMCPY_INFO AS m USING (capture, task_id)
+LEFT JOIN src_ENUM_MEMCPY_OPERATION AS e ON e.capture = m.capture AND e.id = m.operation
+LEFT JOIN launch AS l USING (capture, connection_id)
+LEFT JOIN host_op_by_connection AS h USING (capture, connection_id)
 WHERE t.task_type IN ('MEMCPY_ASYNC', 'PCIE_DMA_SQE', 'SDMA_SQE', 'MEMCPY', 'SDMA')
-  AND t.task_id NOT IN (SELECT task_id FROM src_COMMUNICATION_TASK_INFO WHERE task_id IS NOT NULL)
-  AND coalesce(t.connection_id NOT IN (SELECT connection_id FROM src_COMMUNICATION_OP WHERE connection_id IS NOT NULL), TRUE);
+  AND t.task_id IS NOT NULL
+  AND NOT EXISTS (FROM src_COMMUNICATION_TASK_INFO AS c WHERE c.capture = t.capture AND c.task_id = t.task_id)
+  AND NOT EXISTS (FROM src_COMMUNICATION_OP AS c WHERE c.capture = t.capture AND c.connection_id = t.connection_id);

@@ -1,17 +1,17 @@
 -- For parity with msprof-analyze: the span of tasks that are neither kernels nor profiler switches, and copies on the kernels' streams
 -- (where streams wait for events, only those that do).
--- Variables: capture, from_ns, until_ns.
+-- Variables: from_ns, until_ns.
 -- Depends on in_window, stage_kernel, task.
 INSERT INTO device_window
 WITH waiting AS (
-    SELECT DISTINCT device_id, stream FROM task WHERE task_type = 'EVENT_WAIT_SQE'
+    SELECT DISTINCT capture, device_id, stream FROM task WHERE task_type = 'EVENT_WAIT_SQE'
 ), computing AS (
-    SELECT DISTINCT device_id, stream FROM stage_kernel
+    SELECT DISTINCT capture, device_id, stream FROM stage_kernel
 ), streams AS (
-    SELECT c.* FROM computing AS c LEFT JOIN waiting AS w ON w.device_id = c.device_id AND w.stream = c.stream
-    WHERE w.stream IS NOT NULL OR NOT EXISTS (FROM waiting)
+    SELECT c.* FROM computing AS c LEFT JOIN waiting AS w ON w.capture = c.capture AND w.device_id = c.device_id AND w.stream = c.stream
+    WHERE w.stream IS NOT NULL OR c.capture NOT IN (SELECT capture FROM waiting)
 )
-SELECT getvariable('capture'), t.device_id,
+SELECT t.capture, t.device_id,
        min(t.start_ns) FILTER (other), max(t.end_ns) FILTER (other),
        coalesce(sum(t.end_ns - t.start_ns) FILTER (sdma), 0), count(*) FILTER (sdma), NULL, NULL
 FROM (
@@ -19,7 +19,7 @@ FROM (
            coalesce(task_type NOT IN ('KERNEL_AICORE', 'KERNEL_AIVEC', 'FFTS_PLUS', 'KERNEL_MIX_AIC', 'KERNEL_MIX_AIV',
                                       'PROFILING_ENABLE', 'PROFILING_DISABLE'), FALSE) AS other,
            coalesce(task_type IN ('SDMA_SQE', 'PCIE_DMA_SQE') AND streams.stream IS NOT NULL, FALSE) AS sdma
-    FROM task LEFT JOIN streams ON streams.device_id = task.device_id AND streams.stream = task.stream
+    FROM task LEFT JOIN streams ON streams.capture = task.capture AND streams.device_id = task.device_id AND streams.stream = task.stream
     WHERE in_window(start_ns)
 ) AS t
-GROUP BY t.device_id;
+GROUP BY t.capture, t.device_id;

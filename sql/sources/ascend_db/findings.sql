@@ -1,35 +1,45 @@
--- What was odd in this database: (severity, key, message). From what was read already, because a second scan of the largest tables costs as
--- much as the first.
--- Variables: repeated_rows, unsound_framework.
--- Depends on compute, is_span, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME, src_TASK, task, text_by_id.
-SELECT 'warning', 'unknown_string',
+-- What was odd in each database: (capture, severity, key, message). From what was read already, because a second scan of the largest tables
+-- costs as much as the first.
+-- Depends on compute, db_capture, is_span, repeated_row, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME,
+-- src_TASK, task, text_by_id, unsound_framework.
+WITH said(capture, ord, severity, key, message) AS (
+SELECT capture, 1, 'warning', 'unknown_string',
        count(*) || ' kernels name a text that STRING_IDS does not have: a name, a type or a shape of theirs is unknown'
-FROM compute
-WHERE (name >= 0 AND name NOT IN (SELECT id FROM text_by_id)) OR (op_type >= 0 AND op_type NOT IN (SELECT id FROM text_by_id))
-   OR (input_shapes >= 0 AND input_shapes NOT IN (SELECT id FROM text_by_id))
-HAVING count(*) > 0
+FROM compute AS c
+WHERE (name >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.name))
+   OR (op_type >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.op_type))
+   OR (input_shapes >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.input_shapes))
+GROUP BY capture
 UNION ALL
-SELECT 'warning', 'unknown_string', count(*) || ' mstx ranges name a text that STRING_IDS does not have, so that phases may be missing'
-FROM src_MSTX_EVENTS WHERE message IS NOT NULL AND message NOT IN (SELECT id FROM text_by_id) HAVING count(*) > 0
+SELECT capture, 2, 'warning', 'unknown_string', count(*) || ' mstx ranges name a text that STRING_IDS does not have, so that phases may be missing'
+FROM src_MSTX_EVENTS AS e
+WHERE message IS NOT NULL AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = e.capture AND t.id = e.message) GROUP BY capture
 UNION ALL
-SELECT 'warning', 'shortened_text', count(*) || ' texts of more than 10,000 characters were cut' FROM text_by_id WHERE shortened HAVING count(*) > 0
+SELECT capture, 3, 'warning', 'shortened_text', count(*) || ' texts of more than 10,000 characters were cut' FROM text_by_id WHERE shortened GROUP BY capture
 UNION ALL
-SELECT 'warning', 'damaged_time', unusable || ' device tasks have no usable time and were left out'
-FROM (SELECT (SELECT count(*) FROM src_TASK) - (SELECT count(*) FROM task) - getvariable('repeated_rows') AS unusable) WHERE unusable > 0
+SELECT capture, 4, 'warning', 'damaged_time', unusable || ' device tasks have no usable time and were left out'
+FROM (
+    SELECT l.capture, l.tasks - coalesce(u.tasks, 0) - coalesce(r.repeated, 0) AS unusable
+    FROM (SELECT capture, count(*) AS tasks FROM src_TASK GROUP BY capture) AS l
+    LEFT JOIN (SELECT capture, count(*) AS tasks FROM task GROUP BY capture) AS u ON u.capture = l.capture
+    LEFT JOIN repeated_row AS r ON r.capture = l.capture
+) WHERE unusable > 0
 UNION ALL
-SELECT 'warning', 'repeated_rows', getvariable('repeated_rows') || ' rows of TASK have the id of another, and were left out' WHERE getvariable('repeated_rows') > 0
+SELECT capture, 5, 'warning', 'repeated_rows', repeated || ' rows of TASK have the id of another, and were left out' FROM repeated_row WHERE repeated > 0
 UNION ALL
-SELECT 'warning', 'damaged_time', getvariable('unsound_framework') || ' rows of the framework have no usable time and were left out'
-WHERE getvariable('unsound_framework') > 0
+SELECT capture, 6, 'warning', 'damaged_time', unsound || ' rows of the framework have no usable time and were left out' FROM unsound_framework
 UNION ALL
-SELECT 'warning', 'damaged_time', 'time.step is not measured in ' || string_agg('step ' || step || coalesce(printf(' (%.3f ms by its marks)', (end_ns::DOUBLE - start_ns) / 1e6), ''), ', ' ORDER BY step)
+SELECT capture, 7, 'warning', 'damaged_time', 'time.step is not measured in ' || string_agg('step ' || step || coalesce(printf(' (%.3f ms by its marks)', (end_ns::DOUBLE - start_ns) / 1e6), ''), ', ' ORDER BY step)
        || ': a step cannot end before it begins or take more than a day'
-FROM (SELECT step, any_value(start_ns) AS start_ns, any_value(end_ns) AS end_ns FROM src_STEP_TIME
-      WHERE step IS NOT NULL AND NOT is_span(start_ns, end_ns) GROUP BY step ORDER BY step LIMIT 5)
-HAVING count(*) > 0
+FROM (SELECT capture, step, any_value(start_ns) AS start_ns, any_value(end_ns) AS end_ns FROM src_STEP_TIME
+      WHERE step IS NOT NULL AND NOT is_span(start_ns, end_ns) GROUP BY capture, step
+      QUALIFY row_number() OVER (PARTITION BY capture ORDER BY step) <= 5)
+GROUP BY capture
 UNION ALL
-SELECT 'warning', 'damaged_time', count(*) || ' collectives have no usable time and were left out'
-FROM src_COMMUNICATION_OP WHERE op_id IS NOT NULL AND NOT is_span(start_ns, end_ns) HAVING count(*) > 0
+SELECT capture, 8, 'warning', 'damaged_time', count(*) || ' collectives have no usable time and were left out'
+FROM src_COMMUNICATION_OP WHERE op_id IS NOT NULL AND NOT is_span(start_ns, end_ns) GROUP BY capture
 UNION ALL
-SELECT 'info', 'no_kernels', 'no kernels were recorded (profiler level Level_none?): compute is absent'
-WHERE NOT EXISTS (FROM compute);
+SELECT capture, 9, 'info', 'no_kernels', 'no kernels were recorded (profiler level Level_none?): compute is absent'
+FROM db_capture WHERE capture NOT IN (SELECT capture FROM compute)
+)
+SELECT capture, severity, key, message FROM said ORDER BY capture, ord;

@@ -1,5 +1,5 @@
 -- Frees the memory of the framework's rows: the tables made from them hold them now.
 -- Depends on framework.
 -- Runs after host_op, host_op_by_connection, module, range.
-SET VARIABLE unsound_framework = (SELECT count(*) FROM framework WHERE NOT sound);
+CREATE OR REPLACE TEMP TABLE unsound_framework AS SELECT capture, count(*) AS unsound FROM framework WHERE NOT sound GROUP BY capture;
 DROP TABLE framework;

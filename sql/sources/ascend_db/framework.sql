@@ -2,11 +2,11 @@
 -- and, of the Python trace (50003), the calls of nn.Module. Of the chosen steps only. SQLite chooses the rows, of the columns that are there
 -- and are needed; the ids are numbers, so no text of a profile becomes part of a query.
 -- Times are TEXT; an absent column and a value of the wrong type are NULL.
--- Variables: from_ns, keep_events, stub_db, until_ns.
--- Depends on in_window, is_span, text_by_id.
+-- Variables: from_ns, keep_events, merged, stub_db, until_ns.
+-- Depends on capture_of, in_window, is_span, text_by_id.
 SET VARIABLE framework_columns = (
     SELECT string_agg(name, ', ') FROM sqlite_query('profile_PYTORCH_API', 'SELECT name FROM pragma_table_info(''PYTORCH_API'')')
-    WHERE name IN ('startNs', 'endNs', 'globalTid', 'connectionId', 'name', 'type')
+    WHERE name = 'rlcompare_capture' AND getvariable('merged') OR name IN ('startNs', 'endNs', 'globalTid', 'connectionId', 'name', 'type')
        OR getvariable('keep_events') AND name IN ('sequenceNumber', 'inputShapes', 'inputDtypes')
 );
 SET VARIABLE module_names = (SELECT string_agg(id, ', ') FROM text_by_id WHERE starts_with(value, 'nn.Module: '));
@@ -18,11 +18,16 @@ WITH listed AS (
         'SELECT ' || getvariable('framework_columns') || ' FROM PYTORCH_API WHERE type IN (50001, 50004) OR type = 50003 AND name IN ('
         || coalesce(getvariable('module_names'), '') || ')')
 ), typed AS (
-    SELECT TRY_CAST(startNs AS BIGINT) AS start_ns, TRY_CAST(endNs AS BIGINT) AS end_ns, TRY_CAST(globalTid AS BIGINT) AS thread,
+    SELECT capture_of(rlcompare_capture) AS capture, TRY_CAST(startNs AS BIGINT) AS start_ns, TRY_CAST(endNs AS BIGINT) AS end_ns, TRY_CAST(globalTid AS BIGINT) AS thread,
            TRY_CAST(connectionId AS BIGINT) AS connection_id, TRY_CAST(name AS BIGINT) AS name, TRY_CAST(type AS BIGINT) AS type,
            CASE WHEN getvariable('keep_events') THEN nullif(TRY_CAST(sequenceNumber AS BIGINT), -1) END AS sequence_number,
            CASE WHEN getvariable('keep_events') THEN TRY_CAST(inputShapes AS BIGINT) END AS input_shapes,
            CASE WHEN getvariable('keep_events') THEN TRY_CAST(inputDtypes AS BIGINT) END AS input_dtypes
     FROM listed
 )
-SELECT row_number() OVER () AS id, *, is_span(start_ns, end_ns) AS sound FROM typed WHERE in_window(start_ns);
+SELECT row_number() OVER () AS id, *, is_span(start_ns, end_ns) AS sound FROM typed
+WHERE in_window(start_ns)
+  AND (NOT getvariable('merged') OR type <> 50003 OR (capture, name) IN (SELECT capture, id FROM text_by_id WHERE starts_with(value, 'nn.Module: ')));
+-- Of several captures, each numbers its own rows from 1.
+UPDATE framework SET id = framework.id - first.before FROM (SELECT capture, min(id) - 1 AS before FROM framework GROUP BY capture) AS first
+WHERE first.capture = framework.capture AND getvariable('merged');

@@ -1,4 +1,3 @@
 -- Garbage collections.
--- Variables: capture.
 -- Depends on src_GC_RECORD.
-INSERT INTO gc SELECT getvariable('capture'), thread, start_ns, end_ns FROM src_GC_RECORD WHERE start_ns IS NOT NULL;
+INSERT INTO gc SELECT capture, thread, start_ns, end_ns FROM src_GC_RECORD WHERE start_ns IS NOT NULL;

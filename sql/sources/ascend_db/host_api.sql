@@ -1,12 +1,12 @@
 -- Calls into CANN; what schema 1.2 calls communication was hccl before.
--- Variables: capture, from_ns, until_ns.
+-- Variables: from_ns, until_ns.
 -- Depends on in_window, is_span, src_CANN_API, src_ENUM_API_TYPE, text_by_id.
 INSERT INTO host_api
-SELECT getvariable('capture'), a.thread,
+SELECT a.capture, a.thread,
        CASE e.name WHEN 'hccl' THEN 'communication' ELSE coalesce(e.name, 'unknown') END,
        n.value, a.start_ns, a.end_ns, a.connection_id
 FROM src_CANN_API AS a
-LEFT JOIN src_ENUM_API_TYPE AS e ON e.id = a.type
-LEFT JOIN text_by_id AS n ON n.id = a.name
+LEFT JOIN src_ENUM_API_TYPE AS e ON e.capture = a.capture AND e.id = a.type
+LEFT JOIN text_by_id AS n ON n.capture = a.capture AND n.id = a.name
 WHERE is_span(a.start_ns, a.end_ns)
   AND in_window(a.start_ns);

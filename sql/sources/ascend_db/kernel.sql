@@ -8,13 +8,13 @@ WITH timed AS MATERIALIZED (
            CASE WHEN getvariable('has_pmu') THEN c.task_id IS NOT NULL
                 ELSE coalesce(t.task_type IN ('KERNEL_AICORE', 'KERNEL_MIX_AIC'), FALSE) END AS cube
     FROM compute AS k
-    JOIN task AS t USING (task_id)
-    LEFT JOIN launch AS l USING (connection_id)
-    LEFT JOIN host_op_by_connection AS h USING (connection_id)
-    LEFT JOIN cube AS c ON c.task_id = k.task_id
+    JOIN task AS t USING (capture, task_id)
+    LEFT JOIN launch AS l USING (capture, connection_id)
+    LEFT JOIN host_op_by_connection AS h USING (capture, connection_id)
+    LEFT JOIN cube AS c ON c.capture = k.capture AND c.task_id = k.task_id
 )
-SELECT k.task_id, k.device_id, k.stream, x.name_text, x.op_type_text, x.core_type_text, k.task_type, k.start_ns, k.end_ns, NULL,
+SELECT k.capture, k.task_id, k.device_id, k.stream, x.name_text, x.op_type_text, x.core_type_text, k.task_type, k.start_ns, k.end_ns, NULL,
        x.input_shapes_text, x.input_dtypes_text, x.input_formats_text, x.output_shapes_text, x.output_dtypes_text, x.output_formats_text,
        k.block_num, NULL, k.launch_ns, k.host_op_id, k.host_op_ns, k.cube
 FROM timed AS k
-JOIN compute_text AS x USING (name, op_type, core_type, input_shapes, input_dtypes, input_formats, output_shapes, output_dtypes, output_formats);
+JOIN compute_text AS x USING (capture, name, op_type, core_type, input_shapes, input_dtypes, input_formats, output_shapes, output_dtypes, output_formats);

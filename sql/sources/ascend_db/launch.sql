@@ -2,5 +2,5 @@
 -- Depends on src_CANN_API.
 -- Runs after forget_framework.
 CREATE OR REPLACE TEMP TABLE launch AS
-SELECT connection_id, min(start_ns) AS launch_ns FROM src_CANN_API
+SELECT capture, connection_id, min(start_ns) AS launch_ns FROM src_CANN_API
 WHERE type = 10000 AND connection_id IS NOT NULL GROUP BY ALL;

@@ -1,23 +1,23 @@
 -- Memory levels: the framework's and GE's, and those of CANN modules (bytes reserved). Where events are not kept only the peaks are needed.
--- Variables: capture, from_ns, keep_events, until_ns.
+-- Variables: from_ns, keep_events, until_ns.
 -- Depends on in_window, src_ENUM_MODULE, src_MEMORY_RECORD, src_NPU_MEM, src_NPU_MODULE_MEM, text_by_id.
 INSERT INTO memory
-SELECT getvariable('capture'), m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
-FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.id = m.component
+SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
+FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component
 WHERE getvariable('keep_events') AND in_window(m.ts_ns);
 INSERT INTO memory
-SELECT getvariable('capture'), m.device_id, coalesce(c.value, 'unknown'), NULL, m.allocated_bytes, m.reserved_bytes, m.active_bytes
+SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), NULL, m.allocated_bytes, m.reserved_bytes, m.active_bytes
 FROM (
-    SELECT device_id, component, max(allocated_bytes) AS allocated_bytes, max(reserved_bytes) AS reserved_bytes, max(active_bytes) AS active_bytes
+    SELECT capture, device_id, component, max(allocated_bytes) AS allocated_bytes, max(reserved_bytes) AS reserved_bytes, max(active_bytes) AS active_bytes
     FROM src_MEMORY_RECORD
     WHERE NOT getvariable('keep_events') AND in_window(ts_ns)
-    GROUP BY device_id, component
-) AS m LEFT JOIN text_by_id AS c ON c.id = m.component;
+    GROUP BY capture, device_id, component
+) AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component;
 INSERT INTO memory
-SELECT getvariable('capture'), m.device_id, 'module ' || coalesce(e.name, CAST(m.module AS VARCHAR)), m.ts_ns, NULL, m.reserved_bytes, NULL
-FROM src_NPU_MODULE_MEM AS m LEFT JOIN src_ENUM_MODULE AS e ON e.id = m.module
+SELECT m.capture, m.device_id, 'module ' || coalesce(e.name, CAST(m.module AS VARCHAR)), m.ts_ns, NULL, m.reserved_bytes, NULL
+FROM src_NPU_MODULE_MEM AS m LEFT JOIN src_ENUM_MODULE AS e ON e.capture = m.capture AND e.id = m.module
 WHERE in_window(m.ts_ns);
 INSERT INTO memory
-SELECT getvariable('capture'), m.device_id, 'APP', m.ts_ns, NULL, m.hbm_bytes + coalesce(m.ddr_bytes, 0), NULL
-FROM src_NPU_MEM AS m JOIN text_by_id AS t ON t.id = m.type WHERE lower(t.value) = 'app'
+SELECT m.capture, m.device_id, 'APP', m.ts_ns, NULL, m.hbm_bytes + coalesce(m.ddr_bytes, 0), NULL
+FROM src_NPU_MEM AS m JOIN text_by_id AS t ON t.capture = m.capture AND t.id = m.type WHERE lower(t.value) = 'app'
   AND in_window(m.ts_ns);

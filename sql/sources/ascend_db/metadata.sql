@@ -1,3 +1,3 @@
 -- Rows of META_DATA, for the environment's allowlist.
 -- Depends on src_META_DATA.
-SELECT name, value FROM src_META_DATA WHERE name IS NOT NULL AND value IS NOT NULL;
+SELECT capture, name, value FROM src_META_DATA WHERE name IS NOT NULL AND value IS NOT NULL;

@@ -1,7 +1,6 @@
 -- Spans of nn.Module calls, out of the Python trace.
--- Variables: capture.
 -- Depends on framework, text_by_id.
 INSERT INTO module
-SELECT getvariable('capture'), f.thread, substr(n.value, 12), f.start_ns, f.end_ns
-FROM framework AS f JOIN text_by_id AS n ON n.id = f.name
+SELECT f.capture, f.thread, substr(n.value, 12), f.start_ns, f.end_ns
+FROM framework AS f JOIN text_by_id AS n ON n.capture = f.capture AND n.id = f.name
 WHERE f.type = 50003 AND f.sound;

@@ -1,6 +1,7 @@
 -- Host ranges of the profiler steps; in a sample of a known training step they are ticks, and no steps. A step whose marks are no range (its end
 -- is before its start) is kept without times.
--- Variables: capture, is_sample.
+-- Variables: is_sample.
 -- Depends on is_span, src_STEP_TIME.
 INSERT INTO step
-SELECT getvariable('capture'), step, min(start_ns) FILTER (is_span(start_ns, end_ns)), max(end_ns) FILTER (is_span(start_ns, end_ns)), FALSE FROM src_STEP_TIME WHERE step IS NOT NULL AND NOT coalesce(getvariable('is_sample'), FALSE) GROUP BY step;
+SELECT capture, step, min(start_ns) FILTER (is_span(start_ns, end_ns)), max(end_ns) FILTER (is_span(start_ns, end_ns)), FALSE FROM src_STEP_TIME
+WHERE step IS NOT NULL AND NOT coalesce(getvariable('is_sample'), FALSE) GROUP BY capture, step;

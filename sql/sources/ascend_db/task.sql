@@ -1,9 +1,11 @@
--- Device tasks of this capture with a usable time, each once: a task that stands twice would multiply all that is joined with it.
+-- Device tasks with a usable time, each once: a task that stands twice would multiply all that is joined with it.
 -- Depends on is_span, src_TASK, text_by_id.
 CREATE OR REPLACE TEMP TABLE task AS
-SELECT task_id, start_ns, end_ns, device_id, connection_id, stream, value AS task_type
-FROM src_TASK LEFT JOIN text_by_id ON id = task_type
+SELECT src_TASK.capture, task_id, start_ns, end_ns, device_id, connection_id, stream, value AS task_type
+FROM src_TASK LEFT JOIN text_by_id ON text_by_id.capture = src_TASK.capture AND id = task_type
 WHERE is_span(start_ns, end_ns);
-SET VARIABLE tasks_of_one_id = (SELECT count(task_id) > count(DISTINCT task_id) FROM task);
-SET VARIABLE repeated_rows = (SELECT count(task_id) - count(DISTINCT task_id) FROM task WHERE getvariable('tasks_of_one_id'));
-DELETE FROM task WHERE getvariable('tasks_of_one_id') AND task_id IS NOT NULL AND rowid NOT IN (SELECT min(rowid) FROM task GROUP BY task_id);
+SET VARIABLE tasks_of_one_id = (SELECT count(task_id) > count(DISTINCT hash(capture, task_id)) FILTER (task_id IS NOT NULL) FROM task);
+CREATE OR REPLACE TEMP TABLE repeated_row AS
+SELECT capture, count(task_id) - count(DISTINCT task_id) AS repeated FROM task WHERE getvariable('tasks_of_one_id') GROUP BY capture;
+DELETE FROM task WHERE getvariable('tasks_of_one_id') AND task_id IS NOT NULL
+    AND rowid NOT IN (SELECT min(rowid) FROM task GROUP BY capture, task_id);

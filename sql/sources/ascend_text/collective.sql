@@ -57,7 +57,7 @@ WITH own AS (
     SELECT collective_id AS id, coalesce(sum(greatest(end_ns - greatest(start_ns, coalesce(covered_ns, start_ns)), 0)) FILTER (NOT starts_with(name, 'Notify_')), 0) AS transit_ns
     FROM own GROUP BY ALL
 )
-SELECT c.id, coalesce(c.device_id, getvariable('text_device'), c.traced_device_id), profile_text(c.name), profile_text(c.op_type),
+SELECT getvariable('capture'), c.id, coalesce(c.device_id, getvariable('text_device'), c.traced_device_id), profile_text(c.name), profile_text(c.op_type),
        coalesce(c.thread_name, c.group_hash, c.digits), g.ranks, c.start_ns, c.end_ns,
        coalesce(c.end_ns - c.start_ns - t.transit_ns, c.reported_wait_ns), coalesce(t.transit_ns, c.reported_transit_ns),
        coalesce(c.payload_bytes, c.moved_bytes), c.dtype, c.algorithm, c.step, l.launch_ns, l.host_op_ns

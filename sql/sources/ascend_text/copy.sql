@@ -1,8 +1,8 @@
 -- Copies between host and device, or on a device, that are no part of a collective. Their size and direction stand in newer traces only.
--- Variables: text_device.
+-- Variables: capture, text_device.
 -- Depends on trace_comm, trace_link, trace_task.
 INSERT INTO stage_copy
-SELECT row_number() OVER (ORDER BY t.start_ns), coalesce(getvariable('text_device'), t.device_id), t.stream,
+SELECT getvariable('capture'), row_number() OVER (ORDER BY t.start_ns), coalesce(getvariable('text_device'), t.device_id), t.stream,
        CASE replace(lower(t.operation), ' ', '_')
            WHEN 'host_to_device' THEN 'host_to_device' WHEN 'host_to_device_ex' THEN 'host_to_device'
            WHEN 'device_to_host' THEN 'device_to_host' WHEN 'device_to_host_ex' THEN 'device_to_host'

@@ -29,4 +29,4 @@ SELECT 'warning', 'shortened_text', count(*) || ' kernels in kernel_details.csv 
 FROM text_kernel WHERE (strlen(name) > 10000 AND length(name) > 10000) OR (strlen(op_type) > 10000 AND length(op_type) > 10000) HAVING count(*) > 0
 UNION ALL
 SELECT 'info', 'no_kernels', 'no kernels were recorded (profiler level Level_none, or neither kernel_details.csv nor trace_view.json has any): compute is absent'
-WHERE NOT EXISTS (FROM stage_kernel);
+WHERE NOT EXISTS (FROM stage_kernel WHERE capture = getvariable('capture'));

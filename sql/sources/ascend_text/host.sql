@@ -2,7 +2,7 @@
 -- Variables: capture.
 -- Depends on argument_text, profile_text, text_layer, trace_event, trace_process.
 INSERT INTO stage_host_op
-SELECT row_number() OVER (), tid, profile_text(name), start_ns, end_ns, CASE WHEN sequence_number >= 0 THEN sequence_number END,
+SELECT getvariable('capture'), row_number() OVER (), tid, profile_text(name), start_ns, end_ns, CASE WHEN sequence_number >= 0 THEN sequence_number END,
        argument_text(input_shapes), argument_text(input_dtypes)
 FROM trace_event
 WHERE ph = 'X' AND cat = 'cpu_op' AND start_ns IS NOT NULL AND NOT starts_with(name, 'ProfilerStep#')

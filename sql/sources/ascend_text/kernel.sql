@@ -2,7 +2,7 @@
 -- `cube` as msprof-analyze has it for text: unknown unless there is a PMU time of the vector or of the (unprefixed) cube unit; then the cube
 -- unit's or the whole core's time decides. In the trace a compute task is one of a known type, or of another type with a flow from the host
 -- (before 2025 all are "Other"), as long as it is no copy, no event and no part of a collective.
--- Variables: text_device.
+-- Variables: capture, text_device.
 -- Depends on profile_text, text_kernel, trace_comm, trace_link, trace_task.
 INSERT INTO stage_kernel
 WITH matched AS (
@@ -10,7 +10,7 @@ WITH matched AS (
     FROM text_kernel AS k JOIN trace_task AS t USING (start_ns) WHERE NOT k.is_comm
     QUALIFY row_number() OVER (PARTITION BY k.id ORDER BY t.name = k.name DESC, t.device_id = k.device_id DESC NULLS LAST, t.stream = k.stream DESC NULLS LAST) = 1
 )
-SELECT k.id, coalesce(k.device_id, getvariable('text_device'), m.device_id), coalesce(k.stream, m.stream), profile_text(k.name), profile_text(k.op_type),
+SELECT getvariable('capture'), k.id, coalesce(k.device_id, getvariable('text_device'), m.device_id), coalesce(k.stream, m.stream), profile_text(k.name), profile_text(k.op_type),
        profile_text(k.core_type), NULL, k.start_ns, k.end_ns, k.wait_ns,
        profile_text(k.input_shapes), profile_text(k.input_dtypes), profile_text(k.input_formats),
        profile_text(k.output_shapes), profile_text(k.output_dtypes), profile_text(k.output_formats), k.block_num, k.step,

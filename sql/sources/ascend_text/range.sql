@@ -15,4 +15,4 @@ JOIN (FROM trace_process WHERE name = 'Ascend Hardware') AS p USING (pid)
 JOIN (SELECT DISTINCT pid, tid, start_ns FROM trace_event WHERE ph = 'f' AND cat = 'MsTx') AS f USING (pid, tid, start_ns)
 WHERE e.ph = 'X' AND NOT contains(e.args, '"Task Type"');
 INSERT INTO stage_phase
-SELECT name, thread, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';
+SELECT capture, name, thread, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';

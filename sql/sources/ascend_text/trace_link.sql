@@ -29,7 +29,7 @@ WITH device_event AS (
            min(ns) FILTER (cat = 'HostToDevice') AS flow_ns
     FROM placed_flow GROUP BY pid, tid, start_ns
 ), operator AS (
-    SELECT thread, start_ns, arg_min(id, end_ns) AS id, min(end_ns) AS end_ns FROM stage_host_op GROUP BY thread, start_ns
+    SELECT thread, start_ns, arg_min(id, end_ns) AS id, min(end_ns) AS end_ns FROM stage_host_op WHERE capture = getvariable('capture') GROUP BY thread, start_ns
 ), node AS (
     SELECT connection_id, start_ns FROM host_api
     WHERE capture = getvariable('capture') AND layer = 'node' AND connection_id IS NOT NULL

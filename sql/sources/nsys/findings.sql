@@ -1,5 +1,5 @@
 -- What was odd in this export: (severity, key, message).
--- Variables: nsys_epoch_ns.
+-- Variables: capture, nsys_epoch_ns.
 -- Depends on nsys_mark, nsys_task, stage_kernel.
 SELECT 'warning', 'damaged_time', count(*) || ' tasks have no usable time and were left out' FROM nsys_task WHERE NOT sound HAVING count(*) > 0
 UNION ALL
@@ -9,7 +9,7 @@ UNION ALL
 SELECT 'info', 'whole_graphs', count(*) || ' replays of CUDA graphs were recorded as a whole, and count as one kernel each (nsys profile --cuda-graph-trace=node tells them apart)'
 FROM nsys_task WHERE what = 'graph' HAVING count(*) > 0
 UNION ALL
-SELECT 'info', 'no_kernels', 'no kernels were recorded: compute is absent' WHERE NOT EXISTS (FROM stage_kernel)
+SELECT 'info', 'no_kernels', 'no kernels were recorded: compute is absent' WHERE NOT EXISTS (FROM stage_kernel WHERE capture = getvariable('capture'))
 UNION ALL
 SELECT 'info', 'unlinked', count(*) || ' of ' || (SELECT count(*) FROM nsys_task) || ' tasks on the device have no launch in the export'
 FROM nsys_task WHERE launch_ns IS NULL HAVING count(*) > 0

@@ -19,7 +19,7 @@ SELECT getvariable('capture'), domain, name, kind, 'host', thread, NULL, start_n
 FROM nsys_mark WHERE start_ns IS NOT NULL AND name IS NOT NULL;
 -- Steps are marked as torch.profiler marks them, by rlcompare run among others.
 INSERT INTO stage_phase
-SELECT name, thread, start_ns, end_ns FROM nsys_mark WHERE kind = 'range' AND is_span(start_ns, end_ns);
+SELECT getvariable('capture'), name, thread, start_ns, end_ns FROM nsys_mark WHERE kind = 'range' AND is_span(start_ns, end_ns);
 INSERT INTO step
 WITH marked AS (
     SELECT TRY_CAST(substr(name, 14) AS BIGINT) AS number, start_ns, end_ns

@@ -10,7 +10,7 @@ SELECT 'info', 'host_only', 'no device was recorded: compute is the time of the 
 FROM capture WHERE capture = getvariable('capture') AND executor = 'host'
 UNION ALL
 SELECT 'info', 'no_kernels', 'no kernels were recorded, although a device was used: compute is absent'
-FROM capture WHERE capture = getvariable('capture') AND executor = 'device' AND NOT EXISTS (FROM stage_kernel)
+FROM capture WHERE capture = getvariable('capture') AND executor = 'device' AND NOT EXISTS (FROM stage_kernel WHERE capture = getvariable('capture'))
 UNION ALL
 SELECT 'info', 'unlinked', count(*) || ' of ' || (SELECT count(*) FROM trace_task) || ' tasks on the device have no launch in the trace'
 FROM trace_task WHERE launch_ns IS NULL HAVING count(*) > 0;

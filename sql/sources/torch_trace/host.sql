@@ -6,7 +6,7 @@
 -- Variables: capture, is_sample.
 -- Depends on capture, profile_text, range, trace_event.
 INSERT INTO stage_host_op
-SELECT id, thread, profile_text(name), start_ns, end_ns, CASE WHEN sequence_number >= 0 THEN sequence_number END, input_shapes, input_dtypes
+SELECT getvariable('capture'), id, thread, profile_text(name), start_ns, end_ns, CASE WHEN sequence_number >= 0 THEN sequence_number END, input_shapes, input_dtypes
 FROM trace_event WHERE cat = 'cpu_op' AND sound AND NOT starts_with(name, 'ProfilerStep#');
 INSERT INTO module
 SELECT getvariable('capture'), thread, profile_text(substr(name, 12)), start_ns, end_ns FROM trace_event WHERE cat = 'python_function' AND sound;
@@ -19,7 +19,7 @@ SELECT getvariable('capture'), NULL, profile_text(name), CASE WHEN end_ns > star
        CASE cat WHEN 'gpu_user_annotation' THEN thread END, start_ns, end_ns
 FROM trace_event WHERE cat IN ('user_annotation', 'gpu_user_annotation') AND sound;
 INSERT INTO stage_phase
-SELECT name, thread, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';
+SELECT capture, name, thread, start_ns, end_ns FROM "range" WHERE capture = getvariable('capture') AND kind = 'range' AND side = 'host';
 INSERT INTO step
 WITH marked AS (
     SELECT TRY_CAST(substr(name, 14) AS BIGINT) AS number, min(start_ns) AS start_ns, max(end_ns) AS end_ns

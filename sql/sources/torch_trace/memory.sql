@@ -22,5 +22,5 @@ WITH change AS (
 SELECT getvariable('capture'), c.device_id, o.name, c.bytes, c.ns, CASE WHEN c.next_bytes < 0 THEN c.next_ns END, CASE WHEN c.next_bytes < 0 THEN c.next_ns - c.ns END
 FROM change AS c
 LEFT JOIN trace_inside AS i ON i.thread = c.thread AND i.ns = c.ns
-LEFT JOIN stage_host_op AS o ON o.id = i.host_op_id
+LEFT JOIN stage_host_op AS o ON o.capture = getvariable('capture') AND o.id = i.host_op_id
 WHERE c.bytes > 0;

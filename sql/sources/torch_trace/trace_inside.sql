@@ -2,6 +2,7 @@
 -- runs there. Rounded times of old traces let operators stick out of their parents, which a count of open ones would not survive, so
 -- containment itself is looked for: an operator of up to 2^n nanoseconds lies in one or two slots of that length, and a moment looks into the one
 -- slot of each length that it lies in.
+-- Variables: capture.
 -- Depends on stage_host_op, trace_event, trace_task.
 CREATE OR REPLACE TEMP TABLE trace_inside AS
 WITH moment AS (
@@ -10,7 +11,7 @@ WITH moment AS (
 ), asked AS (
     SELECT thread, ns, unnest(range(10, 50, 3)) AS size FROM moment
 ), sized AS (
-    SELECT id, thread, start_ns, end_ns, 10 + 3 * CAST(greatest(ceil((log2(end_ns - start_ns + 1) - 10) / 3), 0) AS BIGINT) AS size FROM stage_host_op
+    SELECT id, thread, start_ns, end_ns, 10 + 3 * CAST(greatest(ceil((log2(end_ns - start_ns + 1) - 10) / 3), 0) AS BIGINT) AS size FROM stage_host_op WHERE capture = getvariable('capture')
 ), slot AS (
     SELECT id, thread, start_ns, end_ns, size, start_ns >> size AS slot FROM sized
     UNION ALL SELECT id, thread, start_ns, end_ns, size, end_ns >> size FROM sized WHERE end_ns >> size <> start_ns >> size

@@ -1,6 +1,7 @@
 -- Makes trace_link: for each task on a device its launch and the framework operator that launched it, by time nesting on the launching thread.
 -- Without a launch in the trace the operator is found by External id, unless that is the correlation once more, as in 2022 and 2023, when it
 -- named no operator.
+-- Variables: capture.
 -- Depends on stage_host_op, trace_event, trace_inside, trace_task.
 CREATE OR REPLACE TEMP TABLE trace_link AS
 WITH lost AS (
@@ -11,6 +12,6 @@ WITH lost AS (
     SELECT t.id, i.host_op_id FROM trace_task AS t JOIN trace_inside AS i ON i.thread = t.thread AND i.ns = t.launch_ns
     UNION ALL SELECT id, host_op_id FROM lost JOIN external USING (external_id)
 ), named AS (
-    SELECT f.id, f.host_op_id, o.start_ns AS host_op_ns, o.input_shapes, o.input_dtypes FROM found AS f JOIN stage_host_op AS o ON o.id = f.host_op_id
+    SELECT f.id, f.host_op_id, o.start_ns AS host_op_ns, o.input_shapes, o.input_dtypes FROM found AS f JOIN stage_host_op AS o ON o.capture = getvariable('capture') AND o.id = f.host_op_id
 )
 SELECT t.id, t.launch_ns, n.host_op_id, n.host_op_ns, n.input_shapes, n.input_dtypes FROM trace_task AS t LEFT JOIN named AS n USING (id);

@@ -1,9 +1,10 @@
 -- Calls into CANN; type 10000 is the node-level launch.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_CANN_API, stub_db.
--- Depends on sound_ns.
+-- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_CANN_API AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
     sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns,
     TRY_CAST("type" AS BIGINT) AS type,

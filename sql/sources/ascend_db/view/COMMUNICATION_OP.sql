@@ -1,9 +1,10 @@
 -- Communication operators; deviceId since schema 1.2; count is in elements, not bytes.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_COMMUNICATION_OP, stub_db.
--- Depends on sound_ns.
+-- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_COMMUNICATION_OP AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("opName" AS BIGINT) AS name,
     sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
     sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns,

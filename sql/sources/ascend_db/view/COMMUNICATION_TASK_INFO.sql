@@ -1,9 +1,10 @@
 -- Tasks that communication operators are made of.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_COMMUNICATION_TASK_INFO, stub_db.
--- Depends on sound_size.
+-- Depends on capture_of, sound_size.
 CREATE OR REPLACE TEMP VIEW src_COMMUNICATION_TASK_INFO AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("globalTaskId" AS BIGINT) AS task_id,
     TRY_CAST("taskType" AS BIGINT) AS task_type,
     TRY_CAST("planeId" AS BIGINT) AS plane,

@@ -1,8 +1,10 @@
 -- What a computing task is. Cores are blockNum since schema 1.2, where blockDim became a text id; before, blockDim.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_COMPUTE_TASK_INFO, stub_db.
+-- Depends on capture_of.
 CREATE OR REPLACE TEMP VIEW src_COMPUTE_TASK_INFO AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("name" AS BIGINT) AS name,
     TRY_CAST("globalTaskId" AS BIGINT) AS task_id,
     TRY_CAST("blockDim" AS BIGINT) AS block_dim,

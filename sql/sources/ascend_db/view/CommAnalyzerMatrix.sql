@@ -1,9 +1,10 @@
 -- analysis.db: transfers by pair of ranks (indices inside the group), MB and ms; per communicator there are pseudo operators top1 … total.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_CommAnalyzerMatrix, stub_db.
--- Depends on sound_size, sound_text.
+-- Depends on capture_of, sound_size, sound_text.
 CREATE OR REPLACE TEMP VIEW src_CommAnalyzerMatrix AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     sound_text("hccl_op_name") AS name,
     sound_text("op_name") AS op_name,
     sound_text("group_name") AS group_name,

@@ -1,9 +1,10 @@
 -- HBM bandwidth, bytes per second.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_HBM, stub_db.
--- Depends on sound_ns.
+-- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_HBM AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
     sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     TRY_CAST("bandwidth" AS DOUBLE) AS bandwidth,

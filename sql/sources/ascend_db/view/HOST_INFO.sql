@@ -1,9 +1,10 @@
 -- Host.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_HOST_INFO, stub_db.
--- Depends on sound_text.
+-- Depends on capture_of, sound_text.
 CREATE OR REPLACE TEMP VIEW src_HOST_INFO AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     sound_text("hostName") AS host
 FROM (
     FROM sqlite_scan(getvariable('stub_db'), 'HOST_INFO')

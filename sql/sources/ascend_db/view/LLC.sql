@@ -1,9 +1,10 @@
 -- Last-level cache.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_LLC, stub_db.
--- Depends on sound_ns.
+-- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_LLC AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
     sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     TRY_CAST("hitRate" AS DOUBLE) AS hit_rate,

@@ -1,9 +1,10 @@
 -- Schema version, user metadata and an environment dump.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_META_DATA, stub_db.
--- Depends on sound_text.
+-- Depends on capture_of, sound_text.
 CREATE OR REPLACE TEMP VIEW src_META_DATA AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     sound_text("name") AS name,
     sound_text("value") AS value
 FROM (

@@ -1,9 +1,10 @@
 -- mstx marks and ranges on the host.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_MSTX_EVENTS, stub_db.
--- Depends on sound_ns.
+-- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_MSTX_EVENTS AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
     sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns,
     TRY_CAST("eventType" AS BIGINT) AS event_type,

@@ -1,9 +1,10 @@
 -- Chips.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_NPU_INFO, stub_db.
--- Depends on sound_text.
+-- Depends on capture_of, sound_text.
 CREATE OR REPLACE TEMP VIEW src_NPU_INFO AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("id" AS BIGINT) AS id,
     sound_text("name") AS name
 FROM (

@@ -1,9 +1,10 @@
 -- Memory of the process and of the device.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_NPU_MEM, stub_db.
--- Depends on sound_ns, sound_size.
+-- Depends on capture_of, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_NPU_MEM AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("type" AS BIGINT) AS type,
     sound_size(TRY_CAST("ddr" AS BIGINT)) AS ddr_bytes,
     sound_size(TRY_CAST("hbm" AS BIGINT)) AS hbm_bytes,

@@ -1,9 +1,10 @@
 -- Memory reserved by CANN modules.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_NPU_MODULE_MEM, stub_db.
--- Depends on sound_ns, sound_size.
+-- Depends on capture_of, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_NPU_MODULE_MEM AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("moduleId" AS BIGINT) AS module,
     sound_ns(TRY_CAST("timestampNs" AS BIGINT)) AS ts_ns,
     sound_size(TRY_CAST("totalReserved" AS BIGINT)) AS reserved_bytes,

@@ -1,9 +1,10 @@
 -- One row per allocation.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_OP_MEMORY, stub_db.
--- Depends on sound_ns, sound_size.
+-- Depends on capture_of, sound_ns, sound_size.
 CREATE OR REPLACE TEMP VIEW src_OP_MEMORY AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("name" AS BIGINT) AS name,
     sound_size(TRY_CAST("size" AS BIGINT)) AS size_bytes,
     sound_ns(TRY_CAST("allocationTime" AS BIGINT)) AS alloc_ns,

@@ -1,9 +1,10 @@
 -- The profiler session; the end is missing where it was not stopped cleanly.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_SESSION_TIME_INFO, stub_db.
--- Depends on sound_ns.
+-- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_SESSION_TIME_INFO AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     sound_ns(TRY_CAST("startTimeNs" AS BIGINT)) AS start_ns,
     sound_ns(TRY_CAST("endTimeNs" AS BIGINT)) AS end_ns
 FROM (

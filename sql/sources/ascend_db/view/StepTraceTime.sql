@@ -1,9 +1,10 @@
 -- analysis.db: step times in microseconds (the documentation says milliseconds).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_StepTraceTime, stub_db.
--- Depends on sound_size, sound_text.
+-- Depends on capture_of, sound_size, sound_text.
 CREATE OR REPLACE TEMP VIEW src_StepTraceTime AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
     TRY_CAST(replace(sound_text("step"), 'step', '') AS BIGINT) AS step,
     sound_size(TRY_CAST(round(TRY_CAST("computing" AS DOUBLE) * 1000) AS BIGINT)) AS compute_ns,

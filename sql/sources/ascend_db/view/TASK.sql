@@ -1,9 +1,10 @@
 -- Every device task. connectionId 4294967295 is "none".
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_TASK, stub_db.
--- Depends on sound_ns.
+-- Depends on capture_of, sound_ns.
 CREATE OR REPLACE TEMP VIEW src_TASK AS
 SELECT
+    capture_of("rlcompare_capture") AS capture,
     sound_ns(TRY_CAST("startNs" AS BIGINT)) AS start_ns,
     sound_ns(TRY_CAST("endNs" AS BIGINT)) AS end_ns,
     TRY_CAST("deviceId" AS INTEGER) AS device_id,
