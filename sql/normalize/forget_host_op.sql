@@ -1,6 +1,8 @@
 -- Frees the memory of the operators as the source found them: host_op holds them now. The tables of the device want it.
+-- Variables: capture.
 -- Runs after category, device_task, host_op, host_op_depth, host_op_place, phase_range, session.
 CREATE OR REPLACE TEMP TABLE stage_host_op AS FROM stage_host_op LIMIT 0;
+ALTER TABLE stage_host_op ALTER capture SET DEFAULT getvariable('capture');
 DROP TABLE host_op_depth;
 DROP TABLE host_op_parent;
 DROP TABLE host_op_place;

@@ -16,6 +16,7 @@ from rlcompare import resources
 from rlcompare.store.new_file import create_tables, run_all
 
 LENGTH = 120
+MARKS = "INSERT INTO stage_phase (name, thread, start_ns, end_ns)"
 
 interval = st.tuples(st.integers(0, LENGTH - 1), st.integers(0, 30)).map(lambda p: (p[0], min(p[0] + p[1], LENGTH)))
 intervals = st.lists(interval, max_size=12)
@@ -138,7 +139,7 @@ def test_phases_close_the_sum(
         load(con, "stage_kernel", kernels, [start for start, _ in kernels], device)
         load(con, "stage_collective", collectives, [start for start, _ in collectives], device)
     for start, length in phases:
-        con.execute("INSERT INTO stage_phase VALUES ('update_actor', 1, ?, ?)", [start, start + length])
+        con.execute(f"{MARKS} VALUES ('update_actor', 1, ?, ?)", [start, start + length])
     normalise(con)
     times = con.execute("SELECT device_id, compute_ns, exposed_comm_ns, free_ns FROM r_time ORDER BY ALL").fetchall()
     assert len(times) == len(devices)
@@ -151,7 +152,7 @@ def test_overlapping_phases_are_made_flat(con: duckdb.DuckDBPyConnection) -> Non
     reset(con)
     con.execute("INSERT INTO step VALUES (0, 7, 0, 100, FALSE)")
     con.execute(
-        "INSERT INTO stage_phase VALUES ('reward', 1, 10, 90), ('compute_log_prob', 2, 40, 60),"
+        f"{MARKS} VALUES ('reward', 1, 10, 90), ('compute_log_prob', 2, 40, 60),"
         " ('compute_log_prob', 3, 41, 61), ('old_log_prob', 2, 45, 50), ('update_actor', 2, 90, 95)"
     )
     load(con, "stage_kernel", [(20, 30), (50, 58), (70, 80), (96, 98)], [15, 45, 65, 96])
@@ -177,7 +178,7 @@ def test_a_phase_lies_in_the_step_that_holds_most_of_it(con: duckdb.DuckDBPyConn
     # GIVEN steps that overlap on the host, and a phase that begins before the mark of its step
     reset(con)
     con.execute("INSERT INTO step VALUES (0, 1, 0, 52, FALSE), (0, 2, 50, 100, FALSE)")
-    con.execute("INSERT INTO stage_phase VALUES ('reward', 1, 45, 80), ('update_actor', 1, 5, 20)")
+    con.execute(f"{MARKS} VALUES ('reward', 1, 45, 80), ('update_actor', 1, 5, 20)")
     normalise(con)
     assert con.execute("SELECT name, step FROM phase ORDER BY id").fetchall() == [("update_actor", 1), ("reward", 2)]
 
@@ -234,7 +235,7 @@ def test_a_phase_begins_with_its_first_nanosecond_and_its_end_is_what_follows(co
     """Kernels and framework operators that start at 9, 10, 39 and 40 ns, beside a phase from 10 to 40."""
     reset(con)
     con.execute("INSERT INTO step VALUES (0, 7, 0, 100, FALSE)")
-    con.execute("INSERT INTO stage_phase VALUES ('update_actor', 1, 10, 40)")
+    con.execute(f"{MARKS} VALUES ('update_actor', 1, 10, 40)")
     starts = [9, 10, 39, 40]
     load(con, "stage_kernel", [(start + 50, start + 51) for start in starts], starts)
     for number, start in enumerate(starts):
@@ -253,7 +254,7 @@ def test_a_task_is_in_the_phase_of_its_operator_rather_than_of_its_launch(con: d
     """The task queue launches at 45, when another phase runs, what an operator asked for at 15."""
     reset(con)
     con.execute("INSERT INTO step VALUES (0, 7, 0, 100, FALSE)")
-    con.execute("INSERT INTO stage_phase VALUES ('old_log_prob', 1, 10, 40), ('update_actor', 1, 40, 90)")
+    con.execute(f"{MARKS} VALUES ('old_log_prob', 1, 10, 40), ('update_actor', 1, 40, 90)")
     con.execute(
         "INSERT INTO stage_kernel BY NAME"
         " SELECT 1 AS id, 0 AS device_id, 50 AS start_ns, 60 AS end_ns, 45 AS launch_ns, 15 AS host_op_ns"
@@ -363,7 +364,7 @@ def phases_of(con: duckdb.DuckDBPyConnection, *marks: tuple[str, int, int, int])
     """(name, call, start, end) of the phases of these marks, which have a thread, a start and an end."""
     reset(con)
     con.execute("INSERT INTO step VALUES (0, 7, 0, 100, FALSE)")
-    con.executemany("INSERT INTO stage_phase VALUES (?, ?, ?, ?)", marks)
+    con.executemany(f"{MARKS} VALUES (?, ?, ?, ?)", marks)
     normalise(con)
     return con.execute("SELECT name, call, start_ns, end_ns FROM phase ORDER BY id").fetchall()
 
@@ -408,7 +409,7 @@ def test_only_kernels_and_collectives_are_told_to_lie_outside_the_steps(con: duc
     load(con, "stage_kernel", [(10, 20), (2_000_060, 4_000_070)], [5, 60])
     load(con, "stage_copy", [(2_000_080, 2_000_090)], [70])
     run_all(con, resources.sql_order("normalize"))
-    ((severity, key, message),) = con.execute(resources.sql("normalize/findings")).fetchall()
+    ((_, severity, key, message),) = con.execute(resources.sql("normalize/findings")).fetchall()
     assert (severity, key) == ("info", "outside_steps")
     assert message.startswith("1 device tasks (2.000 ms) ")
 
