@@ -132,8 +132,8 @@ def _fill_part(con: duckdb.DuckDBPyConnection, part: Part, said: list[Finding]) 
     if not usable:
         raise EmptyCaptureError(
             capture.path,
-            "holds nothing that can be compared: no kernels, collectives, operators, calls or ranges",
-            "Parse or collect it again, or name another folder",
+            "contains nothing to compare: no kernels, collectives, operators, calls or ranges",
+            "Parse or collect it again, or pass another folder",
         )
     sample = sampled_finding(capture)
     if sample is not None:

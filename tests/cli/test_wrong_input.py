@@ -87,7 +87,7 @@ class TestPaths:
     def test_empty_folder(self, compare: Callable[[Path], Outcome], tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         result = compare(tmp_path / "empty")
-        assert (result.code, "empty: there is no file in it" in result.error) == (4, True)
+        assert (result.code, "empty: it contains no files" in result.error) == (4, True)
 
     def test_a_folder_that_was_never_parsed(self, compare: Callable[[Path], Outcome], tmp_path: Path) -> None:
         (tmp_path / "h_1_20250318093015001_ascend_pt" / "FRAMEWORK").mkdir(parents=True)

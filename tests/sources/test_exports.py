@@ -196,7 +196,7 @@ def test_lines_that_are_no_stacks_are_counted(sample: Path, tmp_path: Path) -> N
         ("memory_timeline.json", b'[[1], [[0, 0, 0, 0, 0, 0, 0, 0, "x"]]]', "Failed to cast"),
         ("memory_timeline.raw.json.gz", gzip.compress(b"[[1, 1, 5, 8]]", mtime=0), "an event that is none"),
         ("memory_timeline.json.gz", b"\x1f\x8b123", "GZIP"),
-        ("memory_timeline.html", b"<html>", "it is a picture; export it as .json"),
+        ("memory_timeline.html", b"<html>", "it is an image; export it as .json"),
     ],
 )
 def test_what_is_damaged_is_said_and_left_out(

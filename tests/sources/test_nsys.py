@@ -268,7 +268,7 @@ class TestReports:
         (tmp_path / "a.nsys-rep").write_bytes(b"x")
         (tmp_path / "b.nsys-rep").write_bytes(b"x")
         training_step().write(tmp_path / "a.sqlite")
-        with pytest.raises(InputError, match=r"Name its export: .*a\.sqlite"):
+        with pytest.raises(InputError, match=r"Pass its export: .*a\.sqlite"):
             find_runs(tmp_path / "a.nsys-rep")
         (run,) = find_runs(tmp_path)
         assert [f.message.split()[0] for f in run.findings if f.key == "not_exported"] == ["b.nsys-rep"]

@@ -32,16 +32,16 @@ def refused(path: Path) -> str:
     ("content", "said"),
     [
         (b"", "the file is empty"),
-        (b'{"schemaVersion": 1, "deviceProperties": []}', "it holds no list of trace events"),
-        (b'{"schemaVersion": 1, "traceEvents": {"a": 1}}', "it holds no list of trace events"),
+        (b'{"schemaVersion": 1, "deviceProperties": []}', "it contains no list of trace events"),
+        (b'{"schemaVersion": 1, "traceEvents": {"a": 1}}', "it contains no list of trace events"),
         (b'{"schemaVersion": 1, "traceEvents": []}', "holds nothing that can be compared"),
-        (b'{"schemaVersion": 1, "traceEvents": [', "it holds no complete trace event"),
-        (b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "na', "it holds no complete trace event"),
-        (b'{"schemaVersion": 1, "traceEvents": [1, 2, null, "x"]}', "it holds no complete trace event"),
+        (b'{"schemaVersion": 1, "traceEvents": [', "it contains no complete trace event"),
+        (b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "na', "it contains no complete trace event"),
+        (b'{"schemaVersion": 1, "traceEvents": [1, 2, null, "x"]}', "it contains no complete trace event"),
         (b'{"schemaVersion": 2, "mediaType": "of something else"}', "it is a JSON object of an unknown kind"),
         (b'{"some": "thing", "else": 1}', "it is a JSON object of an unknown kind"),
-        (b"\x1f\x8bnot at all", "it is compressed, and no trace of torch.profiler"),
-        (gzip.compress(b'{"some": "thing"}', mtime=0), "it is compressed, and no trace of torch.profiler"),
+        (b"\x1f\x8bnot at all", "it is compressed, but not a torch.profiler trace"),
+        (gzip.compress(b'{"some": "thing"}', mtime=0), "it is compressed, but not a torch.profiler trace"),
     ],
 )
 def test_nothing_in_it(tmp_path: Path, content: bytes, said: str) -> None:

@@ -3,13 +3,13 @@
 -- Variables: repeated_rows, unsound_framework.
 -- Depends on compute, is_span, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME, src_TASK, task, text_by_id.
 SELECT 'warning', 'unknown_string',
-       count(*) || ' kernels name a text that STRING_IDS does not have: a name, a type or a shape of theirs is unknown'
+       count(*) || ' kernels refer to a string that is missing in STRING_IDS: their name, type or shapes are unknown'
 FROM compute
 WHERE (name >= 0 AND name NOT IN (SELECT id FROM text_by_id)) OR (op_type >= 0 AND op_type NOT IN (SELECT id FROM text_by_id))
    OR (input_shapes >= 0 AND input_shapes NOT IN (SELECT id FROM text_by_id))
 HAVING count(*) > 0
 UNION ALL
-SELECT 'warning', 'unknown_string', count(*) || ' mstx ranges name a text that STRING_IDS does not have, so that phases may be missing'
+SELECT 'warning', 'unknown_string', count(*) || ' mstx ranges refer to a string that is missing in STRING_IDS: phases may be missing'
 FROM src_MSTX_EVENTS WHERE message IS NOT NULL AND message NOT IN (SELECT id FROM text_by_id) HAVING count(*) > 0
 UNION ALL
 SELECT 'warning', 'shortened_text', count(*) || ' texts of more than 10,000 characters were cut' FROM text_by_id WHERE shortened HAVING count(*) > 0
@@ -17,7 +17,7 @@ UNION ALL
 SELECT 'warning', 'damaged_time', unusable || ' device tasks have no usable time and were left out'
 FROM (SELECT (SELECT count(*) FROM src_TASK) - (SELECT count(*) FROM task) - getvariable('repeated_rows') AS unusable) WHERE unusable > 0
 UNION ALL
-SELECT 'warning', 'repeated_rows', getvariable('repeated_rows') || ' rows of TASK have the id of another, and were left out' WHERE getvariable('repeated_rows') > 0
+SELECT 'warning', 'repeated_rows', getvariable('repeated_rows') || ' rows of TASK repeat the id of another row and were left out' WHERE getvariable('repeated_rows') > 0
 UNION ALL
 SELECT 'warning', 'damaged_time', getvariable('unsound_framework') || ' rows of the framework have no usable time and were left out'
 WHERE getvariable('unsound_framework') > 0
