@@ -110,7 +110,7 @@ def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     other += db.run(con, resources.sql("sources/ascend_text/rejected"))[0][0]
     con.execute(resources.sql("sources/ascend_text/forget_rejected"))
     if not known:
-        return "it was left out: none of its lines is a call stack with its microseconds"
+        return "it was left out: no line has a call stack and its time"
     return f"{other} of {other + known} lines were left out: export_stacks does not write such lines" if other else None
 
 

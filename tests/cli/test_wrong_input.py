@@ -313,7 +313,7 @@ class TestText:
     def test_trace_of_gpu(self, compare: Callable[[Path], Outcome], tmp_path: Path) -> None:
         path = tmp_path / "w.pt.trace.json"
         path.write_text('{"schemaVersion": 1, "traceEvents": []}')
-        assert "holds nothing that can be compared" in compare(path).error
+        assert "contains nothing to compare" in compare(path).error
 
 
 def test_a_metric_beyond_what_can_be_squared_leaves_the_others(rlcompare: Command, tmp_path: Path) -> None:

@@ -383,7 +383,7 @@ class TestNothingUsable:
     def test_folder_of_other_things(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("nothing")
         (tmp_path / "sub").mkdir()
-        with pytest.raises(InputError, match="it holds no profile"):
+        with pytest.raises(InputError, match="it contains no profile"):
             find_runs(tmp_path)
 
     def test_never_parsed(self, tmp_path: Path) -> None:
@@ -537,7 +537,7 @@ class TestSturdiness:
         profile = make_profile(tmp_path / "elsewhere" / NAME.format(1), 1)
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / profile.name).symlink_to(profile)
-        with pytest.raises(InputError, match=r"leads out of the named folder.*Pass the target of the link"):
+        with pytest.raises(InputError, match=r"to a place outside the given folder.*Pass the target of the link"):
             find_runs(tmp_path / "mine")
         assert ranks(find_runs(tmp_path / "mine" / profile.name)[0]) == [1]
 

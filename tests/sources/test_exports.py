@@ -184,13 +184,13 @@ def test_lines_that_are_no_stacks_are_counted(sample: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("stacks.log", b"\x00\x01\x02", "no line ends in a call stack's microseconds"),
+        ("stacks.log", b"\x00\x01\x02", "no line has a call stack and its time"),
         ("stacks.log", b"", "the file is empty"),
         ("memory_timeline.json", b"", "the file is empty"),
         ("memory_timeline.json", b"[[1, 2], [[0, 0, 0,", "Malformed JSON"),
         ("memory_timeline.json", b"[" * 100_000, "Malformed JSON"),
         ("memory_timeline.json", b'{"a": 1}', "Expected ARRAY"),
-        ("memory_timeline.json", b"[[], []]", "no memory of the device"),
+        ("memory_timeline.json", b"[[], []]", "no memory of the requested device"),
         ("memory_timeline.json", b"[[1, 2], [[0, 0, 0, 0, 0, 0, 0, 0, 0]]]", "2 times and 1 sizes"),
         ("memory_timeline.json", b"[[1], [[0, 7]]]", "2 sizes at a time, not 9"),
         ("memory_timeline.json", b'[[1], [[0, 0, 0, 0, 0, 0, 0, 0, "x"]]]', "Failed to cast"),

@@ -228,7 +228,7 @@ class TestStore:
         ]  # a profile that names no rank is rank 0
         assert "world_size" not in dict(rows(store, "SELECT key, value FROM env WHERE capture IS NULL"))
         assert findings(store)["odd_run"] == (
-            "run.json was read without what does not fit: world_size should be a string, a finite number or true or"
+            "invalid fields of run.json were ignored: world_size should be a string, a finite number or true or"
             " false, and 3 more"
         )
 

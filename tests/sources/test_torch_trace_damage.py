@@ -34,7 +34,7 @@ def refused(path: Path) -> str:
         (b"", "the file is empty"),
         (b'{"schemaVersion": 1, "deviceProperties": []}', "it contains no list of trace events"),
         (b'{"schemaVersion": 1, "traceEvents": {"a": 1}}', "it contains no list of trace events"),
-        (b'{"schemaVersion": 1, "traceEvents": []}', "holds nothing that can be compared"),
+        (b'{"schemaVersion": 1, "traceEvents": []}', "contains nothing to compare"),
         (b'{"schemaVersion": 1, "traceEvents": [', "it contains no complete trace event"),
         (b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "na', "it contains no complete trace event"),
         (b'{"schemaVersion": 1, "traceEvents": [1, 2, null, "x"]}', "it contains no complete trace event"),
@@ -65,7 +65,7 @@ def test_cut_off(tmp_path: Path, compressed: bool, kept: float) -> None:
     assert 500 * kept * 0.7 < count < 500
     assert first == BASE_NS
     (said,) = reading.said("damaged_file")
-    assert "ends in the middle" in said
+    assert "it is truncated" in said
 
 
 def test_damaged_in_its_compressed_content(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_broken_in_the_middle(tmp_path: Path) -> None:
     )
     reading = read(write(tmp_path / "t.json", text))
     assert reading.rows("SELECT count(*) FROM stage_host_op") == [(100,)]
-    assert "no valid JSON after 100 events" in reading.said("damaged_file")[0]
+    assert "not valid JSON after 100 events" in reading.said("damaged_file")[0]
 
 
 @pytest.mark.parametrize(
