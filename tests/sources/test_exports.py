@@ -194,7 +194,7 @@ def test_lines_that_are_no_stacks_are_counted(sample: Path, tmp_path: Path) -> N
         ("memory_timeline.json", b"[[1, 2], [[0, 0, 0, 0, 0, 0, 0, 0, 0]]]", "2 times and 1 sizes"),
         ("memory_timeline.json", b"[[1], [[0, 7]]]", "2 sizes at a time, not 9"),
         ("memory_timeline.json", b'[[1], [[0, 0, 0, 0, 0, 0, 0, 0, "x"]]]', "Failed to cast"),
-        ("memory_timeline.raw.json.gz", gzip.compress(b"[[1, 1, 5, 8]]", mtime=0), "an event that is none"),
+        ("memory_timeline.raw.json.gz", gzip.compress(b"[[1, 1, 5, 8]]", mtime=0), "it has an invalid event"),
         ("memory_timeline.json.gz", b"\x1f\x8b123", "GZIP"),
         ("memory_timeline.html", b"<html>", "it is an image; export it as .json"),
     ],
