@@ -46,7 +46,7 @@ _COPY = r"(?:(?:list|events|copy)-of-|mended-|sound-)*"
 
 _PATTERN = re.compile(r"[*?\[]")
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
-_MAKE_AGAIN = "Make it again with rlcompare ingest"
+_MAKE_AGAIN = "Rebuild it with rlcompare ingest"
 _FOREIGN = """
     SELECT 'the view ' || view_name FROM duckdb_views()
     WHERE database_name IN ($database, current_database()) AND list_contains($names, lower(view_name))
@@ -106,7 +106,8 @@ def pattern_of(path: Path) -> str:
     if not _PATTERN.search(text):
         return text
     if "\\" in text:  # in a pattern DuckDB takes it for a separator, which nothing can escape
-        raise InputError(path, "DuckDB opens no path with a backslash beside *, ? or [", "Rename the file or folder")
+        problem = "DuckDB cannot open a path that contains a backslash together with *, ? or ["
+        raise InputError(path, problem, "Rename the file or folder")
     return _PATTERN.sub(r"[\g<0>]", text)
 
 
@@ -325,7 +326,7 @@ def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool, nam
     except duckdb.Error as error:
         raise InputError(path, f"the database cannot be read ({first_line(error)})", _MAKE_AGAIN) from error
     if found:
-        raise InputError(path, f"it is not a store made by rlcompare: it holds {found[0][0][:200]}", _MAKE_AGAIN)
+        raise InputError(path, f"it is not an rlcompare store: it contains {found[0][0][:200]}", _MAKE_AGAIN)
 
 
 @contextmanager

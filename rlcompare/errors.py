@@ -95,5 +95,5 @@ class DamagedStoreError(InputError):
     """
 
     def __init__(self, store: Path, problem: str) -> None:
-        remedy = "Make it again with rlcompare ingest, or delete it if it lies in the cache"
+        remedy = "Rebuild it with rlcompare ingest, or delete it if it is in the cache"
         super().__init__(store, f"the store is damaged ({problem})", remedy)

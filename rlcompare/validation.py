@@ -103,7 +103,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """A clause that names the known word that was meant, else all of them."""
     known = list(known)
     close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
 
 
 def not_finite(value: object, path: Path = ()) -> Path | None:
@@ -128,7 +128,7 @@ def _misfit(value: object, kind: Any, message: str) -> MisfitError:
         known = get_type_hints(_type_at(kind, path))
         return MisfitError((*path, match[1]), f"is not known; {nearest(match[1], known)}")
     if place.startswith("`key`"):
-        return MisfitError(path, f"should have other keys ({said[0].lower()}{said[1:]})", found)
+        return MisfitError(path, f"has invalid keys ({said[0].lower()}{said[1:]})", found)
     if match := re.fullmatch(r"Expected `.*` (>=|<=) (\S+)", said):
         if not isinstance(found, float) or math.isfinite(found):
             word = "least" if match[1] == ">=" else "most"

@@ -19,8 +19,8 @@ _APART = (
     "versions (actor_rollout_ref.rollout.dtype); then " + _TUNE
 )
 _CATASTROPHIC = (
-    "single tokens have a ratio below algorithm.rollout_is_veto_threshold: look for corrupt data, another tokenizer "
-    "or numeric faults in the rollout before lowering that threshold"
+    "single tokens have a ratio below algorithm.rollout_is_veto_threshold: check for corrupt data, a different "
+    "tokenizer or numerical errors in the rollout before lowering that threshold"
 )
 
 

@@ -11,7 +11,7 @@ GZIP = b"\x1f\x8b"
 
 BLOCK_BYTES = 4 << 20
 
-CUT = "it ends in the middle (cut off while it was written or copied)"
+CUT = "it is truncated (cut off while it was written or copied)"
 
 
 class Blocks:
@@ -34,7 +34,7 @@ class Blocks:
                 try:
                     data = inflater.decompress(first, BLOCK_BYTES)
                 except zlib.error:
-                    self.damage = "its compressed content is damaged; what stands before was read"
+                    self.damage = "its compressed data is damaged"
                     return
                 if data:
                     yield data

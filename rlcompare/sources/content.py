@@ -43,7 +43,7 @@ class Content:
 
     @property
     def has_log(self) -> bool:
-        """Whether a write-ahead log lies beside it, which may hold tables that are not looked at here."""
+        """Whether a write-ahead log lies beside it, which may hold tables that are not searched here."""
         return _log(self.path).is_file()
 
 
@@ -78,7 +78,7 @@ def _of_database(path: Path, head: bytes) -> Content:
 def _truncation(path: Path, head: bytes) -> str | None:
     """Compares the size that the header states with the file's; it counts only if the two change counters agree."""
     if len(head) < 100:
-        return "the database is cut within its header"
+        return "the database is truncated within its header"
     page_size = int.from_bytes(head[16:18], "big")
     page_size = 65536 if page_size == 1 else page_size
     pages = int.from_bytes(head[28:32], "big")

@@ -83,9 +83,7 @@ def sampled_finding(capture: CaptureInput) -> Finding | None:
         return None
     what = f"of {found.phase} " if found.phase else ""
     ticks = list_numbers(found.sampled, separator=" ")
-    return Finding(
-        "info", SAMPLED, f"{what}only a sample was recorded, {found.granularity} {ticks}: its times are of these"
-    )
+    return Finding("info", SAMPLED, f"{what}only a sample was recorded: its times cover {found.granularity} {ticks}")
 
 
 def _sample_of(capture: CaptureInput) -> Description | None:

@@ -111,11 +111,11 @@ def _look(path: Path, prefer: str, wanted: str) -> _Found:
     elif path.is_dir():
         if path.name.endswith("_op_args"):
             raise InputError(
-                path, "it holds dumped operator arguments, not a profile", "Name the *_ascend_pt folder beside it"
+                path, "it contains dumped operator arguments, not a profile", "Pass the *_ascend_pt folder next to it"
             )
         _walk(path, prefer, found, 0)
     else:
-        raise InputError(path, "it is neither a file nor a folder", "Name a profile's folder or file")
+        raise InputError(path, "it is neither a file nor a folder", "Pass a profile folder or file")
     return found
 
 
@@ -134,8 +134,8 @@ def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
     elif kind.source:
         found.add(*find(kind.source).captures(path, kind.kind))
     else:
-        remedy = RECOVER if path.suffix in (".db", ".sqlite") else "Name a file or folder that a profiler wrote"
-        found.problems.append(Problem(path, kind.problem or "it is no file of a profile", remedy))
+        remedy = RECOVER if path.suffix in (".db", ".sqlite") else "Pass a file or folder written by a profiler"
+        found.problems.append(Problem(path, kind.problem or "it is not a profile file", remedy))
 
 
 def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
@@ -170,15 +170,15 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
     if depth == _MAX_DEPTH:
         if folders:
             found.problems.append(
-                Problem(folder, f"folders nested deeper than {_MAX_DEPTH} are not looked at", "Name one of them")
+                Problem(folder, f"folders nested deeper than {_MAX_DEPTH} are not searched", "Pass one of them")
             )
         return
     for name in folders:
         if name in _SKIPPED_FOLDERS or name.endswith("_op_args"):
             continue
         if _leads_out(folder / name, found.root):
-            problem = "it is a link that leads out of the named folder, and is not followed"
-            found.problems.append(Problem(folder / name, problem, "Name what it leads to", "link"))
+            problem = "it is a symbolic link to a place outside the given folder, and is not followed"
+            found.problems.append(Problem(folder / name, problem, "Pass the target of the link", "link"))
             continue
         _walk(folder / name, prefer, found, depth + 1)
 
@@ -231,7 +231,7 @@ def _look_at_loose_files(listing: Listing, found: _Found, depth: int) -> None:
         if problem is None:
             found.stores.append(store)
         else:
-            found.problems.append(Problem(store, problem, "Make it again with rlcompare ingest, or move it away"))
+            found.problems.append(Problem(store, problem, "Rebuild it with rlcompare ingest, or move it elsewhere"))
     if depth == 0 and not has_captures and not stores and not listing.folders:
         for name in listing.files:
             if name.endswith((".csv", ".json")):
@@ -242,7 +242,7 @@ def _store_problem(path: Path) -> str | None:
     """Why a file that is named like a store is none that can be used; None: it can."""
     kind = file_kind(path)
     if kind.kind != "store":
-        return kind.problem or "it is no DuckDB database, though it is named like a store"
+        return kind.problem or "it is not a DuckDB database, although it is named like a store"
     from rlcompare.db import SCHEMA_VERSION, store_schema_version
 
     try:
@@ -250,13 +250,13 @@ def _store_problem(path: Path) -> str | None:
     except InputError as error:
         return error.problem
     if version is None:
-        return "it is a database, but not a store of rlcompare"
+        return "it is a database, but not an rlcompare store"
     return None if version == SCHEMA_VERSION else f"its schema is {version}, and this version reads {SCHEMA_VERSION}"
 
 
 def _leave_out_undecodable(found: _Found) -> None:
     """DuckDB takes UTF-8 only: a file whose path is something else is a problem."""
-    problem, remedy = "its path is no text in UTF-8, which DuckDB cannot open", "Rename it"
+    problem, remedy = "its path is not valid UTF-8, so DuckDB cannot open it", "Rename it"
     usable = []
     for capture in found.captures:
         if all(_is_text(path) for path in (capture.path, *capture.files.values())):
@@ -354,9 +354,9 @@ def _nothing(path: Path, found: _Found) -> InputError:
         problem = first.problem + (f" ({more} more below {path} cannot be used either)" if more else "")
         return InputError(first.path, problem, first.remedy)
     if found.training:
-        remedy = "Run it again; what went wrong stands in its run.json"
+        remedy = "Run it again; its run.json says what went wrong"
         return InputError(path, run_directory.EMPTY, remedy)
-    what = "it holds no profile and no metrics" if found.files or not path.is_dir() else "there is no file in it"
+    what = "it contains no profile and no metrics" if found.files or not path.is_dir() else "it contains no files"
     remedy = (
         "Name an *_ascend_pt folder, its ASCEND_PROFILER_OUTPUT, a trace of torch.profiler, a run directory, "
         "or several in one"

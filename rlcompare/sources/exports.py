@@ -24,7 +24,7 @@ TIMELINE = "memory_timeline"
 
 _STACKS_NAME = re.compile(r".*stacks?(?:[._-].*)?\.(?:log|txt)", re.IGNORECASE)
 _TIMELINE_NAME = re.compile(r".*mem(?:ory)?_?timeline.*\.(json|json\.gz|html)", re.IGNORECASE)
-_REMEDY = "export it again, or take it away"
+_REMEDY = "export it again, or remove it"
 _ROOM = 64
 """How many times as large a compressed timeline may be."""
 _MOST = 2**30
@@ -70,9 +70,9 @@ def _preference(path: Path) -> tuple[int, int, str]:
 def _problem(path: Path, taken: Path | None) -> str | None:
     """Why an export is not read, as a clause; None: it is."""
     if taken is not None:
-        return f"{taken.name} is read, and it may be of other settings"
+        return f"{taken.name} was read instead, and this one may have other settings"
     if path.suffix.lower() == ".html":
-        return "it is a picture; export it as .json"
+        return "it is an image; export it as .json"
     problem = file_problem(path)
     return problem and f"{problem}; {_REMEDY}"
 
@@ -110,8 +110,8 @@ def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     other += db.run(con, resources.sql("sources/ascend_text/rejected"))[0][0]
     con.execute(resources.sql("sources/ascend_text/forget_rejected"))
     if not known:
-        return "it was left out: no line ends in a call stack's microseconds"
-    return f"{other} of {other + known} lines were left out: they are not of export_stacks" if other else None
+        return "it was left out: no line has a call stack and its time"
+    return f"{other} of {other + known} lines were left out: export_stacks does not write such lines" if other else None
 
 
 def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
@@ -119,4 +119,4 @@ def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     con.execute("SET VARIABLE timeline_file = ?", [db.pattern_of(path)])
     con.execute("SET VARIABLE timeline_bytes = ?", [min(room, _MOST)])
     ((levels,),) = db.run(con, resources.sql("sources/exports/memory_timeline"))
-    return None if levels else "it was left out: it holds no memory of the device that was asked for"
+    return None if levels else "it was left out: it contains no memory of the requested device"

@@ -268,7 +268,7 @@ def layout_sentence(runs: Sequence[Sequence[CaptureInput]], layout: str | None) 
     text = f"read as {' and '.join(filter(None, (ranks, replicas)))} × {_counted('run', [len(runs)])}"
     if captures != sum(map(len, members)):
         text += f", {captures} captures"
-    return text + ("" if layout else " (--layout would change that)")
+    return text + ("" if layout else " (use --layout to change this)")
 
 
 def _counted(noun: str, counts: Sequence[int]) -> str:

@@ -40,13 +40,13 @@ def file_problem(path: Path) -> str | None:
     try:
         status = path.stat()
     except FileNotFoundError:
-        return "the link leads to nothing" if path.is_symlink() else "there is no such file"
+        return "it is a broken symbolic link" if path.is_symlink() else "there is no such file"
     except OSError as error:
         return f"it cannot be opened ({error.strerror})"
     if S_ISDIR(status.st_mode):
-        return "it is a folder, and should be a file"
+        return "it is a folder, not a file"
     if not S_ISREG(status.st_mode):
-        return "it is a pipe or a device, and should be a file"
+        return "it is a pipe or a device, not a regular file"
     return None if status.st_size else "the file is empty"
 
 
@@ -74,7 +74,7 @@ def file_kind(path: Path) -> FileKind:
     if content.tables is not None:
         return _other_database(content)
     if content.is_compressed:
-        return FileKind("unknown", "it is compressed, and no trace of torch.profiler")
+        return FileKind("unknown", "it is compressed, but not a torch.profiler trace")
     return _other_text(content)
 
 
@@ -110,11 +110,9 @@ def _by_first_bytes(content: Content) -> FileKind | None:
     if content.head[8:12] == b"DUCK":
         return FileKind("store")
     if content.head.startswith(_WANDB):
-        return FileKind(
-            "unknown", "it is wandb's own record of a run: give it the suffix .wandb to see how to export it"
-        )
+        return FileKind("unknown", "it is a wandb run file: rename it to *.wandb to see how to export it")
     if content.path.suffix == ".db":
-        return FileKind("unknown", "it is no SQLite database, though it is named like one")
+        return FileKind("unknown", "it is not an SQLite database, although it is named like one")
     return None
 
 
@@ -144,8 +142,8 @@ def _why_no_profile(content: Content) -> str:
     if content.text[:1] == b"{":
         return "it is a JSON object of an unknown kind"
     if content.path.suffix in (".csv", ".db", ".json"):
-        return "it is no file of a profile"
-    return "it is no file of a profile, and has no line `step:N - key:value`, so no metrics either"
+        return "it is not a profile file"
+    return "it is not a profile file, and has no line `step:N - key:value` with metrics"
 
 
 def json_object(path: Path) -> tuple[dict[str, object], str | None]:
@@ -162,7 +160,7 @@ def json_object(path: Path) -> tuple[dict[str, object], str | None]:
     except RecursionError:
         return {}, "it is nested too deeply"
     except ValueError:
-        return {}, "it is no valid JSON"
+        return {}, "it is not valid JSON"
     if not isinstance(value, dict):
-        return {}, "it holds no JSON object"
+        return {}, "it contains no JSON object"
     return value, None

@@ -25,6 +25,6 @@ def pickle_problem(pickles: Sequence[Path], root: Path, *, is_stored: bool) -> P
     first = pickles[0].relative_to(root) if is_below else pickles[0]
     command = TO_JSON.replace("FILE.pickle", shlex.quote(str(first)))
     more = f" (and {len(pickles) - 1} more)" if len(pickles) > 1 else ""
-    danger = f"a memory snapshot as a pickle runs code when it is opened{more}"
-    problem = f"{danger}; if you trust it, {command} makes it JSON"
-    return Problem(pickles[0], problem, "Name that file then, or what else was collected", "pickle")
+    danger = f"a pickled memory snapshot can run code when it is opened{more}"
+    problem = f"{danger}; if you trust it, convert it to JSON with {command}"
+    return Problem(pickles[0], problem, "Then pass the JSON file, or another file of the run", "pickle")

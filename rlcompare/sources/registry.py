@@ -51,5 +51,5 @@ def load(reference: str) -> Source:
     module, _, attribute = reference.partition(":")
     source = getattr(import_module(module), attribute, None)
     if not isinstance(source, Source):
-        raise TypeError(f"{reference} is no Source")
+        raise TypeError(f"{reference} is not a Source")
     return source

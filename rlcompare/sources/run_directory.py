@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SCHEMA = re.compile(r"rlcompare\.run/(\d+)")
 
-EMPTY = "the run left neither metrics nor a profile"
+EMPTY = "the run wrote neither metrics nor a profile"
 
 _COMMIT_LENGTH = 12
 _PATH_LENGTH = 200
@@ -222,12 +222,12 @@ def _joined(
     notes = []
     for number, entries in wanted.items():
         if len(entries) > 1:
-            lost += [_of_no_run(entry, "it lies beside a profile with metrics of another run") for entry in entries]
+            lost += [_of_no_run(entry, "several runs have metrics next to the same profile") for entry in entries]
             continue
         groups[number].training = entries[0]
         names = " and ".join(dict.fromkeys(source.name for source in entries[0].metrics))
         verb = "was" if len(entries[0].metrics) == 1 else "were"
-        finding = Finding("info", "metrics_joined", f"{names} {verb} taken for the metrics of this profile's run")
+        finding = Finding("info", "metrics_joined", f"{names} {verb} read as the metrics of this profile's run")
         notes.append((groups[number].paths[0], finding))
     return notes, lost
 
@@ -244,8 +244,8 @@ def _beside(root: Path, groups: Sequence[Group], path: Path) -> int | None:
     return None
 
 
-def _of_no_run(entry: TrainingInput, problem: str = "nothing tells which of the runs its metrics belong to") -> Problem:
-    remedy = "Name the run that it belongs to alone, or make it a run directory with a run.json"
+def _of_no_run(entry: TrainingInput, problem: str = "it is unclear which run its metrics belong to") -> Problem:
+    remedy = "Pass only the run that it belongs to, or make a run directory with a run.json"
     return Problem(entry.path, problem, remedy, "metrics_of_no_run")
 
 
@@ -331,20 +331,20 @@ def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Find
         return
     run = training.run
     if run is None:
-        text = f"{RUN_JSON} cannot be read, so what the run was made with and which steps were profiled is unknown"
+        text = f"{RUN_JSON} cannot be read: the run's settings and its profiled steps are unknown"
         yield Finding("warning", "damaged_run", text)
         return
     match = SCHEMA.fullmatch(run.schema or "")
     if match is not None and int(match.group(1)) > 1:
-        text = f"{RUN_JSON} is of the later schema {match.group(1)}: what is new in it was left out"
+        text = f"{RUN_JSON} has the newer schema {match.group(1)}: fields that this version does not know were ignored"
         yield Finding("warning", "later_run", text)
     if match is not None and run.misfits:
         more = f", and {len(run.misfits) - 1} more" if len(run.misfits) > 1 else ""
-        text = f"{RUN_JSON} was read without what does not fit: {run.misfits[0]}{more}"
+        text = f"invalid fields of {RUN_JSON} were ignored: {run.misfits[0]}{more}"
         yield Finding("warning", "odd_run", text)
     yield from _absent_captures(training, run)
     if last_step is None and run.status == "complete":
-        text = f"{METRICS} holds no step, though the run is complete: speed can only be judged by what was profiled"
+        text = f"{METRICS} contains no steps although the run is complete: speed is judged by the profile only"
         yield Finding("warning", "no_metrics", text)
     if run.status in ("incomplete", "failed"):
         yield Finding("warning", f"run_{run.status}", _unfinished(training, run, last_step))
@@ -359,14 +359,12 @@ def _absent_captures(training: TrainingInput, run: RunFile) -> Iterator[Finding]
     if elsewhere:
         where = str(elsewhere[0].parent)[:_PATH_LENGTH]
         text = (
-            f"{len(elsewhere)} of {len(paths)} profiles lie outside of the run directory, in {where}, and were not "
-            "looked at; name that folder as the side to read them"
+            f"{len(elsewhere)} of {len(paths)} profiles are outside the run directory, in {where}, and were not "
+            "read; pass that folder as a side to read them"
         )
         yield Finding("warning", "profile_elsewhere", text)
     if gone:
-        text = (
-            f"{len(gone)} of {len(paths)} profiles that {RUN_JSON} lists are not there: {gone[0].name[:_PATH_LENGTH]}"
-        )
+        text = f"{len(gone)} of {len(paths)} profiles listed in {RUN_JSON} are missing: {gone[0].name[:_PATH_LENGTH]}"
         yield Finding("warning", "missing_profile", f"{text}{' and more' if len(gone) > 1 else ''}")
 
 
@@ -383,7 +381,7 @@ def _unfinished(training: TrainingInput, run: RunFile, last_step: int | None) ->
     of = f" of {max(planned)}" if planned and last_step is not None else ""
     reason = f": {run.error[:200]}" if run.error and not looks_secret("error", run.error) else ""
     word = "failed" if run.status == "failed" else "did not finish: it ended"
-    return f"the run {word} {done}{of}{reason}; means are over what it had finished"
+    return f"the run {word} {done}{of}{reason}; means cover the finished steps only"
 
 
 def fill_training(
@@ -410,6 +408,6 @@ def fill_training(
 
 
 _PROFILED_UNKNOWN = (
-    "nothing tells which training steps ran under the profiler, so their times count like those of the others: put the"
-    " job's console log beside the profile, in which verl prints global_profiler.steps"
+    "it is unknown which training steps were profiled, so their times count like those of the others: put the job's"
+    " console log, in which verl prints global_profiler.steps, next to the profile"
 )

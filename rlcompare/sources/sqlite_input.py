@@ -61,7 +61,8 @@ def is_readable_in_place(path: Path) -> bool:
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})", "Check the path and its permissions") from error
     if header[:16] != MAGIC or len(header) < 100:
-        raise InputError(path, "is not an SQLite database, or was cut off", "Copy it again, or parse the profile again")
+        problem = "is not an SQLite database, or is truncated"
+        raise InputError(path, problem, "Copy it again, or parse the profile again")
     return header[18:20] != b"\x02\x02" and not any(file.exists() for file in _beside(path))
 
 
@@ -233,11 +234,11 @@ def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: s
 def damaged(path: Path, failures: Sequence[Failure], capture_id: int) -> Finding:
     """What to say where some of a database, at least one table or statement, could not be read."""
     lost = ", ".join(name for name, _ in failures)
-    message = f"{path.name} is damaged ({failures[0][1]}): what could be read is used, without {lost}"
+    message = f"{path.name} is damaged ({failures[0][1]}): the readable part is used, without {lost}"
     return Finding("warning", "damaged_database", message, capture_id)
 
 
 def undecodable(path: Path, texts: int, capture_id: int) -> Finding:
     """What to say of texts that are no UTF-8."""
-    message = f"{path.name}: {texts} texts are no UTF-8; what cannot be decoded is shown as \ufffd"
+    message = f"{path.name}: {texts} texts are not valid UTF-8; bytes that cannot be decoded are shown as \ufffd"
     return Finding("warning", "undecodable_text", message, capture_id)

@@ -24,7 +24,7 @@ _TAIL = 1 << 20
 _LONGEST_EVENT = 64 << 20
 _KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _NEXT_EVENT = re.compile(rb"\}\s*,\s*(?=\{)")
-_CUT = "it ends in the middle (cut off while it was written or copied)"
+_CUT = "it is truncated (cut off while it was written or copied)"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def bare_list(path: Path, scratch: Path) -> EventList:
     with path.open("rb") as file:
         start = _start_of_list(path, file)
         if start is None:
-            raise InputError(path, "it holds no list of trace events", "Parse the profile again")
+            raise InputError(path, "it contains no list of trace events", "Parse the profile again")
         file.seek(max(size - _TAIL, start))
         tail = file.read()
         wrapped = _is_wrapped(file)
@@ -88,8 +88,8 @@ def complete_events(path: Path, scratch: Path) -> EventList:
             is_whole = is_last
         out.write(b"]")
     if not events:
-        raise InputError(path, "it holds no complete trace event", "Copy it again, or parse the profile again")
-    return EventList(copy, None if is_whole else f"it is no valid JSON after {events} events")
+        raise InputError(path, "it contains no complete trace event", "Copy it again, or parse the profile again")
+    return EventList(copy, None if is_whole else f"it is not valid JSON after {events} events")
 
 
 def _is_wrapped(file: BinaryIO) -> bool:

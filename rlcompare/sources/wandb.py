@@ -26,8 +26,8 @@ def wandb_problem(records: Sequence[Path]) -> Problem:
     offline = first.parent.name.startswith("offline-")
     upload = f"upload it first with: wandb sync {shlex.quote(str(first.parent))}; then " if offline else ""
     remedy = (
-        f"Export the run's history: {upload}{_EXPORT.format(run=run)} (ENTITY/PROJECT as in the run's address), and"
-        f' name that file. A verl job with trainer.logger=\'["console","wandb","file"]\' also writes a file that can be'
-        " read as it is"
+        f"Export the run's history: {upload}{_EXPORT.format(run=run)} (ENTITY/PROJECT as in the run's URL), and"
+        f' pass that file. A verl job with trainer.logger=\'["console","wandb","file"]\' also writes a file that'
+        " rlcompare reads directly"
     )
-    return Problem(first, f"it is wandb's own record of a run, which rlcompare does not read{more}", remedy, "wandb")
+    return Problem(first, f"it is a wandb run file, which rlcompare does not read{more}", remedy, "wandb")

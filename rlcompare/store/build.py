@@ -66,7 +66,7 @@ def build_stores(
     engine: Engine,
     prints: Mapping[Path, Fingerprint] | None = None,
     index: PartIndex | None = None,
-    remedy: str = "make room, or choose another place",
+    remedy: str = "free some space, or choose another location",
     progress: Progress | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> None:

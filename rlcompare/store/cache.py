@@ -80,7 +80,7 @@ def cache_directory(chosen: Path | None = None) -> Path:
         return platformdirs.user_cache_path("rlcompare", appauthor=False)
     except RuntimeError as error:
         raise UsageError(
-            "no home folder is known for the cache: name one with --cache-dir, or use --no-cache"
+            "cannot determine a folder for the cache: set one with --cache-dir, or use --no-cache"
         ) from error
 
 
@@ -194,7 +194,7 @@ def cached_stores(
     keep_events: bool = False,
     progress: Progress | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
-    remedy: str = "make room, or use --cache-dir or --no-cache",
+    remedy: str = "free some space, or use --cache-dir or --no-cache",
     engine: Engine | None = None,
     shared: SharedCache | None = None,
 ) -> list[Path]:
@@ -265,7 +265,7 @@ def prepare(directory: Path) -> None:
         if not os.access(directory, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, "it is not writable")
         if not any(directory.iterdir()):
-            (directory / MARKER).write_text("Stores that rlcompare keeps. Everything here may be deleted.\n")
+            (directory / MARKER).write_text("Stores cached by rlcompare. Everything here can be deleted safely.\n")
     except OSError as error:
         raise UsageError(
             f"the cache folder {directory} cannot be written ({error.strerror}): use --cache-dir or --no-cache"
@@ -277,9 +277,9 @@ def _given_store(run: RunInput) -> Path:
     path = run.captures[0].path
     version = store_schema_version(path)
     if version != SCHEMA_VERSION:
-        problem = "it is a database, but not a store of rlcompare" if version is None else f"its schema is {version}"
+        problem = "it is a database, but not an rlcompare store" if version is None else f"its schema is {version}"
         raise InputError(
-            path, problem, f"Make it again with rlcompare ingest (this version reads schema {SCHEMA_VERSION})"
+            path, problem, f"Rebuild it with rlcompare ingest (this version reads schema {SCHEMA_VERSION})"
         )
     return path
 

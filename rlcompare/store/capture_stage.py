@@ -21,7 +21,7 @@ from rlcompare.sources.registry import find
 from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store, run_all
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
 
-_NOTHING = "holds nothing that can be compared: no kernels, collectives, operators, calls or ranges"
+_NOTHING = "contains nothing to compare: no kernels, collectives, operators, calls or ranges"
 
 Done = Callable[[Part], None]
 """Called when a capture was read; may raise ``Cancelled``."""
@@ -112,7 +112,7 @@ class _Reader:
             self._done(part)
         for (number,) in db.run(self._con, resources.sql("normalize/is_usable")):
             path = self.readable[number].capture.path
-            remedy = "Parse or collect it again, or name another folder"
+            remedy = "Parse or collect it again, or pass another folder"
             self._fail(self.readable[number], EmptyCaptureError(path, _NOTHING, remedy))
 
     def reduce(self) -> None:

@@ -115,7 +115,7 @@ def _look(path: Path, root: Path, looked_at: dict[Path, InputFile]) -> InputFile
 
 def _input_file(path: Path, root: Path) -> InputFile:
     if path.exists() and not path.is_file():  # to open a pipe would wait for ever
-        raise InputError(path, "is no regular file", "Name a file or a folder of files")
+        raise InputError(path, "is not a regular file", "Pass a file or a folder of files")
     try:
         with path.open("rb") as handle:
             status = os.fstat(handle.fileno())
@@ -124,7 +124,7 @@ def _input_file(path: Path, root: Path) -> InputFile:
                 handle.seek(max(_EDGE_BYTES, status.st_size - _EDGE_BYTES))
                 digest.update(handle.read(_EDGE_BYTES))
     except OSError as error:
-        raise InputError(path, error.strerror or str(error), "Check that it is still there and may be read") from error
+        raise InputError(path, error.strerror or str(error), "Check that it still exists and is readable") from error
     return InputFile(os.path.relpath(path, root), status.st_size, status.st_mtime_ns, digest.hexdigest())
 
 

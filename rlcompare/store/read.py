@@ -36,8 +36,8 @@ def one_result(con: duckdb.DuckDBPyConnection, query: str, hint: Callable[[], st
             raise
         raise UsageError(f"the query failed: {' '.join(str(error).split())}{hint()}") from error
     if several:
-        raise UsageError("the query holds several statements, of which one alone would be shown: give one at a time")
+        raise UsageError("the query contains several statements: run one at a time")
     # DuckDB gives no result at all for a query that is only a comment.
     if result is None or result.description is None:
-        raise UsageError("the query gives no rows: use SELECT")
+        raise UsageError("the query returns no rows: use SELECT")
     return result

@@ -16,7 +16,7 @@ import duckdb
 from rlcompare.db import WriteError, file_and_reason
 from rlcompare.errors import NO_ROOM, InputError, OutputError
 
-TEMPORARY = "make room there, or set TMPDIR to another folder"
+TEMPORARY = "free some space there, or set TMPDIR to another folder"
 """What to do where temporary files cannot be written."""
 
 _WRITING_FAILED = NO_ROOM | {errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG}
@@ -50,7 +50,7 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
             raise
         raise _temporary(str(error)) from error
     except duckdb.OutOfMemoryException as error:
-        raise _temporary("memory is full, and there is no room on the disk either") from error
+        raise _temporary("out of memory, and the disk has no space left either") from error
     except duckdb.IOException as error:
         if not _REFUSED.search(str(error)):
             raise
@@ -66,7 +66,7 @@ def _error(path: Path, reason: str, target: Path, remedy: str, is_write: bool) -
         return _temporary(reason)
     if is_write:
         return OutputError(path, reason, remedy)
-    return InputError(path, reason, "Check that it is still there and may be read")
+    return InputError(path, reason, "Check that it still exists and is readable")
 
 
 def _temporary(reason: str) -> OutputError:

@@ -1,21 +1,21 @@
 -- What is odd about each capture once everything has its place: (capture, severity, key, message).
 -- Variables: steps.
 -- Depends on capture, memory, placed, repeated_task.
-SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies stand in the profile more than once, and count once'
+SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task
 UNION ALL
 SELECT p.capture, 'info', 'outside_steps',
        count(*) || CASE WHEN any_value(c.executor) = 'host' THEN ' operators and collectives (' ELSE ' device tasks (' END
-       || printf('%.3f', sum(p.end_ns - p.start_ns) / 1e6) || ' ms) belong to no marked step and count in no time'
+       || printf('%.3f', sum(p.end_ns - p.start_ns) / 1e6) || ' ms) are outside all marked steps and are not counted'
 FROM placed AS p JOIN capture AS c ON c.capture = p.capture
 WHERE p.what <> 'copy' AND p.step IS NULL AND getvariable('steps') IS NULL GROUP BY p.capture
 UNION ALL
-SELECT capture, 'warning', 'negative_memory', 'memory of ' || string_agg(DISTINCT component, ', ' ORDER BY component) || ' is below 0 in ' || count(*) || ' places (the least is '
-       || min(least(allocated_bytes, reserved_bytes, active_bytes)) || ' bytes), which count as not measured'
+SELECT capture, 'warning', 'negative_memory', 'memory of ' || string_agg(DISTINCT component, ', ' ORDER BY component) || ' is below 0 in ' || count(*) || ' places (minimum '
+       || min(least(allocated_bytes, reserved_bytes, active_bytes)) || ' bytes); these count as not measured'
 FROM memory WHERE least(allocated_bytes, reserved_bytes, active_bytes) < 0 GROUP BY capture
 UNION ALL
 SELECT capture, 'warning', 'unknown_device',
-       count(*) || ' collectives have no device, although the process has several: their time counts on none'
+       count(*) || ' collectives have no device, although the process has several: their time is not counted'
 FROM placed WHERE what = 'collective' AND device_id IS NULL
   AND capture IN (SELECT capture FROM placed WHERE what = 'kernel' GROUP BY capture HAVING count(DISTINCT device_id) > 1)
 GROUP BY capture

@@ -273,7 +273,7 @@ class TestStores:
 
         result = rlcompare("diff", "-d", "other.duckdb", "-bp", samples / "base")
 
-        assert (result.code, "not a store" in result.error) == (4, True)
+        assert (result.code, "not an rlcompare store" in result.error) == (4, True)
 
 
 def test_ranks_alone_pair_anyway(rlcompare: Command, samples: Path) -> None:

@@ -66,9 +66,9 @@ def test_what_is_not_a_plain_table_is_refused(
         result = rlcompare(*command)
         # THEN each command ends, says why, and tells nothing of the other file
         assert result.code == (2 if command[0] == "ingest" else 4), command
-        assert command[0] == "ingest" or "not a store made by rlcompare" in result.err
+        assert command[0] == "ingest" or "not an rlcompare store" in result.err
         assert SECRET not in result.out + result.err
-    with pytest.raises(InputError, match="not a store made by rlcompare"):
+    with pytest.raises(InputError, match="not an rlcompare store"):
         library.load(store, quiet=True)
 
 

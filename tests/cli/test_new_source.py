@@ -53,7 +53,7 @@ def kernels(document: dict[str, Any]) -> dict[str, tuple[float, float]]:
 def test_without_its_line_it_is_no_profile(rlcompare: Command, logs: tuple[Path, Path]) -> None:
     outcome = rlcompare("show", logs[1])
     assert outcome.code == 4
-    assert "it is no file of a profile" in outcome.error
+    assert "it is not a profile file" in outcome.error
 
 
 @pytest.mark.usefixtures("registered")

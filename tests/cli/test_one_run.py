@@ -260,7 +260,7 @@ class TestSql:
         os.mkfifo("pipe")  # for a root user, /dev/null would be the next
         for arguments in (("sql", store, "SELECT 1 AS a"), ("ingest", samples / "new")):
             result = rlcompare(*arguments, "-o", "pipe", "--force")
-            assert (result.code, "no regular file" in result.error) == (2, True), result.err
+            assert (result.code, "is not a regular file" in result.error) == (2, True), result.err
         assert Path("pipe").is_fifo()
 
     def test_values_that_json_lacks(self, rlcompare: Command, store: Path) -> None:

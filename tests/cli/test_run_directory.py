@@ -297,7 +297,7 @@ class TestSides:
         (said,) = [finding for finding in document["quality"] if finding["key"] == "run_incomplete"]
         assert (
             said["message"]
-            == "New side: the run did not finish: it ended after step 5 of 12; means are over what it had finished"
+            == "New side: the run did not finish: it ended after step 5 of 12; means cover the finished steps only"
         )
 
     def test_a_failed_run_is_said_on_the_terminal(self, rlcompare: Command, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_tick_is_no_training_step_even_if_it_has_the_number_of_one(rlcompare: 
         assert [row["step"] for row in found["steps"]] == [12]
         assert found["steps"][0]["compute_ms"] == 120
         (said_of_it,) = [row["message"] for row in found["quality"] if "sample" in row["message"]]
-        assert "of generate_sequences only a sample was recorded, decode_step 11-12" in said_of_it
+        assert "of generate_sequences only a sample was recorded: its times cover decode_step 11-12" in said_of_it
     assert rlcompare("show", run, "--step", "11").code == 2
 
 

@@ -135,7 +135,7 @@ def test_a_kernel_with_a_negative_duration_is_left_out(tmp_path: Path) -> None:
 
     assert reading.rows("SELECT name FROM stage_kernel") == [("Add",)]
     (message,) = reading.said("damaged_time")
-    assert message.startswith("kernel_details.csv: 1 kernels have a duration that is none (Mul in step 3: -2.5 us)")
+    assert message.startswith("kernel_details.csv: 1 kernels have an invalid duration (Mul in step 3: -2.5 us)")
 
 
 def test_a_step_with_a_negative_duration_has_no_time(tmp_path: Path) -> None:

@@ -377,13 +377,13 @@ class TestNothingUsable:
             find_runs(tmp_path / "nowhere")
 
     def test_empty_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="there is no file in it"):
+        with pytest.raises(InputError, match="it contains no files"):
             find_runs(tmp_path)
 
     def test_folder_of_other_things(self, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("nothing")
         (tmp_path / "sub").mkdir()
-        with pytest.raises(InputError, match="it holds no profile"):
+        with pytest.raises(InputError, match="it contains no profile"):
             find_runs(tmp_path)
 
     def test_never_parsed(self, tmp_path: Path) -> None:
@@ -537,7 +537,7 @@ class TestSturdiness:
         profile = make_profile(tmp_path / "elsewhere" / NAME.format(1), 1)
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / profile.name).symlink_to(profile)
-        with pytest.raises(InputError, match=r"leads out of the named folder.*Name what it leads to"):
+        with pytest.raises(InputError, match=r"to a place outside the given folder.*Pass the target of the link"):
             find_runs(tmp_path / "mine")
         assert ranks(find_runs(tmp_path / "mine" / profile.name)[0]) == [1]
 
@@ -551,7 +551,7 @@ class TestSturdiness:
 
         assert ranks(run) == [0]
         assert [finding.severity for finding in run.findings] == ["warning", "warning"]
-        assert "mine.duckdb was left out: it is a database, but not a store of rlcompare" in run.findings[1].message
+        assert "mine.duckdb was left out: it is a database, but not an rlcompare store" in run.findings[1].message
 
     @pytest.mark.parametrize(
         ("kind", "says"), [("folder", "it is a folder"), ("loop", "it cannot be opened"), ("pipe", "it is a pipe")]

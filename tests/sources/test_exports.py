@@ -184,19 +184,19 @@ def test_lines_that_are_no_stacks_are_counted(sample: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("stacks.log", b"\x00\x01\x02", "no line ends in a call stack's microseconds"),
+        ("stacks.log", b"\x00\x01\x02", "no line has a call stack and its time"),
         ("stacks.log", b"", "the file is empty"),
         ("memory_timeline.json", b"", "the file is empty"),
         ("memory_timeline.json", b"[[1, 2], [[0, 0, 0,", "Malformed JSON"),
         ("memory_timeline.json", b"[" * 100_000, "Malformed JSON"),
         ("memory_timeline.json", b'{"a": 1}', "Expected ARRAY"),
-        ("memory_timeline.json", b"[[], []]", "no memory of the device"),
+        ("memory_timeline.json", b"[[], []]", "no memory of the requested device"),
         ("memory_timeline.json", b"[[1, 2], [[0, 0, 0, 0, 0, 0, 0, 0, 0]]]", "2 times and 1 sizes"),
         ("memory_timeline.json", b"[[1], [[0, 7]]]", "2 sizes at a time, not 9"),
         ("memory_timeline.json", b'[[1], [[0, 0, 0, 0, 0, 0, 0, 0, "x"]]]', "Failed to cast"),
-        ("memory_timeline.raw.json.gz", gzip.compress(b"[[1, 1, 5, 8]]", mtime=0), "an event that is none"),
+        ("memory_timeline.raw.json.gz", gzip.compress(b"[[1, 1, 5, 8]]", mtime=0), "it has an invalid event"),
         ("memory_timeline.json.gz", b"\x1f\x8b123", "GZIP"),
-        ("memory_timeline.html", b"<html>", "it is a picture; export it as .json"),
+        ("memory_timeline.html", b"<html>", "it is an image; export it as .json"),
     ],
 )
 def test_what_is_damaged_is_said_and_left_out(

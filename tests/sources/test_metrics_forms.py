@@ -233,7 +233,7 @@ class TestConsole:
         store = store_of(_write(tmp_path / "job.log", f"step:1 - a/x:1.5 - a/y:1.0\n{end}"), tmp_path / "s.duckdb")
 
         assert rows(store, "SELECT name, value FROM metric WHERE step = 2") == [("a/x", 2.5)]
-        assert findings(store)["cut_metrics"].startswith("job.log ends in a cut line (2)")
+        assert findings(store)["cut_metrics"].startswith("job.log ends in a truncated line (2)")
 
     def test_a_cut_number_is_not_taken(self, tmp_path: Path) -> None:
         metrics = logged(tmp_path, "step:1 - a/x:1.5 - a/y:1.25 - a/z:3.5\nstep:2 - a/x:2.5 - a/y:1.2")
@@ -284,7 +284,7 @@ class TestConsole:
         assert values(metrics) == {(1, "a/x"): 0.5, (1, "a/\ufffd"): 1.5}
 
     def test_other_texts_are_no_logs(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="has no line `step:N - key:value`, so no metrics"):
+        with pytest.raises(InputError, match="has no line `step:N - key:value` with metrics"):
             find_runs(_write(tmp_path / "notes.txt", "step:1 - think\nglobal_step:3 - a/x:1.0\n"))
 
 
@@ -570,7 +570,7 @@ class TestWandb:
         runs = find_runs(tmp_path)
 
         assert [[finding.key for finding in run.findings] for run in runs] == [[], [], ["same_metrics"]]
-        assert "exactly the times of a.csv" in runs[2].findings[0].message
+        assert "exactly the same times as a.csv" in runs[2].findings[0].message
 
     def test_a_row_per_value(self, tmp_path: Path) -> None:
         text = "step,name,value\n1,timing_s/step,1.5\n2,timing_s/step,np.float64(1.75)\n"
@@ -601,7 +601,7 @@ class TestOneRunInSeveralFiles:
         assert rows(store, "SELECT DISTINCT source FROM metric WHERE step > 0") == [("exp.jsonl",)]
         assert rows(store, "SELECT source FROM metric WHERE step = 0") == [("train.log",)]
         assert rows(store, "SELECT DISTINCT step FROM metric WHERE profiled") == [(2,)]
-        assert findings(store)["metrics_merged"].startswith("exp.jsonl, train.log and exp tell of one run")
+        assert findings(store)["metrics_merged"].startswith("exp.jsonl, train.log and exp belong to one run")
 
     def test_other_runs_are_other_runs(self, tmp_path: Path) -> None:
         _write(tmp_path / "a.log", console_log(self.STEPS))
@@ -678,7 +678,7 @@ class TestOneRunInSeveralFiles:
 
         assert run.training is None
         said = [finding.message for finding in run.findings if finding.key == "metrics_of_no_run"]
-        assert len(said) == 2 and "of another run" in said[0]
+        assert len(said) == 2 and "several runs have metrics next to the same profile" in said[0]
 
     def test_the_folder_of_the_step_says_what_was_profiled(self, tmp_path: Path) -> None:
         make_profile(tmp_path / "profile" / "2" / "e2e" / NAME.format(1), 0)

@@ -268,7 +268,7 @@ class TestReports:
         (tmp_path / "a.nsys-rep").write_bytes(b"x")
         (tmp_path / "b.nsys-rep").write_bytes(b"x")
         training_step().write(tmp_path / "a.sqlite")
-        with pytest.raises(InputError, match=r"Name its export: .*a\.sqlite"):
+        with pytest.raises(InputError, match=r"Pass its export: .*a\.sqlite"):
             find_runs(tmp_path / "a.nsys-rep")
         (run,) = find_runs(tmp_path)
         assert [f.message.split()[0] for f in run.findings if f.key == "not_exported"] == ["b.nsys-rep"]
@@ -289,7 +289,7 @@ class TestDamage:
         if table == "StringIds":
             path = training_step().write(tmp_path / "x.sqlite", without=[table])
             assert file_kind(path).kind == "other_db"
-            assert "without its table of texts, StringIds" in str(file_kind(path).problem)
+            assert "without its table of strings, StringIds" in str(file_kind(path).problem)
             return
         reading = read(training_step().write(tmp_path / "x.sqlite", without=[table]))
         assert reading.rows("SELECT count(*) FROM stage_kernel") == [(4,)]
@@ -342,7 +342,7 @@ class TestDamage:
         for page in pages:
             content[(page - 1) * size : page * size] = b"\xff" * size
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"nothing that can be compared.*x\.sqlite is damaged \(.*malformed"):
+        with pytest.raises(InputError, match=r"nothing to compare.*x\.sqlite is damaged \(.*malformed"):
             store_of(path, tmp_path / "x.duckdb")
 
     def test_bytes_in_place_of_a_time_lose_one_kernel(self, tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ class TestDamage:
         export.nvtx("a category", 1, None, kind=33)
         path = export.write(tmp_path / "y.sqlite")
         (run,) = find_runs(path)
-        with pytest.raises(InputError, match="holds nothing that can be compared"):
+        with pytest.raises(InputError, match="contains nothing to compare"):
             build_store(run, tmp_path / "y.duckdb", keep_events=True, threads=1)
 
     def test_nothing_is_written_beside_it(self, tmp_path: Path) -> None:

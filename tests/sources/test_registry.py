@@ -33,7 +33,7 @@ def test_each_has_its_sql(reference: str) -> None:
 
 
 def test_what_is_no_source_is_refused() -> None:
-    with pytest.raises(TypeError, match="SOURCES is no Source"):
+    with pytest.raises(TypeError, match="SOURCES is not a Source"):
         load("rlcompare.sources.registry:SOURCES")
     with pytest.raises(KeyError):
         find("no such source")

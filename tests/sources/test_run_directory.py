@@ -52,7 +52,7 @@ class TestDetection:
     def test_other_files_of_lines_are_no_metrics(self, tmp_path: Path) -> None:
         (tmp_path / "1.jsonl").write_text('{"input": "a", "output": "b", "score": 1.0, "step": 1}\n')
 
-        with pytest.raises(InputError, match="it holds no profile and no metrics"):
+        with pytest.raises(InputError, match="it contains no profile and no metrics"):
             find_runs(tmp_path)
 
     def test_repeated_runs_are_runs_of_one_side(self, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ class TestStore:
         ]  # a profile that names no rank is rank 0
         assert "world_size" not in dict(rows(store, "SELECT key, value FROM env WHERE capture IS NULL"))
         assert findings(store)["odd_run"] == (
-            "run.json was read without what does not fit: world_size should be a string, a finite number or true or"
+            "invalid fields of run.json were ignored: world_size should be a string, a finite number or true or"
             " false, and 3 more"
         )
 
@@ -246,7 +246,7 @@ class TestStore:
         write_run(tmp_path / "new")
         (tmp_path / "new" / "metrics.jsonl").write_text('{"step": 1, "data"')
 
-        with pytest.raises(InputError, match="its only line is cut"):
+        with pytest.raises(InputError, match="its only line is truncated"):
             store_of(tmp_path / "new", tmp_path / "s.duckdb")
 
 

@@ -168,7 +168,7 @@ def test_pickles_are_named_and_never_opened(tmp_path: Path) -> None:
     # WHEN nothing else is there
     with pytest.raises(InputError) as alone:
         find_runs(tmp_path / "SP")
-    with pytest.raises(InputError, match="runs code when it is opened"):
+    with pytest.raises(InputError, match="can run code when it is opened"):
         find_runs(tmp_path / "SP" / "step2" / "torch_memory_rank0_pid7.pickle")
 
     # THEN it is an error that shows the way out
@@ -193,7 +193,7 @@ def test_the_command_that_is_shown_makes_what_can_be_read(tmp_path: Path) -> Non
     path.write_bytes(pickle.dumps(torchs_own()))
     with pytest.raises(InputError) as refused:
         find_runs(tmp_path / "SP")
-    shown = str(refused.value).partition("if you trust it, ")[2].partition(" makes it JSON")[0]
+    shown = str(refused.value).partition("if you trust it, convert it to JSON with ")[2].partition(". Then pass")[0]
     command = shown.replace("python3", shlex.quote(sys.executable), 1)
 
     subprocess.run(["/bin/sh", "-c", command], check=True)

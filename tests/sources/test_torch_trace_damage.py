@@ -32,16 +32,16 @@ def refused(path: Path) -> str:
     ("content", "said"),
     [
         (b"", "the file is empty"),
-        (b'{"schemaVersion": 1, "deviceProperties": []}', "it holds no list of trace events"),
-        (b'{"schemaVersion": 1, "traceEvents": {"a": 1}}', "it holds no list of trace events"),
-        (b'{"schemaVersion": 1, "traceEvents": []}', "holds nothing that can be compared"),
-        (b'{"schemaVersion": 1, "traceEvents": [', "it holds no complete trace event"),
-        (b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "na', "it holds no complete trace event"),
-        (b'{"schemaVersion": 1, "traceEvents": [1, 2, null, "x"]}', "it holds no complete trace event"),
+        (b'{"schemaVersion": 1, "deviceProperties": []}', "it contains no list of trace events"),
+        (b'{"schemaVersion": 1, "traceEvents": {"a": 1}}', "it contains no list of trace events"),
+        (b'{"schemaVersion": 1, "traceEvents": []}', "contains nothing to compare"),
+        (b'{"schemaVersion": 1, "traceEvents": [', "it contains no complete trace event"),
+        (b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "na', "it contains no complete trace event"),
+        (b'{"schemaVersion": 1, "traceEvents": [1, 2, null, "x"]}', "it contains no complete trace event"),
         (b'{"schemaVersion": 2, "mediaType": "of something else"}', "it is a JSON object of an unknown kind"),
         (b'{"some": "thing", "else": 1}', "it is a JSON object of an unknown kind"),
-        (b"\x1f\x8bnot at all", "it is compressed, and no trace of torch.profiler"),
-        (gzip.compress(b'{"some": "thing"}', mtime=0), "it is compressed, and no trace of torch.profiler"),
+        (b"\x1f\x8bnot at all", "it is compressed, but not a torch.profiler trace"),
+        (gzip.compress(b'{"some": "thing"}', mtime=0), "it is compressed, but not a torch.profiler trace"),
     ],
 )
 def test_nothing_in_it(tmp_path: Path, content: bytes, said: str) -> None:
@@ -65,7 +65,7 @@ def test_cut_off(tmp_path: Path, compressed: bool, kept: float) -> None:
     assert 500 * kept * 0.7 < count < 500
     assert first == BASE_NS
     (said,) = reading.said("damaged_file")
-    assert "ends in the middle" in said
+    assert "it is truncated" in said
 
 
 def test_damaged_in_its_compressed_content(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_broken_in_the_middle(tmp_path: Path) -> None:
     )
     reading = read(write(tmp_path / "t.json", text))
     assert reading.rows("SELECT count(*) FROM stage_host_op") == [(100,)]
-    assert "no valid JSON after 100 events" in reading.said("damaged_file")[0]
+    assert "not valid JSON after 100 events" in reading.said("damaged_file")[0]
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_the_layout_is_told_with_replicas_beside_ranks(tmp_path: Path) -> None:
     (run,) = find_runs(tmp_path / "SP")
 
     (told,) = [finding.message for finding in run.findings if finding.key == "layout"]
-    assert told == "read as 2 ranks and 4 rollout replicas × 1 run (--layout would change that)"
+    assert told == "read as 2 ranks and 4 rollout replicas × 1 run (use --layout to change this)"
 
 
 def test_choosing_ranks_leaves_replicas_out(tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ class TestRestarts:
 
         assert [groups_of(run) for run in runs] == [whole(NAMED if version == "0.7.0" else COUNTED)] * 2
         (said,) = [finding.message for run in runs for finding in run.findings if finding.key == "executions"]
-        assert said == "the job was started 2 times with the save path SP: each is a run of its own"
+        assert said == "the job was started 2 times with save path SP: each start is a separate run"
         assert [{capture.path in again for capture in run.captures} for run in runs] in (
             [{False}, {True}],
             [{True}, {False}],
@@ -530,4 +530,4 @@ def test_calls_of_one_phase_alone_are_said_to_be_taken_as_steps(tmp_path: Path) 
 
     assert groups_of(run) == {("actor", "update_actor"): (RANKS, COUNTED, 1)}
     (said,) = [finding.message for finding in run.findings if finding.key == "steps_by_order"]
-    assert said.endswith("2 steps counted in the order of time, each call of update_actor as one")
+    assert said.endswith("2 steps counted in order of time, each call of update_actor as one step")

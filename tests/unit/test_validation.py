@@ -85,7 +85,7 @@ def test_a_number_that_json_does_not_know_is_found() -> None:
 
 def test_the_nearest_word_is_named_else_all() -> None:
     assert nearest("max_incraese", ["min", "max_increase"]) == "did you mean max_increase?"
-    assert nearest("x", ["min", "max"]) == "known are min, max"
+    assert nearest("x", ["min", "max"]) == "choose from min, max"
 
 
 def test_long_keys_are_cut() -> None:

@@ -82,7 +82,7 @@ def _of_msprof(listing: Listing) -> Found:
     kind = file_kind(export)
     if kind.kind in ("profile_db", "analysis_db"):
         return capture_of_file(export, kind.kind)
-    return Found(problems=[Problem(export, kind.problem or "it is no database of a profile", RECOVER)])
+    return Found(problems=[Problem(export, kind.problem or "it is not a profile database", RECOVER)])
 
 
 def captures_of_folder(folder: Path, prefer: str) -> Found:
@@ -168,14 +168,14 @@ def _subfolders(folder: Path) -> list[str]:
 def _nothing_in(folder: Path) -> Problem:
     if any(name == "FRAMEWORK" or name.startswith("PROF_") for name in _subfolders(folder)):
         return unparsed(folder)
-    return Problem(folder, "it holds no file of a profile", "Collect it again, or name another folder", "empty_folder")
+    return Problem(folder, "it contains no profile files", "Collect it again, or pass another folder", "empty_folder")
 
 
 def _preference(output: Path, prefer: str) -> Finding:
-    both = f"{output.parent.name if output.name == OUTPUT else output.name} holds a database and text files"
+    both = f"{output.parent.name if output.name == OUTPUT else output.name} contains both a database and text files"
     if prefer == "text":
-        return Finding("info", "text_preferred", f"{both}: the text was read, as asked")
-    return Finding("info", "db_preferred", f"{both}: the database was read (--prefer text reads the text)")
+        return Finding("info", "text_preferred", f"{both}: the text files were read, as requested")
+    return Finding("info", "db_preferred", f"{both}: the database was read (--prefer text reads the text files)")
 
 
 def _database_capture(folder: Path, home: Path, path: Path, files: _Files, notes: Notes) -> CaptureInput:

@@ -67,7 +67,7 @@ FILES: Mapping[str, TextFile] = {
     "memory_record": TextFile("memory_record.csv", "memory over time", ("Component", "Timestamp(us)")),
     "npu_module_mem": TextFile("npu_module_mem.csv", "memory of CANN modules", ("Component", "Total Reserved(MB)")),
     "operator_memory": TextFile("operator_memory.csv", "memory by operator", ("Name", "Size(KB)")),
-    "l2_cache": TextFile("l2_cache.csv", "hit rates of the second-level cache", ("Op Name",)),
+    "l2_cache": TextFile("l2_cache.csv", "hit rates of the L2 cache", ("Op Name",)),
     "data_preprocess": TextFile("data_preprocess.csv", "parts of AI CPU kernels", ("Node",)),
 }
 """The files by the part that they play in ``CaptureInput.files``, in the order in which they are read."""
@@ -168,7 +168,7 @@ class _Reader:
             events = trace_slice.complete_events(path, self.scratch)
             self._run(part, events.path)
         if events.damage:
-            self._say("damaged_file", part, f"{events.damage}; what stands before was read", "copy it again")
+            self._say("damaged_file", part, f"{events.damage}; only the part before that was read", "copy it again")
 
     def _read_document(self, part: str, path: Path) -> None:
         left_out = 0
@@ -188,7 +188,9 @@ class _Reader:
         left_out += self._count_rejects()
         if left_out:
             rows = "1 row was" if left_out == 1 else f"{left_out} rows were"
-            self._say("ragged_rows", part, f"{rows} left out (too few or too many cells)", "take it as it was written")
+            self._say(
+                "ragged_rows", part, f"{rows} left out (too few or too many cells)", "use it as the profiler wrote it"
+            )
 
     def _mend(self, part: str, path: Path) -> tuple[Path, int]:
         if FILES[part].is_table:

@@ -21,7 +21,7 @@ def mindstudio(paths: Sequence[Path]) -> list[str]:
     chosen = homes[0] if len(homes) == 1 else Path(os.path.commonpath([home.absolute() for home in homes]))
     return [
         f"MindStudio Insight: Import Data, {shlex.quote(str(chosen))}",
-        "  It adds tables to databases that it opens: import a copy where they must stay as they are.",
+        "  It adds tables to the databases that it opens: import a copy to keep the originals unchanged.",
         "In JupyterLab: its plugin mindstudio_insight_jupyterlab (a wheel from MindStudio's download page, for",
         "  JupyterLab 4): pip install the wheel, start jupyter lab, import the same path there.",
     ]

@@ -70,10 +70,10 @@ def read(path: Path) -> Metrics:
             metrics.odd["nul"] = _count(text, b"\0", 0, len(text))
     except (OSError, ValueError) as error:  # ValueError: an empty file has nothing to map
         problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise InputError(path, problem, "Check that it is still there and may be read") from error
+        raise InputError(path, problem, "Check that it still exists and is readable") from error
     if not metrics.steps:
-        remedy = "Name the log of a job whose trainer.logger has console"
-        raise InputError(path, "it holds no metrics: no line such as step:1 - timing_s/step:1.5 can be read", remedy)
+        remedy = "Pass the log of a job whose trainer.logger includes console"
+        raise InputError(path, "it contains no metrics: no readable line such as step:1 - timing_s/step:1.5", remedy)
     keep_last_job(metrics)
     metrics.rounded = len(written) >= _LEAST_ROUNDED and all(map(_THREE_DECIMALS.fullmatch, written))
     return metrics

@@ -30,9 +30,9 @@ def read(path: Path) -> Metrics:
         for name, given in data.items():
             metrics.add(line, step, name, given)
     if not metrics.steps:
-        what = "its only line is cut" if metrics.cut == 1 else "no line of it can be read"
-        remedy = 'Name a file with lines such as {"step": 1, "data": {"timing_s/step": 1.5}}'
-        raise InputError(path, f"it holds no metrics: {what}", remedy)
+        what = "its only line is truncated" if metrics.cut == 1 else "none of its lines can be read"
+        remedy = 'Pass a file with lines such as {"step": 1, "data": {"timing_s/step": 1.5}}'
+        raise InputError(path, f"it contains no metrics: {what}", remedy)
     keep_last_job(metrics)
     return metrics
 
@@ -56,7 +56,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
                 if text.strip() or not data:
                     yield line, text, end.endswith(b"\n")
     except OSError as error:
-        raise InputError(path, error.strerror or str(error), "Check that it is still there and may be read") from error
+        raise InputError(path, error.strerror or str(error), "Check that it still exists and is readable") from error
 
 
 def note_unreadable(metrics: Metrics, line: int, whole: bool) -> None:

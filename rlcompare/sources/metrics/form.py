@@ -22,7 +22,7 @@ _SEPARATORS = {";": "semicolon", "\t": "tab"}
 
 
 def form_of_text(path: Path, head: bytes) -> str | None:
-    """The form of a text that is neither JSON nor anything else that is known; None: it holds no metrics.
+    """The form of a text that is neither JSON nor anything else that is known; None: it contains no metrics.
 
     Args:
         head: its first bytes.
@@ -44,14 +44,14 @@ def why_unknown(head: bytes) -> str | None:
         return "it is text in UTF-16: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"
     separator = next((name for sign, name in _SEPARATORS.items() if _is_table(head, sign)), None)
     if separator:
-        return f"its columns are separated by {separator}s: export it with commas, and points in numbers"
+        return f"its columns are separated by {separator}s: export it with comma separators and decimal points"
     if head.startswith(b"\0"):
-        return "it begins with NUL bytes, which no log of a job holds: take them out (tr -d '\\000')"
+        return "it begins with NUL bytes, which do not belong in a log: remove them (tr -d '\\000')"
     return None
 
 
 def form_of_json(text: bytes) -> str | None:
-    """The form of a text that begins with a JSON object; None: it holds no metrics, or begins with something else."""
+    """The form of a text that begins with a JSON object; None if it has no metrics or begins with something else."""
     if text[:1] != b"{":
         return None
     if _FILE_LOGGER.search(text):

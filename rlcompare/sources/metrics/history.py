@@ -47,5 +47,5 @@ def read(path: Path) -> Metrics:
                 metrics.add(line, step, name, given)
     if not metrics.steps:
         remedy = 'Export it again: a line per step, such as {"_step": 1, "timing_s/step": 1.5}'
-        raise InputError(path, "it holds no metrics: no line of it can be read", remedy)
+        raise InputError(path, "it contains no metrics: none of its lines can be read", remedy)
     return metrics

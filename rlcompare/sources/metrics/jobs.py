@@ -101,11 +101,11 @@ def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> T
     if not wanted and len(entries) == 1:
         return entries[0]
     if not entries:
-        raise InputError(path, "it holds no run with metrics", "Name another file")
+        raise InputError(path, "it contains no run with metrics", "Pass another file")
     more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     names = ", ".join(name[:_NAME_SHOWN] for name in list(known)[:_SHOWN]) + more
     what = f"it holds no run {wanted}: it has {names}" if wanted else f"it holds {len(entries)} runs: {names}"
-    raise InputError(path, what, f"Name one of them: {path}/{next(iter(known))}")
+    raise InputError(path, what, f"Pass one of them: {path}/{next(iter(known))}")
 
 
 def tensorboard_run(folder: Path, names: Sequence[str]) -> TrainingInput:
@@ -181,7 +181,7 @@ def _copies(runs: Sequence[_Told]) -> Iterator[tuple[Path, Finding]]:
         first = seen.setdefault(times, told)
         if times and first is not told:
             name, other = told.entry.metrics[0].name, first.entry.metrics[0].name
-            text = f"{name} has exactly the times of {other}: if it is a copy, remove it, as it counts as another run"
+            text = f"{name} has exactly the same times as {other} and counts as another run: remove it if it is a copy"
             yield told.entry.path, Finding("warning", "same_metrics", text)
 
 
@@ -224,7 +224,7 @@ def _merged(run: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> _Told:
     first = ordered[0].entry
     sources = tuple(source for told in ordered for source in told.entry.metrics)
     text = (
-        f"{_listed([source.name for source in sources])} tell of one run: where several have a value, the first counts"
+        f"{_listed([source.name for source in sources])} belong to one run: if several have a value, the first is used"
     )
     notes.append((first.path, Finding("info", "metrics_merged", text)))
     entry = replace(first, metrics=sources)
@@ -243,7 +243,7 @@ def _continued(runs: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> list
             continue
         (other,) = before
         names = [source.name for run in (other, told) for source in run.entry.metrics[:1]]
-        text = f"{names[1]} goes on at step {told.first} where {names[0]} ends: read as one run that was started again"
+        text = f"{names[1]} goes on at step {told.first} where {names[0]} ends: read as one run that was restarted"
         notes.append((other.entry.path, Finding("warning", "resumed", text)))
         entry = replace(other.entry, metrics=told.entry.metrics + other.entry.metrics)
         joined = _Told(entry, other.values, other.first, max(other.last, told.last))

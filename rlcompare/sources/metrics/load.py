@@ -112,10 +112,10 @@ def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterato
     ((repeated, starts),) = db.run(con, resources.sql("sources/run_directory/restarts"))
     if repeated:
         text = f"{name} has values of {_counted(len(repeated), 'step')} ({_listed(repeated)}) more than once"
-        yield Finding("warning", "repeated_steps", f"{text}, as after a restart: the last of each counts")
+        yield Finding("warning", "repeated_steps", f"{text}, as after a restart: the last one of each step is used")
     if starts:
-        text = f"the job was started again before {_counted(len(starts), 'step')} ({_listed(starts)} in {name})"
-        yield Finding("info", "restarted", f"{text}: times of such a step are warm-up")
+        text = f"the job was restarted before {_counted(len(starts), 'step')} ({_listed(starts)} in {name})"
+        yield Finding("info", "restarted", f"{text}: times of these steps are treated as warm-up")
 
 
 def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
@@ -124,44 +124,46 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     if metrics.earlier is not None:
         steps, last = metrics.earlier.steps, metrics.earlier.last_line
         text = (
-            f"{name} holds several jobs, as its steps begin anew: the last job's count, from line {metrics.lines[0]} on"
+            f"{name} contains several jobs, as its step numbers start again: only the last job is used, from line"
+            f" {metrics.lines[0]} on"
         )
         left = f"{_counted(steps, 'step')} before it (lines 1 to {last}) were left out"
-        yield Finding(
-            "warning", "earlier_job", f"{text}; {left}: to read them, keep those lines in a file of their own"
-        )
+        yield Finding("warning", "earlier_job", f"{text}; {left}: to read them, copy those lines to a separate file")
     if metrics.cut is not None:
-        kept = "what stands before the cut counts" if metrics.cut_in_part else f"the {metrics.unit}s before it count"
-        text = f"{name} ends in a cut {metrics.unit} ({metrics.cut}), as when a run is killed; {kept}"
+        kept = "what is before the cut is used" if metrics.cut_in_part else f"the {metrics.unit}s before it are used"
+        text = f"{name} ends in a truncated {metrics.unit} ({metrics.cut}), as when a run is killed; {kept}"
         yield Finding("warning", "cut_metrics", text)
     if metrics.odd["cut"]:
-        text = f"{_counted(metrics.odd['cut'], 'step')} in {name} cut where another one begins within the same line"
+        text = f"{_counted(metrics.odd['cut'], 'step')} in {name} cut off where another one begins in the same line"
         how = f"(the first in line {metrics.first_cut}), as when a run is killed and started again"
-        yield Finding("warning", "cut_step", f"{text} {how}; what stands before the cut counts")
+        yield Finding("warning", "cut_step", f"{text} {how}; what is before the cut is used")
     if metrics.lost_log:
-        text = f"{name}-wal is damaged or of another database: what was logged last is missing; copy both files again"
+        text = (
+            f"{name}-wal is damaged or belongs to another database: the last logged values are missing; copy both files"
+            " again"
+        )
         yield Finding("warning", "unreadable_metrics", text)
     if metrics.unreadable:
         text = f"{_counted(len(metrics.unreadable), metrics.unit)} of {name} cannot be read and were left out"
         yield Finding("warning", "unreadable_metrics", f"{text}: {_listed(metrics.unreadable)}")
     kinds = [f"{metrics.odd[kind]} {words}" for kind, words in _NOT_FINITE.items() if metrics.odd[kind]]
     if kinds:
-        text = f"values in {name} that are no finite numbers: {', '.join(kinds)}; means leave them out"
+        text = f"values in {name} that are not finite numbers: {', '.join(kinds)}; means exclude them"
         yield Finding("info", "not_finite", text)
     if metrics.negative:
         shown = [f"{metric} is {value:g} in step {step}" for metric, step, value in metrics.negative[:_SHOWN]]
         more = f" and {len(metrics.negative) - _SHOWN} more" if len(metrics.negative) > _SHOWN else ""
-        text = f"{name} has negative values of what cannot be negative, which count as not measured"
+        text = f"{name} has negative values of metrics that cannot be negative; they count as not measured"
         yield Finding("warning", "negative_metric", f"{text}: {', '.join(shown)}{more}")
     if metrics.odd["numpy"]:
-        text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or the like"
-        yield Finding("info", "numpy_numbers", f"{text}: the number in it counts")
+        text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or similar"
+        yield Finding("info", "numpy_numbers", f"{text}: the number in it is used")
     if metrics.odd["quoted"] and source.form != form.CONSOLE:  # all that is printed is text
-        text = f"{_counted(metrics.odd['quoted'], 'value')} in {name} written as text: the number in it counts"
+        text = f"{_counted(metrics.odd['quoted'], 'value')} in {name} written as text: the number in it is used"
         yield Finding("info", "quoted_numbers", text)
     if metrics.odd["text"]:
         where = "" if metrics.first_text is None else f" (the first in {metrics.unit} {metrics.first_text})"
-        text = f"{_counted(metrics.odd['text'], 'value')} in {name} that are no numbers at all were left out{where}"
+        text = f"{_counted(metrics.odd['text'], 'value')} in {name} that are not numbers were left out{where}"
         yield Finding("info", "no_numbers", text)
     if metrics.odd["nul"]:
         text = f"{_counted(metrics.odd['nul'], 'NUL byte')} in {name} skipped; a value with one inside is left out"
@@ -170,7 +172,7 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         text = f"{_counted(metrics.odd['unnamed'], 'value')} in {name} left out, as the metric has no name"
         yield Finding("info", "unnamed_metrics", text)
     if metrics.rounded:
-        text = f"{name} has three decimals of each value, as verl printed before 0.5: small ones read 0"
+        text = f"{name} has only three decimals per value, as printed by verl before 0.5: small values become 0"
         yield Finding("warning", "rounded_metrics", text)
 
 

@@ -83,7 +83,7 @@ def read(path: Path, run: str) -> Metrics:
         params = con.execute("SELECT key, value FROM params WHERE run_uuid = ?", [run])
         metrics.config = configuration((str(key), str(value)) for key, value in params)
     if not metrics.steps:
-        raise InputError(path, f"it holds no metrics of run {run}", "Name another run of it")
+        raise InputError(path, f"it contains no metrics of run {run}", "Pass another run of it")
     return metrics
 
 
@@ -139,7 +139,7 @@ def read_folder(files: Sequence[Path]) -> Metrics:
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
-            raise InputError(path, error.strerror or str(error), "Check that it is still there") from error
+            raise InputError(path, error.strerror or str(error), "Check that it still exists") from error
         if kind == _PARAMS:
             params.append((name, text))
             continue
@@ -153,7 +153,7 @@ def read_folder(files: Sequence[Path]) -> Metrics:
     metrics.odd.pop("quoted", None)
     metrics.config = configuration(params)
     if not metrics.steps:
-        raise InputError(files[0] if files else Path(), "it holds no value of a metric", "Name another run")
+        raise InputError(files[0] if files else Path(), "it contains no metric values", "Pass another run")
     return metrics
 
 

@@ -98,7 +98,7 @@ def read(path: Path, run: str) -> Metrics:
                 metrics.add(line, step, name, text)
     metrics.odd.pop("quoted", None)  # everything in a CSV is text
     if not metrics.steps:
-        raise InputError(path, "it holds no metrics: no row of it has a step and a number", "Export it again")
+        raise InputError(path, "it contains no metrics: no row has a step and a number", "Export it again")
     return metrics
 
 
@@ -117,7 +117,7 @@ def _columns(path: Path, rows: Iterator[tuple[int, list[str], bool]]) -> Columns
     header = next(rows, None)
     columns = None if header is None else columns_of(header[1])
     if columns is None:
-        problem = "its first line names no step and no metrics"
+        problem = "its first line has no step column or no metrics"
         raise InputError(path, problem, "Export it again, with a column for the step")
     return columns
 
@@ -131,7 +131,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str], bool]]:
     try:
         text = path.read_text(encoding="utf-8-sig", errors="replace").replace("\0", "\ufffd")
     except OSError as error:
-        raise InputError(path, error.strerror or str(error), "Check that it is still there and may be read") from error
+        raise InputError(path, error.strerror or str(error), "Check that it still exists and is readable") from error
     lines = io.StringIO(text, newline="").readlines()
     reader = csv.reader(lines)
     begin = 0
@@ -142,4 +142,4 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str], bool]]:
                 yield reader.line_num if whole else begin + 1, row, whole
             begin = reader.line_num
     except csv.Error as error:
-        raise InputError(path, f"it is no valid CSV ({error})", "Export it again") from error
+        raise InputError(path, f"it is not valid CSV ({error})", "Export it again") from error

@@ -71,7 +71,7 @@ def read(paths: Sequence[Path]) -> Metrics:
             if record is not None:
                 _add(metrics, number, record)
     if not metrics.steps:
-        raise InputError(paths[0], "it holds no scalar that can be read", "Name the folder that TENSORBOARD_DIR named")
+        raise InputError(paths[0], "it contains no readable scalars", "Pass the folder that TENSORBOARD_DIR was set to")
     return metrics
 
 
@@ -79,7 +79,7 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(path, error.strerror or str(error), "Check that it is still there") from error
+        raise InputError(path, error.strerror or str(error), "Check that it still exists") from error
 
 
 def _began(data: bytes) -> float:

@@ -44,10 +44,10 @@ def export_command(report: Path) -> str:
 def unexported(report: Path) -> Problem:
     """A report that was not exported: its form is NVIDIA's own, and only nsys reads it."""
     export = report.with_suffix(".sqlite")
-    remedy = f"Export it, where nsys is installed: {export_command(report)}"
+    remedy = f"Export it on a machine with nsys: {export_command(report)}"
     if export.is_file() and file_kind(export).kind == "nsys":
-        remedy = f"Name its export: {export}"
-    return Problem(report, "it is a report of Nsight Systems, which only nsys reads", remedy, "not_exported")
+        remedy = f"Pass its export: {export}"
+    return Problem(report, "it is an Nsight Systems report, which only nsys can read", remedy, "not_exported")
 
 
 def captures_of_file(path: Path, kind: str) -> Found:
@@ -137,5 +137,5 @@ def _of_ray(folder: Path, captures: list[CaptureInput], notes: Notes) -> list[Ca
 
 def _numbered(captures: Sequence[CaptureInput]) -> Finding:
     count = len({capture.rank for capture in captures})
-    message = f"an export of Nsight Systems states no ranks: its {count} processes were numbered by GPU and process id"
+    message = f"Nsight Systems exports do not record ranks: the {count} processes were numbered by GPU and process id"
     return Finding("info", "ranks_numbered", message)

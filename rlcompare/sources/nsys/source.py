@@ -34,9 +34,9 @@ def _recognise(content: Content) -> str | None:
 def _complaint(content: Content) -> str | None:
     tables = content.tables or frozenset()
     if _STRINGS in tables:
-        return "it is an export of Nsight Systems without CUDA and NVTX (nsys profile --trace=cuda,nvtx)"
+        return "it is an Nsight Systems export without CUDA and NVTX data (nsys profile --trace=cuda,nvtx)"
     if tables & _TABLES:
-        return f"it is an export of Nsight Systems without its table of texts, {_STRINGS}"
+        return f"it is an Nsight Systems export without its table of strings, {_STRINGS}"
     return None
 
 

@@ -155,7 +155,7 @@ def _head(path: Path, stream: Iterator[bytes]) -> tuple[bytes, int]:
             return _with_events(head, stream), match.end() - 1
         if len(head) > _HEAD_LIMIT:
             break
-    raise InputError(path, "it holds no list of trace events", "Copy it again, or export the trace again")
+    raise InputError(path, "it contains no list of trace events", "Copy it again, or export the trace again")
 
 
 def _with_events(head: bytes, stream: Iterator[bytes]) -> bytes:

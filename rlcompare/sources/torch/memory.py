@@ -69,7 +69,7 @@ def fill(
     path = capture.files["memory"]
     schema = capture.info.get("schema")
     if schema not in (_SCHEMA, _TORCH_SCHEMA):
-        raise InputError(path, f"its schema is {schema}, and this version reads {_SCHEMA}", "Use a later rlcompare")
+        raise InputError(path, f"its schema is {schema}, and this version reads {_SCHEMA}", "Upgrade rlcompare")
     device = _DEVICE.fullmatch(str(capture.info.get("device")))
     con.execute("SET VARIABLE memory_file = ?", [db.pattern_of(path)])
     con.execute("SET VARIABLE memory_device = CAST(? AS INTEGER)", [int(device.group(1)) if device else None])

@@ -53,7 +53,7 @@ def _loose_captures(listing: Listing) -> Found:
     problems: list[Problem] = []
     for path in (listing.path / name for name in listing.files if name.endswith((".json", ".json.gz"))):
         if FRONT_END.fullmatch(path.name):
-            message = "the traces of vLLM's front end (*.async_llm.*), which drives no device, were left out"
+            message = "traces of vLLM's front end (*.async_llm.*) were left out, as it uses no device"
             notes.append((path, Finding("info", "front_end", message)))
             continue
         try:

@@ -48,7 +48,9 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
                 raise
             raise InputError(path, error.strerror or str(error), _REMEDY) from error
         if events.damage:
-            message = f"{path.name}: {events.damage}; what stands before was read; copy it again or export it again"
+            message = (
+                f"{path.name}: {events.damage}; only the part before that was read; copy it again or export it again"
+            )
             report(Finding("warning", "damaged_file", message, capture_id))
         _set_host(con, events.header, capture_id)
         for name in resources.sql_order("sources/torch_trace"):

@@ -309,7 +309,7 @@ def shared_save_paths(runs: Sequence[Sequence[CaptureInput]]) -> Iterator[Findin
             found[save_path] += 1
     for save_path, count in found.items():
         if count > 1:
-            text = f"the job was started {count} times with the save path {save_path.name}: each is a run of its own"
+            text = f"the job was started {count} times with save path {save_path.name}: each start is a separate run"
             yield Finding("info", "executions", text)
 
 
@@ -321,12 +321,12 @@ def _save_path(capture: CaptureInput, place: Place) -> Path:
 def _order_sentence(captures: Sequence[CaptureInput], derived: Sequence[CaptureInput]) -> str:
     if any(capture.step_hint is not None for capture in captures):
         return (
-            f"{len(derived)} of {len(captures)} captures do not name their training step: it was taken from the time"
-            " at which they began"
+            f"{len(derived)} of {len(captures)} captures do not name their training step: it was inferred from their"
+            " start times"
         )
     steps = len({capture.step_place for capture in derived})
     phases = {capture.phase for capture in derived if capture.replica is None}
-    how = "in the order of time"
+    how = "in order of time"
     if steps > 1 and len(phases) == 1 and None not in phases:
-        how += f", each call of {phases.pop()} as one"
+        how += f", each call of {phases.pop()} as one step"
     return f"verl does not name the training step here: {steps} {'step' if steps == 1 else 'steps'} counted {how}"

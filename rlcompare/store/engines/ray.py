@@ -174,7 +174,7 @@ def _localised_part(part: Part, urls: Mapping[Path, str], scratch: Path) -> Part
     root = next((root for root in urls if all(path.is_relative_to(root) for path in files.values())), None)
     if root is None:
         problem = f"the Ray worker on {socket.gethostname()} does not see it"
-        remedy = "Put it on storage that all nodes share, or name it by URL"
+        remedy = "Put it on storage that all nodes share, or pass it as a URL"
         raise InputError(absent[0], problem, remedy)
     moved = {}
     for name, path in files.items():

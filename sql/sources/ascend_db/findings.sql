@@ -4,14 +4,14 @@
 -- src_TASK, task, text_by_id, unsound_framework.
 WITH said(capture, ord, severity, key, message) AS (
 SELECT capture, 1, 'warning', 'unknown_string',
-       count(*) || ' kernels name a text that STRING_IDS does not have: a name, a type or a shape of theirs is unknown'
+       count(*) || ' kernels refer to a string that is missing in STRING_IDS: their name, type or shapes are unknown'
 FROM compute AS c
 WHERE (name >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.name))
    OR (op_type >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.op_type))
    OR (input_shapes >= 0 AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = c.capture AND t.id = c.input_shapes))
 GROUP BY capture
 UNION ALL
-SELECT capture, 2, 'warning', 'unknown_string', count(*) || ' mstx ranges name a text that STRING_IDS does not have, so that phases may be missing'
+SELECT capture, 2, 'warning', 'unknown_string', count(*) || ' mstx ranges refer to a string that is missing in STRING_IDS: phases may be missing'
 FROM src_MSTX_EVENTS AS e
 WHERE message IS NOT NULL AND NOT EXISTS (FROM text_by_id AS t WHERE t.capture = e.capture AND t.id = e.message) GROUP BY capture
 UNION ALL
@@ -25,7 +25,7 @@ FROM (
     LEFT JOIN repeated_row AS r ON r.capture = l.capture
 ) WHERE unusable > 0
 UNION ALL
-SELECT capture, 5, 'warning', 'repeated_rows', repeated || ' rows of TASK have the id of another, and were left out' FROM repeated_row WHERE repeated > 0
+SELECT capture, 5, 'warning', 'repeated_rows', repeated || ' rows of TASK repeat the id of another row and were left out' FROM repeated_row WHERE repeated > 0
 UNION ALL
 SELECT capture, 6, 'warning', 'damaged_time', unsound || ' rows of the framework have no usable time and were left out' FROM unsound_framework
 UNION ALL

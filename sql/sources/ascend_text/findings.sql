@@ -2,24 +2,24 @@
 -- Variables: capture.
 -- Depends on allocation, memory, profile_text, stage_kernel, text_kernel, trace_event.
 SELECT 'warning', 'damaged_time', 'kernel_details.csv: ' || count(*) || ' of its ' || (SELECT count(*) FROM text_kernel)
-       || ' rows have a start time that is none (a spreadsheet saves 1.69512E+15); their times are lost; take the file as the profiler wrote it'
+       || ' rows have an invalid start time (as when a spreadsheet saves 1.69512E+15); their times are lost; use the file as the profiler wrote it'
 FROM text_kernel WHERE damaged HAVING count(*) > 0
 UNION ALL
-SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have a time that is none and were left out; take the file as the profiler wrote it'
+SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have an invalid time and were left out; use the file as the profiler wrote it'
 FROM trace_event WHERE ph IN ('X', 's', 'f', 'C') AND start_ns IS NULL HAVING count(*) > 0
 UNION ALL
-SELECT 'warning', 'damaged_time', 'kernel_details.csv: ' || count(*) || ' kernels have a duration that is none (' || arg_min(coalesce(name, 'one'), id)
-       || coalesce(' in step ' || arg_min(step, id), '') || ': ' || arg_min(damaged_length, id) || ' us) and were left out; take the file as the profiler wrote it'
+SELECT 'warning', 'damaged_time', 'kernel_details.csv: ' || count(*) || ' kernels have an invalid duration (' || arg_min(coalesce(name, 'one'), id)
+       || coalesce(' in step ' || arg_min(step, id), '') || ': ' || arg_min(damaged_length, id) || ' us) and were left out; use the file as the profiler wrote it'
 FROM text_kernel WHERE damaged_length IS NOT NULL AND NOT is_comm HAVING count(*) > 0
 UNION ALL
-SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have a duration that is none (' || arg_min(coalesce(profile_text(name), 'one'), start_ns)
-       || ': ' || arg_min(damaged_length, start_ns) || ' us): on a device they were left out, as steps they are not measured, on the host they count as 0; take the file as the profiler wrote it'
+SELECT 'warning', 'damaged_time', 'trace_view.json: ' || count(*) || ' events have an invalid duration (' || arg_min(coalesce(profile_text(name), 'one'), start_ns)
+       || ': ' || arg_min(damaged_length, start_ns) || ' us): device events were left out, step times are not measured, host events count as 0; use the file as the profiler wrote it'
 FROM trace_event WHERE ph = 'X' AND damaged_length IS NOT NULL HAVING count(*) > 0
 UNION ALL
-SELECT 'warning', 'damaged_time', 'memory_record.csv, npu_module_mem.csv: ' || count(*) || ' rows have a time that is none; their sizes are kept; take the files as the profiler wrote them'
+SELECT 'warning', 'damaged_time', 'memory_record.csv, npu_module_mem.csv: ' || count(*) || ' rows have an invalid time; their sizes are kept; use the files as the profiler wrote them'
 FROM memory WHERE capture = getvariable('capture') AND ts_ns IS NULL HAVING count(*) > 0
 UNION ALL
-SELECT 'warning', 'damaged_time', 'operator_memory.csv: ' || count(*) || ' allocations have a time that is none; their sizes are kept; take the file as the profiler wrote it'
+SELECT 'warning', 'damaged_time', 'operator_memory.csv: ' || count(*) || ' allocations have an invalid time; their sizes are kept; use the file as the profiler wrote it'
 FROM allocation WHERE capture = getvariable('capture') AND alloc_ns IS NULL HAVING count(*) > 0
 UNION ALL
 SELECT 'warning', 'shortened_text', count(*) || ' names of more than 10,000 characters in trace_view.json were cut'

@@ -17,7 +17,7 @@ WITH plotted AS (
 ), raw AS (
     SELECT CAST(document AS BIGINT[][]) AS events FROM timeline_document WHERE json_type(document, '$[1][0]') IS DISTINCT FROM 'ARRAY'
 ), change AS (
-    SELECT CASE WHEN len(event) = 4 AND event[4] BETWEEN 0 AND 7 THEN event ELSE error('it has an event that is none') END AS event, place
+    SELECT CASE WHEN len(event) = 4 AND event[4] BETWEEN 0 AND 7 THEN event ELSE error('it has an invalid event') END AS event, place
     FROM (SELECT unnest(events, max_depth := 1) AS event, generate_subscripts(events, 1) AS place FROM raw) WHERE len(event) > 0
 )
 SELECT category, place, time,

@@ -3,10 +3,10 @@
 -- Depends on nsys_mark, nsys_task, stage_kernel.
 SELECT 'warning', 'damaged_time', count(*) || ' tasks have no usable time and were left out' FROM nsys_task WHERE NOT sound HAVING count(*) > 0
 UNION ALL
-SELECT 'info', 'unknown_epoch', 'its times count from a moment that it does not state (TARGET_INFO_SESSION_START_TIME is missing), so that those of several files cannot be put beside each other'
+SELECT 'info', 'unknown_epoch', 'its times cannot be aligned with those of other files: the start of its clock is unknown (TARGET_INFO_SESSION_START_TIME is missing)'
 WHERE getvariable('nsys_epoch_ns') = 0
 UNION ALL
-SELECT 'info', 'whole_graphs', count(*) || ' replays of CUDA graphs were recorded as a whole, and count as one kernel each (nsys profile --cuda-graph-trace=node tells them apart)'
+SELECT 'info', 'whole_graphs', count(*) || ' CUDA graph replays were recorded as a whole and count as one kernel each (to record their kernels: nsys profile --cuda-graph-trace=node)'
 FROM nsys_task WHERE what = 'graph' HAVING count(*) > 0
 UNION ALL
 SELECT 'info', 'no_kernels', 'no kernels were recorded: compute is absent' WHERE NOT EXISTS (FROM stage_kernel WHERE capture = getvariable('capture'))
@@ -14,4 +14,4 @@ UNION ALL
 SELECT 'info', 'unlinked', count(*) || ' of ' || (SELECT count(*) FROM nsys_task) || ' tasks on the device have no launch in the export'
 FROM nsys_task WHERE launch_ns IS NULL HAVING count(*) > 0
 UNION ALL
-SELECT 'info', 'open_ranges', count(*) || ' ranges were still open when the recording ended, and count as marks' FROM nsys_mark WHERE is_open HAVING count(*) > 0;
+SELECT 'info', 'open_ranges', count(*) || ' ranges were still open when the recording ended; they count as marks' FROM nsys_mark WHERE is_open HAVING count(*) > 0;

@@ -3,7 +3,7 @@
 -- Depends on capture, stage_kernel, trace_event, trace_task.
 SELECT 'warning', 'damaged_time', count(*) || ' events have no usable time and were left out' FROM trace_event WHERE NOT sound HAVING count(*) > 0
 UNION ALL
-SELECT 'info', 'unknown_epoch', 'its times count from a moment that it does not state (baseTimeNanoseconds is missing), so that those of several ranks cannot be put beside each other'
+SELECT 'info', 'unknown_epoch', 'its times cannot be aligned with those of other ranks: the start of its clock is unknown (baseTimeNanoseconds is missing)'
 FROM trace_event WHERE sound HAVING max(start_ns) < 1000000000000000000
 UNION ALL
 SELECT 'info', 'host_only', 'no device was recorded: compute is the time of the outermost aten operators, communication that of gloo'
