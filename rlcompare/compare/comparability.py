@@ -19,7 +19,7 @@ UNBOUNDED = 999
 """In ``c_release``: no release of verl is known to be too late."""
 
 MATCHED_ENOUGH = 0.8
-"""Where less of the kernels' time than this has a partner on the other side, the work itself differs."""
+"""Where less of the kernels' time than this has a match on the other side, the work itself differs."""
 
 _SEVERE = ("chip", "world_size", "executor", "device", "device_name")
 _INFO = (
@@ -61,25 +61,25 @@ _TELLING = (
     "ranks",
 )
 _CONSEQUENCES = {
-    "chip": "times of different chips say nothing about a change of software",
-    "world_size": "each rank has another share of the work, and communication another reach",
-    "device": "times of different devices say nothing about a change of software",
-    "device_name": "times of different devices say nothing about a change of software",
-    "executor": "one side was recorded on the host alone",
+    "chip": "times on different chips do not show the effect of a software change",
+    "world_size": "the work per rank and the cost of communication differ",
+    "device": "times on different devices do not show the effect of a software change",
+    "device_name": "times on different devices do not show the effect of a software change",
+    "executor": "one side was recorded on the host only",
     "cann": "kernels and their names may differ between CANN releases",
-    "torch_npu": "operators may map to other kernels",
-    "torch": "operators may be dispatched in another way",
+    "torch_npu": "operators may map to different kernels",
+    "torch": "operators may be dispatched differently",
     "profiler.with_stack": "recording call stacks slows the host",
     "profiler.record_shapes": "recording shapes slows the host",
     "profiler.profile_memory": "recording memory slows the host",
     "profiler.with_modules": "recording modules slows the host",
     "profiler.aic_metrics": "sampling AI Core counters slows kernels",
     "tool": "the profilers measure differently",
-    "data.train_batch_size": "a step of one side has other work to do",
-    "data.max_prompt_length": "a step of one side may have other work to do",
-    "data.max_response_length": "a step of one side may have other work to do",
-    "actor_rollout_ref.rollout.n": "a step of one side has other work to do",
-    "actor_rollout_ref.model.path": "other models are compared",
+    "data.train_batch_size": "the work per step differs",
+    "data.max_prompt_length": "the work per step may differ",
+    "data.max_response_length": "the work per step may differ",
+    "actor_rollout_ref.rollout.n": "the work per step differs",
+    "actor_rollout_ref.model.path": "the models differ",
 }
 
 
@@ -109,7 +109,7 @@ def assess(
     findings = [*_environment(sides, held, _have_metrics(training)), *_training(training), *_other_meanings(apart)]
     if bool(held["baseline"]) != bool(held["new"]):
         where = "baseline" if held["baseline"] else "new side"
-        message = f"Only the {where} has a profile: what training itself measured is compared, and nothing else."
+        message = f"Only the {where} has a profile: only the metrics logged by training are compared."
         has = ["yes" if held[side] else "no" for side in SIDES]
         findings.append(Finding("profile", has[0], has[1], CAUTION, message))
     else:
@@ -159,7 +159,7 @@ def _environment(
             findings.extend(_sampled(key, baseline, new, captures, CAUTION if have_metrics else SEVERE))
         elif baseline is None or new is None:
             where = "new side" if baseline is None else "baseline"
-            message = f"{key} is known of the {where} only, so it cannot be compared."
+            message = f"{key} is known for the {where} only, so it cannot be compared."
             findings.append(Finding(key, baseline, new, INFO, message))
         else:
             findings.append(_difference(key, baseline, new))
@@ -200,12 +200,12 @@ def _sampled(
     phase = key.partition(".")[2]
     what = phase or "the profile"
     if baseline is not None and new is not None:
-        message = f"Other parts of {what} were sampled: {baseline} against {new}; the work in them differs."
+        message = f"Different parts of {what} were sampled: {baseline} against {new}; the work in them differs."
         return [Finding(key, baseline, new, severity, message)]
     where, other = ("new side", "baseline") if baseline is None else ("baseline", "new side")
     if phase and not any(capture.phase == phase for capture in captures["new" if new is None else "baseline"]):
         return []  # then the captures of this phase are missing on that side, which is said elsewhere
-    message = f"The {where} holds a sample of {what} ({baseline or new}), and the {other} all of it."
+    message = f"The {where} holds only a sample of {what} ({baseline or new}), the {other} all of it."
     return [Finding(key, baseline, new, severity, message)]
 
 
@@ -214,8 +214,8 @@ def _level(baseline: str, new: str) -> Finding:
         message = "One side was profiled without device data (level_none): only host ranges can be compared."
         return Finding("profiler.level", baseline, new, SEVERE, message)
     message = (
-        f"Numbers from {new} are compared with numbers from {baseline}: higher levels slow the step,"
-        " and kernels carry less detail at lower ones."
+        f"The profiler levels differ ({baseline} against {new}): higher levels slow the step,"
+        " lower levels record less detail about kernels."
     )
     return Finding("profiler.level", baseline, new, CAUTION, message)
 
@@ -227,7 +227,7 @@ def _extent(sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence
     replicas = [max((run.replicas for run in sides[side].runs), default=0) for side in SIDES]
     for noun, (baseline, new) in (("rank", ranks), ("replica", replicas)):
         if baseline != new:
-            message = f"{_count(baseline, noun)} against {new}: means over other {noun}s are compared."
+            message = f"{_count(baseline, noun)} against {new}: means over different {noun}s are compared."
             findings.append(Finding(f"{noun}s", str(baseline), str(new), CAUTION, message))
     if not findings and names[0] != names[1]:
         message = "The sides hold different ranks" + (
@@ -236,7 +236,7 @@ def _extent(sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence
         findings.append(Finding("ranks", _some(names[0]), _some(names[1]), INFO, message))
     steps = [len(sides[side].steps) for side in SIDES]
     if steps[0] != steps[1]:
-        message = f"{_count(steps[0], 'step')} against {steps[1]}: means over other steps are compared."
+        message = f"{_count(steps[0], 'step')} against {steps[1]}: means over different steps are compared."
         findings.append(Finding("steps", str(steps[0]), str(steps[1]), CAUTION, message))
     return findings
 
@@ -249,7 +249,7 @@ def _training(training: Sequence[Training]) -> list[Finding]:
         return []
     if "no" in has:
         where = "baseline" if has[0] == "yes" else "new side"
-        message = f"Only the {where} has training's metrics: speed is judged by the profile alone."
+        message = f"Only the {where} has training metrics: speed is judged by the profile only."
         return [Finding("metrics", has[0], has[1], CAUTION, message)]
     steps = [max(run.steps for run in runs[side]) for side in SIDES]
     shared = max(run.shared for run in training)
@@ -258,9 +258,9 @@ def _training(training: Sequence[Training]) -> list[Finding]:
     spans = [_span(min(run.first for run in runs[side]), max(run.last for run in runs[side])) for side in SIDES]
     sizes = f"{_count(steps[0], 'training step')} against {steps[1]}"
     if not shared:
-        message = f"{sizes}, none of the same number ({spans[0]}, {spans[1]}): means over other steps are compared."
+        message = f"{sizes}, no number in common ({spans[0]}, {spans[1]}): means over different steps are compared."
         return [Finding("training_steps", spans[0], spans[1], CAUTION, message)]
-    message = f"{sizes}: means are over the {shared} or fewer that both sides have."
+    message = f"{sizes}: means cover at most the {shared} that both sides have."
     shown = spans if steps[0] == steps[1] else [str(number) for number in steps]
     return [Finding("training_steps", shown[0], shown[1], INFO, message)]
 
@@ -312,7 +312,7 @@ def _groups(groups: Sequence[GroupOfCaptures]) -> list[Finding]:
         baseline, new = f"{group.baseline:g}", f"{group.new:g}"
         if (group.baseline == 0) != (group.new == 0):
             where = "new side" if group.baseline == 0 else "baseline"
-            message = f"Only the {where} has captures of {what}: their time is on one side of every sum."
+            message = f"Only the {where} has captures of {what}: their time counts on one side only."
             findings.append(Finding("captures", baseline, new, SEVERE, message))
         elif group.baseline != group.new and group.folder:
             message = f"{baseline} captures of {what} against {new} per run: those of one rank and step are summed."
@@ -342,7 +342,7 @@ def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Seque
     if matched is None or share is None or share >= MATCHED_ENOUGH:
         return []
     if matched >= MATCHED_ENOUGH:
-        message = f"Only {share:.0%} of the kernels' time has the same input shapes on both sides: they vary."
+        message = f"Only {share:.0%} of the kernels' time has the same input shapes on both sides: shapes vary."
         return [Finding("shapes", None, None, INFO, message)]
-    message = f"Only {matched:.0%} of the kernels' time has a partner on the other side: the work differs."
+    message = f"Only {matched:.0%} of the kernels' time has a match on the other side: the work differs."
     return [Finding("shapes", None, None, CAUTION, message)]

@@ -87,14 +87,14 @@ def _of_source(found: records.Finding, given: Mapping[SideName, SideInput]) -> F
 
 def _skipped(time: records.TimeSample, given: Mapping[SideName, SideInput]) -> Finding:
     what = _TIMES_SKIPPED[time.metric]
-    text = f"{what} is unknown on {time.missing} of {time.members} ranks, and its mean skips them."
+    text = f"{what} is unknown on {time.missing} of {time.members} ranks; its mean leaves them out."
     return _finding("partly_measured", time.side, CAUTION, _where(time, given) + text)
 
 
 def _gap(gap: records.ReportedGap) -> Finding:
     reported, ours = (f"{ns / 1e6:,.3f} ms" for ns in (gap.reported_ns, gap.ours_ns))
     text = (
-        f"the profiler itself reported {reported} of {gap.what} in step {gap.step}, and its events give {ours}"
+        f"the profiler reported {reported} of {gap.what} in step {gap.step}, but its events give {ours}"
         f" ({gap.times} such {'case' if gap.times == 1 else 'cases'}); the events were used."
     )
     return _finding("reported_differs", gap.side, CAUTION, text)
@@ -112,7 +112,7 @@ def _uneven_times(sample: records.MetricSample, given: Mapping[SideName, SideInp
         return []
     part = f"{sample.deviation / sample.value:.0%}".replace("%", " %")
     text = (
-        f"{SPEED} varies by {part} (standard deviation over {sample.steps} steps), so that its mean says little:"
+        f"{SPEED} varies by {part} (standard deviation over {sample.steps} steps), so its mean is unreliable:"
         " was the machine busy with something else?"
     )
     return [_finding("uneven_times", sample.side, CAUTION, _where(sample, given) + text)]
@@ -120,7 +120,7 @@ def _uneven_times(sample: records.MetricSample, given: Mapping[SideName, SideInp
 
 def _slow(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> Finding:
     what = "every step ran under a profiler or was warm-up" if sample.grade == 1 else "every step was warm-up"
-    text = f"{what}, so that its times are larger than those of plain steps."
+    text = f"{what}, so its times are longer than those of normal steps."
     return _finding("no_plain_step", sample.side, CAUTION, _where(sample, given) + text)
 
 
@@ -128,13 +128,13 @@ def _left_out(steps: records.LeftOut, given: Mapping[SideName, SideInput]) -> Fi
     reasons = [
         f"{number} {words}"
         for number, words in (
-            (steps.warmup, "of warm-up"),
-            (steps.profiled, "under a profiler"),
-            (steps.unshared, "that the other side does not have or count"),
+            (steps.warmup, "warm-up"),
+            (steps.profiled, "profiled"),
+            (steps.unshared, "missing or not counted on the other side"),
         )
         if number
     ]
-    text = f"the times of training are means over {steps.counted} of {steps.steps} steps: without {', '.join(reasons)}."
+    text = f"training times are means over {steps.counted} of {steps.steps} steps; left out: {', '.join(reasons)}."
     return _finding("steps_left_out", steps.side, INFO, _where(steps, given) + text)
 
 
@@ -145,8 +145,8 @@ def _apart(side: SideName, deltas: Sequence[Delta]) -> list[Finding]:
         if len(values) > 1 and 0 < FAR_APART * min(values) < max(values):
             low, high = (f"{value:,.4g} {delta.unit}".rstrip() for value in (min(values), max(values)))
             text = (
-                f"its {len(values)} runs are far apart, {delta.metric} from {low} to {high}, so that their mean says"
-                " little: do they do the same work?"
+                f"its {len(values)} runs differ widely ({delta.metric} from {low} to {high}), so their mean is"
+                " unreliable: do they do the same work?"
             )
             return [_finding("runs_apart", side, CAUTION, text)]
     return []
@@ -158,7 +158,7 @@ def _memory(peaks: Sequence[records.MemoryPeak]) -> list[Finding]:
         return []
     components = [", ".join(dict.fromkeys(peak.component for peak in peaks if peak.side == side)) for side in SIDES]
     message = (
-        f"The runs have no component of memory in common (baseline: {components[0]}; new side: {components[1]}),"
+        f"The sides have no memory component in common (baseline: {components[0]}; new side: {components[1]}),"
         " so their peaks are not compared."
     )
     return [Finding("memory.component", components[0], components[1], CAUTION, message)]
@@ -167,7 +167,7 @@ def _memory(peaks: Sequence[records.MemoryPeak]) -> list[Finding]:
 def _idle(step: records.IdleStep, given: Mapping[SideName, SideInput]) -> Finding:
     members = step.members
     shown = ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
-    text = f"nothing ran on the device in step {step.step} of {shown}: all of that step counts as preparing."
+    text = f"nothing ran on the device in step {step.step} of {shown}: the whole step counts as preparing."
     return _finding("idle_step", step.side, CAUTION, _where(step, given) + text)
 
 
@@ -176,14 +176,14 @@ def _uneven(steps: records.UnevenSteps, given: Mapping[SideName, SideInput]) -> 
         f"{steps.most} holds {_numbers(steps.most_steps)}",
         f"{steps.fewest} holds {_numbers(steps.fewest_steps)}",
     )
-    text = f"the ranks hold different steps ({most}, {fewest}); each is averaged over its own."
+    text = f"the ranks hold different steps ({most}, {fewest}); each rank is averaged over its own steps."
     return _finding("uneven_steps", steps.side, CAUTION, _where(steps, given) + text)
 
 
 def _longer(side: SideName, outside_ns: float) -> Finding:
     text = (
-        f"the profile is {-outside_ns / 1e6:,.1f} ms longer than timing_s/step of the steps that it is of: it also"
-        " holds what comes after a step, such as testing or a checkpoint."
+        f"the profile is {-outside_ns / 1e6:,.1f} ms longer than timing_s/step of the profiled steps: it also"
+        " covers work after the step, such as testing or a checkpoint."
     )
     return _finding("profile_longer", side, CAUTION, text)
 

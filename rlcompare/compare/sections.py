@@ -41,9 +41,8 @@ from rlcompare.model.diff import NOT_COMPARED, Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Health, Polarity, Presence, SideName
 
 _STACKS = (
-    "Operators' own time by the three innermost frames of their call stacks. export_stacks leaves out what took less"
-    " than a microsecond, and does not say whether its time is the host's or the device's: ask for the same on both"
-    " sides."
+    "Self time of operators by the three innermost frames of their call stacks. export_stacks drops times below a"
+    " microsecond and does not say whether they are host or device times: export the same metric on both sides."
 )
 
 
@@ -85,10 +84,10 @@ def make_sections(
 def _categories_note(env: Mapping[SideName, Mapping[str, str]]) -> str:
     levels = differing_levels(env)
     if levels is None:
-        return "Time of kernels by kind of work."
+        return "Kernel time by kind of work."
     return (
-        f"Time of kernels by kind of work, which {levels[0]} and {levels[1]} tell by different signs: the same kernels"
-        " may stand in different rows."
+        f"Kernel time by kind of work. {levels[0]} and {levels[1]} record different hints for the kind: the same kernel"
+        " may be in different rows."
     )
 
 
@@ -132,11 +131,11 @@ def _training_phases(
 ) -> Section:
     # Both sides timed their phases: one that a side does not know took no time there.
     maker = SectionMaker([Measured(side, "timers") for side in SIDES])
-    note = "Wall time by training's own timers, in steps without a profiler where there are any."
+    note = "Wall time from training's timers, in unprofiled steps where available."
     if profiled:
         note += (
-            " Computation, communication and free time: from the profile, whose steps are slower. Outside profile: what"
-            " they leave of the timer in profiled steps."
+            " Computation, communication and free time come from the profile, whose steps are slower. Outside profile:"
+            " the rest of the timer in profiled steps."
         )
     timers = timer_pairs(training, profiled, timed, tokens)
     return _with_remainder(maker.timed("phases", timers, "timers", measure="wall_ns", note=note, same={"kind": "wall"}))
@@ -193,7 +192,7 @@ def _memory(maker: SectionMaker, rollups: Rollups) -> Section:
         presence = presence_of(record.in_baseline, record.in_new)
         made.append({**_plain(record.name, presence, baseline, new, what=record.what), **sides})
     rows = ordered(peaks, ("what",)) + ordered(made, ("what",))
-    note = "Peaks: the fullest rank. Allocated: bytes per rank and step, by the operator that asked."
+    note = "Peaks of the rank that uses most. Allocated: bytes per rank and step, by allocating operator."
     return Section("memory", "bytes", ("what",), matched_share(rows), note, rows)
 
 
@@ -210,9 +209,7 @@ def _memory_categories(records: Sequence[MemoryCategory]) -> Section:
         baseline, new = (mean(record.peak_bytes for record in found[side]) for side in SIDES)
         row = _plain(category, presence_of(baseline is not None, new is not None), baseline, new)
         rows.append(row | {f"{side}_mean_bytes": mean(row.mean_bytes for row in found[side]) for side in SIDES})
-    note = (
-        "Peaks by category of tensor, each at its own fullest moment, of the fullest rank; means over time and ranks."
-    )
+    note = "Peaks by tensor category, each at its own maximum over time and ranks; means over time and ranks."
     return Section("memory_categories", "bytes", (), matched_share(rows), note if rows else "", ordered(rows, ()))
 
 
@@ -243,9 +240,9 @@ def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Sec
         rows.append(row | health_columns(name, values, env))
     rows.sort(key=lambda row: (row.get("new_health") != Health.OUTSIDE, -_relative(row), str(row["name"])))
     note = (
-        "Means over unprofiled steps that both sides have, where there are any. What has left its ideal range first,"
-        " then the largest relative change. Spread: standard deviation over steps. First divergence: the first step"
-        " more than 1 % apart."
+        "Means over unprofiled steps that both sides have, where available. Metrics outside their ideal range come"
+        " first, then the largest relative change. Spread: standard deviation over steps. First divergence: the first"
+        " step more than 1 % apart."
     )
     return Section("metrics", "", (), None, note if rows else "", tuple(rows))
 
@@ -283,5 +280,5 @@ def _msprof(maker: SectionMaker, records: Sequence[pairs.Msprof]) -> Section:
     rows: list[Row] = [
         {key: value for key, value in row.items() if "_calls_" not in key and "per_call" not in key} for row in made
     ]
-    note = "In msprof-analyze's own definitions: totals of a capture, not divided by steps."
+    note = "As msprof-analyze defines them: totals per capture, not divided by steps."
     return Section("msprof", "ms", keys, None, note if rows else "", tuple(rows))

@@ -73,10 +73,10 @@ _EXPECTED = {
     "gate": "must be a table: write [gate]",
     "rule": "must be tables: write [[rule]] before each rule",
     "metric": 'must name a metric, such as "time.step" or "phase.*.wall"',
-    "message": "must be a text",
-    **dict.fromkeys(("max_increase", "max_decrease"), 'must be a part of the baseline such as "5%" or 0.05'),
+    "message": "must be a string",
+    **dict.fromkeys(("max_increase", "max_decrease"), 'must be a fraction of the baseline such as "5%" or 0.05'),
     **dict.fromkeys(
-        ("max_increase_abs", "max_decrease_abs"), 'must be a number, or a text with a unit such as "1ms" or "64MiB"'
+        ("max_increase_abs", "max_decrease_abs"), 'must be a number, or a string with a unit such as "1ms" or "64MiB"'
     ),
     "varied": 'must be a list of env keys, such as ["cann", "torch_npu"]',
 }
@@ -147,7 +147,7 @@ class _Reader:
         except MisfitError as error:
             self._misfit(error)
         if not found.rule:
-            self._fail(None, "", "it holds no [[rule]], so it would pass everything")
+            self._fail(None, "", "no [[rule]] found, so every diff would pass")
         return Policy(
             source=str(self._path),
             rules=tuple(self._rule(table, number) for number, table in enumerate(found.rule, 1)),
@@ -197,10 +197,10 @@ class _Reader:
         if isinstance(value, str):
             match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
             if match is None:
-                self._fail(number, key, f'must be a part of the baseline such as "5%" or 0.05, not "{value}"')
+                self._fail(number, key, f'must be a fraction of the baseline such as "5%" or 0.05, not "{value}"')
             return float(match[1]) / 100
         if value is not None and value > 1:
-            self._fail(number, key, f'is a part of the baseline: write "{value:g}%" if you mean {value:g} percent')
+            self._fail(number, key, f'is a fraction of the baseline: write "{value:g}%" if you mean {value:g} percent')
         return value
 
     def _misfit(self, error: MisfitError) -> NoReturn:
@@ -212,7 +212,7 @@ class _Reader:
         if number is not None and not keys:  # a rule that is no table
             number, key = None, "rule"
         if error.problem.startswith("is not known"):
-            self._fail(number, key, error.problem.replace("is not known", "is not a key of policies", 1))
+            self._fail(number, key, error.problem.replace("is not known", "is not a policy key", 1))
         problem = error.problem.replace("should", "must", 1).replace("a finite number", "a number")
         if "one of" in problem:  # names the word that was meant
             self._fail(number, key, problem)

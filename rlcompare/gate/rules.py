@@ -113,7 +113,7 @@ def _applies(rule: Rule, name: str, delta: Delta) -> bool:
 def _unknown(metric: str, diff: Diff) -> str:
     close = difflib.get_close_matches(metric, [delta.metric for delta in diff.overall], n=3)
     return "expected a value, found no such metric on either side" + (
-        f"; similar ones are {', '.join(close)}" if close else ""
+        f"; similar metrics: {', '.join(close)}" if close else ""
     )
 
 
@@ -148,7 +148,7 @@ def _refuse_wrong_unit(rule: Rule, delta: Delta, policy: Policy) -> None:
     raise UsageError(
         f"the policy {policy.source}: the rule for {rule.metric} has the limit {limit}, "
         f"a {units.kind(rule.absolute_unit)}, but {delta.metric} {measured}: "
-        "give a limit of its kind, or a number without a unit"
+        "give a limit of the same kind, or a number without a unit"
     )
 
 
@@ -174,7 +174,7 @@ def _status(
         return Status.MISSING, f"{expected}, found no value on the baseline{values}", True
     if NOT_COMPARED in delta.evidence:
         reason = f"verl changed what it means ({delta.evidence[NOT_COMPARED]})"
-        return Status.NOT_COMPARABLE, f"{expected}, found nothing to compare{values}: {reason}", False
+        return Status.NOT_COMPARABLE, f"{expected}, found values that cannot be compared{values}: {reason}", False
     found = f"{expected}, found {text.change(delta)}{values}"
     if not comparable:
         return Status.NOT_COMPARABLE, f"{found}; the sides must not be compared", False
@@ -201,13 +201,13 @@ def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str, *, worse
         have = [len(known(values)) for values in samples]
         return (
             Status.INCONCLUSIVE,
-            f"{found}; it takes {RUNS_NEEDED} runs a side to decide, there are {have[0]} and {have[1]}",
+            f"{found}; {RUNS_NEEDED} runs per side are needed to decide, found {have[0]} and {have[1]}",
             False,
         )
     if better and overlap(*samples):
         return Status.PASS, found, False
     if worse and overlap(*samples):
-        return Status.INCONCLUSIVE, f"{found}; the runs of the two sides overlap: more of them would decide", False
+        return Status.INCONCLUSIVE, f"{found}; the runs of the two sides overlap: more runs are needed to decide", False
     return status, found, status != Status.PASS
 
 
@@ -255,16 +255,16 @@ def _summary(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: Se
     if failed:
         parts.append(f"{len(failed)} of {_count(verdicts, 'rule')} failed: {_names(failed)}.")
     elif not verdicts:
-        parts.append("There was nothing to judge.")
+        parts.append("Nothing to judge.")
     elif open_ones and policy.on_inconclusive == OnInconclusive.FAIL:
-        parts.append(f"The evidence does not decide ({_count(verdicts, 'rule')}).")
+        parts.append(f"The evidence is inconclusive ({_count(verdicts, 'rule')}).")
     else:
         parts.append(f"Nothing failed ({_count(verdicts, 'rule')}).")
     if open_ones:
         words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
         parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
     if any(rule.metric == HEADLINE and not any(v.rule == rule for v in verdicts) for rule in policy.rules):
-        parts.append("The step was not judged: neither side has a time for it.")
+        parts.append("The step was not judged: neither side has a step time.")
     if warned:
         parts.append(f"{_count(warned, 'warning')}: {_names(warned)}.")
     if any(verdict.unit in ("ms", "s") for verdict in (*failed, *warned, *open_ones)):

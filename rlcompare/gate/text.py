@@ -36,7 +36,7 @@ def change(delta: Delta) -> str:
     if delta.ratio is not None and abs(delta.ratio - 1) <= _LARGEST_PART:
         return f"{round((delta.ratio - 1) * 100, 1) + 0.0:+,.1f} %"
     if delta.delta is None or not math.isfinite(delta.delta):
-        return "no change to speak of" if delta.delta is None else "a change beyond all numbers"
+        return "no known change" if delta.delta is None else "a change that is not finite"
     return f"{'+' if delta.delta >= 0 else ''}{quantity(delta.delta, delta.unit)}"
 
 
@@ -55,9 +55,13 @@ def missing_part(delta: Delta) -> str:
     """Why no part of a baseline is a limit: it is 0, or less than its own runs differ by."""
     runs = known(delta.samples.get("baseline", ()))
     apart = max(runs) - min(runs) if runs else 0.0
-    reason = f"its runs differ by {quantity(apart, delta.unit)}, more than it is itself" if apart else "it is 0"
+    reason = (
+        f"its runs differ by {quantity(apart, delta.unit)}, more than the baseline itself"
+        if apart
+        else "the baseline is 0"
+    )
     example = {"ms": ' = "1ms"', "s": ' = "1ms"', "bytes": ' = "64MiB"'}.get(delta.unit, "")
-    return f"no part of this baseline can be a limit, because {reason}: add an absolute one (max_increase_abs{example})"
+    return f"a relative limit is not usable here, because {reason}: add an absolute one (max_increase_abs{example})"
 
 
 def quantity(value: float, unit: str) -> str:

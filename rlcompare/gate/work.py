@@ -62,4 +62,4 @@ def work_text(diff: Diff) -> str:
     grown = growth(diff, TOTAL)
     if grown is None or abs(grown - 1) < MATTERS:
         return ""
-    return f"The work differs ({TOTAL} {(grown - 1) * 100:+,.1f} %): slower is what takes longer per token."
+    return f"The workload differs ({TOTAL} {(grown - 1) * 100:+,.1f} %): compare times per token."

@@ -24,7 +24,7 @@ def path_of(value: PathLike, name: str) -> Path:
     except TypeError as error:
         raise UsageError(f"{name} should be a path, not {type(value).__name__}") from error
     if not isinstance(text, str):
-        raise UsageError(f"{name} should be a text or a pathlib.Path, not {type(text).__name__}")
+        raise UsageError(f"{name} should be a string or a pathlib.Path, not {type(text).__name__}")
     problem = problem_of_path(text)
     if problem:
         raise UsageError(f"{name}: {problem}")
@@ -42,7 +42,7 @@ def numbers_of(value: Numbers, name: str) -> tuple[int, ...] | None:
     try:
         numbers = (value,) if isinstance(value, int) else tuple(value)
     except TypeError as error:
-        raise UsageError(f"{name} should be a number or several, not {type(value).__name__}") from error
+        raise UsageError(f"{name} should be a number or several numbers, not {type(value).__name__}") from error
     if not numbers or any(not isinstance(number, int) or isinstance(number, bool) or number < 0 for number in numbers):
         raise UsageError(f"{name} should be whole numbers, such as 3 or range(3, 6), not {numbers!r}")
     return tuple(sorted(set(numbers)))
@@ -57,9 +57,9 @@ def keys_of(value: str | Iterable[str], name: str) -> tuple[str, ...]:
     try:
         keys = (value,) if isinstance(value, str) else tuple(value)
     except TypeError as error:
-        raise UsageError(f"{name} should be a text or several, not {type(value).__name__}") from error
+        raise UsageError(f"{name} should be a string or several strings, not {type(value).__name__}") from error
     if not all(isinstance(key, str) for key in keys):
-        raise UsageError(f"{name} should be texts, such as ['cann'], not {keys!r}")
+        raise UsageError(f"{name} should be strings, such as ['cann'], not {keys!r}")
     return keys
 
 
@@ -70,4 +70,4 @@ def choice_of(value: str | None, name: str, choices: tuple[str | None, ...]) -> 
         UsageError: it is not.
     """
     if value not in choices:
-        raise UsageError(f"{name}={value!r}: there are {', '.join(map(repr, choices))}")
+        raise UsageError(f"{name}={value!r} is unknown: choose from {', '.join(map(repr, choices))}")

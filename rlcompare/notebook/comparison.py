@@ -47,14 +47,14 @@ def diff(
         ranks: only these ranks of both sides.
         layout: ``"ranks"`` or ``"runs"``: what the captures in a folder are; inferred if omitted.
         prefer: ``"db"`` or ``"text"``, where a profile has both.
-        varied: what was meant to differ, such as ``["cann"]``.
-        cache_dir: where stores are kept; as on the command line if omitted.
-        cache: whether any are kept.
-        quiet: no word on standard error while they are read.
+        varied: differences that are intended, such as ``["cann"]``.
+        cache_dir: where to keep stores; the command line's default if omitted.
+        cache: whether to keep stores.
+        quiet: no progress on standard error.
 
     Raises:
         InputError: a side cannot be read.
-        UsageError: a step or rank is not there.
+        UsageError: a step or rank does not exist.
     """
     choice_of(layout, "layout", (None, "ranks", "runs"))
     choice_of(prefer, "prefer", ("db", "text"))
@@ -82,7 +82,7 @@ def _side(value: Side, name: str) -> tuple[str, ...]:
     try:
         members = [value] if isinstance(value, (str, os.PathLike, Run)) else list(value)
     except TypeError as error:
-        raise UsageError(f"{name} should be a path, a run or several, not {type(value).__name__}") from error
+        raise UsageError(f"{name} should be a path, a run or several of them, not {type(value).__name__}") from error
     if not members:
         raise UsageError(f"{name} is empty: name at least one run")
     paths = [member.path if isinstance(member, Run) else member for member in members]
@@ -155,7 +155,7 @@ class Comparison(Mapping[str, Table]):
 
     def __getitem__(self, section: str) -> Table:
         if section not in self.diff.sections:
-            raise KeyError(f"{section}: there is no such section; there are {', '.join(self.diff.sections)}")
+            raise KeyError(f"{section}: no such section; choose from {', '.join(self.diff.sections)}")
         return self._sections[section]
 
     def __iter__(self) -> Iterator[str]:

@@ -40,14 +40,14 @@ def load(
         steps, ranks: only these, such as ``3`` or ``range(8)``; all if omitted.
         layout: ``"ranks"`` or ``"runs"``: what the captures in a folder are; inferred if omitted.
         prefer: ``"db"`` or ``"text"``, where a profile has both.
-        events: with a table of every kernel, operator and call; without them reading is quicker.
-        cache_dir: where stores are kept; as on the command line if omitted.
-        cache: whether any are kept.
-        quiet: no word on standard error while it is read.
+        events: also keep every kernel, operator and call; reading is faster without.
+        cache_dir: where to keep stores; the command line's default if omitted.
+        cache: whether to keep stores.
+        quiet: no progress on standard error.
 
     Raises:
         InputError: it cannot be read.
-        UsageError: it holds several runs, or a step or rank is not there.
+        UsageError: it holds several runs, or a step or rank does not exist.
     """
     from rlcompare.store.cache import cached_stores
 
@@ -109,8 +109,8 @@ class Run(Mapping[str, Table]):
             UsageError: there is no such table.
         """
         if name not in self.tables:
-            hint = "" if "kernel" in self.tables else "; it was read without events"
-            raise UsageError(f"there is no table {name!r}{hint}; there are {', '.join(self.tables)}")
+            hint = "" if "kernel" in self.tables else " (it was read without events)"
+            raise UsageError(f"no table {name!r}{hint}; choose from {', '.join(self.tables)}")
         return self._table(name, 'FROM store.main."' + name.replace('"', '""') + '"')
 
     def sql(self, query: str) -> Table:
@@ -132,7 +132,7 @@ class Run(Mapping[str, Table]):
 
     def __getitem__(self, section: str) -> Table:
         if section not in self._sections:
-            raise KeyError(f"{section}: there is no such section; there are {', '.join(self._sections)}")
+            raise KeyError(f"{section}: no such section; choose from {', '.join(self._sections)}")
         if section == "kernels" and not len(self._sections[section]) and self._host_alone:
             warnings.warn("no device was recorded, so there are no kernels: see the section operators", stacklevel=2)
         return self._sections[section]

@@ -85,7 +85,7 @@ def from_document(document: object) -> Diff:
     if not isinstance(schema, str) or not schema.startswith("rlcompare.diff/"):
         raise DocumentError("it is not a diff of rlcompare (no member schema = rlcompare.diff/…)")
     if schema != SCHEMA:
-        raise DocumentError(f"it follows {schema}, and this rlcompare reads {SCHEMA}")
+        raise DocumentError(f"its schema is {schema}, but this rlcompare reads {SCHEMA}")
     if place := not_finite(document):
         raise DocumentError(f"its member {dotted(place)} should be a finite number")
     try:
@@ -130,7 +130,7 @@ class _Document:
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:
     # The name becomes a file name and an anchor, and the document may come from anybody.
     if not _SECTION_NAME.fullmatch(name):
-        raise DocumentError("a section has a name other than lower-case letters, digits and _")
+        raise DocumentError("a section name has characters other than lower-case letters, digits and _")
     if name not in info:
         raise DocumentError(f"its member section_info.{name} is missing")
     return Section(name, info[name].unit, info[name].keys, info[name].matched_share, info[name].note, rows)

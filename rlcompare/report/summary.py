@@ -119,7 +119,7 @@ def extent_text(diff: Diff, name: str) -> str:
 def runs_text(side: Side) -> str:
     """How much a side holds: ``2 runs × 8 ranks, 4 steps``."""
     if not side.runs:
-        return "nothing was read"
+        return "no runs"
     steps = len(side.steps) or max(run.steps for run in side.runs)
     counted = _spread([run.ranks for run in side.runs], "rank"), _spread([run.replicas for run in side.runs], "replica")
     if not any(counted):
@@ -192,7 +192,7 @@ def _differs(diff: Diff) -> SummaryItem:
     ]
     if len(parts) == 1:
         recorded = diff.baseline.env and diff.new.env
-        parts.append("no recorded setting differs" if recorded else "what they were made with was not recorded")
+        parts.append("no recorded setting differs" if recorded else "no settings were recorded")
     mood = "caution" if status == Comparable.CAUTION or other_work else ""
     mood = "worse" if status == Comparable.NOT_COMPARABLE else mood
     return SummaryItem("differs", "differs", tuple(parts), mood)
@@ -213,7 +213,7 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     if mood == "noise" and delta.evidence.get(RUNS_OVERLAP):
         word = "runs overlap"
     samples = [len(known(delta.samples.get(side, ()))) for side in SIDES]
-    number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run a side"
+    number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run per side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
     moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio)})"
@@ -245,7 +245,7 @@ def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
         also = f"And {quantity.share(second.share)}: {safe_text(second.text, _CAUSE_LIMIT)}"
         return SummaryItem("cause", "cause", (text, also), lines=None, shorter=((text,),))
     still = headline is not None and tone_of(headline, diff) == "noise"
-    return SummaryItem("cause", "cause", ("none to look for" if still else "none found",))
+    return SummaryItem("cause", "cause", ("no change to explain" if still else "none found",))
 
 
 def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
@@ -338,7 +338,7 @@ def _ranks(diff: Diff) -> SummaryItem:
     if not number:
         return SummaryItem("ranks", "ranks", ("unknown: there is no profile",))
     if max(*ranks, *replicas) < 2:
-        return SummaryItem("ranks", "ranks", (number, "no straggler to find among one"))
+        return SummaryItem("ranks", "ranks", (number, "a straggler needs at least two"))
     found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
     if not any(found.values()):
         return SummaryItem("ranks", "ranks", (number, "no straggler"))
@@ -368,10 +368,10 @@ def _straggler(side: str, row: Row) -> str:
 
 def _quality(diff: Diff) -> SummaryItem:
     if not diff.quality:
-        return SummaryItem("quality", "quality", ("nothing missing, nothing left out",))
+        return SummaryItem("quality", "quality", ("no data missing or left out",))
     serious = any(map(is_serious, diff.quality))
     # Half a warning is none: what does not fit here stands whole below the summary, notes in the report.
-    where = "the warnings stand below, all in report.html" if serious else "in report.html"
+    where = "warnings below, full list in report.html" if serious else "in report.html"
     shorter = ((f"{quality_counts(diff.quality)}: {where}",),)
     mood = "caution" if serious else ""
     return SummaryItem("quality", "quality", tuple(quality_texts(diff.quality)), mood, shorter=shorter)
@@ -381,13 +381,13 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     label, rows = _parts(diff)
     deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
     if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
-        return SummaryItem("rest", "rest", ("unknown: there is nothing to subtract from",))
+        return SummaryItem("rest", "rest", ("unknown: there is no change to break down",))
     change = headline.delta * (1e3 if headline.unit == "s" else 1)
     rest = change - sum(map(_number, deltas))
-    where = "in no phase" if label == "phases" else "in none of the parts above"
+    where = "not in any phase" if label == "phases" else "not in any part above"
     moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
     outside = _outside_profile(diff)
-    return SummaryItem("rest", "rest", (f"{left} of {moved} lies {where}", *outside), lines=1 + len(outside))
+    return SummaryItem("rest", "rest", (f"{left} of {moved} is {where}", *outside), lines=1 + len(outside))
 
 
 def _outside_profile(diff: Diff) -> tuple[str, ...]:

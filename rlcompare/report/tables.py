@@ -40,7 +40,7 @@ _TITLES = {
     "steps": "Steps",
     "workload": "Workload",
 }
-OF_PROFILE = "time.…: of profiled steps, with what the profiler costs"
+OF_PROFILE = "time.…: profiled steps, including profiler overhead"
 """What a reader must know who sees the profile's times below those that training measured."""
 
 _DETAIL_LIMIT = 120
@@ -182,18 +182,18 @@ def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Ta
     )
     note = "Means over runs of the mean over ranks of the mean over steps."
     if not headline.startswith("time.") and any(delta.metric.startswith("time.") for delta in overall):
-        note += f" {OF_PROFILE}; {headline}: of steps without it, where there are any."
+        note += f" {OF_PROFILE}; {headline}: unprofiled steps where available."
     tails = [value for delta in overall if delta.metric == "time.tail" for value in (delta.baseline, delta.new)]
     if any(value < 0 for value in tails if value is not None):
-        note += " A negative tail: the device outlived the host's step."
+        note += " A negative tail: the device finished after the host's step."
     return Table("overall", "Overall", note, "", tuple(columns), rows, len(rows))
 
 
 def samples_text(delta: Delta) -> str:
-    """The values of the runs of both sides, or that there is one run a side."""
+    """The values of the runs of both sides, or that there is one run per side."""
     sides = [delta.samples.get(side, ()) for side in ("baseline", "new")]
     if max(map(len, sides)) < 2:
-        return "one run a side"
+        return "one run per side"
     texts = [", ".join(quantity.amount(value, delta.unit) for value in values[:10]) for values in sides]
     return " against ".join(text or quantity.ABSENT for text in texts)
 
@@ -217,7 +217,7 @@ def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
 
 def _evidence(delta: Delta) -> str:
     if RUNS_OVERLAP in delta.evidence:
-        return "runs overlap" if delta.evidence[RUNS_OVERLAP] else "runs lie apart"
+        return "runs overlap" if delta.evidence[RUNS_OVERLAP] else "runs do not overlap"
     return ", ".join(f"{safe_text(key, 40)} {quantity.amount(value, '')}" for key, value in delta.evidence.items())
 
 

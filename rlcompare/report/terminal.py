@@ -142,7 +142,7 @@ def _title(table: Table) -> str:
 
 def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Line]:
     """Title, headings, rows; the name stands with the keys that tell it apart, numbers stand right."""
-    title = fit(_title(table) if rows else f"{_title(table)}: no change worth a row", width)
+    title = fit(_title(table) if rows else f"{_title(table)}: no notable change", width)
     yield Line("")
     yield Line(title, ((0, len(title), "label"),))
     if not rows:

@@ -29,8 +29,8 @@ from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
 UNVERIFIED = "unverified"
-_FEW_RUNS = f"judged by the limits alone: with fewer than {RUNS_NEEDED} runs a side, luck cannot be ruled out."
-_AS_ASKED = 'judged by the limits alone, as the policy asks (evidence = "limits"): luck was not ruled out.'
+_FEW_RUNS = f"only the limits were checked: fewer than {RUNS_NEEDED} runs per side cannot rule out chance."
+_AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
 _DECIDED = (Status.IMPROVED, Status.REGRESSED)
 """Statuses for which it matters whether they were verified: the others say that nothing changed or was decided."""
 
@@ -282,7 +282,7 @@ def _side(side: Side, extent: str, rows: int) -> SideView:
 
 def _steps_text(steps: tuple[int, ...]) -> str:
     if not steps:
-        return "no step is marked"
+        return "no steps are marked"
     shown = f"{'step' if len(steps) == 1 else 'steps'} {', '.join(map(str, steps[:12]))}"
     return f"{shown} and {len(steps) - 12} more" if len(steps) > 12 else shown
 

@@ -21,7 +21,7 @@ def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
     """The workload in short texts, and whether it differs."""
     rows = _rows(diff)
     if not rows:
-        return ("not recorded: a longer step may simply have had more to do",), False
+        return ("not recorded: a longer step may simply have done more work",), False
     known = [row for row in rows if _is_known(row)]
     changed = [row for row in known if not _is_same(row.get("baseline"), row.get("new"))]
     if changed:
@@ -30,7 +30,7 @@ def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
         others = [row for row in changed if row.get("name") != _TOKENS]
         return ("differs", *map(_moved, first), *(_rate(diff) if first else ()), *map(_moved, others)), True
     if not known:
-        return ("each side recorded another measure of it",), False
+        return ("not comparable: the sides recorded different measures",), False
     same = (f"{_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in known)
     return (f"the same{_reservation(diff, known)}", *same), False
 

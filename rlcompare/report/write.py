@@ -41,7 +41,7 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
     """
     unknown = formats - FORMATS
     if unknown:
-        raise UsageError(f"--format {', '.join(sorted(unknown))} is unknown; there are {', '.join(sorted(FORMATS))}")
+        raise UsageError(f"--format {', '.join(sorted(unknown))} is unknown; choose from {', '.join(sorted(FORMATS))}")
     try:
         with _stage(out_dir) as stage:
             files = _render(diff, gate, stage, formats, out_dir)

@@ -74,7 +74,7 @@ class TestSpeed:
         assert "1 run without a profile, 12 steps" in text
         assert "timing_s/step 0.260 → 0.360 s · +0.100 s (+38.5 %) · WORSE" in text
         assert "100 % of the change: Phase update_actor grew by 100.00 ms per step." in text
-        assert "0.0 ms of +100.0 ms lies in no phase" in text
+        assert "0.0 ms of +100.0 ms is not in any phase" in text
 
     def test_a_declared_change_is_no_caution(self, rlcompare: Command, tmp_path: Path) -> None:
         changed = {**CONFIG, "actor_rollout_ref": {"actor": {"ppo_epochs": 2}}}

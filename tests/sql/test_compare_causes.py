@@ -332,4 +332,4 @@ def test_categories_of_different_levels_are_no_causes(tmp_path: Path, level: str
     new.kernel(1, "MatMul", 1, 60 * MS).add("env", capture=0, key="profiler.level", value="Level1")
     diff = causes(old, new)
     assert ("category" in {cause.what for cause in diff.causes}) == named
-    assert ("may stand in different rows" in diff.sections["categories"].note) != named
+    assert ("may be in different rows" in diff.sections["categories"].note) != named

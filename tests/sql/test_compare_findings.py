@@ -53,7 +53,7 @@ def test_how_grave_a_difference_is(tmp_path: Path, key: str, old: str, new: str,
 
 def test_levels_are_named_in_the_warning(tmp_path: Path) -> None:
     _, findings = differing(tmp_path, {"profiler__level": "Level0"}, {"profiler__level": "Level1"})
-    assert findings["profiler.level"].message.startswith("Numbers from Level1 are compared with numbers from Level0")
+    assert findings["profiler.level"].message.startswith("The profiler levels differ (Level0 against Level1)")
 
 
 @pytest.mark.parametrize("varied", [("world_size",), ("world*",), ("chip", "world_size")])
@@ -111,7 +111,7 @@ def test_ranks_that_hold_different_steps_call_for_caution(tmp_path: Path) -> Non
     assert (finding.key, finding.severity) == ("uneven_steps", "caution")
     assert finding.message == (
         "New side: the ranks hold different steps (rank 0 holds steps 1, 2, rank 1 holds step 2);"
-        " each is averaged over its own."
+        " each rank is averaged over its own steps."
     )
 
 
@@ -189,5 +189,5 @@ def test_times_that_differ_from_the_profilers_own_are_told(tmp_path: Path, repor
     texts = [finding.message for finding in diff.quality if finding.key == "reported_differs"]
     assert len(texts) == expected
     assert all(
-        text.startswith("New side: the profiler itself reported") and "computation in step 50" in text for text in texts
+        text.startswith("New side: the profiler reported") and "computation in step 50" in text for text in texts
     )

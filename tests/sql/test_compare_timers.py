@@ -86,10 +86,10 @@ def test_steps_that_do_not_count_are_said(tmp_path: Path) -> None:
     diff = compared(long, plain(tmp_path / "new.duckdb", 1, 9))
     said = [finding.message for finding in diff.quality if finding.key == "steps_left_out"]
     assert said == [
-        "Baseline: the times of training are means over 7 of 20 steps: without 1 of warm-up, 1 under a profiler,"
-        " 11 that the other side does not have or count.",
-        "New side: the times of training are means over 7 of 9 steps: without 1 of warm-up, 1 that the other side does"
-        " not have or count.",
+        "Baseline: training times are means over 7 of 20 steps; left out: 1 warm-up, 1 profiled,"
+        " 11 missing or not counted on the other side.",
+        "New side: training times are means over 7 of 9 steps; left out: 1 warm-up,"
+        " 1 missing or not counted on the other side.",
     ]
     assert not [finding for finding in compared(long, long).quality if "other side" in finding.message]
 
@@ -112,4 +112,4 @@ def test_runs_that_are_far_apart_are_said(tmp_path: Path, slowest: float, apart:
     diff = compared(SideInput("old", tuple(stores)), stores[0].store)
     said = [finding.message for finding in diff.quality if finding.key == "runs_apart"]
     assert len(said) == apart
-    assert not apart or "its 2 runs are far apart, timing_s/step from 30 s to 300 s" in said[0]
+    assert not apart or "its 2 runs differ widely (timing_s/step from 30 s to 300 s)" in said[0]

@@ -76,7 +76,7 @@ def row(name: str | None, baseline: Value, new: Value, **further: Value) -> Row:
 
 
 def metric(name: str, baseline: float | None, new: float | None, unit: str = "ms", polarity: str = "lower") -> Delta:
-    """An overall metric of one run a side."""
+    """An overall metric of one run per side."""
     made = row(name, baseline, new)
     delta, ratio = made["delta"], made["ratio"]
     assert not isinstance(delta, str) and not isinstance(ratio, str)

@@ -84,7 +84,7 @@ def test_no_part_of_nothing_is_a_limit() -> None:
     from_nothing = delta("time.exposed_comm", 0.0, 0.1)
     verdict = gate(from_nothing, Rule("time.exposed_comm", max_relative=0.05)).verdicts[0]
     assert verdict.status == "inconclusive"
-    assert 'because it is 0: add an absolute one (max_increase_abs = "1ms")' in verdict.text
+    assert 'because the baseline is 0: add an absolute one (max_increase_abs = "1ms")' in verdict.text
     for relative, absolute, status in ((0.05, 0.2, "pass"), (0.05, 0.05, "regressed"), (0.0, None, "regressed")):
         rule = Rule("time.exposed_comm", max_relative=relative, max_absolute=absolute)
         assert gate(from_nothing, rule).verdicts[0].status == status
@@ -158,7 +158,7 @@ def test_warnings_speak_and_do_not_fail() -> None:
 def test_a_rule_of_the_user_whose_metric_was_not_measured_fails() -> None:
     result = gate(delta("time.step", 10, 10), Rule("time.stepp", max_relative=0.05))
     assert (result.verdicts[0].status, result.exit_code) == ("missing", 1)
-    assert "similar ones are time.step" in result.verdicts[0].text
+    assert "similar metrics: time.step" in result.verdicts[0].text
 
 
 def test_the_built_in_rules_skip_what_is_not_there() -> None:
@@ -182,7 +182,7 @@ def test_memory_alone_can_pass_the_built_in_rules() -> None:
         result = judge(found, built_in_policy())
         assert [(verdict.metric, verdict.status) for verdict in result.verdicts] == [("memory.peak_allocated", status)]
         assert result.exit_code == exit_code
-        assert "The step was not judged: neither side has a time for it." in result.summary
+        assert "The step was not judged: neither side has a step time." in result.summary
 
 
 def test_a_headline_in_bytes_is_no_matter_of_the_rule_for_the_step() -> None:
@@ -249,7 +249,7 @@ def test_too_few_runs_do_not_decide(wanted: str, code: int) -> None:
     found = delta("time.step", 10, 20, runs=([10.0], [20.0]))
     result = gate(found, FIVE_PERCENT, evidence="runs", on_inconclusive=wanted)
     assert (result.verdicts[0].status, result.exit_code) == ("inconclusive", code)
-    assert "it takes 4 runs a side to decide, there are 1 and 1" in result.verdicts[0].text
+    assert "4 runs per side are needed to decide, found 1 and 1" in result.verdicts[0].text
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_more_tokens_is_not_slower(new: float, tokens: float, status: str, text:
     result = judge(found, policy(FIVE_PERCENT))
     assert result.verdicts[0].status == status
     assert result.verdicts[0].text.endswith(text)
-    note = f"The work differs (workload.total_tokens {tokens - 100:+.1f} %): slower is what takes longer per token."
+    note = f"The workload differs (workload.total_tokens {tokens - 100:+.1f} %): compare times per token."
     assert (note in result.summary) == ("per token" in text)
 
 
@@ -363,7 +363,7 @@ GIB = 2.0**30
             ),
             Rule("memory.peak_allocated", max_relative=0.05),
             "expected at most +5.0 %, found +7.8 % (1.02 GiB → 1.10 GiB; runs 1.95 GiB, 92.16 MiB against 1.10 GiB);"
-            " no part of this baseline can be a limit, because its runs differ by 1.86 GiB, more than it is itself:"
+            " a relative limit is not usable here, because its runs differ by 1.86 GiB, more than the baseline itself:"
             ' add an absolute one (max_increase_abs = "64MiB")',
         ),
         (

@@ -89,7 +89,7 @@ def test_runs_that_overlap_are_not_worse() -> None:
 
 def test_regression_says_what_happened() -> None:
     diff = diff_examples.regression()
-    assert text(diff, "headline") == "time.step 4,752.5 → 5,017.5 ms · +265.0 ms (+5.6 %) · WORSE · one run a side"
+    assert text(diff, "headline") == "time.step 4,752.5 → 5,017.5 ms · +265.0 ms (+5.6 %) · WORSE · one run per side"
     assert text(diff, "differs") == "with caution · cann 8.2.RC1 → 8.3.RC1"
     assert text(diff, "workload").startswith("the same · perf/total_num_tokens 1,048,576")
     assert text(diff, "cause").startswith("90 % of the change: FlashAttentionScoreGrad in update_actor takes 2.2 times")
@@ -97,7 +97,7 @@ def test_regression_says_what_happened() -> None:
     assert text(diff, "sampling").startswith("ESS 0.971 → 0.82 · mean 1 → 1.02 · vetoed 0 → 0.004 · KL")
     assert text(diff, "ranks") == "8 ranks · straggler rank 3, on average 18.27 ms late (new)"
     assert text(diff, "quality").startswith("1 warning, 1 note: Rank 3 of the new side")
-    assert text(diff, "rest") == "+0.5 ms of +265.0 ms lies in no phase"
+    assert text(diff, "rest") == "+0.5 ms of +265.0 ms is not in any phase"
     assert text(diff, "next") == "rlcompare gate rlcompare-out/diff.json"
 
 
@@ -119,15 +119,15 @@ def test_parts_of_a_headline_of_seconds_are_in_seconds() -> None:
         sections={**base.sections, "phases": replace(base.sections["phases"], rows=phases)},
     )
     assert text(diff, "phases").startswith("generate_sequences +3.96 s (+13.2 %) · reward +0.01 s (×2.00)")
-    assert text(diff, "rest") == "+0.01 s of +3.98 s lies in no phase"
+    assert text(diff, "rest") == "+0.01 s of +3.98 s is not in any phase"
 
 
 def test_one_phase_gives_the_parts_of_the_device() -> None:
     diff = diff_examples.identical()
     assert items(diff)["phases"].label == "parts"
     assert text(diff, "phases") == "compute 0.0 ms (0.0 %) · exposed communication 0.0 ms (0.0 %) · free 0.0 ms (0.0 %)"
-    assert text(diff, "headline").endswith("within 1 % · one run a side")
-    assert text(diff, "cause") == "none to look for"
+    assert text(diff, "headline").endswith("within 1 % · one run per side")
+    assert text(diff, "cause") == "no change to explain"
 
 
 def test_parts_of_a_marked_step_include_the_host_before_and_after_the_device() -> None:
@@ -141,7 +141,7 @@ def test_parts_of_a_marked_step_include_the_host_before_and_after_the_device() -
     )
     diff = replace(diff_examples.identical(), headline="time.step", overall=overall)
     assert text(diff, "phases").startswith("compute +10.0 ms (+20.0 %) · tail +9.0 ms (+90.0 %) · free +5.0 ms")
-    assert text(diff, "rest") == "+3.0 ms of +30.0 ms lies in none of the parts above"
+    assert text(diff, "rest") == "+3.0 ms of +30.0 ms is not in any part above"
 
 
 def test_nothing_measured_is_said_line_by_line() -> None:
@@ -151,8 +151,8 @@ def test_nothing_measured_is_said_line_by_line() -> None:
     assert text(diff, "sampling").startswith("not measured")
     assert text(diff, "phases") == "no device time was recorded"
     assert text(diff, "rest").startswith("unknown")
-    assert text(diff, "differs").endswith("what they were made with was not recorded")
-    assert text(diff, "quality") == "nothing missing, nothing left out"
+    assert text(diff, "differs").endswith("no settings were recorded")
+    assert text(diff, "quality") == "no data missing or left out"
 
 
 def test_memory_answers_where_no_time_was_measured() -> None:
@@ -172,7 +172,7 @@ def test_headline_of_one_side_only() -> None:
 
 def test_a_run_without_the_measurement_is_no_evidence() -> None:
     diff = diff_examples.regression()
-    for samples, said in (((1.0, None), "one run a side"), ((1.0, None, 3.0), "2 runs against 2")):
+    for samples, said in (((1.0, None), "one run per side"), ((1.0, None, 3.0), "2 runs against 2")):
         overall = tuple(
             replace(delta, samples={"baseline": samples, "new": samples}) if delta.metric == diff.headline else delta
             for delta in diff.overall
@@ -239,8 +239,8 @@ def test_profiled_steps_are_told_from_those_that_speed_is_judged_by() -> None:
     assert items(diff)["baseline"].parts[1] == "1 run × 8 ranks, 2 steps profiled, 10 timed"
     assert items(diff)["new"].parts[1] == "1 run × 8 ranks, 2 steps profiled, 9 timed"
     view = build_view(diff, rows=TERMINAL_ROWS)
-    assert table_lines(view)[1] == "Overall; time.…: of profiled steps, with what the profiler costs"
-    assert "timing_s/step: of steps without it" in view.overall.note
+    assert table_lines(view)[1] == "Overall; time.…: profiled steps, including profiler overhead"
+    assert "timing_s/step: unprofiled steps where available." in view.overall.note
     plain = build_view(base, rows=TERMINAL_ROWS)
     assert (items(base)["baseline"].parts[1], table_lines(plain)[1]) == ("1 run × 8 ranks, 2 steps", "Overall")
 
@@ -348,7 +348,7 @@ def test_lists_that_have_no_room_say_how_many_there_are() -> None:
     )
     diff = replace(diff_examples.regression(), quality=(*findings, Finding("k", None, None, Severity.INFO, "A note.")))
     line = next(line for line in summary_lines(build_view(diff)) if line.startswith("quality"))
-    assert line == "quality     6 warnings, 1 note: the warnings stand below, all in report.html"
+    assert line == "quality     6 warnings, 1 note: warnings below, full list in report.html"
 
 
 @pytest.mark.parametrize("width", [60, 100])
@@ -428,14 +428,14 @@ def test_other_work_does_not_stand_beside_nothing_differs() -> None:
 
 
 def test_a_difference_is_named_before_others_are_counted() -> None:
-    sentence = "Only 0% of the kernels' time has a partner on the other side: the work differs."
+    sentence = "Only 0% of the kernels' time has a match on the other side: the work differs."
     findings = (
         Finding("shapes", None, None, Severity.CAUTION, sentence),
         *(Finding(f"key{number}", "a" * 20, "b" * 20, Severity.INFO, "x") for number in range(6)),
     )
     diff = replace(diff_examples.regression(), comparability=Comparability(Comparable.CAUTION, findings))
     line = next(line for line in summary_lines(build_view(diff)) if line.startswith("differs"))
-    assert line.startswith("differs     with caution · Only 0% of the kernels' time has a partner on the other side")
+    assert line.startswith("differs     with caution · Only 0% of the kernels' time has a match on the other side")
 
 
 def test_lines_to_spare_go_to_what_had_to_be_cut() -> None:
@@ -460,7 +460,7 @@ def test_tables_show_what_changed_and_hide_noise() -> None:
     assert kernels[2].startswith("FlashAttentionScoreGrad") and "×2.19" in kernels[2]
     assert not any(line.startswith("SwiGlu") for line in lines)
     assert not any(line.startswith("time.bubble") for line in lines)
-    assert "Collectives, ms (100 % matched): no change worth a row" in lines
+    assert "Collectives, ms (100 % matched): no notable change" in lines
 
 
 def test_absent_against_nought_is_not_worth_a_row() -> None:

@@ -69,7 +69,7 @@ def test_a_key_that_the_name_contains_is_not_said_again() -> None:
 def test_a_negative_tail_is_explained() -> None:
     for tail, said in ((-1.5, True), (1.5, False)):
         overall = (diff_examples.metric("time.step", 10.0, 11.0), diff_examples.metric("time.tail", 2.0, tail))
-        assert ("the device outlived the host's step" in overall_table(overall, 0.0, "time.step").note) is said
+        assert ("the device finished after the host's step" in overall_table(overall, 0.0, "time.step").note) is said
 
 
 def test_other_work_turns_the_banner_amber() -> None:
