@@ -13,7 +13,7 @@ import os
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -170,11 +170,18 @@ class _Builder:
         name = f"pack-{uuid.uuid4().hex}"
         batches = batches_of(missing, self._folder, name, self._keep_events, self._engine.workers)
         results = self._engine.make_parts(batches, report=self._tally.report, cancelled=self._cancelled)
-        for result in results:
-            self._take(result, places)
-            failures |= {failure.part.key: failure for failure in result.failures}
-            for job in jobs if result.failures else ():
-                check_usable(job.run, _of_job(job, failures))
+        try:
+            for result in results:
+                self._take(result, places)
+                failures |= {failure.part.key: failure for failure in result.failures}
+                for job in jobs if result.failures else ():
+                    check_usable(job.run, _of_job(job, failures))
+        finally:
+            if isinstance(results, Generator):
+                results.close()
+            # Packs that were complete when nobody took them any longer are in no list.
+            for pack in set(self._folder.glob(f"{name}-*.duckdb")) - self._made:
+                pack.unlink(missing_ok=True)
 
     def _take(self, result: BatchResult, places: dict[str, tuple[Path, int]]) -> None:
         made = {part.key: part.number for part in result.made}
