@@ -25,7 +25,7 @@ CORE = (
 """What is asked of every change, and of none."""
 
 _COMPARE = ("tests/sql/test_compare_*.py", "tests/sql/test_metric_meaning.py", "tests/unit/test_compare_*.py")
-_STORE = ("tests/sql/test_normalize.py", "tests/cli/test_cache.py", "tests/cli/test_one_run.py")
+_STORE = ("tests/sql/test_normalize.py", "tests/store", "tests/cli/test_cache.py", "tests/cli/test_one_run.py")
 
 TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/": ("tests/cli/test_diff.py", "tests/cli/test_one_run.py", "tests/notebook"),
@@ -54,7 +54,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/rollout_is.py": ("tests/unit/test_rollout_is.py",),
     "rlcompare/sources/": ("tests/sources", "tests/cli/test_wrong_input.py"),
     "rlcompare/sources/metrics/": ("tests/sources/test_metrics_forms.py", "tests/cli/test_verl_metrics.py"),
+    "rlcompare/remote.py": ("tests/engines",),
     "rlcompare/store/": _STORE,
+    "rlcompare/store/engines/": ("tests/store", "tests/engines"),
     "rlcompare/text.py": ("tests/unit/test_report_text.py", "tests/unit/test_report_html.py"),
     "rlcompare/writer/": ("tests/unit/test_writer_*.py",),
     "sql/compare/": (*_COMPARE, "tests/sql/test_windows.py"),

@@ -26,6 +26,8 @@ from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.engines.ray import RayEngine
 from rlcompare.store.parts import Batch
 
+pytestmark = pytest.mark.slow
+
 
 def tables(store: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of all tables of a store."""

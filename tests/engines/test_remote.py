@@ -16,6 +16,8 @@ from rlcompare.store import capture_stage
 from rlcompare.store.engines import local
 from rlcompare.store.parts import Batch, BatchResult
 
+pytestmark = pytest.mark.slow
+
 
 def diff(*arguments: str) -> dict[str, Any]:
     result = CliRunner().invoke(cli, ["diff", "-q", "--json", *arguments])
