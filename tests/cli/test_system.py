@@ -86,9 +86,9 @@ class TestRefusals:
         ("kilobytes", "command", "file", "remedy"),
         [
             # before the store is begun, while temporary files are made, and when the finished store is written out
-            (1, "ingest", "run.duckdb", "choose another place with -o"),
+            (1, "ingest", "run.duckdb", "choose another path with -o"),
             (60, "ingest", "a temporary file in ", "set TMPDIR to another folder"),
-            (300, "ingest", "run.duckdb", "choose another place with -o"),
+            (300, "ingest", "run.duckdb", "choose another path with -o"),
             (300, "diff", "cache/new-", "use --cache-dir or --no-cache"),
             (300, "no-cache", "a temporary file in ", "set TMPDIR to another folder"),
             (60, "sample", "sample", "make room"),
@@ -126,7 +126,7 @@ class TestRefusals:
         ):
             result = shell('"$@" > /dev/full', *arguments, cwd=tmp_path)
             assert result.returncode == 2, arguments
-            assert "standard output cannot be written (No space left" in result.stderr.splitlines()[-1]
+            assert "cannot write to standard output (No space left" in result.stderr.splitlines()[-1]
 
     def test_standard_output_is_closed(self, samples: Path, tmp_path: Path) -> None:
         pair = ("-d", samples / "new", "-bp", samples / "base")

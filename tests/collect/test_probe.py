@@ -75,7 +75,7 @@ def test_an_odd_rank_of_the_launcher_does_not_reach_the_program(
     module = probed.engine(scope=scope, ranks=[0], steps=[1])
     engine = module.Engine()
     assert [engine.generate(3), engine.generate(3)] == [3, 6]
-    assert capfd.readouterr().err.count("records nothing more: ValueError") == 1
+    assert capfd.readouterr().err.count("stopped recording: ValueError") == 1
     assert probed.traces() == []
 
 
@@ -244,7 +244,7 @@ def test_an_error_goes_through_and_leaves_no_profiler_behind(probed: Probed, cap
         module.Engine().generate(10, fails_after=2)
     assert not torch.autograd._profiler_enabled()
     assert probed.traces() == []
-    assert "records nothing more: its call failed with ValueError" in capfd.readouterr().err
+    assert "stopped recording: its call failed with ValueError" in capfd.readouterr().err
     module.Engine().generate(10)
     assert probed.sampled() == [[0, 1, 2, 3, 4]]
 
@@ -278,7 +278,7 @@ def test_ticks_in_another_thread_than_the_scope_are_told(probed: Probed, capfd: 
                 pass
     """
     probed.engine(source).Engine().generate()
-    assert "had 0 ticks and 1 in other threads than the scope's" in capfd.readouterr().err
+    assert "had 0 ticks and 1 in threads other than the scope's" in capfd.readouterr().err
 
 
 def test_compiled_targets_and_compiled_callers(probed: Probed) -> None:
@@ -401,7 +401,7 @@ def test_verls_global_profiler_is_noticed(probed: Probed, capfd: pytest.CaptureF
         worker.engine = module.Engine()
         (worker if scope else worker.engine).profiler = DistProfiler()
         worker.update_actor()
-        assert "verl's global profiler is at work in this step; switch it off" in capfd.readouterr().err
+        assert "verl's global profiler is recording this step; switch it off" in capfd.readouterr().err
     assert probed.traces() == []
 
 

@@ -132,7 +132,7 @@ _STACKS, _TIMELINE = "export_stacks=self_npu_time_total", "export_memory_timelin
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["level=level_none", "msprof_tx=false"], "level=level_none: records mstx ranges alone, and they are off"),
+        (["level=level_none", "msprof_tx=false"], "level=level_none: records only mstx ranges, which are off"),
         (["mstx_domain_exclude=[a]", "msprof_tx=false"], "mstx_domain_exclude: .* they are off; set mstx=true"),
         (["op_attr=true", "level=level_none"], "op_attr: there are no operators at level_none"),
         (["op_attr=true", "export_type=[text]"], "op_attr: .* add db to export_type"),

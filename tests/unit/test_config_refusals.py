@@ -245,7 +245,7 @@ def test_a_wrong_value_is_refused_by_key_with_what_was_expected(override: str, s
             [f"{ROLLOUT}.profiler.schedule.granularity=decode_step", "global_profiler.steps=null"],
             f"{ROLLOUT}.profiler.schedule.granularity: decode_step never begins",
         ),
-        (["data.max_response_length=1" + "0" * 400], "data.max_response_length: it is more than any run can take"),
+        (["data.max_response_length=1" + "0" * 400], "data.max_response_length: it is too large for any run"),
         ([f"{ROLLOUT}.profiler.schedule.active=3"], f"without {ROLLOUT}.profiler.schedule.granularity"),
     ],
 )

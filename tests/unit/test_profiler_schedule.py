@@ -78,9 +78,13 @@ def test_defaults_leave_out_ten_decode_steps_and_no_micro_batch() -> None:
 
 
 def test_each_role_has_its_own_granularities() -> None:
-    with pytest.raises(UsageError, match=r"rollout.*micro_batch is not one of this role's: step, decode_step, or null"):
+    with pytest.raises(
+        UsageError, match=r"rollout.*micro_batch is not available for this role; choose from step, decode_step, or null"
+    ):
         schedule("rollout", f"{ROLLOUT}.schedule.granularity=micro_batch")
-    with pytest.raises(UsageError, match="decode_step is not one of this role's: step, mini_batch, micro_batch"):
+    with pytest.raises(
+        UsageError, match="decode_step is not available for this role; choose from step, mini_batch, micro_batch"
+    ):
         schedule("actor", f"{ACTOR}.schedule.granularity=decode_step")
 
 

@@ -121,7 +121,7 @@ PROBES = [
     ("update-mini", MEGATRON | OFF, "the actor's backend is megatron: use megatron-update-mini"),
     ("megatron-update-mini", FSDP | OFF, "the actor's backend is fsdp2: use update-mini"),
     ("sglang-decode", FSDP | OFF, "the job generates with vllm: use vllm-decode"),
-    ("vllm-decode", OFF, "rollout.name is not set, so nobody knows what the job generates with: set actor_rollout_ref"),
+    ("vllm-decode", OFF, "rollout.name is not set, so the rollout engine of the job is unknown: set actor_rollout_ref"),
     ("sglang-decode", OFF, "set actor_rollout_ref.rollout.name=sglang"),
     ("vllm-decode", FSDP | OFF | {"actor_rollout_ref.rollout.name": "hf"}, "with hf, and presets know sglang and vllm"),
     ("vllm-decode skip_first=x", OFF, "skip_first=x is no number of at least 0"),
@@ -259,7 +259,7 @@ class TestOnTheCommandLine:
         python.chmod(0o755)
         outcome = rlcompare(*self.RUN, python, "-m", "verl.trainer.main_ppo")
         assert outcome.code == 2
-        assert f"verl version of {python} (exit code 0): its answer makes no sense" in outcome.error
+        assert f"verl version of {python} (exit code 0): it printed unexpected output" in outcome.error
 
     def test_verls_own_complaint_comes_before_the_job(
         self, rlcompare: Command, installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch
@@ -267,7 +267,7 @@ class TestOnTheCommandLine:
         monkeypatch.setenv("PYTHONPATH", installed_verl("0.7.1")["PYTHONPATH"])
         outcome = rlcompare(*self.RUN, sys.executable, "-m", "verl.trainer.main_ppo", "trainer.totel_epochs=3")
         assert outcome.code == 2
-        assert "verl 0.7.1 would not start like this: Could not override 'trainer.totel_epochs'" in outcome.error
+        assert "verl 0.7.1 rejects this configuration: Could not override 'trainer.totel_epochs'" in outcome.error
         assert "; the nearest key is trainer.total_epochs" in outcome.error
         outcome = rlcompare(*self.RUN, sys.executable, "-m", "verl.trainer.main_pro")
         assert "there is no verl.trainer.main_pro" in outcome.error

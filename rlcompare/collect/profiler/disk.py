@@ -42,8 +42,8 @@ class DiskGuard:
         if free is not None and free < needed:
             basis = "as a first one may take" if known is None else f"after one of {_mib(known)}"
             self.problem = (
-                f"{what} is not captured: {folder} has {_mib(free)} free, and {_mib(needed)} are wanted, {basis} on "
-                f"each of {_ranks_here()} ranks here. No more is captured; the run goes on. Make room, or set save_path"
+                f"{what} is not captured: {folder} has {_mib(free)} free, but {_mib(needed)} are needed, {basis} on "
+                f"each of {_ranks_here()} ranks here. Capturing is off from now on; the run continues. Free some disk space, or set save_path"
             )
         return not self.problem
 
@@ -72,7 +72,7 @@ def check_room(folder: Path, tool: str, ranks: int) -> None:
     free, needed = _free(folder), _first_need(tool, ranks)
     if free is not None and free < needed:
         raise UsageError(
-            f"{folder} has {_mib(free)} free, and {_mib(needed)} are wanted, as a first profile of {ranks} ranks may "
+            f"{folder} has {_mib(free)} free, but {_mib(needed)} are needed, as a first profile of {ranks} ranks may "
             "take: make room, ask for fewer ranks, or choose another folder with -o"
         )
 

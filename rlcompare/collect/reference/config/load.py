@@ -145,7 +145,7 @@ def _read(file: Path) -> DictConfig:
     except (YAMLError, OmegaConfBaseException) as error:
         raise UsageError(f"the configuration {file} is not valid YAML: {_flat(error)}") from error
     if not isinstance(tree, DictConfig):
-        raise UsageError(f"the configuration {file} must hold keys and values, such as data: {{seed: 1}}")
+        raise UsageError(f"the configuration {file} must contain keys and values, such as data: {{seed: 1}}")
     return tree
 
 
