@@ -48,7 +48,8 @@ def prepare_all(folder: Path, repeat: int, force: bool) -> list[Path]:
               if path.is_file() and path.parent not in targets]  # fmt: skip
     if others:
         raise UsageError(
-            f"{others[0]} already contains a run, which would count as a sample of the same side; choose another folder with -o"
+            f"{others[0]} already contains a run, which would count as a sample of the same side; "
+            "choose another folder with -o"
         )
     for target in targets:
         prepare(target, force)

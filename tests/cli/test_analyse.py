@@ -119,7 +119,7 @@ class TestParsing:
         (folder / "profiler_info_0.json").unlink()
         outcome = rlcompare("analyse", folder)
         assert outcome.code == 4
-        assert "recording did not end properly, or still goes on" in outcome.out
+        assert "recording did not end properly, or is still running" in outcome.out
         assert "logs/" not in outcome.err and "torch_npu was not started" in outcome.err
         assert not (folder / "FRAMEWORK" / "seen").exists()
 

@@ -107,7 +107,7 @@ def test_where_there_is_no_room_nothing_is_asked(
     monkeypatch.setattr(shutil, "disk_usage", lambda path: type(usage)(total, used, 2 << 30))
     asked = rlcompare("attach", tmp_path, "-o", tmp_path / "out", "--rank", "0-1")
     assert asked.code == 2
-    assert "out has 2,048 MiB free, and 2,112 MiB are wanted, as a first profile of 2 ranks may take" in asked.error
+    assert "out has 2,048 MiB free, but 2,112 MiB are needed, as a first profile of 2 ranks may take" in asked.error
     assert not (tmp_path / "profiler_config.json").exists() and not (tmp_path / "out").exists()
 
 
@@ -203,7 +203,12 @@ UNSERVED = [
     ({"leaves": "unfinished"}, (), "profiler_info is missing", "swallows its errors"),
     ({"waits": True, "ends_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
     ({"waits": True, "dies_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
-    ({"waits": True, "dies_at": 5}, ("--active", "200"), "ended while it was profiled, from step ", "ask for fewer"),
+    (
+        {"waits": True, "dies_at": 5},
+        ("--active", "200"),
+        "ended while it was profiled, from step ",
+        "request fewer steps",
+    ),
 ]
 
 

@@ -77,7 +77,7 @@ def test_the_versions_that_are_found() -> None:
         ({"torch_npu": Imported("libascendcl.so: cannot open")}, "no", "libascendcl.so: cannot open", "set_env.sh"),
         ({"torch_npu": Imported()}, "no", "sees no device", "npu-smi info"),
         ({"silencers": ("PROFILING_MODE",)}, "no", "PROFILING_MODE is set", "unset PROFILING_MODE"),
-        ({"tools": {}}, "limited", "msprof is not in PATH", "set_env.sh"),
+        ({"tools": {}}, "limited", "msprof is not on PATH", "set_env.sh"),
     ],
 )
 def test_what_keeps_an_npu_from_being_profiled(facts: dict[str, object], status: str, found: str, todo: str) -> None:

@@ -329,7 +329,7 @@ class TestSql:
         ("arguments", "says"),
         [
             (["SELEC 1"], "the query failed"),
-            ([" "], "holds no query"),
+            ([" "], "contains no query"),
             (["/* nothing */"], "gives no rows"),
             (["SELECT * FROM kernl"], "kernl"),
             ([], "QUERY"),

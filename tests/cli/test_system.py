@@ -91,7 +91,7 @@ class TestRefusals:
             (300, "ingest", "run.duckdb", "choose another path with -o"),
             (300, "diff", "cache/new-", "use --cache-dir or --no-cache"),
             (300, "no-cache", "a temporary file in ", "set TMPDIR to another folder"),
-            (60, "sample", "sample", "make room"),
+            (60, "sample", "sample", "free some disk space"),
         ],
     )
     def test_no_room_for_files(
@@ -141,7 +141,7 @@ class TestRefusals:
 
     def test_standard_input_is_closed(self, samples: Path, tmp_path: Path) -> None:
         result = shell('"$@" <&-', "sql", samples / "new", "-", cwd=tmp_path)
-        assert (result.returncode, "holds no query" in result.stderr) == (2, True)
+        assert (result.returncode, "contains no query" in result.stderr) == (2, True)
 
 
 class TestSampleBounds:

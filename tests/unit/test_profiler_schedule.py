@@ -112,8 +112,8 @@ def test_a_schedule_that_can_never_fire_is_refused_with_the_formula() -> None:
     chosen = Schedule("decode_step", skip_first=10, wait=1, warmup=2, active=3, repeat=4)
     check_schedule(chosen, 34, "KEY")
     message = (
-        r"KEY can never fire: it needs skip_first \+ \(wait \+ warmup \+ active\) \* repeat = "
-        r"10 \+ \(1 \+ 2 \+ 3\) \* 4 = 34 decode steps, and there are at most 33"
+        r"KEY would never record: it needs skip_first \+ \(wait \+ warmup \+ active\) \* repeat = "
+        r"10 \+ \(1 \+ 2 \+ 3\) \* 4 = 34 decode steps, but there are at most 33"
     )
     with pytest.raises(UsageError, match=message):
         check_schedule(chosen, 33, "KEY")

@@ -97,7 +97,7 @@ def _check_version(request: Request, module: ModuleType) -> None:
     say_once(
         request,
         f"cannot attach to {_version(module.__name__)}: it has none of {', '.join(dict.fromkeys(points))}; rlcompare"
-        f" knows {request.probe.known}. Name its own scope= and tick= in place of the preset",
+        f" knows {request.probe.known}. Set scope= and tick= instead of the preset",
     )
 
 

@@ -188,7 +188,7 @@ def options_of(role: str, profiler: ProfilerConfig, tool: str, device: str) -> O
     if tool == "torch" and device != "cuda":
         if not cpu:
             raise UsageError(
-                f"{ROLE_KEYS[role]}.profiler.tool_config.torch.contents asks for cuda alone, "
+                f"{ROLE_KEYS[role]}.profiler.tool_config.torch.contents asks for cuda only, "
                 f"but this run is on {device}: add cpu"
             )
         on_device = False

@@ -137,7 +137,8 @@ def schedule_of(role: str, profiler: ProfilerConfig, tool: str) -> Schedule | No
     valid = tuple(name for name in _PLURALS if any(_has(phase, name) for phase in PHASES[role]))
     if given.granularity not in valid:
         raise UsageError(
-            f"{key}.schedule.granularity={given.granularity} is not available for this role; choose from {', '.join(valid)}, or null"
+            f"{key}.schedule.granularity={given.granularity} is not available for this role; "
+            f"choose from {', '.join(valid)}, or null"
         )
     return Schedule(given.granularity, given.skip_first, given.wait, given.warmup, given.active, given.repeat)
 

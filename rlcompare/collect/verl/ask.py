@@ -69,7 +69,7 @@ def ask(command: VerlCommand) -> Installed:
     versions = found["versions"]
     if "verl" not in versions:
         raise UsageError(
-            f"verl is not installed for {command.python} (Python {versions['python']}): name the interpreter that has "
+            f"verl is not installed for {command.python} (Python {versions['python']}): use the interpreter that has "
             "it, or activate its environment first"
         )
     match = _RELEASE.match(versions["verl"])

@@ -68,7 +68,7 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
     place = next((index for index, token in enumerate(tokens) if _PYTHON.fullmatch(PurePath(token).name)), None)
     if place is None:
         raise UsageError(
-            f"{tokens[0]!r} starts no Python that can be seen here, and overrides cannot be put into a script: write "
+            f"{tokens[0]!r} does not start Python directly, and rlcompare cannot add overrides inside a script: put "
             "rlcompare launch -o DIR -- in the script, before its python3 -m verl.trainer.main_ppo"
         )
     rest = list(tokens[place + 1 :])

@@ -176,8 +176,8 @@ def why_no_profile(installed: Installed, plan: VerlPlan, ran: Sequence[int], end
     elif ran and max(plan.steps) < min(step for step in ran if step > 0 or len(ran) == 1):
         first = min(step for step in ran if step > 0 or len(ran) == 1)
         seen.append(
-            f"it began with step {first}, after those to profile ({key}): it went on from a checkpoint "
-            "(trainer.resume_mode=disable begins anew)"
+            f"it started with step {first}, after the steps to profile ({key}): it resumed from a checkpoint "
+            "(to start from scratch, set trainer.resume_mode=disable)"
         )
     elif not ran and (ended.code or ended.received):
         seen.append("it ended before its first step was complete")

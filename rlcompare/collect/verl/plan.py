@@ -188,8 +188,8 @@ class _Maker:
         busy = [step for step in self.plan.steps if self._tests_or_saves(step)]
         if busy:
             self.plan.notes.append(
-                f"step {busy[0]} also tests or saves a checkpoint (trainer.test_freq, trainer.save_freq), which its "
-                f"profile then holds too; {self._keys.steps} can name another"
+                f"step {busy[0]} also tests or saves a checkpoint (trainer.test_freq, trainer.save_freq), and its "
+                f"profile includes that; choose another step with {self._keys.steps}"
             )
 
     def _quiet_step(self) -> int:

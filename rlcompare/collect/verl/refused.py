@@ -73,8 +73,8 @@ def _of_steps(installed: Installed, plan: VerlPlan) -> Iterator[str]:
     discrete = installed.value(f"{keys_of(installed).roles['actor']}.tool_config.{plan.tool}.discrete")
     if installed.value("global_profiler.profile_continuous_steps") is True and discrete is True:
         yield (
-            "global_profiler.profile_continuous_steps=True joins steps into one profile, which tool_config."
-            f"{plan.tool}.discrete=True cannot: leave one of them out"
+            "global_profiler.profile_continuous_steps=True joins steps into one profile, which is not possible "
+            f"with tool_config.{plan.tool}.discrete=True: remove one of them"
         )
 
 
@@ -103,8 +103,8 @@ def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
             )
         if ranks and min(ranks) >= nodes * per_node:
             yield (
-                f"{branch}.ranks={ranks} are none of the job's {nodes * per_node} ranks, so it collects nothing: "
-                "name a smaller one"
+                f"{branch}.ranks={ranks} are not among the job's {nodes * per_node} ranks, so it collects nothing: "
+                "choose a smaller one"
             )
 
 

@@ -132,7 +132,9 @@ def _words(probe: str) -> list[str]:
     except ValueError as error:
         raise UsageError(f"--probe {probe}: {error}") from error
     if not words or ";" in probe:
-        raise UsageError(f"--probe {probe!r}: name one probe, as 'vllm-decode skip_first=30 active=3'; repeat --probe")
+        raise UsageError(
+            f"--probe {probe!r}: give one probe, such as 'vllm-decode skip_first=30 active=3'; repeat --probe"
+        )
     return words
 
 

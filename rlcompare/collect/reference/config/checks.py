@@ -41,7 +41,7 @@ def _batches(config: Config, key: str, trained: ActorConfig | CriticConfig) -> I
 
 def _prompts(config: Config) -> Iterator[str]:
     if not config.data.shuffle:
-        yield "data.shuffle: false is not supported: the built-in task has no order; its prompts are drawn from data.seed"
+        yield "data.shuffle: false is not supported: the built-in task has no order, prompts are drawn from data.seed"
     prompts, ranks = config.data.train_batch_size, config.trainer.world_size
     if prompts % ranks:
         yield (
@@ -69,8 +69,8 @@ def _importance_sampling(config: Config) -> Iterator[str]:
         )
     if lower is not None and lower >= upper:
         yield (
-            f"algorithm.rollout_is_threshold_lower: {lower:g} must be less than algorithm.rollout_is_threshold={upper:g}; "
-            f"null means 1/{upper:g}"
+            f"algorithm.rollout_is_threshold_lower: {lower:g} must be less than "
+            f"algorithm.rollout_is_threshold={upper:g}; null means 1/{upper:g}"
         )
     if lower is None and upper <= 1:
         yield f"algorithm.rollout_is_threshold: {upper:g} must be above 1, because the lower bound is 1/{upper:g}"

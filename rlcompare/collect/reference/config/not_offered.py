@@ -137,8 +137,8 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ("set trainer.total_training_steps", {"*.optim.total_training_steps": (-1, None)}),
     ("set grad_clip of the actor or the critic", {"*.optim.clip_grad": (1.0,)}),
     (
-        "the optimizer is AdamW with torch's defaults and a constant learning rate after warm-up: set lr, weight_decay, "
-        "lr_warmup_steps or lr_warmup_steps_ratio",
+        "the optimizer is AdamW with torch's defaults and a constant learning rate after warm-up: set lr, "
+        "weight_decay, lr_warmup_steps or lr_warmup_steps_ratio",
         {
             "*.optim.betas": ([0.9, 0.999],),
             "*.optim.lr_scheduler_type": ("constant", None),
