@@ -22,11 +22,11 @@ def problem_of_path(text: str) -> str | None:
     if not text:
         return "the path is empty"
     if "\0" in text:
-        return "the path holds a NUL character"
+        return "the path contains a NUL character"
     try:
         text.encode()
     except UnicodeEncodeError:
-        return f"the path {text!r} is no text in UTF-8, which DuckDB needs: rename it"
+        return f"the path {text!r} is not valid UTF-8, which DuckDB requires: rename it"
     try:
         os.lstat(text)
     except OSError as error:
@@ -62,7 +62,7 @@ def parse_side(option: str, values: Sequence[str]) -> SidePaths:
         else:
             paths.append(Path(value))
     if len(set(labels)) > 1:
-        raise UsageError(f"{option}: one side has one label, not {' and '.join(dict.fromkeys(labels))}")
+        raise UsageError(f"{option}: a side can have only one label, not {' and '.join(dict.fromkeys(labels))}")
     return SidePaths(labels[0] if labels else None, tuple(paths))
 
 

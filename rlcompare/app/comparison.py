@@ -115,7 +115,7 @@ def _compare(
 
 def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
     if request.steps is not None and (request.base_steps is not None or request.new_steps is not None):
-        raise UsageError("--step chooses for both sides: use it, or --base-step and --new-step")
+        raise UsageError("--step applies to both sides: use either --step, or --base-step and --new-step")
     return request.base_steps or request.steps, request.new_steps or request.steps
 
 
@@ -191,5 +191,5 @@ def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
     for key in varied:
         if not any(is_declared(name, [key]) for name in known):
             close = get_close_matches(key, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else "; the section env of a report lists what there is"
+            hint = f"; did you mean {close[0]}?" if close else "; the env section of a report lists all keys"
             click.echo(f"rlcompare: warning: --varied {key}: neither side has it{hint}", err=True)

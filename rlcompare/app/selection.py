@@ -36,11 +36,11 @@ def select_runs(
         return runs
     for run in runs:
         if not run.captures:
-            raise UsageError(f"--step: {path} has no profile, and a profile's steps are what it chooses")
+            raise UsageError(f"--step: {path} contains no profile to select steps from")
         known = known_steps(run)
         missing = set(steps) - known if known is not None else set()
         if known is not None and missing:
-            raise UsageError(f"--step {list_numbers(missing)}: {path} has step {list_numbers(known)}")
+            raise UsageError(f"--step {list_numbers(missing)}: {path} only has step {list_numbers(known)}")
     return [replace(run, steps=frozenset(steps)) for run in runs]
 
 
@@ -49,7 +49,7 @@ def _called(name: str, folder: Path, runs: Sequence[RunInput]) -> RunInput:
         if run.name == name:
             return run
     known = ", ".join(run.name for run in runs[:8]) + (" and more" if len(runs) > 8 else "")
-    raise UsageError(f"{folder} holds no run {name}: it has {known}")
+    raise UsageError(f"{folder} contains no run {name}; it has {known}")
 
 
 def folder_and_run(path: Path) -> tuple[Path, str]:

@@ -47,7 +47,7 @@ def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -
     except UsageError as error:
         if named:
             raise
-        click.echo(f"rlcompare: warning: {error}; nothing is kept", err=True)
+        click.echo(f"rlcompare: warning: {error}; nothing is cached", err=True)
         return None
     return directory
 
@@ -76,7 +76,7 @@ def with_sound(runs: Sequence[RunInput], read: Callable[[], Result]) -> Result:
     except DamagedStoreError as error:
         if error.path in given:
             raise
-        click.echo(f"rlcompare: warning: {error.path} in the cache is damaged: it is made again", err=True)
+        click.echo(f"rlcompare: warning: {error.path} in the cache is damaged and is created again", err=True)
         error.path.unlink(missing_ok=True)
     return read()
 
@@ -95,7 +95,7 @@ def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) 
     for path in inputs:
         source = real_path(path)
         if real == source or (source.is_dir() and real.is_relative_to(source)):
-            raise UsageError(f"{what} would be written into the input {path}: choose another place with {option}")
+            raise UsageError(f"{what} would be written into the input {path}: choose another path with {option}")
 
 
 def refuse_special(target: Path) -> None:
@@ -105,7 +105,7 @@ def refuse_special(target: Path) -> None:
         UsageError: it is there, and no regular file.
     """
     if os.path.lexists(target) and not target.is_symlink() and not target.is_file():
-        raise UsageError(f"{target} is there and no regular file: choose another name with -o")
+        raise UsageError(f"{target} exists and is not a regular file: choose another name with -o")
 
 
 def real_path(path: Path) -> Path:

@@ -10,8 +10,8 @@ import click
 from rlcompare.cli.options import Command, common_options, option, path_type
 
 _REMEDY = (
-    "Look into logs/ of each; torch_npu needs CANN's msprof on PATH, and room. To parse one again, remove its "
-    "ASCEND_PROFILER_OUTPUT"
+    "See logs/ in each folder; torch_npu needs CANN's msprof on PATH and free disk space. To parse one again, delete "
+    "its ASCEND_PROFILER_OUTPUT"
 )
 
 
@@ -21,14 +21,14 @@ _REMEDY = (
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
-    help="How many folders are parsed at a time; by default one per two processors.",
+    help="Folders to parse in parallel.  [default: one per two processors]",
 )
 @common_options
 def command(path: Path, jobs: int | None, quiet: bool) -> None:
     """Parse raw profiles with torch_npu, in place.
 
-    Takes an *_ascend_pt folder, or a folder with those of many ranks in it. What is parsed already stays as it is.
-    Where torch_npu and CANN are not installed, it says so: raw data can be parsed on any machine that has them.
+    Takes an *_ascend_pt folder, or a folder that contains several. Folders that are already parsed are not changed.
+    Needs torch_npu and CANN; raw data can be parsed on any machine that has them.
 
     \b
     rlcompare analyse runs/live --jobs 8
@@ -47,5 +47,5 @@ def command(path: Path, jobs: int | None, quiet: bool) -> None:
         if not quiet:
             click.echo(f"rlcompare: {number} of {len(folders)} folders", err=True)
     if bad:
-        remedy = _REMEDY if was_tried else "What each line above says is to be mended first: torch_npu was not asked"
-        raise InputError(path, f"{bad} of {len(folders)} folders are not whole", remedy)
+        remedy = _REMEDY if was_tried else "Fix the problems listed above first: torch_npu was not started"
+        raise InputError(path, f"{bad} of {len(folders)} folders are incomplete", remedy)

@@ -27,7 +27,7 @@ PROFILER = "Profiler"
 def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
     """A click callback: a range lets nan pass, and there is no end to wait for."""
     if not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no number of seconds", ctx, param)
+        raise click.BadParameter(f"{value} is not a number of seconds", ctx, param)
     return value
 
 
@@ -56,7 +56,7 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
     type=click.IntRange(0, _MOST_STEPS),
     metavar="N",
     section=STEPS,
-    help="Start after step N of the job, N at least 1.  [default: at once]",
+    help="Start after step N of the job; N is at least 1.  [default: immediately]",
 )
 @option(
     "--rank",
@@ -81,7 +81,9 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
     section=PROFILER,
     help="Leave raw data for rlcompare analyse. Otherwise the job stops while torch_npu parses.",
 )
-@option("-o", "--output", type=path_type(), metavar="DIR", section=OUTPUT, help="A new folder.  [default: in runs/]")
+@option(
+    "-o", "--output", type=path_type(), metavar="DIR", section=OUTPUT, help="A new folder.  [default: one in runs/]"
+)
 @option(
     "--timeout",
     type=click.FloatRange(1),
@@ -127,7 +129,7 @@ def command(
         raise UsageError(f"--contents {unknown[0]}: choose of {', '.join(_CONTENTS)}")
     if start_step == 0:
         raise UsageError(
-            "--start-step 0: torch_npu looks for a request when a step ends, so step 0 cannot be had; 1 can"
+            "--start-step 0: torch_npu checks for requests when a step ends, so the first possible step is 1"
         )
     target = (output or Path("runs") / f"attach-{datetime.now():%Y%m%d-%H%M%S}").resolve()
     check_path(folder.resolve(), "CONFIG_DIR")
@@ -162,7 +164,7 @@ def _check_empty(target: Path) -> None:
     except OSError as error:
         raise UsageError(f"-o {target}: {error.strerror}; choose another folder") from error
     if taken is not None:
-        raise UsageError(f"-o {target} is not empty: choose a new folder, so that this profile is alone in it")
+        raise UsageError(f"-o {target} is not empty: choose a new folder")
 
 
 def _show(outcome: Outcome, folder: Path, target: Path) -> None:
@@ -179,7 +181,10 @@ def _show(outcome: Outcome, folder: Path, target: Path) -> None:
         rank = f"rank {capture.rank} · " if capture.rank >= 0 else ""
         click.echo(f"profile     {safe_text(capture.folder, 1000)} · {rank}from step {capture.first_step} · {state}")
     if len({capture.first_step for capture in captures}) > 1:
-        click.echo("rlcompare: the ranks began at different steps; --start-step gives all of them the same", err=True)
+        click.echo(
+            "rlcompare: the ranks started at different steps; use --start-step to start all of them at the same step",
+            err=True,
+        )
     if captures:
         for command in _next(target, all(capture.is_parsed for capture in captures)):
             click.echo(f"next        {command}")

@@ -21,7 +21,7 @@ def parse_size(ctx: click.Context, param: click.Parameter, value: str | None) ->
         return None
     match = _SIZE.fullmatch(value.strip())
     if match is None:
-        raise click.BadParameter(f"{value!r} is no size such as 500M or 2G", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a size such as 500M or 2G", ctx, param)
     return int(float(match.group(1)) * _FACTORS[match.group(2).upper()])
 
 
@@ -35,10 +35,10 @@ def _directory_option(function: Decorated) -> Decorated:
 
 @click.group("cache")
 def command() -> None:
-    """List, prune or locate the stores that rlcompare keeps.
+    """List, prune or locate cached stores.
 
-    Reading a profile takes seconds; what was made of it is kept, and used again until the profile changes. Everything
-    in the cache folder may be deleted at any time.
+    rlcompare caches each profile that it reads as a store, and reuses the store until the profile changes. It is safe
+    to delete the cache folder at any time.
     """
 
 
@@ -46,7 +46,7 @@ def command() -> None:
 @_directory_option
 @common_options
 def path_command(cache_dir: Path | None, quiet: bool) -> None:
-    """Print where the stores are."""
+    """Print the path of the cache folder."""
     from rlcompare.store.cache import cache_directory
 
     click.echo(str(cache_directory(cache_dir)))
@@ -75,21 +75,21 @@ def list_command(cache_dir: Path | None, quiet: bool) -> None:
     metavar="SIZE",
     help="Maximum cache size, such as 2G.  [default: 10G]",
 )
-@click.option("--all", "everything", is_flag=True, help="Remove all of them.")
+@click.option("--all", "everything", is_flag=True, help="Remove all stores.")
 @_directory_option
 @common_options
 def prune_command(max_size: int | None, everything: bool, cache_dir: Path | None, quiet: bool) -> None:
-    """Remove the least recently used stores until the rest fits.
+    """Remove the least recently used stores until the cache fits the limit.
 
-    Only what rlcompare itself wrote is removed.
+    Only files written by rlcompare are removed.
     """
     from rlcompare.store.cache import DEFAULT_MAX_BYTES, MARKER, cache_directory, is_our_folder, prune_cache
 
     if everything and max_size is not None:
-        raise UsageError("--all leaves nothing: give it, or --max-size")
+        raise UsageError("use either --all or --max-size, not both")
     directory = cache_directory(cache_dir)
     if directory.exists() and not is_our_folder(directory):
-        raise UsageError(f"{directory} was not made by rlcompare (there is no {MARKER} in it): nothing was removed")
+        raise UsageError(f"{directory} was not created by rlcompare (it contains no {MARKER}): nothing was removed")
     limit = 0 if everything else DEFAULT_MAX_BYTES if max_size is None else max_size
     removed = prune_cache(directory, limit)
     stores = "1 store" if len(removed) == 1 else f"{len(removed)} stores"

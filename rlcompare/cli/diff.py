@@ -32,7 +32,7 @@ def parse_formats(ctx: click.Context, param: click.Parameter, value: tuple[str, 
     formats = set(split_commas(value))
     unknown = sorted(formats - set(FORMATS))
     if unknown:
-        raise click.BadParameter(f"{', '.join(unknown)} is unknown; there are {', '.join(FORMATS)}", ctx, param)
+        raise click.BadParameter(f"unknown format {', '.join(unknown)}; choose from {', '.join(FORMATS)}", ctx, param)
     return formats
 
 
@@ -48,7 +48,7 @@ def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
             type=path_type(file_okay=False),
             metavar="DIR",
             section=OUTPUT,
-            help="Where report.html and diff.json go; replaced only if rlcompare wrote it."
+            help="Directory for report.html and diff.json; replaced only if rlcompare created it."
             + (f"  [default: ./{default}]" if default else "  [default: no report]"),
         )
         formats = option(
@@ -78,7 +78,7 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
 
     Prints a summary, and writes report.html and diff.json. A side is an *_ascend_pt folder, its
     ASCEND_PROFILER_OUTPUT, one .db or text file, a folder of several ranks or runs, verl's save_path, or a store made
-    by "rlcompare ingest". What is slower is no failure here: see "rlcompare gate".
+    by "rlcompare ingest". A slower run is not an error; to fail on it, use "rlcompare gate".
 
     \b
     Exit codes: 0 compared, 2 wrong usage, 4 an input could not be read.

@@ -27,10 +27,10 @@ _LONGEST = 1000
 @option("--python", metavar="PYTHON", help="The interpreter of a job, if it is not rlcompare's own.")
 @common_options
 def command(as_json: bool, python: str | None, quiet: bool) -> None:
-    """Tell what this machine can collect, why not, and what to install.
+    """Check what this machine can collect, and what is missing.
 
-    Looks at the interpreter that rlcompare runs under, or at a job's, at devices, toolkits, tools and room. Nothing is
-    changed, and nothing of the environment is printed.
+    Checks the Python interpreter (rlcompare's, or a job's with --python), devices, toolkits, tools and disk space. It
+    changes nothing and does not print the environment.
     """
     from rlcompare.doctor.advice import advise
     from rlcompare.doctor.machine import look

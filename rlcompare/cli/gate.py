@@ -48,7 +48,7 @@ POLICY = "Policy"
     "--on-inconclusive",
     type=click.Choice(["pass", "warn", "fail"]),
     section=POLICY,
-    help="What an inconclusive rule does.  [default: as the policy says, else fail]",
+    help="How to treat an inconclusive rule.  [default: from the policy, else fail]",
 )
 @output_options(None)
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the verdicts as JSON instead.")
@@ -66,10 +66,10 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Judge a comparison by a policy; the exit code tells a CI job.
+    """Check a comparison against a policy; the exit code is for CI.
 
-    Takes two sides as "rlcompare diff" does, or the diff.json of an earlier diff, for which no profiles are needed. The
-    rules are those of rlcompare.toml in your repository; --print-policy shows the built-in ones, to begin with.
+    Takes two sides like "rlcompare diff", or the diff.json of an earlier diff, which needs no profiles. The rules come
+    from rlcompare.toml in your repository; --print-policy prints the built-in rules as a starting point.
 
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
     5 not comparable.
@@ -136,10 +136,10 @@ def _from_document(path: Path, options: dict[str, Any]) -> Diff:
         InputError: it cannot be read.
     """
     if any(options[name] for name in ("new", "baseline", "steps", "base_steps", "new_steps", "ranks")):
-        raise UsageError(f"{path} was compared already: give it alone, or -d and -bp with their options")
+        raise UsageError(f"{path} is already a comparison: pass it alone, or use -d and -bp instead")
     from rlcompare.report.document import DocumentError, from_document
 
-    remedy = "Give the diff.json that rlcompare diff wrote, or -d and -bp"
+    remedy = "Pass the diff.json that rlcompare diff wrote, or -d and -bp"
     try:
         return from_document(json.loads(path.read_bytes()))
     except OSError as error:
@@ -147,4 +147,4 @@ def _from_document(path: Path, options: dict[str, Any]) -> Diff:
     except DocumentError as error:
         raise InputError(path, error.problem, error.remedy) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(path, "it is no valid JSON", remedy) from error
+        raise InputError(path, "it is not valid JSON", remedy) from error

@@ -30,9 +30,9 @@ from rlcompare.cli.options import (
     required=True,
     metavar="RUN.duckdb",
     section=OUTPUT,
-    help="The store to write; replaced only if it is one.",
+    help="The store to write. An existing file is replaced only if it is a store.",
 )
-@option("--force", is_flag=True, section=OUTPUT, help="Replace whatever file is there.")
+@option("--force", is_flag=True, section=OUTPUT, help="Replace an existing file even if it is not a store.")
 @step_option
 @rank_option
 @layout_option
@@ -53,9 +53,9 @@ def command(
 ) -> None:
     """Read a profile into a store, one DuckDB file.
 
-    The store holds every event (kernels, collectives, operators, calls), and stands for the profile in every other
-    command: rlcompare diff, show and sql take it as they take a raw profile. It holds no environment dump. Call stacks,
-    where the profile has them, name files of the machine that it was made on.
+    The store contains every event (kernels, collectives, operators, calls). Every other command accepts it in place of
+    the profile: rlcompare diff, show, sql. It contains no environment dump. Recorded call stacks contain file names of
+    the machine that was profiled.
 
     \b
     rlcompare ingest host_17_20250318093015001_ascend_pt -o run.duckdb
@@ -74,12 +74,12 @@ def command(
     from rlcompare.store.cache import build_stores
 
     if os.path.lexists(output) and not force and not is_store(output):
-        raise UsageError(f"{output} exists and is no store: choose another name with -o, or use --force")
-    remedy = "make room, or choose another place with -o"
+        raise UsageError(f"{output} exists and is not a store: choose another name with -o, or use --force")
+    remedy = "free some disk space, or choose another path with -o"
     with mirrored([path], quiet) as mirrors:
         run = find_one_run(mirrors.local(path), prefer, layout, steps=steps, ranks=ranks)
         if run.is_store:
-            raise UsageError(f"{path} is a store already")
+            raise UsageError(f"{path} is already a store")
         chosen = engine_of(engine, ray_address, mirrors)
         with progress("Reading", quiet) as report:
             build_stores({output: run}, keep_events=True, progress=report, remedy=remedy, engine=chosen)

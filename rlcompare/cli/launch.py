@@ -23,7 +23,7 @@ PROFILING = "Profiling"
     "--tool",
     type=click.Choice(["npu", "torch", "nsys", "torch_memory"]),
     section=PROFILING,
-    help="Which of verl's profilers.  [default: npu where torch_npu is installed, else torch]",
+    help="The verl profiler to use.  [default: npu where torch_npu is installed, else torch]",
 )
 @option(
     "--probe",
@@ -49,10 +49,10 @@ PROFILING = "Profiling"
     default=1,
     metavar="N",
     section=OUTPUT,
-    help="Run the job N times, into DIR/run1, DIR/run2, …, with seeds that count up.",
+    help="Run the job N times, into DIR/run1, DIR/run2, …, with consecutive seeds.",
 )
-@option("--force", is_flag=True, section=OUTPUT, help="Replace the run that is in DIR.")
-@option("--dry-run", is_flag=True, section=OUTPUT, help="Print the command that would be run, and run nothing.")
+@option("--force", is_flag=True, section=OUTPUT, help="Replace an existing run in DIR.")
+@option("--dry-run", is_flag=True, section=OUTPUT, help="Print the command, but do not run it.")
 @common_options
 def command(
     job: tuple[str, ...],
@@ -67,8 +67,8 @@ def command(
 ) -> int:
     """Run a verl job under verl's own profilers.
 
-    Adds the settings that the job's version of verl needs to be profiled and to log its metrics into DIR. Your own
-    settings stay as they are. DIR is then a side for "rlcompare diff". The exit code is the job's.
+    Adds the settings that the job's verl version needs for profiling and for logging metrics to DIR. Your own settings
+    are not changed. "rlcompare diff" can then compare DIR. The exit code is that of the job.
 
     \b
     rlcompare launch -o runs/base -- python3 -m verl.trainer.main_ppo KEY=VALUE ...

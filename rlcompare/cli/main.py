@@ -29,14 +29,14 @@ COMMANDS = {
     "launch": "Run a verl job under verl's own profilers.",
     "attach": "Profile a job that is already running.",
     "diff": "Compare two profiles: what got slower, and where.",
-    "gate": "Judge a comparison by a policy; the exit code tells a CI job.",
+    "gate": "Check a comparison against a policy; the exit code is for CI.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",
     "ingest": "Read a profile into a store, one DuckDB file.",
     "sql": "Query a run with SQL.",
     "analyse": "Parse raw profiles with torch_npu, in place.",
-    "doctor": "Tell what this machine can collect, why not, and what to install.",
+    "doctor": "Check what this machine can collect, and what is missing.",
     "sample": "Write a sample profile to try rlcompare on.",
-    "cache": "List, prune or locate the stores that rlcompare keeps.",
+    "cache": "List, prune or locate cached stores.",
 }
 """Every command and its short help, in the order in which a newcomer meets them."""
 
@@ -79,13 +79,13 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rlcompare", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Tell whether a change made an RL training step slower, by how much, and which part of the step to blame.
+    """Find out whether a change made an RL training step slower, by how much, and which part of it.
 
     \b
     rlcompare run -o DIR [KEY=VALUE]...     run and profile the reference step
     rlcompare launch -o DIR -- COMMAND...   run and profile a verl job
     rlcompare diff -d NEW -bp BASELINE      compare two profiles
-    rlcompare gate -d NEW -bp BASELINE      judge them by a policy, for CI
+    rlcompare gate -d NEW -bp BASELINE      check them against a policy, for CI
     rlcompare COMMAND --help                what a command takes
     """
 
@@ -148,9 +148,9 @@ def _os_message(error: OSError) -> str:
     """What the system refused. Files that we write by name are looked after where they are written."""
     reason = error.strerror or type(error).__name__
     if isinstance(error.filename, str):
-        return f"{error.filename}: {reason}; choose another path, or see to it that this one can be used"
+        return f"{error.filename}: {reason}; choose another path, or fix the problem"
     _discard_standard_output()
-    return f"standard output cannot be written ({reason}): send it elsewhere, or make room there"
+    return f"cannot write to standard output ({reason}): redirect it elsewhere, or free some disk space"
 
 
 def _discard_standard_output() -> None:

@@ -146,7 +146,7 @@ def layout_option(function: Decorated) -> Decorated:
         "--layout",
         type=click.Choice(["ranks", "runs"]),
         section=READING,
-        help="Whether the captures in a folder are ranks of one run, or runs.  [default: inferred]",
+        help="Whether the captures in a folder are ranks of one run, or separate runs.  [default: inferred]",
     )(function)
 
 
@@ -158,7 +158,7 @@ def prefer_option(function: Decorated) -> Decorated:
         default="db",
         show_default=True,
         section=READING,
-        help="Which to read where a profile has both a database and text files.",
+        help="Which files to read if a profile has both a database and text files.",
     )(function)
 
 
@@ -171,7 +171,7 @@ def cache_options(function: Decorated) -> Decorated:
         help="Cache folder, or the URL of a cache that machines share.  "
         "[default: $RLCOMPARE_CACHE_DIR, else the user's cache folder]",
     )
-    disabled = option("--no-cache", is_flag=True, section=CACHE, help="Read all inputs again and keep nothing.")
+    disabled = option("--no-cache", is_flag=True, section=CACHE, help="Read all inputs again and cache nothing.")
     return directory(disabled(function))
 
 

@@ -9,22 +9,22 @@ from rlcompare.model.verdict import Policy, Rule
 from rlcompare.model.words import RuleSeverity
 
 _HEAD = """\
-# The rules that rlcompare gate applies where there is no policy file. To have your own, write this to rlcompare.toml in
-# your repository, and change it. Metrics are those of diff.json; * stands for any text.
+# The rules that rlcompare gate applies if there is no policy file. To customize them, save this as rlcompare.toml in
+# your repository and edit it. Metrics are named as in diff.json; * matches any text.
 """
 
 _COMMENTS = {
-    "evidence": '"runs" where each side has four, which must not overlap; else "limits": by the means alone',
+    "evidence": '"auto": "runs" (must not overlap) if each side has four runs, else "limits" (means only)',
     "on_inconclusive": '"pass", "warn", or "fail" (exit code 3)',
-    "varied": 'what is meant to differ in every comparison, such as ["cann", "torch_npu"]',
+    "varied": 'settings that may differ in every comparison, such as ["cann", "torch_npu"]',
     "headline": "the headline metric",
     "perf/throughput": "from verl's log; higher is better",
-    "phase.*.wall": "each phase, by itself",
+    "phase.*.wall": "each phase separately",
     "memory.peak_*": "allocated and reserved",
-    "max_increase": 'a part of the baseline: 0.05 or "5%"; max_decrease means the same',
+    "max_increase": 'fraction of the baseline: 0.05 or "5%"; max_decrease likewise',
     "max_increase_abs": "with both limits, a rule fails only if both are exceeded; B, KiB, MiB, … for sizes",
-    "severity": '"warn" only speaks; "error", the default, fails',
-    "optional": "skipped where there is nothing to judge by it; without this, the rule fails there",
+    "severity": '"warn" only reports; "error" (the default) fails',
+    "optional": "skipped if there is no value to judge; without this, the rule fails",
     "min": "a limit on the new value itself",
     "max": "a limit on the new value itself",
 }

@@ -37,7 +37,7 @@ CONFIGURATION = "Configuration"
     "--print-config",
     is_flag=True,
     section=CONFIGURATION,
-    help="Print the whole configuration as YAML, and run nothing.",
+    help="Print the whole configuration as YAML, but do not run it.",
 )
 @option(
     "-o",
@@ -53,9 +53,9 @@ CONFIGURATION = "Configuration"
     default=1,
     metavar="N",
     section=OUTPUT,
-    help="Run N times, into DIR/run1, DIR/run2, …, with seeds that count up.",
+    help="Run N times, into DIR/run1, DIR/run2, …, with consecutive seeds.",
 )
-@option("--force", is_flag=True, section=OUTPUT, help="Replace the run that is in DIR.")
+@option("--force", is_flag=True, section=OUTPUT, help="Replace an existing run in DIR.")
 @common_options
 def command(
     overrides: tuple[str, ...],
@@ -69,8 +69,8 @@ def command(
 ) -> None:
     """Run the reference RL step (GRPO, DAPO, PPO) under a profiler.
 
-    Runs plain steps, which are timed, and profiled steps, which explain the times. DIR then holds run.json,
-    metrics.jsonl and profile/, and is a side for "rlcompare diff". Keys are verl's: see --print-config.
+    Runs unprofiled steps to measure times, and profiled steps to explain them. Writes run.json, metrics.jsonl and
+    profile/ to DIR, which "rlcompare diff" can compare. KEYs are those of verl: see --print-config.
 
     \b
     rlcompare run -o runs/base
@@ -90,7 +90,7 @@ def command(
     from rlcompare.collect.run_directory import prepare_all
 
     if is_launched() and (output is None or repeat > 1):
-        raise UsageError("under torchrun, name the run directory with -o, and run once: every process must know it")
+        raise UsageError("under torchrun, set the same run directory on all processes with -o, and do not use --repeat")
     folder = output or _new_folder(config.trainer.experiment_name)
     check(config, folder)
     is_first = not is_launched() or os.environ["RANK"] == "0"

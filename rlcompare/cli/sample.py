@@ -62,23 +62,21 @@ def _check_bounds(change: Change) -> None:
     type=path_type(file_okay=False),
     required=True,
     metavar="DIR",
-    help="Where the profile goes; replaced only if this command made it.",
+    help="Directory for the profile; replaced only if this command created it.",
 )
-@option(
-    "--ranks", type=click.IntRange(1, MOST_RANKS), default=2, show_default=True, help="How many ranks are profiled."
-)
+@option("--ranks", type=click.IntRange(1, MOST_RANKS), default=2, show_default=True, help="Number of profiled ranks.")
 @option("--devices", metavar="LIST", help="Devices of each rank's process: 4,5, or 0+1,2+3 for two each.")
 @option("--world-size", type=click.IntRange(1, MOST_RANKS), help="Ranks of the job.  [default: --ranks, at least 2]")
 @option(
     "--steps", callback=parse_numbers, default="2", show_default=True, help="Numbers of the profiled steps: 2,3 or 2-5."
 )
-@option("--no-steps", is_flag=True, help="One window without step marks.")
+@option("--no-steps", is_flag=True, help="Record one window without step marks.")
 @option(
     "--level",
     type=click.Choice(["level_none", "level0", "level1", "level2"]),
     default="level1",
     show_default=True,
-    help="How much the profiler records.",
+    help="Level of the profiler.",
 )
 @option(
     "--mode",
@@ -92,7 +90,7 @@ def _check_bounds(change: Change) -> None:
     type=click.Choice(["plain", "verl"]),
     default="plain",
     show_default=True,
-    help="Captures side by side, with step marks, or in verl's folders, without.",
+    help="plain: captures side by side, with step marks; verl: in verl's folders, without step marks.",
 )
 @option(
     "--export",
@@ -102,7 +100,11 @@ def _check_bounds(change: Change) -> None:
     help="Database, text files, or both in the same folders.",
 )
 @option(
-    "--schema", type=click.Choice(["1.0", "1.2"]), default="1.0", show_default=True, help="Of early 2025, or of 2026."
+    "--schema",
+    type=click.Choice(["1.0", "1.2"]),
+    default="1.0",
+    show_default=True,
+    help="Database schema: of early 2025, or of 2026.",
 )
 @option(
     "--phases",
@@ -116,11 +118,11 @@ def _check_bounds(change: Change) -> None:
     default="npu,cpu,memory,shapes,module",
     show_default=True,
     metavar="LIST",
-    help="What is recorded, in verl's words; stack may be added.",
+    help="What to record, in verl's terms; stack can be added.",
 )
-@option("--layers", type=click.IntRange(1, 1000), default=4, show_default=True, help="Layers of the model.")
+@option("--layers", type=click.IntRange(1, 1000), default=4, show_default=True, help="Number of layers of the model.")
 @option(
-    "--decode-steps", type=click.IntRange(1, 10_000), default=4, show_default=True, help="Tokens that are generated."
+    "--decode-steps", type=click.IntRange(1, 10_000), default=4, show_default=True, help="Number of generated tokens."
 )
 @option(
     "--change",
@@ -128,10 +130,10 @@ def _check_bounds(change: Change) -> None:
     multiple=True,
     metavar="CHANGE",
     help="slower:TYPE:FACTOR, extra:TYPE, late:RANK:5ms, frequency:0.8, lost-overlap, tokens:1.5 or memory:1.5; "
-    "factors from 0.01 to 100. Repeat it for several.",
+    "factors from 0.01 to 100. Repeat for several.",
 )
 @option("--jitter", type=_Finite(0, 0.5), default=0.0, show_default=True, help="Relative noise between runs.")
-@option("--seed", type=int, default=0, show_default=True, help="Of all noise, names and times.")
+@option("--seed", type=int, default=0, show_default=True, help="Seed of all noise, names and times.")
 @common_options
 def command(
     output: Path,
@@ -147,9 +149,9 @@ def command(
 ) -> None:
     """Write a sample profile to try rlcompare on.
 
-    It imitates an RL step of a small transformer (generation, log-probabilities, actor update) on Ascend NPUs and
-    writes what torch_npu would leave: one *_ascend_pt folder per rank. The same options give the same files; a --change
-    is all that then differs.
+    Simulates an RL step of a small transformer (generation, log-probabilities, actor update) on Ascend NPUs and
+    writes the files that torch_npu would write: one *_ascend_pt folder per rank. The same options give the same files;
+    --change changes only what it names.
 
     \b
     rlcompare sample -o baseline
@@ -174,5 +176,5 @@ def command(
         folders = write_sample(run, output)
     except (OSError, sqlite3.OperationalError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise OutputError(output, str(reason), "make room, or choose another place with -o") from error
+        raise OutputError(output, str(reason), "free some disk space, or choose another path with -o") from error
     click.echo("\n".join(map(str, folders)))

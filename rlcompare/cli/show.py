@@ -27,7 +27,7 @@ from rlcompare.cli.options import (
 
 Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 
-LATE = "; late: behind the first of its group to start a collective, on average"
+LATE = "; late: mean delay behind the first rank of its group to start a collective"
 
 ROWS_SHOWN = 40
 PIPED_WIDTH = 140

@@ -26,8 +26,8 @@ from rlcompare.interrupt import aside
 FORMATS = ("table", "csv", "json", "parquet")
 _KERNELS = re.compile(r"\b(r_)?kernel\b", re.IGNORECASE)
 NO_KERNELS = (
-    "no device was recorded, so there are no kernels; what ran on the host is in host_op, what counts as computation in"
-    " host_compute"
+    "no device was recorded, so there are no kernels; host operators are in host_op, and those that count as"
+    " computation in host_compute"
 )
 SCHEMA_FOLDERS = ("schema/run", "schema/rollup", "schema/events", "schema/views")
 
@@ -50,7 +50,7 @@ QUERY_SECTION = "Query"
     help="Format of the result.",
 )
 @option("-o", "--output", type=path_type(dir_okay=False), metavar="FILE", section=OUTPUT, help="Write to a new file.")
-@option("--force", is_flag=True, section=OUTPUT, help="Replace FILE if it is there.")
+@option("--force", is_flag=True, section=OUTPUT, help="Replace FILE if it exists.")
 @layout_option
 @prefer_option
 @cache_options
@@ -68,8 +68,8 @@ def command(
 ) -> None:
     """Query a run with SQL.
 
-    RUN is a profile of any kind, which is read with all its events into the cache first, or a store. Queries are
-    DuckDB's dialect, read-only, and reach nothing but RUN. QUERY may be - to read it from standard input.
+    RUN is a store, or a profile of any kind, which is first read into the cache with all its events. Queries use the
+    SQL of DuckDB, are read-only and can only access RUN. If QUERY is -, it is read from standard input.
 
     \b
     rlcompare sql --list
@@ -107,14 +107,14 @@ def command(
 
 def _statement(query: str | None, name: str | None) -> str:
     if (query is None) == (name is None):
-        raise UsageError("give one of QUERY, --name NAME and --list")
+        raise UsageError("pass one of QUERY, --name NAME and --list")
     if name is None:
         return _read_query() if query == "-" else _not_empty(str(query), "QUERY")
     from rlcompare.resources import sql, sql_names
 
     known = [path.removeprefix("named/") for path in sql_names("named")]
     if name not in known:
-        raise UsageError(f"--name {name}: there is no such query; there are {', '.join(known)}")
+        raise UsageError(f"--name {name}: no such query; choose from {', '.join(known)}")
     return sql(f"named/{name}")
 
 
@@ -122,12 +122,12 @@ def _read_query() -> str:
     try:
         return _not_empty(sys.stdin.read(), "standard input")
     except ValueError as error:
-        raise UsageError("the query on standard input is no text in UTF-8") from error
+        raise UsageError("the query on standard input is not UTF-8 text") from error
 
 
 def _not_empty(query: str, where: str) -> str:
     if not query.strip():
-        raise UsageError(f"{where} holds no query: write one, or name one with --name")
+        raise UsageError(f"{where} contains no query: write one, or use --name")
     return query
 
 

@@ -48,7 +48,8 @@ def prepare_all(folder: Path, repeat: int, force: bool) -> list[Path]:
               if path.is_file() and path.parent not in targets]  # fmt: skip
     if others:
         raise UsageError(
-            f"{others[0]} holds a run already, which would be a sample of the same side; choose another folder with -o"
+            f"{others[0]} already contains a run, which would count as a sample of the same side; "
+            "choose another folder with -o"
         )
     for target in targets:
         prepare(target, force)
@@ -76,9 +77,9 @@ def prepare(folder: Path, force: bool) -> None:
 def _replace(folder: Path, force: bool) -> None:
     ours = (PROFILE, METRICS, LOG, "run.duckdb", RUN_JSON)  # what makes it a run goes last
     if not folder.is_dir() or not (folder / RUN_JSON).is_file():
-        raise UsageError(f"{folder} holds something else than one run; choose an empty or a new folder with -o")
+        raise UsageError(f"{folder} contains other files than one run; choose an empty or new folder with -o")
     if not force:
-        raise UsageError(f"{folder} holds a run already; choose another folder with -o, or replace it with --force")
+        raise UsageError(f"{folder} already contains a run; choose another folder with -o, or replace it with --force")
     for name in ours:
         path = folder / name
         if path.is_dir() and not path.is_symlink():
@@ -163,7 +164,7 @@ def _written(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        remedy = "make room, or choose another folder with -o; what was finished is kept"
+        remedy = "free some disk space, or choose another folder with -o; finished files are kept"
         raise OutputError(path, reason, remedy) from error
 
 

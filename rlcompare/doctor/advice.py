@@ -79,7 +79,7 @@ def _npu_obstacles(machine: Machine) -> Iterator[tuple[str, str, str]]:
         yield NO, f"torch_npu is not installed{where}", f"on a machine with an NPU: pip install '{package}'"
         return
     if torch.split(".")[:2] != npu.split(".")[:2]:
-        yield NO, f"torch {torch} and torch_npu {npu} do not go together", f"pip install 'torch=={_minor(npu)}.*'"
+        yield NO, f"torch {torch} and torch_npu {npu} are incompatible", f"pip install 'torch=={_minor(npu)}.*'"
     if not machine.npu_nodes:
         yield (
             NO,
@@ -87,23 +87,23 @@ def _npu_obstacles(machine: Machine) -> Iterator[tuple[str, str, str]]:
             "pass the devices into the container, or use another machine",
         )
     if not machine.npu_usable:
-        yield NO, f"{machine.npu_nodes[0]} may not be opened", "add the user to the group HwHiAiUser"
+        yield NO, f"no permission to open {machine.npu_nodes[0]}", "add the user to the group HwHiAiUser"
     if machine.cann is None:
         yield NO, "CANN is not installed", set_env
     if not machine.cann_sourced:
-        yield NO, f"CANN is at {machine.cann}, but the environment does not name it", set_env
+        yield NO, f"CANN is installed in {machine.cann}, but its environment is not set up", set_env
     if machine.torch_npu is not None and machine.torch_npu.problem:
         yield NO, f"torch_npu cannot be imported: {machine.torch_npu.problem}", set_env
     if not _npus(machine):
-        yield NO, "torch_npu sees no device", "look at npu-smi info, and at ASCEND_RT_VISIBLE_DEVICES"
+        yield NO, "torch_npu sees no device", "check npu-smi info and ASCEND_RT_VISIBLE_DEVICES"
     if machine.silencers:
         yield (
             NO,
-            f"{machine.silencers[0]} is set: torch_npu's profiler then does nothing",
+            f"{machine.silencers[0]} is set, which disables torch_npu's profiler",
             f"unset {machine.silencers[0]}",
         )
     if "msprof" not in machine.tools:
-        yield LIMITED, "msprof is not in PATH, and profiles cannot be parsed without it", set_env
+        yield LIMITED, "msprof is not on PATH; profiles cannot be parsed without it", set_env
 
 
 def _torch(machine: Machine) -> Row:
@@ -111,7 +111,7 @@ def _torch(machine: Machine) -> Row:
         return Row("collect", "tool torch", NO, _problem("torch", machine), "pip install 'rlcompare[collect]'")
     if not machine.torch.devices:
         todo = "install a CUDA build of torch" if "nvidia-smi" in machine.tools else ""
-        return Row("collect", "tool torch", LIMITED, "the host alone: torch sees no GPU", todo)
+        return Row("collect", "tool torch", LIMITED, "host only: torch sees no GPU", todo)
     return Row("collect", "tool torch", OK, f"host and {_several(machine.torch.devices)}")
 
 
@@ -121,17 +121,17 @@ def _torch_memory(machine: Machine) -> Row:
         return Row("collect", "tool torch_memory", OK, f"allocations on {_several(devices)}")
     if machine.torch is None or machine.torch.problem:
         return Row("collect", "tool torch_memory", NO, _problem("torch", machine), "pip install 'rlcompare[collect]'")
-    return Row("collect", "tool torch_memory", LIMITED, "the host's memory alone: no GPU and no NPU")
+    return Row("collect", "tool torch_memory", LIMITED, "host memory only: no GPU or NPU")
 
 
 def _nsys(machine: Machine) -> Row:
     name = "tool nsys"
     has_gpu = "nvidia-smi" in machine.tools or (machine.torch is not None and bool(machine.torch.devices))
     if not has_gpu:
-        without = "" if "nsys" in machine.tools else "nsys is not in PATH, and "
+        without = "" if "nsys" in machine.tools else "nsys is not on PATH, and "
         return Row("collect", name, NO, f"{without}this machine has no NVIDIA GPU")
     if "nsys" not in machine.tools:
-        return Row("collect", name, NO, "nsys is not in PATH", "install Nsight Systems")
+        return Row("collect", name, NO, "nsys is not on PATH", "install Nsight Systems")
     if machine.perf_paranoid is not None and machine.perf_paranoid > _MOST_PARANOID:
         found = f"no CPU samples: kernel.perf_event_paranoid is {machine.perf_paranoid}"
         return Row("collect", name, LIMITED, found, f"sysctl kernel.perf_event_paranoid={_MOST_PARANOID}")
@@ -142,7 +142,7 @@ def _verl(machine: Machine) -> Row:
     name = "verl job"
     verl = machine.packages.get("verl")
     if verl is None:
-        todo = "name the interpreter that has verl: rlcompare doctor --python /path/to/python3"
+        todo = "pass the interpreter that has verl: rlcompare doctor --python /path/to/python3"
         return Row("collect", name, NOTE, f"verl is not installed for {machine.executable}", todo)
     numbers = tuple(int(part) for part in re.findall(r"\d+", verl)[:2])
     engines = [
@@ -154,7 +154,9 @@ def _verl(machine: Machine) -> Row:
     if "hydra-core" not in machine.packages:
         return Row("collect", name, NO, f"{found}, but no Hydra", "pip install hydra-core")
     if numbers >= _VERL[1]:
-        return Row("collect", name, LIMITED, f"{found}: newer than what was tried", "rlcompare run --dry-run tells")
+        return Row(
+            "collect", name, LIMITED, f"{found}: newer than the tested versions", "try rlcompare launch --dry-run"
+        )
     if not engines:
         return Row("collect", name, LIMITED, f"{found}, but no rollout engine", "install vllm or sglang")
     return Row("collect", name, OK, found)
@@ -164,12 +166,14 @@ def _read(machine: Machine) -> Iterator[Row]:
     duckdb = f"DuckDB {machine.packages.get('duckdb', '')}"
     yield Row("read", "text files, traces", OK, duckdb)
     if machine.extension_problem:
-        todo = "pip install --force-reinstall rlcompare, which brings the extension of its own DuckDB"
+        todo = "pip install --force-reinstall rlcompare, which installs the matching DuckDB extension"
         yield Row("read", "databases (.db)", NO, machine.extension_problem, todo)
     else:
         yield Row("read", "databases (.db)", OK, f"{duckdb} with its sqlite extension")
     if machine.cache_problem:
-        yield Row("read", "stores", LIMITED, machine.cache_problem, "choose a folder: --cache-dir, RLCOMPARE_CACHE_DIR")
+        yield Row(
+            "read", "stores", LIMITED, machine.cache_problem, "set another with --cache-dir or RLCOMPARE_CACHE_DIR"
+        )
 
 
 def _machine(machine: Machine) -> Iterator[Row]:
@@ -178,15 +182,17 @@ def _machine(machine: Machine) -> Iterator[Row]:
         shared = path == "/dev/shm"
         little = free < (_LITTLE_SHARED_MEMORY if shared else _LITTLE_ROOM)
         todo = (
-            "docker run --shm-size=16g: Ray and the engines need it" if shared else "profiles take gigabytes: make room"
+            "docker run --shm-size=16g: Ray and the engines need it"
+            if shared
+            else "free some disk space: profiles take gigabytes"
         )
         yield Row(
             "machine", f"free in {path}", LIMITED if little else OK, f"{free / _GIB:.1f} GiB", todo if little else ""
         )
     if "gcc" in machine.tools:
-        yield Row("machine", "gcc", OK, f"{machine.tools['gcc']}; only rlcompare's own tests without an NPU need it")
+        yield Row("machine", "gcc", OK, f"{machine.tools['gcc']}; needed only by rlcompare's own tests without an NPU")
     else:
-        yield Row("machine", "gcc", NOTE, "not in PATH; only rlcompare's own tests without an NPU need it")
+        yield Row("machine", "gcc", NOTE, "not on PATH; needed only by rlcompare's own tests without an NPU")
 
 
 def _npus(machine: Machine) -> tuple[str, ...]:

@@ -142,14 +142,14 @@ def imported(code: str, seconds: float = _IMPORT_SECONDS, python: str = sys.exec
     try:
         done = subprocess.run([python, "-c", code], capture_output=True, text=True, errors="replace", timeout=seconds)
     except subprocess.TimeoutExpired:
-        return Imported(f"the import did not end within {seconds:g} s")
+        return Imported(f"the import did not finish within {seconds:g} s")
     except OSError as error:
         return Imported(error.strerror or str(error))
     for line in reversed(done.stdout.splitlines()):
         if line.startswith("rlcompare:"):
             return _devices(line.removeprefix("rlcompare:"))
     if done.returncode < 0:
-        return Imported(f"the import ended the process by signal {-done.returncode}")
+        return Imported(f"the import was killed by signal {-done.returncode}")
     return Imported((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
 
 
@@ -161,7 +161,7 @@ def _devices(text: str) -> Imported:
         found = None
     names = found.get("devices") if isinstance(found, dict) else None
     if not isinstance(names, list):
-        return Imported("it answered something that makes no sense")
+        return Imported("it printed unexpected output")
     return Imported(devices=tuple(map(str, names)))
 
 
@@ -172,7 +172,7 @@ def _packages(python: str) -> tuple[str, dict[str, str]]:
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=_IMPORT_SECONDS)
         version, *lines = done.stdout.splitlines()
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        raise UsageError(f"{python} does not tell its packages: name the interpreter of the job") from error
+        raise UsageError(f"cannot list the packages of {python}: pass the interpreter of the job") from error
     found = dict(text.split("=", 1) for text in lines if "=" in text)
     return version, found | {"duckdb": metadata.version("duckdb")}
 
@@ -243,7 +243,7 @@ def _extension_problem() -> str | None:
                 made.commit()
             with closing(db.connect(1, sqlite=True)) as con:
                 db.attach_sqlite(con, path, "profile")
-                return None if db.run(con, "SELECT n FROM profile.TASK") == [(7,)] else "it reads other numbers"
+                return None if db.run(con, "SELECT n FROM profile.TASK") == [(7,)] else "it reads wrong values"
     except Exception as error:  # whatever a wrong pair of versions, or a full disk, has to say
         return " ".join(str(error).split())
 

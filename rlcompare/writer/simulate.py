@@ -37,7 +37,7 @@ def simulate(run: SampleRun) -> list[Capture]:
     types = {kernel.spec.op_type for capture in captures for kernel in capture.kernels}
     for change in run.changes:
         if change.kind is ChangeKind.SLOWER and change.op_type not in types:
-            raise UsageError(f"change slower: there is no {change.op_type}, only {', '.join(sorted(types))}")
+            raise UsageError(f"change slower: no {change.op_type} in the model; choose from {', '.join(sorted(types))}")
     return captures
 
 

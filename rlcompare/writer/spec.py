@@ -199,9 +199,9 @@ class SampleRun:
         if not self.phases or list(self.phases) != [name for name in PHASE_ROLES if name in self.phases]:
             raise UsageError(f"phases must be some of {', '.join(PHASE_ROLES)}, in this order")
         if not self.ranks or len(set(self.ranks)) != len(self.ranks) or min(self.ranks) < 0:
-            raise UsageError("ranks must be different numbers, none below 0, at least one")
+            raise UsageError("ranks must be distinct numbers of at least 0, and at least one")
         if list(self.steps) != sorted(set(self.steps)):
-            raise UsageError("steps must rise")
+            raise UsageError("steps must be in increasing order")
         if self.devices is not None and len(self.devices) != len(self.ranks):
             raise UsageError("devices must have one entry for each rank")
         if min(self.layers, self.decode_steps, self.batch, self.prompt_length, self.response_length) < 1:

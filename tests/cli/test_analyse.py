@@ -111,16 +111,16 @@ class TestParsing:
         (line,) = (line for line in outcome.out.splitlines() if str(bad) in line)
         assert line.startswith(f"{state:<16}{bad} · ") and reason in line
         assert f"{'parsed':<16}{good}" in outcome.out
-        assert outcome.err.splitlines()[-1].startswith(f"rlcompare: error: {tmp_path / 'raw'}: 1 of 2 folders are not")
-        assert "Look into logs/ of each" in outcome.err
+        assert outcome.err.splitlines()[-1].startswith(f"rlcompare: error: {tmp_path / 'raw'}: 1 of 2 folders are ")
+        assert "See logs/ in each folder" in outcome.err
 
     def test_recording_that_did_not_end(self, rlcompare: Command, tmp_path: Path) -> None:
         folder = make_raw(tmp_path / "raw")
         (folder / "profiler_info_0.json").unlink()
         outcome = rlcompare("analyse", folder)
         assert outcome.code == 4
-        assert "recording did not end properly, or still goes on" in outcome.out
-        assert "logs/" not in outcome.err and "torch_npu was not asked" in outcome.err
+        assert "recording did not end properly, or is still running" in outcome.out
+        assert "logs/" not in outcome.err and "torch_npu was not started" in outcome.err
         assert not (folder / "FRAMEWORK" / "seen").exists()
 
     def test_nothing_from_the_profile_is_run(
@@ -145,7 +145,7 @@ class TestParsing:
         (tmp_path / "raw" / folder.name).symlink_to(folder)
         outcome = rlcompare("analyse", tmp_path / "raw")
         assert outcome.code == 4
-        assert "it holds no *_ascend_pt folder" in outcome.error
+        assert "it contains no *_ascend_pt folder" in outcome.error
 
     def test_a_signal_ends_what_was_started(self, tmp_path: Path) -> None:
         folder = make_raw(tmp_path / "raw", behaviour="hangs")

@@ -107,7 +107,7 @@ def test_where_there_is_no_room_nothing_is_asked(
     monkeypatch.setattr(shutil, "disk_usage", lambda path: type(usage)(total, used, 2 << 30))
     asked = rlcompare("attach", tmp_path, "-o", tmp_path / "out", "--rank", "0-1")
     assert asked.code == 2
-    assert "out has 2,048 MiB free, and 2,112 MiB are wanted, as a first profile of 2 ranks may take" in asked.error
+    assert "out has 2,048 MiB free, but 2,112 MiB are needed, as a first profile of 2 ranks may take" in asked.error
     assert not (tmp_path / "profiler_config.json").exists() and not (tmp_path / "out").exists()
 
 
@@ -182,18 +182,33 @@ class TestServed:
 
 UNSERVED = [
     # The poller hangs, and others that never come.
-    ({"deaf": True}, (), "no poller read the request in ", "no log/monitor_dp_*.log moved"),
-    ({"counts": False}, (), "the job read the request, but came to no step in 4 s", "torch.optim.Optimizer alone"),
-    ({}, ("--start-step", "5000"), "did not begin at step 5000 in 4 s", "The request stays in profiler_config.json"),
-    ({}, ("--active", "5000"), "its profile ends when it has made step ", "Give it longer"),
+    ({"deaf": True}, (), "no process read the request within ", "no log/monitor_dp_*.log changed"),
+    (
+        {"counts": False},
+        (),
+        "the job read the request, but reached no step within 4 s",
+        "only the steps of torch.optim.Optimizer",
+    ),
+    (
+        {},
+        ("--start-step", "5000"),
+        "did not start at step 5000 within 4 s",
+        "The request stays in profiler_config.json",
+    ),
+    ({}, ("--active", "5000"), "its profile ends after step ", "Increase --timeout"),
     # What is certain earlier.
     ({"refuses": True}, (), "torch_npu refused profiler_config.json", "Failed to read the file"),
-    ({"knows_now": False}, (), "cannot begin at once", "--start-step"),
+    ({"knows_now": False}, (), "cannot start immediately", "--start-step"),
     ({"leaves": "nothing"}, (), "left no *_ascend_pt folder", "Failed to make directory"),
     ({"leaves": "unfinished"}, (), "profiler_info is missing", "swallows its errors"),
     ({"waits": True, "ends_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
     ({"waits": True, "dies_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
-    ({"waits": True, "dies_at": 5}, ("--active", "200"), "ended while it was profiled, from step ", "ask for fewer"),
+    (
+        {"waits": True, "dies_at": 5},
+        ("--active", "200"),
+        "ended while it was profiled, from step ",
+        "request fewer steps",
+    ),
 ]
 
 
@@ -261,7 +276,7 @@ class TestUnserved:
         outcome = job.ask()
         waiting.wait()
         assert outcome.code == 4
-        assert "somebody changed profiler_config.json after the request" in outcome.err
+        assert "profiler_config.json was changed or removed after the request" in outcome.err
 
 
 class TestNobodyThere:
@@ -295,7 +310,7 @@ class TestNobodyThere:
 
     def test_the_rank_is_not_here(self, start: Start) -> None:
         assert (
-            "none of the ranks asked for is here: this job's ranks are 0, 1"
+            "none of the requested ranks is in this job: its ranks are 0, 1"
             in start(ranks=2).ask("--rank", "7-9").error
         )
 
@@ -327,13 +342,13 @@ class TestNobodyThere:
         file = job.folder / "profiler_config.json"
         file.rename(tmp_path / "elsewhere.json")
         file.symlink_to(tmp_path / "elsewhere.json")
-        assert "it is a link, which torch_npu does not take" in job.ask().error
+        assert "it is a link, which torch_npu does not accept" in job.ask().error
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_something_else_in_place_of_the_file(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "profiler_config.json")
-    with pytest.raises(InputError, match=r"it is no file\. Move it away: a new one is then written"):
+    with pytest.raises(InputError, match=r"it is no file\. Move it away: rlcompare then writes a new one"):
         read_config(tmp_path / "profiler_config.json")
 
 
@@ -341,10 +356,10 @@ class TestWrongUsage:
     @pytest.mark.parametrize(
         ("options", "problem"),
         [
-            (("--start-step", "0"), "step 0 cannot be had"),
+            (("--start-step", "0"), "the first possible step is 1"),
             (("--contents", "cuda"), "choose of npu, cpu"),
-            (("--timeout", "nan"), "nan is no number of seconds"),
-            (("--timeout", "inf"), "inf is no number of seconds"),
+            (("--timeout", "nan"), "nan is not a number of seconds"),
+            (("--timeout", "inf"), "inf is not a number of seconds"),
             (("--active", "2147483648"), "'--active': 2147483648 is not in the range"),
             (("--start-step", "2147483648"), "'--start-step': 2147483648 is not in the range"),
             (("trainer.device=npu",), "unexpected extra argument"),

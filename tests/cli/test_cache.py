@@ -193,7 +193,7 @@ class TestKeys:
         assert (result.code, result.out) == (0, first.out)
         assert builds == ["new"]
         if table != "meta":  # which is looked at before the store is used
-            assert result.err == f"rlcompare: warning: {store} in the cache is damaged: it is made again\n"
+            assert result.err == f"rlcompare: warning: {store} in the cache is damaged and is created again\n"
         assert rlcompare(*command).err == ""
 
     def test_a_flipped_bit_in_a_store_that_was_named(self, rlcompare: Command, samples: Path, tmp_path: Path) -> None:
@@ -436,4 +436,3 @@ def test_a_failure_stops_the_other_workers(samples: Path, tmp_path: Path, monkey
     with pytest.raises(InputError, match="broken"):
         cached_stores(runs, directory=tmp_path, engine=LocalEngine(workers=2))
     assert stopped.is_set()
-

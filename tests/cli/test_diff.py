@@ -168,7 +168,7 @@ class TestSelection:
         assert result.code == 0
         typo, unknown = result.err.splitlines()
         assert "--varied torch_nup: neither side has it; did you mean torch_npu?" in typo
-        assert "--varied qqq: neither side has it; the section env" in unknown
+        assert "--varied qqq: neither side has it; the env section of a report" in unknown
 
     def test_ranks(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--rank", "1", "--json")

@@ -69,15 +69,15 @@ def test_the_versions_that_are_found() -> None:
     ("facts", "status", "found", "todo"),
     [
         ({"packages": CPU.packages}, "no", "torch_npu is not installed", "torch-npu==2.13.*"),
-        ({"packages": {**NPU.packages, "torch-npu": "2.7.1"}}, "no", "do not go together", "torch==2.7.*"),
+        ({"packages": {**NPU.packages, "torch-npu": "2.7.1"}}, "no", "are incompatible", "torch==2.7.*"),
         ({"npu_nodes": ()}, "no", "no NPU (/dev/davinci*)", "into the container"),
-        ({"npu_usable": False}, "no", "/dev/davinci0 may not be opened", "HwHiAiUser"),
+        ({"npu_usable": False}, "no", "no permission to open /dev/davinci0", "HwHiAiUser"),
         ({"cann": None}, "no", "CANN is not installed", "install CANN"),
-        ({"cann_sourced": False}, "no", "the environment does not name it", "latest/set_env.sh"),
+        ({"cann_sourced": False}, "no", "its environment is not set up", "latest/set_env.sh"),
         ({"torch_npu": Imported("libascendcl.so: cannot open")}, "no", "libascendcl.so: cannot open", "set_env.sh"),
         ({"torch_npu": Imported()}, "no", "sees no device", "npu-smi info"),
         ({"silencers": ("PROFILING_MODE",)}, "no", "PROFILING_MODE is set", "unset PROFILING_MODE"),
-        ({"tools": {}}, "limited", "msprof is not in PATH", "set_env.sh"),
+        ({"tools": {}}, "limited", "msprof is not on PATH", "set_env.sh"),
     ],
 )
 def test_what_keeps_an_npu_from_being_profiled(facts: dict[str, object], status: str, found: str, todo: str) -> None:
@@ -93,7 +93,7 @@ def test_what_keeps_an_npu_from_being_profiled(facts: dict[str, object], status:
         ({"verl": "0.4.1", "hydra-core": "1"}, "no", "too old"),
         ({"verl": "0.7.1"}, "no", "no Hydra"),
         ({"verl": "0.7.1", "hydra-core": "1"}, "limited", "no rollout engine"),
-        ({"verl": "0.11.0", "hydra-core": "1", "vllm": "0.13"}, "limited", "newer than what was tried"),
+        ({"verl": "0.11.0", "hydra-core": "1", "vllm": "0.13"}, "limited", "newer than the tested versions"),
         ({"verl": "0.9.1", "hydra-core": "1", "sglang": "0.5"}, "ok", "verl 0.9.1, sglang 0.5"),
     ],
 )
@@ -105,7 +105,7 @@ def test_verl(packages: dict[str, str], status: str, word: str) -> None:
 def test_nsys_needs_a_gpu() -> None:
     assert row(replace(CPU, tools={"nsys": "/bin/nsys"}), "tool nsys").status == "no"
     assert row(replace(CPU, tools={"nsys": "/bin/nsys"}), "tool nsys").found == "this machine has no NVIDIA GPU"
-    assert row(replace(CPU, tools={}), "tool nsys").found.startswith("nsys is not in PATH, and this machine has no")
+    assert row(replace(CPU, tools={}), "tool nsys").found.startswith("nsys is not on PATH, and this machine has no")
 
 
 def test_room() -> None:
@@ -133,14 +133,14 @@ class TestImports:
     @pytest.mark.parametrize("answer", ["{", "[]", "{}", '{"devices": 3}', "[" * 90_000], ids=lambda text: text[:9])
     def test_what_makes_no_sense(self, answer: str) -> None:
         code = f"print('rlcompare:' + {answer!r})"
-        assert imported(code).problem == "it answered something that makes no sense"
+        assert imported(code).problem == "it printed unexpected output"
 
     def test_a_crash(self) -> None:
-        assert imported("import os; os.abort()").problem == "the import ended the process by signal 6"
+        assert imported("import os; os.abort()").problem == "the import was killed by signal 6"
 
     def test_one_that_never_ends(self) -> None:
         begin = time.monotonic()
-        assert imported("import time; time.sleep(900)", seconds=0.5).problem == "the import did not end within 0.5 s"
+        assert imported("import time; time.sleep(900)", seconds=0.5).problem == "the import did not finish within 0.5 s"
         assert time.monotonic() - begin < 600, "it waited for the import to end"
 
 
@@ -166,7 +166,7 @@ def test_another_interpreter(rlcompare: Command, tmp_path: Path) -> None:
         (found,) = [row["found"] for row in rows if row["name"] == "verl job"]
         assert found.startswith(said)
     wrong = rlcompare("doctor", "--python", tmp_path / "nothing")
-    assert (wrong.code, "does not tell its packages" in wrong.error) == (2, True)
+    assert (wrong.code, "cannot list the packages of" in wrong.error) == (2, True)
 
 
 def test_as_json(rlcompare: Command, monkeypatch: pytest.MonkeyPatch) -> None:

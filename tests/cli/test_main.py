@@ -24,13 +24,13 @@ SIGNALLED = {129, 130, 143}
 HELP = """\
 Usage: rlcompare [OPTIONS] COMMAND [ARGS]...
 
-  Tell whether a change made an RL training step slower, by how much, and
-  which part of the step to blame.
+  Find out whether a change made an RL training step slower, by how much, and
+  which part of it.
 
   rlcompare run -o DIR [KEY=VALUE]...     run and profile the reference step
   rlcompare launch -o DIR -- COMMAND...   run and profile a verl job
   rlcompare diff -d NEW -bp BASELINE      compare two profiles
-  rlcompare gate -d NEW -bp BASELINE      judge them by a policy, for CI
+  rlcompare gate -d NEW -bp BASELINE      check them against a policy, for CI
   rlcompare COMMAND --help                what a command takes
 
 Options:
@@ -42,14 +42,14 @@ Commands:
   launch   Run a verl job under verl's own profilers.
   attach   Profile a job that is already running.
   diff     Compare two profiles: what got slower, and where.
-  gate     Judge a comparison by a policy; the exit code tells a CI job.
+  gate     Check a comparison against a policy; the exit code is for CI.
   show     Show one run: its time by step, rank, phase, kernel and collective.
   ingest   Read a profile into a store, one DuckDB file.
   sql      Query a run with SQL.
   analyse  Parse raw profiles with torch_npu, in place.
-  doctor   Tell what this machine can collect, why not, and what to install.
+  doctor   Check what this machine can collect, and what is missing.
   sample   Write a sample profile to try rlcompare on.
-  cache    List, prune or locate the stores that rlcompare keeps.
+  cache    List, prune or locate cached stores.
 """
 
 

@@ -329,7 +329,7 @@ class TestSql:
         ("arguments", "says"),
         [
             (["SELEC 1"], "the query failed"),
-            ([" "], "holds no query"),
+            ([" "], "contains no query"),
             (["/* nothing */"], "gives no rows"),
             (["SELECT * FROM kernl"], "kernl"),
             ([], "QUERY"),
@@ -364,7 +364,8 @@ def test_a_run_goes_by_the_name_that_a_message_gives_it(rlcompare: Command, tmp_
             shutil.copytree(folder, tmp_path / "save" / "e2e" / folder.name)
     several = rlcompare("show", tmp_path / "save")
     assert several.code == 2
-    assert f"holds 2 runs (e2e#1, e2e#2): name one, as {tmp_path / 'save' / 'e2e#1'}, or use --layout" in several.error
+    first = tmp_path / "save" / "e2e#1"
+    assert f"contains 2 runs (e2e#1, e2e#2): choose one, such as {first}, or use --layout" in several.error
     # THEN each name leads to its own run, also as a side
     for name, side in (("e2e#1", "base"), ("e2e#2", "new")):
         found, expected = (rlcompare("sql", path, "SELECT sum(end_ns - start_ns) AS t FROM kernel", "--format", "json")
@@ -374,7 +375,7 @@ def test_a_run_goes_by_the_name_that_a_message_gives_it(rlcompare: Command, tmp_
     runs = [json.loads(compared.out)[side]["runs"] for side in ("baseline", "new")]
     assert [[run["path"] for run in side] for side in runs] == [[str(tmp_path / f"save/e2e#{n}")] for n in (1, 2)]
     missing = rlcompare("show", tmp_path / "save" / "e2e#3")
-    assert (missing.code, "holds no run e2e#3: it has e2e#1, e2e#2" in missing.error) == (2, True)
+    assert (missing.code, "contains no run e2e#3; it has e2e#1, e2e#2" in missing.error) == (2, True)
 
 
 def test_runs_of_metrics_are_no_ranks(rlcompare: Command, tmp_path: Path) -> None:
@@ -383,6 +384,6 @@ def test_runs_of_metrics_are_no_ranks(rlcompare: Command, tmp_path: Path) -> Non
         line = json.dumps({"step": 1, "data": {"timing_s/step": len(name)}})
         (tmp_path / name / "logs" / "metrics.jsonl").write_text(line + "\n", encoding="utf-8")
     several = rlcompare("show", tmp_path)
-    assert (several.code, "name one, as" in several.error, "--layout" in several.error) == (2, True, False)
-    named = several.error.rpartition("name one, as ")[2].strip()
+    assert (several.code, "choose one, such as" in several.error, "--layout" in several.error) == (2, True, False)
+    named = several.error.rpartition("choose one, such as ")[2].strip()
     assert rlcompare("show", named).code == 0

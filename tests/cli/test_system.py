@@ -86,12 +86,12 @@ class TestRefusals:
         ("kilobytes", "command", "file", "remedy"),
         [
             # before the store is begun, while temporary files are made, and when the finished store is written out
-            (1, "ingest", "run.duckdb", "choose another place with -o"),
+            (1, "ingest", "run.duckdb", "choose another path with -o"),
             (60, "ingest", "a temporary file in ", "set TMPDIR to another folder"),
-            (300, "ingest", "run.duckdb", "choose another place with -o"),
+            (300, "ingest", "run.duckdb", "choose another path with -o"),
             (300, "diff", "cache", "use --cache-dir or --no-cache"),
             (300, "no-cache", "a temporary file in ", "set TMPDIR to another folder"),
-            (60, "sample", "sample", "make room"),
+            (60, "sample", "sample", "free some disk space"),
         ],
     )
     def test_no_room_for_files(
@@ -127,7 +127,7 @@ class TestRefusals:
         ):
             result = shell('"$@" > /dev/full', *arguments, cwd=tmp_path)
             assert result.returncode == 2, arguments
-            assert "standard output cannot be written (No space left" in result.stderr.splitlines()[-1]
+            assert "cannot write to standard output (No space left" in result.stderr.splitlines()[-1]
 
     def test_standard_output_is_closed(self, samples: Path, tmp_path: Path) -> None:
         pair = ("-d", samples / "new", "-bp", samples / "base")
@@ -142,7 +142,7 @@ class TestRefusals:
 
     def test_standard_input_is_closed(self, samples: Path, tmp_path: Path) -> None:
         result = shell('"$@" <&-', "sql", samples / "new", "-", cwd=tmp_path)
-        assert (result.returncode, "holds no query" in result.stderr) == (2, True)
+        assert (result.returncode, "contains no query" in result.stderr) == (2, True)
 
 
 class TestSampleBounds:

@@ -75,7 +75,7 @@ def test_an_odd_rank_of_the_launcher_does_not_reach_the_program(
     module = probed.engine(scope=scope, ranks=[0], steps=[1])
     engine = module.Engine()
     assert [engine.generate(3), engine.generate(3)] == [3, 6]
-    assert capfd.readouterr().err.count("records nothing more: ValueError") == 1
+    assert capfd.readouterr().err.count("stopped recording: ValueError") == 1
     assert probed.traces() == []
 
 
@@ -244,7 +244,7 @@ def test_an_error_goes_through_and_leaves_no_profiler_behind(probed: Probed, cap
         module.Engine().generate(10, fails_after=2)
     assert not torch.autograd._profiler_enabled()
     assert probed.traces() == []
-    assert "records nothing more: its call failed with ValueError" in capfd.readouterr().err
+    assert "stopped recording: its call failed with ValueError" in capfd.readouterr().err
     module.Engine().generate(10)
     assert probed.sampled() == [[0, 1, 2, 3, 4]]
 
@@ -278,7 +278,7 @@ def test_ticks_in_another_thread_than_the_scope_are_told(probed: Probed, capfd: 
                 pass
     """
     probed.engine(source).Engine().generate()
-    assert "had 0 ticks and 1 in other threads than the scope's" in capfd.readouterr().err
+    assert "had 0 ticks and 1 in threads other than the scope's" in capfd.readouterr().err
 
 
 def test_compiled_targets_and_compiled_callers(probed: Probed) -> None:
@@ -324,11 +324,11 @@ def test_what_is_imported_already_is_wrapped_and_so_are_copies_of_a_function(pro
 
 
 def test_a_schedule_that_cannot_fire_is_refused_or_told(probed: Probed, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(UsageError, match=r"= 30 \+ \(0 \+ 0 \+ 3\) \* 1 = 33 ticks, and there are at most 20"):
+    with pytest.raises(UsageError, match=r"= 30 \+ \(0 \+ 0 \+ 3\) \* 1 = 33 ticks, but there are at most 20"):
         probed.attach(probed.write(), skip_first=30, active=3, ticks=20)
     module = probed.engine(skip_first=30, active=3)
     module.Engine().generate(20)
-    assert "call 1 had 20 ticks, and the schedule needs skip_first" in capfd.readouterr().err
+    assert "call 1 had 20 ticks, but the schedule needs skip_first" in capfd.readouterr().err
     assert probed.traces() == []
 
 
@@ -338,11 +338,11 @@ def test_a_schedule_that_cannot_fire_is_refused_or_told(probed: Probed, capfd: p
         ("vllm-decod", {}, "did you mean vllm-decode"),
         (None, {}, "needs a preset"),
         (None, {"tick": "engine.decode"}, "package.module:Class.method"),
-        ("update-mini", {"active": 0}, "active=0 is no number of at least 1"),
+        ("update-mini", {"active": 0}, "active=0 is not a number of at least 1"),
         ("update-mini", {"tool": "perf"}, "tool=perf is none of npu"),
         ("update-mini", {"tool": "npu", "level": "level7"}, "level"),
         ("update-mini", {"tool": "torch", "conten": "[cpu]"}, "conten"),
-        ("update-mini", {"ranks": "first"}, r"ranks=first is no list of numbers"),
+        ("update-mini", {"ranks": "first"}, r"ranks=first is not a list of numbers"),
         ("update-mini", {"scope": "a:b"}, "has its own scope, tick, edge"),
     ],
 )
@@ -401,7 +401,7 @@ def test_verls_global_profiler_is_noticed(probed: Probed, capfd: pytest.CaptureF
         worker.engine = module.Engine()
         (worker if scope else worker.engine).profiler = DistProfiler()
         worker.update_actor()
-        assert "verl's global profiler is at work in this step; switch it off" in capfd.readouterr().err
+        assert "verl's global profiler is recording this step; switch it off" in capfd.readouterr().err
     assert probed.traces() == []
 
 
@@ -442,7 +442,7 @@ def test_a_process_that_may_start_no_others_leaves_the_analysis(
     monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
     probed.engine(tool="npu").Engine().generate(3)
     assert npu.named("tensorboard_trace_handler")[0]["analyse_flag"] is False
-    assert "parse what is in" in capfd.readouterr().err
+    assert "this process may not start others; parse " in capfd.readouterr().err
 
 
 def test_a_torch_npu_that_is_recording_is_left_alone(

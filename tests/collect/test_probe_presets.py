@@ -341,7 +341,7 @@ def test_serving_engines_count_decode_steps_and_no_prefill(tmp_path: Path) -> No
             "class Other: pass",
             "has no DataParallelPPOActor.update",
         ),
-        ("sglang-decode", "sglang.lang", "", "rlcompare knows SGLang 0.4 and 0.5. Name its own scope= and tick="),
+        ("sglang-decode", "sglang.lang", "", "rlcompare knows SGLang 0.4 and 0.5. Set scope= and tick="),
     ],
 )
 def test_a_version_that_is_not_known_is_named(

@@ -120,7 +120,7 @@ def test_a_variable_that_cannot_be_heeded_is_told_and_the_job_goes_on(
     )
     for variable, message in (
         ("vllm-decoder output=/tmp/x", "did you mean vllm-decode?"),
-        ("update-mini output=here", "output=here: give an absolute path"),
+        ("update-mini output=here", "output=here: use an absolute path"),
         ("tick=toy_engine:Engine.missing output=/tmp/x", "toy_engine has no Engine.missing"),
         ("update-mini 'output=/tmp/x", "No closing quotation"),
     ):
@@ -132,8 +132,8 @@ def test_a_variable_that_cannot_be_heeded_is_told_and_the_job_goes_on(
 def test_a_place_that_is_never_met_is_told_at_the_end(python: Path, probed: Probed, tmp_path: Path) -> None:
     script = "import sys, toy_engine; print('email.mime' in sys.modules)"
     for points, message in (
-        ("scope=toy_engin:run tick=toy_engine:Engine.decode", "knows no module toy_engin, of toy_engin:run"),
-        ("tick=toy_engine.core:decode", "knows no module toy_engine.core, of toy_engine.core:decode"),
+        ("scope=toy_engin:run tick=toy_engine:Engine.decode", "has not imported the module toy_engin of toy_engin:run"),
+        ("tick=toy_engine.core:decode", "has not imported the module toy_engine.core of toy_engine.core:decode"),
         ("scope=toy_engine:Engine.generate tick=toy_engine:Engine.decode", "Engine.generate was never called in this"),
         ("tick=email.mime.text:MIMEText.as_string", None),  # it is there, but this process has no need of it
     ):
@@ -151,8 +151,8 @@ def test_calls_and_ranks_that_never_come_are_told(python: Path, probed: Probed, 
     points = "scope=toy_engine:Engine.generate tick=toy_engine:Engine.decode warmup=0"
     for options, message in (
         ("steps=[9]", "recorded nothing: the scope was called 3 times, steps=[9]"),
-        ("ranks=[1]", "records nothing: ranks=[1], and there is rank 0 alone"),
-        ("skip=3", "is ignored: probe generate: skip is no option of a probe; the nearest is skip_first"),
+        ("ranks=[1]", "records nothing: ranks=[1], but there is only rank 0"),
+        ("skip=3", "is ignored: probe generate: skip is not an option of a probe; the nearest is skip_first"),
     ):
         done = run(python, tmp_path, script, f"{points} {options} output={probed.output}")
         assert done.returncode == 0

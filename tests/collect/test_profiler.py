@@ -172,7 +172,7 @@ def test_contents_of_roles_that_share_a_capture_are_united(tmp_path: Path) -> No
 
 
 def test_a_gpu_alone_cannot_be_recorded_without_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="contents asks for cuda alone, but this run is on cpu: add cpu"):
+    with pytest.raises(UsageError, match="contents asks for cuda only, but this run is on cpu: add cpu"):
         profiler(tmp_path, f"{TORCH}.contents=[cuda]")
 
 
@@ -215,6 +215,6 @@ def test_a_cut_trace_is_told_and_not_kept(tmp_path: Path) -> None:
         def export_chrome_trace(self, path: str) -> None:
             Path(path).write_text('{"traceEvents": [')
 
-    with pytest.raises(OutputError, match="left no whole trace"):
+    with pytest.raises(OutputError, match="wrote no complete trace"):
         export(Cut(), tmp_path / "prof.json.gz")  # type: ignore[arg-type]
     assert files(tmp_path) == []

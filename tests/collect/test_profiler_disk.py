@@ -44,7 +44,7 @@ def test_without_room_nothing_is_captured_and_the_run_goes_on(free: list[int], t
     assert run(made) == []
     (note,) = made.notes
     assert note.startswith(f"step 1 is not captured: {tmp_path / 'profile' / 'e2e'} has 63 MiB free, and 64 MiB are")
-    assert "No more is captured; the run goes on" in note
+    assert "Capturing is off from now on; the run continues" in note
     assert not list(tmp_path.rglob("*.json*"))
 
 
@@ -74,7 +74,7 @@ def test_the_next_is_estimated_by_the_largest_before_it(free: list[int], tmp_pat
     assert guard.allows("npu", tmp_path, "step 2")
     free[:] = [663]
     assert not guard.allows("npu", tmp_path, "step 3")
-    assert "663 MiB free, and 664 MiB are wanted, after one of 400 MiB" in guard.problem
+    assert "663 MiB free, but 664 MiB are needed, after one of 400 MiB" in guard.problem
     free[:] = [9999]
     assert not guard.allows("npu", tmp_path, "step 4")  # once stopped, it stays so: what was told holds
 

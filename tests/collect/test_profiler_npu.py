@@ -132,8 +132,8 @@ _STACKS, _TIMELINE = "export_stacks=self_npu_time_total", "export_memory_timelin
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["level=level_none", "msprof_tx=false"], "level=level_none: records mstx ranges alone, and they are off"),
-        (["mstx_domain_exclude=[a]", "msprof_tx=false"], "mstx_domain_exclude: .* they are off; set mstx=true"),
+        (["level=level_none", "msprof_tx=false"], "level=level_none: records only mstx ranges, which are off"),
+        (["mstx_domain_exclude=[a]", "msprof_tx=false"], "mstx_domain_exclude: .* which are off; set mstx=true"),
         (["op_attr=true", "level=level_none"], "op_attr: there are no operators at level_none"),
         (["op_attr=true", "export_type=[text]"], "op_attr: .* add db to export_type"),
         (["contents=[cpu]", "l2_cache=true"], "l2_cache: .* add npu to contents"),
@@ -141,7 +141,7 @@ _STACKS, _TIMELINE = "export_stacks=self_npu_time_total", "export_memory_timelin
         (["contents=[npu,shapes]"], "contents=shapes: .* add cpu to contents"),
         (["contents=[npu]", "gc_detect_threshold=1"], "gc_detect_threshold: .* add cpu to contents"),
         ([_STACKS], "export_stacks: needs call stacks; add stack to contents"),
-        ([_STACKS, "contents=[cpu,stack]"], "export_stacks: the NPU's time is not recorded"),
+        ([_STACKS, "contents=[cpu,stack]"], "export_stacks: needs the NPU's activities"),
         ([_STACKS, "contents=[stack]", "analysis=false"], "export_stacks: .* set analysis=true"),
         ([_STACKS, "contents=[stack]", "level=level_none"], "export_stacks: .* at level_none"),
         ([_TIMELINE], "export_memory_timeline: needs shapes and memory in contents"),

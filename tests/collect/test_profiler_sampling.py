@@ -93,10 +93,12 @@ def test_a_rollout_that_ends_early_is_told_or_leaves_what_there_was(tmp_path: Pa
 
 def test_what_can_never_fire_is_refused_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"rollout\.profiler\.schedule can never fire: .* = 12 decode steps.*at most 7"
+        UsageError, match=r"rollout\.profiler\.schedule would never record: .* = 12 decode steps.*at most 7"
     ):
         profiler(tmp_path, DECODE, "data.max_response_length=8")
-    with pytest.raises(UsageError, match=r"actor\.profiler\.schedule can never fire: .* = 9 micro batches.*at most 4"):
+    with pytest.raises(
+        UsageError, match=r"actor\.profiler\.schedule would never record: .* = 9 micro batches.*at most 4"
+    ):
         profiler(tmp_path, MICRO, f"{PROFILER}.schedule.active=8")
     with pytest.raises(UsageError, match=r"= 3 training steps.*at most 2"):
         profiler(tmp_path, f"{PROFILER}.schedule.granularity=step", f"{PROFILER}.schedule.active=2")

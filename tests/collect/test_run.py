@@ -165,7 +165,7 @@ def test_repeats_are_runs_of_one_side(work: Path) -> None:
     assert runs[0][1][0]["data"]["critic/score/mean"] != runs[1][1][0]["data"]["critic/score/mean"]
     (work / "often" / "run2").rename(work / "often" / "run3")
     mixed = rlcompare("run", "-o", "often", "--force", "--repeat", "2", *FAST, folder=work)
-    assert mixed.returncode == 2 and "run3 holds a run already" in mixed.stderr, "of another configuration, perhaps"
+    assert mixed.returncode == 2 and "run3 already contains a run" in mixed.stderr, "of another configuration, perhaps"
 
 
 def test_identical_seeds_give_identical_metrics_but_for_times(work: Path, one: Path) -> None:
@@ -249,7 +249,7 @@ def test_no_room_for_a_trace_is_no_fault_of_ours(work: Path) -> None:
     command = ["bash", "-c", limited, "bash", *RLCOMPARE, "run", "-o", "narrow", *FAST, "trainer.n_gpus_per_node=2"]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == ExitCode.USAGE, done.stderr
-    assert re.search(r"rank \d ended with 1: narrow/profile/e2e/\S+ cannot be written .*: make room", done.stderr)
+    assert re.search(r"rank \d ended with 1: narrow/profile/e2e/\S+ cannot be written .*: free some disk space", done.stderr)
 
 
 class TestRefusals:
@@ -264,7 +264,7 @@ class TestRefusals:
         (work / "mine").mkdir(exist_ok=True)
         (work / "mine" / "thesis.txt").write_text("years of work")
         done = rlcompare("run", "-o", "mine", "--force", *FAST, folder=work)
-        assert done.returncode == 2 and "mine holds something else than one run" in done.stderr
+        assert done.returncode == 2 and "mine contains other files than one run" in done.stderr
         assert (work / "mine" / "thesis.txt").read_text() == "years of work"
 
     def test_a_run_that_is_there_already(self, work: Path, one: Path) -> None:
@@ -286,7 +286,7 @@ class TestRefusals:
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         (line,) = [line for line in done.stderr.splitlines() if "error:" in line]
-        assert "rank" in line and "the memory does not suffice" in line and "data.train_batch_size" in line
+        assert "rank" in line and "out of memory" in line and "data.train_batch_size" in line
 
     @pytest.mark.parametrize(
         ("override", "says"),

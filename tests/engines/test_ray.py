@@ -100,7 +100,7 @@ def test_a_cluster_that_is_not_there(ranks: Path, capsys: pytest.CaptureFixture[
 
 def test_an_address_needs_the_engine(ranks: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["show", str(ranks / "new"), "--ray-address", "auto"]) == 2
-    assert "--ray-address goes with --engine ray" in capsys.readouterr().err
+    assert "--ray-address requires --engine ray" in capsys.readouterr().err
 
 
 class TestNodesThatDoNotSeeTheFiles:

@@ -133,7 +133,7 @@ def test_a_job_is_profiled_then_killed_and_is_in_the_way_of_the_next(start: Star
     assert "the job has ended" in dead.stderr
     (monitor,) = folder.glob("log/monitor_dp_*.log")
     poller = monitor.name.split("_rank_")[0].rpartition("_")[2]
-    advice = f"process {poller}, left from a job that was killed, polls {folder} for it; kill {poller} ends that"
+    advice = f"process {poller}, left over from a killed job, polls {folder} for it; kill {poller} stops it"
     assert advice in dead.stderr
     # AND the next job of the hour cannot be asked, because of it
     following = start(tmp_path / "next", "-c", _CALLS_STEP, str(tmp_path / "next"))
@@ -150,5 +150,5 @@ def test_a_job_that_counts_no_steps(start: Start, tmp_path: Path) -> None:
     start(folder, "-c", code, PROF_CONFIG_PATH=str(folder))
     asked = ask(folder, tmp_path / "out", "--timeout", "6")
     assert asked.returncode == 4
-    assert "the job read the request, but came to no step in 6 s" in asked.stderr
+    assert "the job read the request, but reached no step within 6 s" in asked.stderr
     assert "Dynamic profiler process load json success" in asked.stderr  # its own words

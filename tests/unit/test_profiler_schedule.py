@@ -78,9 +78,13 @@ def test_defaults_leave_out_ten_decode_steps_and_no_micro_batch() -> None:
 
 
 def test_each_role_has_its_own_granularities() -> None:
-    with pytest.raises(UsageError, match=r"rollout.*micro_batch is not one of this role's: step, decode_step, or null"):
+    with pytest.raises(
+        UsageError, match=r"rollout.*micro_batch is not available for this role; choose from step, decode_step, or null"
+    ):
         schedule("rollout", f"{ROLLOUT}.schedule.granularity=micro_batch")
-    with pytest.raises(UsageError, match="decode_step is not one of this role's: step, mini_batch, micro_batch"):
+    with pytest.raises(
+        UsageError, match="decode_step is not available for this role; choose from step, mini_batch, micro_batch"
+    ):
         schedule("actor", f"{ACTOR}.schedule.granularity=decode_step")
 
 
@@ -108,8 +112,8 @@ def test_a_schedule_that_can_never_fire_is_refused_with_the_formula() -> None:
     chosen = Schedule("decode_step", skip_first=10, wait=1, warmup=2, active=3, repeat=4)
     check_schedule(chosen, 34, "KEY")
     message = (
-        r"KEY can never fire: it needs skip_first \+ \(wait \+ warmup \+ active\) \* repeat = "
-        r"10 \+ \(1 \+ 2 \+ 3\) \* 4 = 34 decode steps, and there are at most 33"
+        r"KEY would never record: it needs skip_first \+ \(wait \+ warmup \+ active\) \* repeat = "
+        r"10 \+ \(1 \+ 2 \+ 3\) \* 4 = 34 decode steps, but there are at most 33"
     )
     with pytest.raises(UsageError, match=message):
         check_schedule(chosen, 33, "KEY")

@@ -191,14 +191,14 @@ def test_the_tool_is_that_of_the_device(
     if version == "0.7.1":
         assert composed(monkeypatch, environment, tool=None)[0].tool == "torch"
     else:
-        with pytest.raises(UsageError, match=r"nsys is not in PATH: install it, or use verl 0\.7\.1"):
+        with pytest.raises(UsageError, match=r"nsys is not on PATH: install it, or use verl 0\.7\.1"):
             composed(monkeypatch, environment, tool=None)
     asked, _ = composed(monkeypatch, environment, tool="nsys")
-    assert any("nsys is not in PATH here" in note for note in asked.notes)
+    assert any("nsys is not on PATH here" in note for note in asked.notes)
     (tmp_path / "nsys").touch(0o755)
     plan, _ = composed(monkeypatch, environment, tool=None)
     assert plan.tool == ("torch" if version == "0.7.1" else "nsys")
-    assert not any("nsys is not in PATH" in note for note in plan.notes)
+    assert not any("nsys is not on PATH" in note for note in plan.notes)
 
 
 @pytest.mark.parametrize("version", ["0.5.0", "0.6.1"])

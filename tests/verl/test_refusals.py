@@ -67,7 +67,7 @@ REFUSED = [
         (0, 7, 1),
         {"global_profiler.profile_continuous_steps": True, f"{ACTOR}.tool_config.npu.discrete": True},
         "npu",
-        "leave one of them out",
+        "remove one of them",
     ),
 ]
 
@@ -98,7 +98,7 @@ def test_accepted(version: tuple[int, int, int], settings: dict[str, Any], tool:
 
 def test_a_trainer_without_roles_is_told_of_no_key_that_it_lacks() -> None:
     sft = Installed((0, 7, 1), {"verl": "0.7.1"}, True, {"global_profiler": {"steps": [3]}, "trainer": {"nnodes": 1}})
-    with pytest.raises(UsageError, match="this trainer has no role that rlcompare can have profiled"):
+    with pytest.raises(UsageError, match="this trainer has no role that rlcompare can profile"):
         refuse(sft, VerlPlan(tool="npu", steps=[3]), {})
 
 
@@ -121,18 +121,22 @@ PROBES = [
     ("update-mini", MEGATRON | OFF, "the actor's backend is megatron: use megatron-update-mini"),
     ("megatron-update-mini", FSDP | OFF, "the actor's backend is fsdp2: use update-mini"),
     ("sglang-decode", FSDP | OFF, "the job generates with vllm: use vllm-decode"),
-    ("vllm-decode", OFF, "rollout.name is not set, so nobody knows what the job generates with: set actor_rollout_ref"),
+    ("vllm-decode", OFF, "rollout.name is not set, so the rollout engine of the job is unknown: set actor_rollout_ref"),
     ("sglang-decode", OFF, "set actor_rollout_ref.rollout.name=sglang"),
-    ("vllm-decode", FSDP | OFF | {"actor_rollout_ref.rollout.name": "hf"}, "with hf, and presets know sglang and vllm"),
-    ("vllm-decode skip_first=x", OFF, "skip_first=x is no number of at least 0"),
-    ("vllm-decode skip=3", FSDP | OFF, "skip is no option of a probe with tool=npu; the nearest is skip_first"),
+    (
+        "vllm-decode",
+        FSDP | OFF | {"actor_rollout_ref.rollout.name": "hf"},
+        "with hf, but presets support only sglang and vllm",
+    ),
+    ("vllm-decode skip_first=x", OFF, "skip_first=x is not a number of at least 0"),
+    ("vllm-decode skip=3", FSDP | OFF, "skip is not an option of a probe with tool=npu; the nearest is skip_first"),
     ("vllm-decode contents=[stac]", FSDP | OFF, "tool npu: contents: expected a list out of npu"),
     ("vllm-decode tool=torch contents=[cuda]", FSDP | OFF, None),  # here is no GPU, but the job may have one
-    ("vllm-decode step_end=3", FSDP | OFF, "step_end is no option of a probe"),
+    ("vllm-decode step_end=3", FSDP | OFF, "step_end is not an option of a probe"),
     (f"vllm-decode steps={'1' * 5000}", FSDP | OFF, "Exceeds the limit"),
     ("ref-log-prob", FSDP | OFF, "no reference policy"),
     ("update-nano", FSDP | OFF, "there is no update-nano: choose one of vllm-decode"),
-    ("update-mini", FSDP, "leave global_profiler.steps out"),
+    ("update-mini", FSDP, "remove global_profiler.steps"),
     ("update-mini; update-micro", FSDP | OFF, "name one probe"),
     ("", FSDP | OFF, "name one probe"),
 ]
@@ -194,9 +198,9 @@ class TestCommand:
         ("line", "message"),
         [
             ("", "needs the job's command: rlcompare launch"),
-            ("bash run_grpo.sh", "'bash' starts no Python"),
-            ("bash run_grpo.sh", "write rlcompare launch -o DIR -- inside the script, before its python3"),
-            ("python3", "python3 is told to run nothing"),
+            ("bash run_grpo.sh", "'bash' does not start Python directly"),
+            ("bash run_grpo.sh", "put rlcompare launch -o DIR -- in the script, before its python3"),
+            ("python3", "python3 has nothing to run"),
         ],
     )
     def test_not_understood(self, line: str, message: str) -> None:
@@ -259,7 +263,7 @@ class TestOnTheCommandLine:
         python.chmod(0o755)
         outcome = rlcompare(*self.RUN, python, "-m", "verl.trainer.main_ppo")
         assert outcome.code == 2
-        assert f"verl version of {python} (exit code 0): its answer makes no sense" in outcome.error
+        assert f"verl version of {python} (exit code 0): it printed unexpected output" in outcome.error
 
     def test_verls_own_complaint_comes_before_the_job(
         self, rlcompare: Command, installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch
@@ -267,7 +271,7 @@ class TestOnTheCommandLine:
         monkeypatch.setenv("PYTHONPATH", installed_verl("0.7.1")["PYTHONPATH"])
         outcome = rlcompare(*self.RUN, sys.executable, "-m", "verl.trainer.main_ppo", "trainer.totel_epochs=3")
         assert outcome.code == 2
-        assert "verl 0.7.1 would not start like this: Could not override 'trainer.totel_epochs'" in outcome.error
+        assert "verl 0.7.1 rejects this configuration: Could not override 'trainer.totel_epochs'" in outcome.error
         assert "; the nearest key is trainer.total_epochs" in outcome.error
         outcome = rlcompare(*self.RUN, sys.executable, "-m", "verl.trainer.main_pro")
         assert "there is no verl.trainer.main_pro" in outcome.error

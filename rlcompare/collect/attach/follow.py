@@ -63,8 +63,8 @@ class Job:
             raise InputError(
                 folder,
                 "no job under torch_npu.profiler.dynamic_profile has used this folder: it has no log/dp_*.log",
-                f"Start the job with PROF_CONFIG_PATH={folder} or dynamic_profile.init(…); where that was done, "
-                "the beginning of the job's own output says why torch_npu refused",
+                f"Start the job with PROF_CONFIG_PATH={folder} or dynamic_profile.init(…). If you did, "
+                "see the beginning of the job's output for why torch_npu refused",
             )
         try:
             self.look()
@@ -162,7 +162,7 @@ def attach(request: Request, timeout: float, say: Callable[[str], None]) -> Outc
     request.output.mkdir(parents=True, exist_ok=True)
     try:
         written = write_config(request.folder / CONFIG, config, newest)
-        say(f"asked, in {request.folder / CONFIG}")
+        say(f"request written to {request.folder / CONFIG}")
         return _wait(job, request, written, timeout, say)
     finally:
         if is_ours:
@@ -216,7 +216,7 @@ def _folders(output: Path) -> dict[tuple[str, int], Path]:
 def _problem(folder: Path) -> str:
     """What keeps a folder from being whole; torch_npu lets nobody but its user and group into it."""
     if not os.access(folder, os.R_OK | os.X_OK):
-        return "it cannot be read by this user, but by the job's"
+        return "only the user of the job can read it"
     return missing(folder, False, ())
 
 

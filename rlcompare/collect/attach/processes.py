@@ -72,14 +72,14 @@ def memory_advice() -> str:
 
 def _advice(memory: Path, users: list[int]) -> str:
     if not users:
-        return f"no process that can be seen from here uses it; where `fuser {memory}` names none either, rm {memory}"
+        return f"no process visible from here uses it; if `fuser {memory}` lists none either, rm {memory}"
     pollers = [(pid, folder) for pid in users for folder in _polled(pid)]
     if not pollers:
-        return f"process {', '.join(map(str, users[:8]))} uses it, but nobody polls; rm {memory} when that has ended"
+        return f"process {', '.join(map(str, users[:8]))} uses it but does not poll; rm {memory} after it has ended"
     return " and ".join(
-        f"process {pid} polls {folder} for it, and asking there asks every job that uses it"
+        f"process {pid} polls {folder} for it, and a request there reaches every job that uses it"
         if _parent(pid) in users
-        else f"process {pid}, left from a job that was killed, polls {folder} for it; kill {pid} ends that"
+        else f"process {pid}, left over from a killed job, polls {folder} for it; kill {pid} stops it"
         for pid, folder in pollers
     )
 

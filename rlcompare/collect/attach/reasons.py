@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rlcompare.collect.attach.processes import init_failure, memory_advice
 from rlcompare.collect.attach.view import View, Worker
 
-_STAYS = "The request stays in profiler_config.json, and is served if the job comes to it"
+_STAYS = "The request stays in profiler_config.json, and is served when the job reaches it"
 _TAKEN_SECONDS = {True: 30, False: 120}
 """How long a poller may take beyond its interval: one of this machine, and one that sees the file by shared storage."""
 
@@ -34,8 +34,8 @@ def unservable(view: View) -> Reason | None:
     if not any(worker.has_begun for worker in workers):
         return Reason(
             f"dynamic_profile.init failed in process {workers[0].pid}: "
-            + (init_failure(workers[0].pid) or "its log is empty, and the beginning of its output says why"),
-            f"Often a killed job left its shared memory. {memory_advice()}. Then start the job again",
+            + (init_failure(workers[0].pid) or "its log is empty; see the beginning of its output"),
+            f"Often a killed job has left its shared memory behind. {memory_advice()}. Then start the job again",
         )
     if not view.polling_hosts:
         return _nobody_polls(workers[0])
@@ -46,8 +46,8 @@ def hopeless(view: View) -> Reason | None:
     """Why a request will not be served, where that is certain already; None: it may still be."""
     if view.is_changed:
         return Reason(
-            "somebody changed profiler_config.json after the request, or removed it",
-            "Agree on who asks, and ask again",
+            "profiler_config.json was changed or removed after the request",
+            "Make sure that nobody else edits it, and run attach again",
         )
     if refused := _refused(view):
         return refused
@@ -60,13 +60,13 @@ def hopeless(view: View) -> Reason | None:
     asked = [worker for worker in view.workers if worker.answer.asked is not None]
     if asked and all(worker.answer.is_reset for worker in asked):
         return Reason(
-            "the job's torch_npu cannot begin at once: like 2.5.1, it took step 0, which is past",
-            "Name a step that the job has yet to reach, with --start-step",
+            "the job's torch_npu cannot start immediately: like 2.5.1, it waited for step 0, which is past",
+            "Use --start-step with a step that the job has not reached yet",
         )
     if any("config is not effective" in text for worker in asked for text in worker.said):
         return Reason(
             f"the job had passed step {view.request.start_step} when it read the request",
-            "Name a later step with --start-step, or leave it out to begin at once",
+            "Use a later --start-step, or omit it to start immediately",
         )
     if asked and all(worker.answer.left_out for worker in asked) and not view.others:
         return _ranks_left_out(view)
@@ -84,22 +84,22 @@ def out_of_time(view: View, timeout: float) -> Reason:
         return _unread(view)
     if not asked:
         return Reason(
-            f"the job read the request, but came to no step in {timeout:g} s",
-            "Give it longer (--timeout) where its steps are long. Else nothing counts its steps: with PROF_CONFIG_PATH "
-            "torch_npu counts those of torch.optim.Optimizer alone, so a job with an optimizer of its own, or without "
+            f"the job read the request, but reached no step within {timeout:g} s",
+            "If its steps are long, increase --timeout. Otherwise its steps are not counted: with PROF_CONFIG_PATH "
+            "torch_npu counts only the steps of torch.optim.Optimizer, so a job with its own optimizer, or without "
             f"one, must call dynamic_profile.step(). {_STAYS}",
         )
     if all(worker.answer.left_out for worker in asked):
         return _ranks_left_out(view)
     if view.request.start_step is not None:
         return Reason(
-            f"the job took the request, but did not begin at step {view.request.start_step} in {timeout:g} s: it is "
-            "not there yet, or had passed it when it read the request, as its own output then says (not effective)",
-            f"Give it longer (--timeout), or leave --start-step out to begin at once. {_STAYS}",
+            f"the job took the request, but did not start at step {view.request.start_step} within {timeout:g} s: it "
+            "has not reached that step, or had passed it already (then the job's output says: not effective)",
+            f"Increase --timeout, or omit --start-step to start immediately. {_STAYS}",
         )
     return Reason(
-        f"the job took the request, but did not begin in {timeout:g} s",
-        f"Look at what it printed itself: torch_npu's profiler swallows its errors. {_STAYS}",
+        f"the job took the request, but did not start within {timeout:g} s",
+        f"Check the job's output: torch_npu's profiler does not report its errors elsewhere. {_STAYS}",
     )
 
 
@@ -107,20 +107,20 @@ def _ended(view: View) -> Reason:
     if not view.workers:
         return Reason(
             "no process of a job under torch_npu.profiler.dynamic_profile has left a log/dp_*.log here",
-            "Start the job with PROF_CONFIG_PATH or dynamic_profile.init, and name the same folder",
+            "Start the job with PROF_CONFIG_PATH or dynamic_profile.init, and pass the same folder here",
         )
     numbers = ", ".join(str(worker.pid) for worker in view.workers[:8])
     return Reason(
         f"the job has ended: the processes that polled here are gone ({numbers})",
-        "Start it again, or run this in the container it runs in. What a killed job leaves is in the way of the "
-        f"next one of the hour. {memory_advice()}",
+        "Start it again, or run this command in its container. Shared memory that a killed job leaves behind blocks "
+        f"the next job of the same hour. {memory_advice()}",
     )
 
 
 def _nobody_polls(worker: Worker) -> Reason:
     return Reason(
-        f"process {worker.pid} is running but does not poll this folder: when it started, the shared memory of another "
-        "job of the same hour, or of a killed one, was in the way",
+        f"process {worker.pid} is running but does not poll this folder: its start was blocked by the shared memory of "
+        "another job of the same hour, or of a killed job",
         f"{memory_advice()}. Then start the job again",
     )
 
@@ -130,7 +130,7 @@ def _silenced(workers: tuple[Worker, ...]) -> Reason | None:
         if worker.silencers:
             names = " and ".join(worker.silencers)
             return Reason(
-                f"{names} is set in process {worker.pid}, and with it torch_npu's profiler does nothing",
+                f"{names} is set in process {worker.pid}, which disables torch_npu's profiler",
                 f"Unset {names} and start the job again",
             )
     return None
@@ -142,8 +142,8 @@ def _past(view: View, workers: tuple[Worker, ...]) -> Reason | None:
     if wanted is None or wanted > done:
         return None
     return Reason(
-        f"step {wanted} is past: the job has made {done} steps or more",
-        "Name a later one with --start-step, or leave it out to begin at once",
+        f"step {wanted} is past: the job has completed at least {done} steps",
+        "Use a later --start-step, or omit it to start immediately",
     )
 
 
@@ -152,9 +152,9 @@ def _no_such_rank(view: View, workers: tuple[Worker, ...]) -> Reason | None:
     if wanted is None or set(wanted) & set(known):
         return None
     return Reason(
-        f"none of the ranks asked for is here: this job's ranks are {', '.join(map(str, known))}"
-        + (" (torch_npu calls a process without RANK -1, which no list can name)" if -1 in known else ""),
-        "Name others with --rank, or leave it out to profile all",
+        f"none of the requested ranks is in this job: its ranks are {', '.join(map(str, known))}"
+        + (" (-1 is a process without RANK, which --rank cannot select)" if -1 in known else ""),
+        "Choose other ranks with --rank, or omit it to profile all",
     )
 
 
@@ -164,7 +164,7 @@ def _refused(view: View) -> Reason | None:
         if "oad json failed" in line.text or "cfg bytes write failed" in line.text:
             return Reason(
                 f"torch_npu refused profiler_config.json: {line.text}",
-                "See to it that the user of the job can read the file, and ask again",
+                "Make sure that the user of the job can read the file, and run attach again",
             )
     return None
 
@@ -174,41 +174,41 @@ def _incomplete(view: View) -> Reason:
     bad = next(worker for worker in view.started if not worker.is_done)
     begun, folder = bad.answer.started, bad.folder
     if bad.answer.stopped is None:
-        left = f"; what it left is incomplete: {folder}" if folder else ""
+        left = f"; its profile is incomplete: {folder}" if folder else ""
         return Reason(
             f"{bad.name} ended while it was profiled, from step {begun} on{left}",
-            "If it was killed, its output says by whom. Else it must make "
-            f"{view.request.steps} more steps after a request: ask for fewer, or earlier",
+            "If it was killed, see its output. Otherwise it must run at least "
+            f"{view.request.steps} more steps after a request: request fewer steps, or start earlier",
         )
     if folder is None:
         said = next((text for text in bad.said if "failed" in text), "")
         return Reason(
             f"{bad.name} says that it was profiled, but left no *_ascend_pt folder in {view.request.output}"
             + (f": {said}" if said else ""),
-            "See to it that the user of the job can write there, and that there is room; torch_npu's profiler swallows "
-            "its errors, and prints them at most on the job's output",
+            "Make sure that the user of the job can write there and that the disk is not full; torch_npu's profiler "
+            "reports its errors only on the job's output, if at all",
         )
     return Reason(
         f"{folder}: {bad.problem}",
-        "Look at the job's output: torch_npu's profiler swallows its errors, and says them there",
+        "Check the job's output: torch_npu's profiler reports its errors only there",
     )
 
 
 def _ranks_left_out(view: View) -> Reason:
     known = sorted({worker.rank for worker in view.workers if worker.answer.left_out})
     return Reason(
-        f"no process has a rank that was asked for: they are {', '.join(map(str, known))}",
-        "Name others with --rank, or leave it out to profile all",
+        f"no process has a requested rank: the ranks are {', '.join(map(str, known))}",
+        "Choose other ranks with --rank, or omit it to profile all",
     )
 
 
 def _unread(view: View) -> Reason:
-    seen = "The job lives" if view.all_seen else "Whether the job lives cannot be seen from this machine"
+    seen = "The job is running" if view.all_seen else "This machine cannot see whether the job is running"
     return Reason(
-        f"no poller read the request in {view.waited:.0f} s, though they look every {view.interval} s: "
-        "no log/monitor_dp_*.log moved",
-        f"{seen}. Look whether it hangs, and whether the folder is the one it was started with and is shared with its "
-        f"machine, and for shared memory that a killed job left there. {memory_advice()}. {_STAYS}",
+        f"no process read the request within {view.waited:.0f} s, though each polls every {view.interval} s: "
+        "no log/monitor_dp_*.log changed",
+        f"{seen}. Check that it does not hang, that it was started with this folder, that the folder is shared with "
+        f"its machine, and that no killed job left shared memory there. {memory_advice()}. {_STAYS}",
     )
 
 
@@ -217,8 +217,8 @@ def _unfinished(view: View, timeout: float) -> Reason:
     late = waiting[0] if waiting else view.started[0]
     begun = late.answer.started or 0
     parsing = view.request.analysis and late.folder is not None and not late.problem
-    where = "is being parsed" if parsing else f"ends when it has made step {begun + view.request.steps}"
+    where = "is complete once parsed" if parsing else f"ends after step {begun + view.request.steps}"
     return Reason(
-        f"{late.name} began at step {begun}, and its profile {where}: not in {timeout:g} s",
-        f"Give it longer (--timeout). It goes on by itself, into {view.request.output}",
+        f"{late.name} started at step {begun}; its profile {where}, which did not happen within {timeout:g} s",
+        f"Increase --timeout. The profile continues by itself, into {view.request.output}",
     )

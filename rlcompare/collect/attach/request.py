@@ -80,8 +80,8 @@ def check_path(path: Path, what: str) -> None:
     """
     if not _PATH.fullmatch(str(path)):
         raise UsageError(
-            f"{what} {path}: torch_npu takes letters, digits, Chinese characters, blanks and . _ - ~ in paths only; "
-            "choose another"
+            f"{what} {path}: torch_npu only accepts paths of letters, digits, Chinese characters, spaces and "
+            ". _ - ~; choose another path"
         )
 
 
@@ -98,8 +98,8 @@ def settings(request: Request, present: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(experimental.get("aic_metrics", ""), str):
         raise InputError(
             request.folder / CONFIG,
-            "experimental_config.aic_metrics is no text, on which torch_npu gives the request up",
-            'Write a name such as "PipeUtilization" there, or remove the file',
+            "experimental_config.aic_metrics is not a string, so torch_npu would ignore the request",
+            'Set it to a name such as "PipeUtilization", or remove the file',
         )
     return {
         **(present or {"with_flops": False}),
@@ -128,22 +128,22 @@ def read_config(file: Path) -> dict[str, Any]:
     """
     try:
         if file.exists() and not (file.is_file() or file.is_symlink()):
-            raise InputError(file, "it is no file", "Move it away: a new one is then written")
+            raise InputError(file, "it is not a file", "Move it away: rlcompare then writes a new one")
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             content = json.loads(opened.read(_LARGEST + 1))
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as error:
         raise InputError(
-            file, f"it is no JSON ({error})", "Mend it, or remove it: a new one is then written"
+            file, f"it is not valid JSON ({error})", "Fix or remove it: rlcompare then writes a new one"
         ) from error
     except OSError as error:
         if file.is_symlink():
-            raise InputError(file, "it is a link, which torch_npu does not take", "Put a file in its place") from error
+            raise InputError(file, "it is a link, which torch_npu does not accept", "Replace it with a file") from error
         remedy = "Run this as the user of the job"
         raise InputError(file, f"it cannot be read ({error.strerror})", remedy) from error
     if not isinstance(content, dict):
-        raise InputError(file, "it holds no JSON object", "Mend it, or remove it: a new one is then written")
+        raise InputError(file, "it does not contain a JSON object", "Fix or remove it: rlcompare then writes a new one")
     return content
 
 
@@ -160,7 +160,7 @@ def write_config(file: Path, config: Mapping[str, Any], newer_than: int) -> byte
     """
     content = json.dumps(config, indent=4).encode()
     if len(json.dumps({**config, "is_valid": True}).encode()) > _LARGEST:
-        raise InputError(file, "it is larger than 1 MiB, which torch_npu refuses", "Shorten what it holds")
+        raise InputError(file, "it is larger than 1 MiB, which torch_npu refuses", "Make it smaller")
     try:
         _replace(file, content, newer_than)
     except OSError as error:

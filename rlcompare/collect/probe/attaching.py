@@ -25,7 +25,7 @@ def attach_request(request: Request) -> None:
     """Attaches one probe; the second of a scope and tick is left out, and that is said."""
     probe = request.probe
     if probe.variants in _sessions:
-        say(request, "is attached already, and is left as it is")
+        say(request, "is already attached; the existing probe stays")
         return
     session = _sessions[probe.variants] = Session(request)
     if len(_sessions) == 1:
@@ -97,7 +97,7 @@ def _check_version(request: Request, module: ModuleType) -> None:
     say_once(
         request,
         f"cannot attach to {_version(module.__name__)}: it has none of {', '.join(dict.fromkeys(points))}; rlcompare"
-        f" knows {request.probe.known}. Name its own scope= and tick= in place of the preset",
+        f" knows {request.probe.known}. Set scope= and tick= instead of the preset",
     )
 
 
@@ -133,7 +133,7 @@ def _say_unused(session: Session) -> None:
     for point in points:
         missing = _missing(point.partition(":")[0])
         if missing:
-            say(session.request, f"recorded nothing: this process knows no module {missing}, of {point}")
+            say(session.request, f"recorded nothing: this process has not imported the module {missing} of {point}")
             return
     if points[0] in session.attached and not session.was_called:
         say(session.request, f"recorded nothing: {points[0]} was never called in this process")

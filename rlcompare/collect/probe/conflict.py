@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-_REMEDY = "switch it off, with verl by global_profiler.steps=null"
+_REMEDY = "turn it off (with verl: global_profiler.steps=null)"
 
 
 def other_profiler(callers: Iterable[object], tool: str | None) -> str | None:
@@ -27,7 +27,7 @@ def _of_verl(caller: object) -> str | None:
     profiler: Any = getattr(caller, "profiler", None)
     checks = [getattr(profiler, name, None) for name in ("check_enable", "check_this_step", "check_this_rank")]
     if all(callable(check) for check in checks) and all(check() for check in checks):  # type: ignore[misc]
-        return "verl's global profiler is at work in this step"
+        return "verl's global profiler is recording this step"
     return None
 
 
@@ -47,5 +47,5 @@ def _of_torch_npu() -> str | None:
 
 def _of_nsys() -> str | None:
     if "NSYS_PROFILING_SESSION_ID" in os.environ:
-        return "this process runs under Nsight Systems (take tool=nsys, which marks the window for it)"
+        return "this process runs under Nsight Systems (use tool=nsys, which marks the window for it)"
     return None

@@ -62,13 +62,13 @@ def request_of(preset: str | None, options: Mapping[str, object]) -> Request:
     given = {key: _text(value) for key, value in options.items() if value is not None}
     probe = _preset(preset) if preset is not None else _custom(given)
     if preset is not None and given.keys() & set(_POINTS):
-        raise UsageError(f"probe {preset}: it has its own {', '.join(_POINTS)}; leave these out, or the preset")
+        raise UsageError(f"probe {preset}: it has its own {', '.join(_POINTS)}; remove these, or the preset")
     output = given.pop("output", "")
     if not output.startswith("/"):
-        raise UsageError(f"probe {probe.name}: output={output}: give an absolute path, as output=/data/new")
+        raise UsageError(f"probe {probe.name}: output={output}: use an absolute path, such as output=/data/new")
     tool = given.pop("tool", None)
     if tool is not None and tool not in TOOLS:
-        raise UsageError(f"probe {probe.name}: tool={tool} is none of {', '.join(TOOLS)}")
+        raise UsageError(f"probe {probe.name}: tool={tool} is not one of {', '.join(TOOLS)}")
     schedule = {**_SCHEDULE, **probe.schedule}
     schedule |= {key: _number(probe, key, given.pop(key)) for key in _SCHEDULE if key in given}
     steps = _numbers(probe, "steps", given.pop("steps", "1"))
@@ -93,8 +93,8 @@ def _check_names(probe: Probe, tool: str | None, settings: Mapping[str, str]) ->
             options = list(dict.fromkeys([*_SCHEDULE, *_OTHERS, *(() if probe.known else _POINTS), *known]))
             near = [name for name in options if name.startswith(key)] or get_close_matches(key, options, 1)
             of = f" with tool={tool}" if tool else ""
-            hint = f"the nearest is {near[0]}" if near else f"there are {', '.join(options)}"
-            raise UsageError(f"probe {probe.name}: {key} is no option of a probe{of}; {hint}")
+            hint = f"the nearest is {near[0]}" if near else f"choose from {', '.join(options)}"
+            raise UsageError(f"probe {probe.name}: {key} is not an option of a probe{of}; {hint}")
 
 
 def requests_in(text: str) -> list[Request]:
@@ -121,7 +121,7 @@ def requests_in(text: str) -> list[Request]:
 def _request_in(words: Sequence[str]) -> Request:
     presets = [word for word in words if "=" not in word]
     if len(presets) > 1:
-        raise UsageError(f"{VARIABLE}: {' and '.join(presets)} in one probe: put ; between probes")
+        raise UsageError(f"{VARIABLE}: {' and '.join(presets)} in one probe: separate probes by ;")
     options = dict(word.split("=", 1) for word in words if "=" in word)
     return request_of(presets[0] if presets else None, options)
 
@@ -130,14 +130,14 @@ def _preset(name: str) -> Probe:
     if name not in PRESETS:
         near = get_close_matches(name, PRESETS, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"probe {name} is none of {', '.join(PRESETS)}{hint}")
+        raise UsageError(f"there is no preset {name}; choose from {', '.join(PRESETS)}{hint}")
     return PRESETS[name]
 
 
 def _custom(given: Mapping[str, str]) -> Probe:
     """A probe of the user's own: its phase is called as the scope's function is."""
     if "tick" not in given:
-        raise UsageError(f"a probe needs a preset ({', '.join(PRESETS)}), or tick= and mostly scope=")
+        raise UsageError(f"a probe needs a preset ({', '.join(PRESETS)}), or tick= and usually scope=")
     scope, tick = given.get("scope"), given["tick"]
     for key, point in (("scope", scope), ("tick", tick)):
         if point is not None and not _POINT.fullmatch(point):
@@ -145,7 +145,7 @@ def _custom(given: Mapping[str, str]) -> Probe:
     phase, granularity = (re.split(r"[.:]", point)[-1] for point in (scope or tick, tick))
     edge = next((edge for edge in EDGES if edge == given.get("edge", "call")), None)
     if edge is None:
-        raise UsageError(f"probe: edge={given['edge']} is none of {', '.join(EDGES)}")
+        raise UsageError(f"probe: edge={given['edge']} is not one of {', '.join(EDGES)}")
     package = tick.partition(":")[0].partition(".")[0]
     return Probe(phase, "", phase, granularity, (Variant(package, scope, (tick,), edge),))
 
@@ -161,12 +161,12 @@ def _text(value: object) -> str:
 def _number(probe: Probe, key: str, text: str) -> int:
     least = int(key in _AT_LEAST_ONE)
     if not text.isascii() or not text.isdecimal() or int(text) < least:
-        raise UsageError(f"probe {probe.name}: {key}={text} is no number of at least {least}")
+        raise UsageError(f"probe {probe.name}: {key}={text} is not a number of at least {least}")
     return int(text)
 
 
 def _numbers(probe: Probe, key: str, text: str) -> frozenset[int]:
     match = _LIST.fullmatch(text)
     if match is None or match.group(1) is None:
-        raise UsageError(f"probe {probe.name}: {key}={text} is no list of numbers, such as [0,1]")
+        raise UsageError(f"probe {probe.name}: {key}={text} is not a list of numbers, such as [0,1]")
     return frozenset(int(number) for number in match.group(1).split(","))

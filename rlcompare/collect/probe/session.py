@@ -55,7 +55,7 @@ class Session:
             try:
                 return hook(*arguments)
             except Exception as error:
-                say_once(self.request, f"records nothing more: {type(error).__name__}: {error}")
+                say_once(self.request, f"stopped recording: {type(error).__name__}: {error}")
                 dropped, self._call, self.is_over = self._call, None, True
                 if dropped is not None:
                     dropped.drop()
@@ -151,7 +151,7 @@ class Session:
             call.close(None)
         if 0 < self._calls < min(self.request.steps) and self._is_on_this_rank():
             times = "once" if self._calls == 1 else f"{self._calls} times"
-            say(self.request, f"recorded nothing: the scope was called {times}, steps={sorted(self.request.steps)}")
+            say(self.request, f"recorded nothing: the scope was called {times}, but steps={sorted(self.request.steps)}")
 
     def forget(self) -> None:
         """This process was forked from the one where the calls are under way."""
@@ -174,7 +174,7 @@ class Session:
         rank, size = rank_here()
         if rank == 0 and min(self.request.ranks) >= size:
             there = "rank 0" if size == 1 else f"ranks 0 to {size - 1}"
-            say_once(self.request, f"records nothing: ranks={sorted(self.request.ranks)}, and there is {there} alone")
+            say_once(self.request, f"records nothing: ranks={sorted(self.request.ranks)}, but there is only {there}")
         return rank in self.request.ranks
 
     def _judged(self, condition: Callable[[Arguments], bool], arguments: Arguments) -> bool:
@@ -184,7 +184,7 @@ class Session:
         except UsageError as error:
             say_once(self.request, f"records nothing: {error}")
         except Exception as error:
-            say_once(self.request, f"cannot tell what a call is ({type(error).__name__}: {error}), and leaves it out")
+            say_once(self.request, f"cannot classify a call ({type(error).__name__}: {error}) and skips it")
         return False
 
 
@@ -236,7 +236,7 @@ class _Call:
     def close(self, error: BaseException | None) -> None:
         """The call of the scope has ended."""
         if error is not None:
-            self._abort(f"records nothing more: its call failed with {type(error).__name__}")
+            self._abort(f"stopped recording: its call failed with {type(error).__name__}")
             return
         if self._until_next:
             self._until_next = False
@@ -277,7 +277,7 @@ class _Call:
         try:
             self._capture.tick()
         except Exception as error:
-            self._abort(f"records nothing more: {error}")
+            self._abort(f"stopped recording: {error}")
             return
         if self._schedule.repeat and self._ticks >= self._schedule.needs:
             self._stop()
@@ -295,7 +295,7 @@ class _Call:
         try:
             written = capture.stop()
         except Exception as error:
-            say(self._request, f"what it recorded is lost: {error}")
+            say(self._request, f"the recording is lost: {error}")
             return
         for one in written:
             ticks = ", ".join(map(str, one.sampled or ()))
@@ -304,10 +304,10 @@ class _Call:
             self._say_none()
 
     def _say_none(self) -> None:
-        where = f" and {self.elsewhere} in other threads than the scope's" if self.elsewhere else ""
+        where = f" and {self.elsewhere} in threads other than the scope's" if self.elsewhere else ""
         say(
             self._request,
-            f"recorded nothing: call {self._number} had {self._ticks} ticks{where}, and the schedule needs"
+            f"recorded nothing: call {self._number} had {self._ticks} ticks{where}, but the schedule needs"
             f" {self._schedule.formula}",
         )
 

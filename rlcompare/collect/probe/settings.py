@@ -82,7 +82,7 @@ def start_capture(request: Request, target: Target) -> tuple[Capture, list[str]]
     notes = []
     if tool == "npu" and _is_daemon():
         folder = target.folder
-        notes.append(f"this process may start no others, so parse what is in {folder} afterwards: rlcompare analyse")
+        notes.append(f"this process may not start others; parse {folder} afterwards with rlcompare analyse")
     return found.open(target, options), notes
 
 

@@ -59,7 +59,7 @@ def replace(module: ModuleType, path: str, hooks: Hooks) -> None:
         if owner is module:
             _replace_copies(raw, wrapper)
     else:
-        raise NoCallable(f"{path} of {module.__name__} is no function")
+        raise NoCallable(f"{path} of {module.__name__} is not a function")
 
 
 def _replace_copies(raw: object, wrapper: object) -> None:

@@ -63,7 +63,7 @@ def find_folders(path: Path) -> list[Path]:
         InputError: there is none.
     """
     if not path.is_dir():
-        raise InputError(path, "it is no folder", "Name an *_ascend_pt folder, or one with several in it")
+        raise InputError(path, "it is not a folder", "Pass an *_ascend_pt folder, or one that contains several")
     found = []
     for folder, inner, _ in os.walk(path):
         if folder.endswith("_ascend_ms"):  # MindSpore's, which looks the same within
@@ -72,7 +72,7 @@ def find_folders(path: Path) -> list[Path]:
             found.append(Path(folder))
             inner.clear()
     if not found:
-        raise InputError(path, "it holds no *_ascend_pt folder", "Name what torch_npu's profiler wrote")
+        raise InputError(path, "it contains no *_ascend_pt folder", "Pass a folder that torch_npu's profiler wrote")
     return sorted(found)
 
 
@@ -106,11 +106,11 @@ def analyse(folders: Sequence[Path], jobs: int) -> Iterator[Parsed]:
 def _unusable(folder: Path) -> str:
     """Why a raw folder is not given to torch_npu."""
     if missing(folder, False, ()):
-        return f"{NO_INFO}, or still goes on"
+        return f"{NO_INFO}, or is still running"
     if not any(_RAW.fullmatch(entry.name) for entry in folder.iterdir()):
-        return "it holds no raw data to parse (FRAMEWORK, PROF_*)"
+        return "it contains no raw data to parse (FRAMEWORK, PROF_*)"
     if not os.access(folder, os.W_OK):
-        return "it cannot be written, and torch_npu parses a folder in place"
+        return "it is read-only, and torch_npu parses a folder in place"
     return ""
 
 

@@ -42,8 +42,9 @@ class DiskGuard:
         if free is not None and free < needed:
             basis = "as a first one may take" if known is None else f"after one of {_mib(known)}"
             self.problem = (
-                f"{what} is not captured: {folder} has {_mib(free)} free, and {_mib(needed)} are wanted, {basis} on "
-                f"each of {_ranks_here()} ranks here. No more is captured; the run goes on. Make room, or set save_path"
+                f"{what} is not captured: {folder} has {_mib(free)} free, but {_mib(needed)} are needed, {basis} on "
+                f"each of {_ranks_here()} ranks here. Capturing is off from now on; the run continues. "
+                "Free some disk space, or set save_path"
             )
         return not self.problem
 
@@ -52,8 +53,9 @@ class DiskGuard:
         free = _free(folder)
         if not self.problem and free is not None and free < _RESERVE:
             self.problem = (
-                f"the capture of {what} was stopped and dropped: {folder} has {_mib(free)} free. No more is captured; "
-                "the run goes on. Make room, set save_path, or capture less (level, contents, a schedule)"
+                f"the capture of {what} was stopped and dropped: {folder} has {_mib(free)} free. Capturing "
+                "is off from now on; the run continues. Free some disk space, set save_path, "
+                "or capture less (level, contents, a schedule)"
             )
         return not self.problem
 
@@ -72,8 +74,8 @@ def check_room(folder: Path, tool: str, ranks: int) -> None:
     free, needed = _free(folder), _first_need(tool, ranks)
     if free is not None and free < needed:
         raise UsageError(
-            f"{folder} has {_mib(free)} free, and {_mib(needed)} are wanted, as a first profile of {ranks} ranks may "
-            "take: make room, ask for fewer ranks, or choose another folder with -o"
+            f"{folder} has {_mib(free)} free, but {_mib(needed)} are needed, as a first profile of {ranks} ranks may "
+            "take: free some disk space, profile fewer ranks, or choose another folder with -o"
         )
 
 

@@ -54,7 +54,7 @@ def npu_tool(config: Config | None, chosen: Iterable[Options]) -> Tool:
     module = _torch_npu()
     for name in _SILENCERS:
         if os.environ.get(name):
-            raise UsageError(f"{name} is set, and with it torch_npu's profiler does nothing: unset it")
+            raise UsageError(f"{name} is set, which disables torch_npu's profiler: unset it")
     for options in chosen:
         experimental_config(module, options.npu)
     metadata = dict(metadata_pieces("rlcompare.config", to_dict(config))) if config else {}
@@ -210,7 +210,7 @@ class NPUCapture:
         return InputError(
             self._target.folder,
             problem,
-            "look at torch_npu's messages above and at the plog of CANN: its profiler swallows its own errors",
+            "check torch_npu's messages above and the plog of CANN: its profiler raises no errors",
         )
 
 

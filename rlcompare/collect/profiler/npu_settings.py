@@ -41,18 +41,18 @@ def _conflicts(options: Options) -> Iterator[tuple[str, str]]:
         yield f"aic_metrics={npu.aic_metrics}", f"needs level1 or level2, but level is {npu.level}"
     marks = any(getattr(npu, key) for key in _MARKS)
     if npu.level == "level_none" and not marks:
-        yield "level=level_none", "records mstx ranges alone, and they are off; set mstx=true or another level"
+        yield "level=level_none", "records only mstx ranges, which are off; set mstx=true or another level"
     for key in ("mstx_domain_include", "mstx_domain_exclude"):
         if getattr(npu, key) and not marks:
-            yield key, "chooses among mstx ranges, and they are off; set mstx=true"
+            yield key, "filters mstx ranges, which are off; set mstx=true"
     if npu.op_attr and npu.level == "level_none":
         yield "op_attr", "there are no operators at level_none; take level0, level1 or level2"
     if npu.op_attr and "db" not in npu.export_type:
-        yield "op_attr", "attributes go to the database alone; add db to export_type"
+        yield "op_attr", "attributes are only written to the database; add db to export_type"
     if not options.device:
         given = [key for key in _OF_THE_DEVICE if getattr(npu, key) not in (None, False, (), _NO_METRICS)]
         for key in given:
-            yield key, "is recorded with the device's activities, which contents leaves out; add npu to contents"
+            yield key, "needs the device's activities, which contents does not include; add npu to contents"
     if not options.cpu:
         yield from _conflicts_without_host(options)
     yield from _conflicts_of_exports(options)
@@ -63,10 +63,10 @@ def _conflicts_without_host(options: Options) -> Iterator[tuple[str, str]]:
     for name in (name for name, is_asked in asked.items() if is_asked):
         yield (
             f"contents={name}",
-            "is recorded with the host's activities, which contents leaves out; add cpu to contents",
+            "needs the host's activities, which contents does not include; add cpu to contents",
         )
     if options.npu.gc_detect_threshold is not None:
-        yield "gc_detect_threshold", "needs the host's activities, which contents leaves out; add cpu to contents"
+        yield "gc_detect_threshold", "needs the host's activities, which contents does not include; add cpu to contents"
 
 
 def _conflicts_of_exports(options: Options) -> Iterator[tuple[str, str]]:
@@ -78,11 +78,11 @@ def _conflicts_of_exports(options: Options) -> Iterator[tuple[str, str]]:
         if npu.level == "level_none":
             yield key, "torch_npu makes none at level_none; take level0, level1 or level2"
         if not options.cpu:
-            yield key, "is made of the host's activities, which contents leaves out; add cpu to contents"
+            yield key, "needs the host's activities, which contents does not include; add cpu to contents"
     if exports["export_stacks"] and not options.stack:
         yield "export_stacks", "needs call stacks; add stack to contents"
     if npu.export_stacks == "self_npu_time_total" and not options.device:
-        yield "export_stacks", "the NPU's time is not recorded, which contents leaves out; add npu to contents"
+        yield "export_stacks", "needs the NPU's activities, which contents does not include; add npu to contents"
     if exports["export_memory_timeline"]:
         if lacking := [
             name for name, is_on in {"shapes": options.shapes, "memory": options.memory}.items() if not is_on
@@ -91,10 +91,10 @@ def _conflicts_of_exports(options: Options) -> Iterator[tuple[str, str]]:
         if not (options.stack or options.modules):
             yield (
                 "export_memory_timeline",
-                "tells parameters from activations by stacks; add stack or module to contents",
+                "needs stacks to distinguish parameters from activations; add stack or module to contents",
             )
         if "text" not in npu.export_type:
-            yield "export_memory_timeline", "torch_npu makes it with the text files alone; add text to export_type"
+            yield "export_memory_timeline", "torch_npu writes it only with the text files; add text to export_type"
 
 
 def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
@@ -146,4 +146,4 @@ def _member(module: Any, enum: str, key: str, name: str) -> object:
 
 def _unknown(module: Any, what: str) -> UsageError:
     version = getattr(module, "__version__", "of this version")
-    return UsageError(f"{what}: torch_npu {version} does not know it; leave it out or install a later one")
+    return UsageError(f"{what}: torch_npu {version} does not support it; remove it or install a later version")

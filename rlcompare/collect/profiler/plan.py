@@ -170,7 +170,9 @@ def _check_writable(path: Path, key: str) -> None:
     """Refuses a folder that could not be made, before a long run."""
     folder = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UsageError(f"{key}.profiler.save_path: {path} cannot be made, because {folder} is no folder to write to")
+        raise UsageError(
+            f"{key}.profiler.save_path: {path} cannot be created, because {folder} is not a writable folder"
+        )
 
 
 def options_of(role: str, profiler: ProfilerConfig, tool: str, device: str) -> Options:
@@ -186,7 +188,7 @@ def options_of(role: str, profiler: ProfilerConfig, tool: str, device: str) -> O
     if tool == "torch" and device != "cuda":
         if not cpu:
             raise UsageError(
-                f"{ROLE_KEYS[role]}.profiler.tool_config.torch.contents asks for cuda alone, "
+                f"{ROLE_KEYS[role]}.profiler.tool_config.torch.contents asks for cuda only, "
                 f"but this run is on {device}: add cpu"
             )
         on_device = False
@@ -233,7 +235,7 @@ def _check_tools(plan: Plan) -> None:
         pair = f"{ROLE_KEYS[shared.role]}.profiler and {ROLE_KEYS[role.role]}.profiler"
         way_out = "make them equal, or set tool_config.*.discrete=true for a capture of each"
         if role.tool != shared.tool:
-            raise UsageError(f"{pair} ask for {shared.tool} and {role.tool} in one capture of the step: {way_out}")
+            raise UsageError(f"{pair} request {shared.tool} and {role.tool} in one capture of the step: {way_out}")
         if role.save_path != shared.save_path:
             raise UsageError(f"{pair} have two values of save_path for one capture of the step: {way_out}")
         ours, theirs = (vars(one.options.npu) | {"contents": (), "discrete": False} for one in (shared, role))
@@ -248,6 +250,6 @@ def _notes(plan: Plan) -> list[str]:
         others = ", ".join(role.role for role in plan.roles.values() if role not in own)
         notes.append(
             f"{own[0].role} is captured on its own, and a process has one profiler at a time: "
-            f"{others} too get a capture per call, in place of one of the whole step"
+            f"{others} also get one capture per call instead of one per step"
         )
     return notes

@@ -137,7 +137,8 @@ def schedule_of(role: str, profiler: ProfilerConfig, tool: str) -> Schedule | No
     valid = tuple(name for name in _PLURALS if any(_has(phase, name) for phase in PHASES[role]))
     if given.granularity not in valid:
         raise UsageError(
-            f"{key}.schedule.granularity={given.granularity} is not one of this role's: {', '.join(valid)}, or null"
+            f"{key}.schedule.granularity={given.granularity} is not available for this role; "
+            f"choose from {', '.join(valid)}, or null"
         )
     return Schedule(given.granularity, given.skip_first, given.wait, given.warmup, given.active, given.repeat)
 
@@ -146,7 +147,7 @@ def _mini_batches(key: str, start: int, end: int | None) -> Schedule:
     if end is None or start >= end:
         raise UsageError(
             f"{key}.tool_config.torch.step_start={start}, step_end={end}: step_end must be greater than step_start; "
-            "they are the first mini batch of a step that is recorded and the first that no longer is"
+            "step_start is the first recorded mini batch of a step, step_end the first that is not recorded"
         )
     warmup = min(start, 1)
     return Schedule("mini_batch", start - warmup, 0, warmup, end - start, 1)
@@ -207,7 +208,7 @@ def check_schedule(schedule: Schedule, ticks: int, key: str) -> None:
     if ticks < schedule.needs:
         plural = _PLURALS.get(schedule.granularity, "ticks")
         raise UsageError(
-            f"{key} can never fire: it needs {schedule.formula} {plural}, and there are at most {ticks}; "
+            f"{key} would never record: it needs {schedule.formula} {plural}, but there are at most {ticks}; "
             "lower skip_first, wait, warmup, active or repeat"
         )
 

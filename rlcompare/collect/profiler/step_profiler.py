@@ -141,8 +141,8 @@ class StepProfiler:
             )
         if target.schedule is not None and not written:
             self.notes.append(
-                f"step {target.step}: nothing of {target.phase} was recorded: "
-                f"it had {opened.ticks} ticks, and the schedule needs {target.schedule.formula}"
+                f"step {target.step}: {target.phase} was not recorded: "
+                f"it had {opened.ticks} ticks, but the schedule needs {target.schedule.formula}"
             )
 
     def _relative(self, path: Path) -> str:

@@ -116,10 +116,10 @@ def whole_trace(ready: profile, path: Path) -> Iterator[Path]:
     try:
         ready.export_chrome_trace(str(raw))
         if not _is_whole(raw):
-            raise OutputError(path, "torch.profiler left no whole trace", "make room or record less")
+            raise OutputError(path, "torch.profiler wrote no complete trace", "free some disk space or record less")
         yield raw
     except (OSError, RuntimeError) as error:
-        raise OutputError(path, str(error), "make room or choose another save_path") from error
+        raise OutputError(path, str(error), "free some disk space or choose another save_path") from error
     finally:
         for unfinished in (raw, raw.with_name(f"{raw.name}.tmp")):  # torch writes into the second and renames it
             unfinished.unlink(missing_ok=True)

@@ -182,5 +182,5 @@ def _write(path: Path, document: Mapping[str, Any]) -> Path:
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise OutputError(path, str(error), "make room or choose another save_path") from error
+        raise OutputError(path, str(error), "free some disk space or choose another save_path") from error
     return path

@@ -88,8 +88,8 @@ class Trainer:
             if sum(map(len, kept)) >= wanted:
                 return concatenated(kept).rows(slice(wanted)).own(self._world)
         raise UsageError(
-            f"step {step}: {limit} batches held too few prompts whose responses do not all score alike; raise "
-            "algorithm.filter_groups.max_num_gen_batches (0: no limit), or turn algorithm.filter_groups.enable off"
+            f"step {step}: {limit} batches had too few prompts whose responses do not all score the same; raise "
+            "algorithm.filter_groups.max_num_gen_batches (0: no limit), or disable algorithm.filter_groups.enable"
         )
 
     def _generated(self, step: int, attempt: int) -> Batch:

@@ -77,8 +77,8 @@ def _memory_shortage(error: Exception) -> str | None:
         return None
     what = text.splitlines()[0] if text else type(error).__name__
     return (
-        f"the memory does not suffice ({what}); lower data.train_batch_size, actor_rollout_ref.rollout.n, "
-        "data.max_response_length or the micro batch sizes, or take a smaller actor_rollout_ref.model.path"
+        f"out of memory ({what}); reduce data.train_batch_size, actor_rollout_ref.rollout.n, "
+        "data.max_response_length or the micro batch sizes, or use a smaller actor_rollout_ref.model.path"
     )
 
 
@@ -121,7 +121,7 @@ def device_type(config: Config) -> str:
     chosen = config.trainer.device
     if chosen is not None and chosen not in (*available, "cpu"):
         has = ", ".join((*available, "cpu"))
-        raise UsageError(f"trainer.device={chosen}: PyTorch finds none here; it finds {has}")
+        raise UsageError(f"trainer.device={chosen}: PyTorch does not find it here, only {has}")
     return chosen or (*available, "cpu")[0]
 
 

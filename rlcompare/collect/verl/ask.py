@@ -69,17 +69,17 @@ def ask(command: VerlCommand) -> Installed:
     versions = found["versions"]
     if "verl" not in versions:
         raise UsageError(
-            f"verl is not installed for {command.python} (Python {versions['python']}): name the interpreter that has "
+            f"verl is not installed for {command.python} (Python {versions['python']}): use the interpreter that has "
             "it, or activate its environment first"
         )
     match = _RELEASE.match(versions["verl"])
     release = tuple(int(part or 0) for part in match.groups()) if match else NEWEST
     version = (release[0], release[1], release[2])
     if version < OLDEST:
-        raise UsageError(f"verl {versions['verl']} is older than 0.5.0, the first one that rlcompare can start")
+        raise UsageError(f"verl {versions['verl']} is older than 0.5.0, the oldest version that rlcompare supports")
     if found["config"] is None:
         hint = _nearest(command, str(found["problem"]))
-        raise UsageError(f"verl {versions['verl']} would not start like this: {_flat(found['problem'])}{hint}")
+        raise UsageError(f"verl {versions['verl']} rejects this configuration: {_flat(found['problem'])}{hint}")
     return Installed(version, versions, found["npu"], found["config"])
 
 
@@ -92,7 +92,7 @@ def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) ->
     found = _answer(command, [*command.arguments, *added])
     if found["config"] is None:
         raise UsageError(
-            f"{installed.verl} does not take what rlcompare would add: {_flat(found['problem'])}; "
+            f"{installed.verl} rejects the settings that rlcompare adds: {_flat(found['problem'])}; "
             "please report it, with verl's version"
         )
     return replace(installed, config=found["config"])
@@ -128,12 +128,14 @@ def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"{command.python} cannot be started: {error.strerror or error}") from error
     except subprocess.TimeoutExpired as error:
-        raise UsageError(f"{command.python} did not say within {_SECONDS} s which verl it has") from error
+        raise UsageError(f"Cannot determine the verl version of {command.python} within {_SECONDS} s") from error
     marked = [text.removeprefix(asked.MARK) for text in done.stdout.splitlines() if text.startswith(asked.MARK)]
     answer = _understood(marked[-1]) if marked else None
     if answer is not None:
         return answer
-    last = "its answer makes no sense" if marked else (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+    last = (
+        "it printed unexpected output" if marked else (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+    )
     raise UsageError(f"Cannot determine the verl version of {command.python} (exit code {done.returncode}): {last}")
 
 

@@ -87,10 +87,10 @@ def compose(source: Path, arguments: list[str]) -> Any:
     options, overrides = parser.parse_known_args(arguments)
     flags = [override for override in overrides if override.startswith("-")]
     if flags:
-        raise ValueError(f"{flags[0]} is an option that rlcompare does not know beside an override; leave it out")
+        raise ValueError(f"{flags[0]} is an option that rlcompare does not support together with overrides; remove it")
     declared = hydra_main(source)
     if declared is None:
-        raise ValueError(f"{source} has no @hydra.main, so it is no entry point of verl")
+        raise ValueError(f"{source} has no @hydra.main, so it is not an entry point of verl")
     folder = source.absolute().parent / (options.config_path or declared.get("config_path") or ".")
     if options.config_dir:
         overrides.append(f"hydra.searchpath=[file://{Path(options.config_dir).absolute()}]")

@@ -68,8 +68,8 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
     place = next((index for index, token in enumerate(tokens) if _PYTHON.fullmatch(PurePath(token).name)), None)
     if place is None:
         raise UsageError(
-            f"{tokens[0]!r} starts no Python that can be seen here, and overrides cannot be put into a script: write "
-            "rlcompare launch -o DIR -- inside the script, before its python3 -m verl.trainer.main_ppo"
+            f"{tokens[0]!r} does not start Python directly, and rlcompare cannot add overrides inside a script: put "
+            "rlcompare launch -o DIR -- in the script, before its python3 -m verl.trainer.main_ppo"
         )
     rest = list(tokens[place + 1 :])
     while rest and rest[0].startswith("-") and rest[0] != "-m":
@@ -77,7 +77,7 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
     is_module = rest[:1] == ["-m"]
     rest = rest[1:] if is_module else rest
     if not rest:
-        raise UsageError(f"{tokens[place]} is told to run nothing: name a module, as -m verl.trainer.main_ppo")
+        raise UsageError(f"{tokens[place]} has nothing to run: name a module, such as -m verl.trainer.main_ppo")
     return VerlCommand(tuple(tokens), tokens[place], rest[0], is_module, tuple(rest[1:]))
 
 

@@ -82,7 +82,7 @@ def take_over(profile: Path, target: Path, before: Collection[Path]) -> str | No
                 _second_name(path, place)
     except OSError as error:  # a shutil.Error holds one for each file
         reason = error.strerror or str(error)[:200]
-        return f"the profiles in {profile} could not be put into the run directory ({reason}): copy them to {target}"
+        return f"the profiles in {profile} could not be moved into the run directory ({reason}): copy them to {target}"
     return None
 
 
@@ -176,20 +176,20 @@ def why_no_profile(installed: Installed, plan: VerlPlan, ran: Sequence[int], end
     elif ran and max(plan.steps) < min(step for step in ran if step > 0 or len(ran) == 1):
         first = min(step for step in ran if step > 0 or len(ran) == 1)
         seen.append(
-            f"it began with step {first}, after those to profile ({key}): it went on from a checkpoint "
-            "(trainer.resume_mode=disable begins anew)"
+            f"it started with step {first}, after the steps to profile ({key}): it resumed from a checkpoint "
+            "(to start from scratch, set trainer.resume_mode=disable)"
         )
     elif not ran and (ended.code or ended.received):
-        seen.append("it ended before its first step did")
+        seen.append("it ended before its first step was complete")
     if seen:
         return seen
     nodes = number(installed.value("trainer.nnodes")) or 1
     causes = {
-        f"the workers run on other machines, and {plan.profile} is no folder that they share": nodes > 1,
-        "torch_npu logs its own errors and goes on: look for [ERROR] and profiler in job.log": plan.tool == "npu",
+        f"the workers run on other machines, which do not share {plan.profile}": nodes > 1,
+        "torch_npu logs its errors and continues: search job.log for [ERROR] and profiler": plan.tool == "npu",
         "the device's libraries for profiling (CANN's msprof, CUPTI) are missing: see rlcompare doctor": True,
         f"the disk of {plan.profile} is full": True,
-        "a Ray cluster that was running already uses another user or another file system": True,
+        "the Ray cluster was already running, as another user or on another file system": True,
         f"the roles that are profiled ({', '.join(roles_of(installed))}) did not run on the chosen ranks": True,
         "the report lies in /tmp/ray/session_latest/logs/nsight of the worker's machine": plan.tool == "nsys",
     }

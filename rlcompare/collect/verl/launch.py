@@ -59,7 +59,7 @@ class VerlJob:
     def summary(self) -> str:
         """What it is, in a line."""
         steps = f"step {', '.join(map(str, self.plan.steps))}" if not self.plan.probes else "; ".join(self.plan.probes)
-        added = f"{len(self.plan.overrides)} overrides added: --dry-run shows them"
+        added = f"{len(self.plan.overrides)} overrides added (see --dry-run)"
         return f"{self.installed.verl} · {self.plan.tool} · {steps} · {added}"
 
     @property
@@ -155,7 +155,7 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
 
 def _status(ended: Ended) -> tuple[str, str | None]:
     if ended.received is not None:
-        return "incomplete", f"it was ended by signal {ended.received}"
+        return "incomplete", f"it was killed by signal {ended.received}"
     if ended.code == 0:
         return "complete", None
     last = ended.last_error[:200]
@@ -167,7 +167,7 @@ def _notes(job: VerlJob, captures: Sequence[dict[str, Any]], ran: Sequence[int],
     notes = []
     if not captures:
         causes = why_no_profile(job.installed, job.plan, ran, ended)
-        word = "because" if len(causes) == 1 else "and what is known to cause that is:"
+        word = "because" if len(causes) == 1 else "possible causes:"
         notes.append(f"the job wrote no profile, {word} {'; or '.join(causes)}")
     unparsed = without_output(captures, job.folder)
     if unparsed:

@@ -105,7 +105,7 @@ def make_plan(
     maker.choose_environment()
     if installed.version > NEWEST:
         known = ".".join(map(str, NEWEST))
-        maker.plan.notes.append(f"{installed.verl} is newer than {known}, the newest that was tried with rlcompare")
+        maker.plan.notes.append(f"{installed.verl} is newer than {known}, the newest version tested with rlcompare")
     return maker.plan
 
 
@@ -140,7 +140,9 @@ class _Maker:
     def choose_tool(self, wanted: str | None) -> None:
         theirs = None if self._keys.tool is None else self._installed.value(self._keys.tool)
         if theirs is not None and wanted not in (None, theirs):
-            raise UsageError(f"--tool {wanted} and {self._keys.tool}={theirs} name two tools: leave one out")
+            raise UsageError(
+                f"--tool {wanted} and {self._keys.tool}={theirs} set two different tools: remove one of them"
+            )
         self.plan.tool = theirs or wanted or self._fitting()
         if theirs is None and self._keys.tool is not None:
             self._add(self._keys.tool, self.plan.tool)
@@ -155,7 +157,7 @@ class _Maker:
         verl = self._installed.verl
         if not self._has_nsys():
             raise UsageError(
-                f"on a GPU {verl} is profiled by Nsight Systems alone, and nsys is not in PATH: install it, or use "
+                f"on a GPU {verl} is profiled by Nsight Systems alone, and nsys is not on PATH: install it, or use "
                 "verl 0.7.1 or later, which has torch.profiler (where the workers have nsys, choose --tool nsys)"
             )
         self.plan.notes.append(f"on a GPU {verl} is profiled by Nsight Systems alone, so the tool is nsys")
@@ -175,7 +177,7 @@ class _Maker:
                 "the tool npu records nothing"
             )
         if self.plan.tool == "nsys" and not self._has_nsys():
-            self.plan.notes.append("nsys is not in PATH here: unless the workers have it, they do not start")
+            self.plan.notes.append("nsys is not on PATH here: unless the workers have it, they will not start")
 
     def choose_steps(self) -> None:
         if self._is_theirs(self._keys.steps, None):
@@ -186,8 +188,8 @@ class _Maker:
         busy = [step for step in self.plan.steps if self._tests_or_saves(step)]
         if busy:
             self.plan.notes.append(
-                f"step {busy[0]} also tests or saves a checkpoint (trainer.test_freq, trainer.save_freq), which its "
-                f"profile then holds too; {self._keys.steps} can name another"
+                f"step {busy[0]} also tests or saves a checkpoint (trainer.test_freq, trainer.save_freq), and its "
+                f"profile includes that; choose another step with {self._keys.steps}"
             )
 
     def _quiet_step(self) -> int:
@@ -260,7 +262,7 @@ class _Maker:
         if self.plan.tool == "nsys":
             self._choose_reports()
         if profiles_agent_loop(self._installed) and self.plan.tool not in ("npu", "torch"):
-            self.plan.notes.append(f"{self.plan.tool} leaves an agent loop's rollout out; npu and torch record it")
+            self.plan.notes.append(f"{self.plan.tool} does not record the rollout of an agent loop; npu and torch do")
         if is_agent_loop(self._installed) and self._installed.version < AGENT_LOOP:
             first = ".".join(map(str, AGENT_LOOP))
             self.plan.notes.append(f"{self._installed.verl} cannot profile an agent loop's rollout ({first} can)")

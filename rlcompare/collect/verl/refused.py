@@ -42,12 +42,12 @@ def refuse(installed: Installed, plan: VerlPlan, environment: Mapping[str, str])
             raise UsageError(problem)
     for name in _SILENCERS:
         if plan.tool == "npu" and environment.get(name):
-            raise UsageError(f"{name} is set, and with it torch_npu's profiler does nothing: unset it")
+            raise UsageError(f"{name} is set, which disables torch_npu's profiler: unset it")
 
 
 def _of_tool(installed: Installed, plan: VerlPlan) -> Iterator[str]:
     if plan.tool not in _TOOLS:
-        yield f"{plan.tool!r} is no profiling tool of verl: choose one of {', '.join(_TOOLS)}"
+        yield f"{plan.tool!r} is not a profiling tool of verl: choose one of {', '.join(_TOOLS)}"
     if keys_of(installed).tool is None and plan.tool not in ("npu", "nsys"):
         yield f"{installed.verl} profiles with npu or nsys, not with {plan.tool}: choose --tool, or use verl 0.7.1"
     if plan.tool == "torch" and installed.version < TORCH:
@@ -62,7 +62,7 @@ def _of_steps(installed: Installed, plan: VerlPlan) -> Iterator[str]:
     steps = numbers(installed.value(key))
     last = number(installed.value("trainer.total_training_steps"))
     if not steps:
-        yield f"{key} names no step, so nothing would be profiled: leave it out, or name one, {key}=[3]"
+        yield f"{key} names no step, so nothing would be profiled: remove it, or set a step, {key}=[3]"
     elif min(steps) < 1:
         yield f"{key} names step {min(steps)}: training begins with step 1"
     elif last is not None and min(steps) > last:
@@ -73,8 +73,8 @@ def _of_steps(installed: Installed, plan: VerlPlan) -> Iterator[str]:
     discrete = installed.value(f"{keys_of(installed).roles['actor']}.tool_config.{plan.tool}.discrete")
     if installed.value("global_profiler.profile_continuous_steps") is True and discrete is True:
         yield (
-            "global_profiler.profile_continuous_steps=True joins steps into one profile, which tool_config."
-            f"{plan.tool}.discrete=True cannot: leave one of them out"
+            "global_profiler.profile_continuous_steps=True joins steps into one profile, which is not possible "
+            f"with tool_config.{plan.tool}.discrete=True: remove one of them"
         )
 
 
@@ -85,11 +85,11 @@ def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
         branches = {role: branch for role, branch in branches.items() if _get(installed, branch, "enable") is True}
         rollout = _get(installed, ROLLOUT, "enable") is True and profiles_agent_loop(installed)
         if not roles_of(installed) and not installed.has(ROLLOUT):
-            yield "this trainer has no role that rlcompare can have profiled: verl.trainer.main_ppo and its kind have"
+            yield "this trainer has no role that rlcompare can profile: use one such as verl.trainer.main_ppo"
         elif not branches and not rollout:
             yield (
                 "no role is profiled: enable one, as actor_rollout_ref.actor.profiler.enable=True, "
-                "or leave out what disables them"
+                "or remove the settings that disable them"
             )
     nodes, per_node = (number(installed.value(f"trainer.{name}")) or 1 for name in ("nnodes", "n_gpus_per_node"))
     for branch in branches.values():
@@ -98,13 +98,13 @@ def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
             continue
         if not ranks and installed.version < AGENT_LOOP and plan.tool in _WITH_RANKS:
             yield (
-                f"{branch}.ranks=[] collects nothing with {installed.verl}: name ranks, {branch}.ranks=[0], "
+                f"{branch}.ranks=[] collects nothing with {installed.verl}: set ranks, {branch}.ranks=[0], "
                 f"or all of them, {branch}.all_ranks=True"
             )
         if ranks and min(ranks) >= nodes * per_node:
             yield (
-                f"{branch}.ranks={ranks} are none of the job's {nodes * per_node} ranks, so it collects nothing: "
-                "name a smaller one"
+                f"{branch}.ranks={ranks} are not among the job's {nodes * per_node} ranks, so it collects nothing: "
+                "choose a smaller one"
             )
 
 

@@ -60,11 +60,11 @@ def _problems(installed: Installed, probe: str, tool: str) -> Iterator[str]:
     words = _words(probe)
     name = next((word for word in words if "=" not in word), None)
     if name is not None and name not in _PRESETS:
-        yield f"there is no {name}: choose one of {', '.join(_PRESETS)}, or name a tick="
+        yield f"there is no {name}: choose one of {', '.join(_PRESETS)}, or set tick="
     yield from _misunderstood(name, words, tool)
     steps = keys_of(installed).steps
     if numbers(installed.value(steps)):
-        yield f"verl's profiler is switched on too ({steps}), and a process has one profiler: leave {steps} out"
+        yield f"verl's profiler is switched on too ({steps}), and a process can have only one profiler: remove {steps}"
     if "rlcompare" not in installed.versions:
         yield "the job's interpreter does not have rlcompare, which the workers need: pip install rlcompare there"
     need = _PRESETS.get(name or "", _Need())
@@ -93,9 +93,9 @@ def _misunderstood(name: str | None, words: Sequence[str], tool: str) -> Iterato
 def _of_engine(engine: object, need: _Need) -> Iterator[str]:
     engines = sorted(preset.engine for preset in _PRESETS.values() if preset.engine is not None)
     if engine is None:
-        yield f"{_ENGINE} is not set, so nobody knows what the job generates with: set {_ENGINE}={need.engine}"
+        yield f"{_ENGINE} is not set, so the rollout engine of the job is unknown: set {_ENGINE}={need.engine}"
     elif engine not in engines:
-        yield f"the job generates with {engine}, and presets know {' and '.join(engines)}: name its scope= and tick="
+        yield f"the job generates with {engine}, but presets support only {' and '.join(engines)}: set scope= and tick="
     elif engine != need.engine:
         yield f"the job generates with {engine}: use {need.instead}"
 
@@ -132,7 +132,9 @@ def _words(probe: str) -> list[str]:
     except ValueError as error:
         raise UsageError(f"--probe {probe}: {error}") from error
     if not words or ";" in probe:
-        raise UsageError(f"--probe {probe!r}: name one probe, as 'vllm-decode skip_first=30 active=3'; repeat --probe")
+        raise UsageError(
+            f"--probe {probe!r}: give one probe, such as 'vllm-decode skip_first=30 active=3'; repeat --probe"
+        )
     return words
 
 

@@ -41,7 +41,7 @@ def _batches(config: Config, key: str, trained: ActorConfig | CriticConfig) -> I
 
 def _prompts(config: Config) -> Iterator[str]:
     if not config.data.shuffle:
-        yield "data.shuffle: false is not offered: the built-in task has no order, its prompts are drawn by data.seed"
+        yield "data.shuffle: false is not supported: the built-in task has no order, prompts are drawn from data.seed"
     prompts, ranks = config.data.train_batch_size, config.trainer.world_size
     if prompts % ranks:
         yield (
@@ -69,8 +69,8 @@ def _importance_sampling(config: Config) -> Iterator[str]:
         )
     if lower is not None and lower >= upper:
         yield (
-            f"algorithm.rollout_is_threshold_lower: {lower:g} is not below algorithm.rollout_is_threshold={upper:g}; "
-            f"null means 1/{upper:g}"
+            f"algorithm.rollout_is_threshold_lower: {lower:g} must be less than "
+            f"algorithm.rollout_is_threshold={upper:g}; null means 1/{upper:g}"
         )
     if lower is None and upper <= 1:
         yield f"algorithm.rollout_is_threshold: {upper:g} must be above 1, because the lower bound is 1/{upper:g}"
@@ -87,7 +87,7 @@ def _steps(config: Config) -> Iterator[str]:
     total = config.trainer.total_training_steps
     late = [step for step in config.global_profiler.steps or () if step > total]
     if late:
-        yield f"global_profiler.steps: there is no step {late[0]}, trainer.total_training_steps is {total}"
+        yield f"global_profiler.steps: there is no step {late[0]}; trainer.total_training_steps is {total}"
     if config.trainer.warmup_steps > total:
         yield f"trainer.warmup_steps: {config.trainer.warmup_steps} is more than trainer.total_training_steps={total}"
 
@@ -98,16 +98,16 @@ def _profiler(config: Config, key: str, profiler: ProfilerConfig) -> Iterator[st
     if beyond:
         yield f"{key}.ranks: there is no rank {beyond[0]}, the {ranks} of trainer.n_gpus_per_node × nnodes count from 0"
     if profiler.enable and config.global_profiler.steps and not profiler.all_ranks and not profiler.ranks:
-        yield f"{key}.enable: no rank is named, so nothing would be collected; set {key}.all_ranks=true or ranks=[0]"
+        yield f"{key}.enable: no rank is set, so nothing would be collected; set {key}.all_ranks=true or ranks=[0]"
     npu = profiler.tool_config.npu
     if not npu.export_type:
-        yield f"{key}.tool_config.npu.export_type: name db, text or both"
+        yield f"{key}.tool_config.npu.export_type: choose db, text or both"
     if npu.mstx_domain_include and npu.mstx_domain_exclude:
-        yield f"{key}.tool_config.npu.mstx_domain_include: give it or mstx_domain_exclude, not both"
+        yield f"{key}.tool_config.npu.mstx_domain_include: use either it or mstx_domain_exclude, not both"
     granularity, steps = profiler.schedule.granularity, config.global_profiler.steps
     if profiler.enable and granularity is not None and (steps is None or (not steps and granularity != "step")):
         yield (
-            f"{key}.schedule.granularity: {granularity} never begins where global_profiler.steps names no step; set "
+            f"{key}.schedule.granularity: {granularity} never starts if global_profiler.steps is empty; set "
             f"global_profiler.steps=[{config.trainer.total_training_steps}], or {key}.schedule.granularity=null"
         )
     yield from _schedule(f"{key}.schedule", profiler.schedule)

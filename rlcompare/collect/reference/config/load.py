@@ -116,7 +116,7 @@ def _user_tree(overrides: Sequence[str], file: Path | None) -> DictConfig:
             tree = cast("DictConfig", OmegaConf.merge(tree, OmegaConf.from_dotlist([f"{key}={value}"])))
         except (OmegaConfBaseException, YAMLError, ValueError) as error:
             raise UsageError(
-                f"{key}: the value {value} cannot be read: {_flat(error)}; quote it if it is a text"
+                f"{key}: the value {value} cannot be read: {_flat(error)}; quote it if it is a string"
             ) from error
     return tree
 
@@ -127,7 +127,7 @@ def _split(override: str) -> tuple[str, str]:
         raise UsageError(f"{override}: a key cannot be deleted; set it to the value that you want")
     key, equals, value = override.lstrip("+").partition("=")
     if not equals or not re.fullmatch(r"[^\s.\[\]=]+(\.[^\s.\[\]=]+)*", key):
-        raise UsageError(f"{override!r} is no KEY=VALUE; {nearest(key)}")
+        raise UsageError(f"{override!r} is not KEY=VALUE; {nearest(key)}")
     return key, value
 
 
@@ -145,7 +145,7 @@ def _read(file: Path) -> DictConfig:
     except (YAMLError, OmegaConfBaseException) as error:
         raise UsageError(f"the configuration {file} is not valid YAML: {_flat(error)}") from error
     if not isinstance(tree, DictConfig):
-        raise UsageError(f"the configuration {file} must hold keys and values, such as data: {{seed: 1}}")
+        raise UsageError(f"the configuration {file} must contain keys and values, such as data: {{seed: 1}}")
     return tree
 
 

@@ -88,7 +88,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ("sequences are padded to one length", {"*.use_remove_padding": (False,)}),
     ("rows stay on their rank", {"trainer.balance_batch": (False,)}),
     (
-        "batches of data.train_batch_size are generated until enough is kept",
+        "batches of data.train_batch_size are generated until enough prompts are kept",
         {"data.gen_batch_size": (Same("data.train_batch_size"), None)},
     ),
     ("set actor_rollout_ref.rollout.n", {"critic.rollout_n": (Same("actor_rollout_ref.rollout.n"),)}),
@@ -137,8 +137,8 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ("set trainer.total_training_steps", {"*.optim.total_training_steps": (-1, None)}),
     ("set grad_clip of the actor or the critic", {"*.optim.clip_grad": (1.0,)}),
     (
-        "the optimizer is AdamW with torch's defaults, the rate constant after warm-up: set lr, weight_decay, "
-        "lr_warmup_steps or lr_warmup_steps_ratio",
+        "the optimizer is AdamW with torch's defaults and a constant learning rate after warm-up: set lr, "
+        "weight_decay, lr_warmup_steps or lr_warmup_steps_ratio",
         {
             "*.optim.betas": ([0.9, 0.999],),
             "*.optim.lr_scheduler_type": ("constant", None),
@@ -149,7 +149,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
             "*.optim.optimizer_impl": ("torch.optim",),
         },
     ),
-    ("a critic is there with algorithm.adv_estimator=gae, and only then", {"critic.enable": (None,)}),
+    ("there is a critic if and only if algorithm.adv_estimator=gae", {"critic.enable": (None,)}),
     ("the critic's loss is a mean over tokens", {"critic.loss_agg_mode": ("token-mean",)}),
     ("actor and critic are trained from the first step", {"trainer.critic_warmup": (0,)}),
     (
@@ -179,7 +179,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ),
     # Rollout.
     (
-        "vLLM and SGLang are not offered; hf, rlcompare's own generation with a KV cache, is what there is",
+        "vLLM and SGLang are not supported; use hf, rlcompare's own generation with a KV cache",
         {"*.rollout.name": ("hf",)},
     ),
     (
@@ -279,9 +279,9 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ),
     ("name the run directory with -o", {"trainer.default_local_dir": (None,)}),
     ("responses are not kept", {"trainer.rollout_data_dir": (None,)}),
-    ("the built-in task has no end: set trainer.total_training_steps", {"trainer.total_epochs": (None,)}),
+    ("the built-in task never ends: set trainer.total_training_steps", {"trainer.total_epochs": (None,)}),
     (
-        "there is no Ray: rlcompare, or an outer torchrun, starts the processes with torch's launcher",
+        "Ray is not used: rlcompare, or an outer torchrun, starts the processes with torch's launcher",
         {
             "trainer.use_legacy_worker_impl": ("auto",),
             "trainer.ray_*": (300,),
@@ -309,7 +309,7 @@ NOT_OFFERED_VALUES: dict[tuple[str, object], str] = {
     ("actor_rollout_ref.actor.kl_loss_type", "full"): _NO_FULL_KL,
     ("algorithm.kl_penalty", "full"): _NO_FULL_KL,
     ("algorithm.kl_ctrl.type", "adaptive"): "adaptive is not offered",
-    ("trainer.total_training_steps", None): "the built-in task has no end, so the number of steps must be given",
+    ("trainer.total_training_steps", None): "the built-in task never ends, so the number of steps must be set",
     ("actor_rollout_ref.rollout.temperature", 0): "for greedy decoding set actor_rollout_ref.rollout.do_sample=false",
 }
 """What to say of a value that an offered key does not take."""

@@ -108,7 +108,7 @@ def _convert_one(hint: Any, value: object, wanted: str) -> object:
     if not _is_plain(hint, value):
         raise WrongValueError(f"expected {wanted}, not {shown(value)}")
     if isinstance(value, int) and abs(value) > _GREATEST:
-        raise WrongValueError("it is more than any run can take")
+        raise WrongValueError("it is too large for any run")
     return hint(value)
 
 
