@@ -1,8 +1,8 @@
-"""Checks what a file says against the classes it should fit, and names the place that does not fit.
+"""Validates the content of a file against typed classes, and reports the path of the first mismatch.
 
-msgspec does the checking. It is strict (``"5"`` is no number), has no dependencies, takes 6 ms to import and has wheels
-for every Python that we support. cattrs converts what it can by default and needs attrs. Import this module where a
-file is read, not at the top: most commands read none.
+msgspec does the checking. It is strict (``"5"`` is not a number), has no dependencies, takes 6 ms to import and has
+wheels for every Python that we support. cattrs converts what it can by default and needs attrs. Import this module
+where a file is read, not at the top: most commands read none.
 """
 
 from __future__ import annotations

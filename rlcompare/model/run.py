@@ -1,4 +1,4 @@
-"""What was found under a path, before anything in it is read."""
+"""What detection found under a path, before any of it is read."""
 
 from __future__ import annotations
 

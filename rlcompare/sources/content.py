@@ -1,4 +1,4 @@
-"""The beginning of a file, as sources are asked about it: 64 KiB at most of its bytes, or the names of its tables.
+"""What sources see of a file when they decide whether it is theirs: its first 64 KiB at most, or its table names.
 
 Nothing is written: databases are opened with ``immutable=1``, which neither takes locks nor leaves ``-wal`` and
 ``-shm`` files behind.

@@ -1,10 +1,10 @@
-"""What a profile says of itself where rlcompare drove the profiler: its metadata key ``rlcompare``.
+"""Metadata that rlcompare's own collectors put into a profile, under the key ``rlcompare``.
 
     {"role": "rollout", "phase": "generate_sequences", "step": 3, "rank": 0, "world_size": 8,
      "granularity": "decode_step", "sampled": [30, 31, 32]}
 
 A torch trace has it at its top level, torch_npu's profile in profiler_metadata.json and in META_DATA. With a schedule,
-``sampled`` are the ordinals from 0 of the ticks that were recorded. Anybody may have written it.
+``sampled`` lists the recorded ticks, counted from 0. It is untrusted input: any tool can write this key.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Finds the profiles that a path holds, by looking at content, and never by asking.
+"""Finds the profiles below a path by their content; the user is never asked.
 
-``find_runs`` accepts whatever a user has at hand: an ``*_ascend_pt`` folder or its output folder, a tree of many ranks
-or runs, verl's ``save_path``, one database, one text file, a run directory, metrics alone, a store. It reads the first
-bytes of files and the schema of databases, metrics where several files may be of one run, and never writes. What cannot
-be used is said: as a finding where something
-else can be used, else as an ``InputError`` with a way out. Links to folders outside of the named one are not followed.
+``find_runs`` accepts an ``*_ascend_pt`` folder or its output folder, a tree of many ranks or runs, verl's
+``save_path``, one database, one text file, a run directory, metrics alone, or a store. It reads the first bytes of
+files, the schema of databases, and metrics if several files may belong to one run. It never writes. An unusable file
+becomes a finding if something else can be used, else an ``InputError`` that says what to do. Links to places outside
+the given folder are not followed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What ``export_stacks`` and ``export_memory_timeline`` wrote into a capture's folder: torch_npu's, or torch's own.
+"""Reads files that ``export_stacks`` and ``export_memory_timeline`` wrote into a capture's folder (torch_npu or torch).
 
-Both profilers write the same forms, under a name that the caller chose: a line per operator with its stack and its
-microseconds (``.log``, ``.txt``), and the bytes by category of tensor over time (``.json``, ``.json.gz``,
-``.raw.json.gz``, or a picture in ``.html``). Damage in them is a finding, for all else stands without them.
+Both profilers write the same forms, under a name that the caller chose: one line per operator with its stack and its
+microseconds (``.log``, ``.txt``), and the bytes per tensor category over time (``.json``, ``.json.gz``,
+``.raw.json.gz``, or an image in ``.html``). A damaged export becomes a finding; the capture is used without it.
 """
 
 from __future__ import annotations

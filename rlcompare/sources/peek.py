@@ -1,4 +1,4 @@
-"""Tells what one file is: a source's, metrics, a store, or nothing that can be used, and why."""
+"""Classifies one file: the format of a source, metrics, a store, or unusable (and why)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pickles are never opened: whoever opens one runs what it says. Here is what to do about them."""
+"""Pickles are never opened, because unpickling runs code. Tells the user how to convert a snapshot to JSON."""
 
 from __future__ import annotations
 

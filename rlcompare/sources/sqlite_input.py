@@ -1,8 +1,8 @@
-"""Reads SQLite databases that belong to somebody else: nothing is written beside them, and whatever is absent is NULL.
+"""Reads SQLite databases of other tools: nothing is written next to them; missing tables and columns read as NULL.
 
-Two sources share it (ascend, nsys). Each has an SQL file ``stub`` that makes an empty database with every
-table and column that it reads, and a folder ``view`` with one view per table over both, so that every statement is the
-same for every schema.
+Two sources share it (ascend, nsys). Each has an SQL file ``stub`` that makes an empty database with every table and
+column that it reads, and a folder ``view`` with one view per table over both, so that every statement works with every
+schema.
 """
 
 from __future__ import annotations

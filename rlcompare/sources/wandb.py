@@ -1,4 +1,4 @@
-"""wandb's own records (``run-ID.wandb``) are not read. Here is how a run's history is exported in a form that is."""
+"""wandb's run files (``run-ID.wandb``) are not read. Tells the user how to export the history of such a run."""
 
 from __future__ import annotations
 

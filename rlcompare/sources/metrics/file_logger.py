@@ -1,6 +1,6 @@
 """Reads what verl's ``file`` logger writes: a line per step, ``{"step": 1, "data": {…}}``.
 
-Older releases write bare NaN and Infinity, later ones null; a job that was killed leaves a cut line.
+Older releases write bare NaN and Infinity, later ones null; a job that was killed leaves a truncated line.
 """
 
 from __future__ import annotations

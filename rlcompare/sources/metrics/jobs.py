@@ -1,7 +1,7 @@
-"""Which files hold metrics, and which of them are of one run.
+"""Finds the files with metrics and groups them by run.
 
-A job may log to several places at once, and leave a further file each time it is started again. Files that tell the
-same of the same steps are one run; so is one that goes on where another in its folder ends.
+A job may log to several places at once, and writes another file each time it is restarted. Files with the same values
+for the same steps are one run; so is a file that continues where another one in its folder ends.
 """
 
 from __future__ import annotations

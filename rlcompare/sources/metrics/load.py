@@ -1,4 +1,4 @@
-"""Fills the table ``metric`` from the metrics of one run, and says what a reader must know about them."""
+"""Fills the table ``metric`` from the metrics of one run, and reports findings about them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The values that a file of metrics holds, and how one number is read, however it was printed.
+"""Metric values of a file, and the parsing of numbers in every form in which they are printed.
 
-Files may end in a cut line, hold NaN, Infinity or null, numbers as ``np.float64(0.23)``, and steps twice after a
-restart. Everything that can be told is kept; what cannot is counted, with the first line that it stands in.
+Files may end in a truncated line, contain NaN, Infinity, null or ``np.float64(0.23)``, and repeat steps after a
+restart. Everything readable is kept; the rest is counted, with the line of the first occurrence.
 """
 
 from __future__ import annotations
