@@ -46,7 +46,7 @@ class UsageError(RlcompareError):
     """The request itself cannot be met; the message names the option and what would be valid.
 
     Args:
-        reasons: where there are several, what is wrong, each to be shown on a line of its own.
+        reasons: if there are several, each is shown on its own line.
     """
 
     def __init__(self, message: str, reasons: Sequence[str] = ()) -> None:

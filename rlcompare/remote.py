@@ -30,7 +30,7 @@ _DOWNLOADS = 8
 
 
 def url_of(path: Path) -> str | None:
-    """The URL that a path on the command line stands for; None for a path of this machine."""
+    """The URL given as a path on the command line; None for a local path."""
     match = _URL.fullmatch(str(path))
     return f"{match[1]}://{match[2]}" if match and not os.path.lexists(path) else None
 
@@ -41,10 +41,10 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
     Args:
         url: what to copy.
         target: where to; it is a file if ``url`` is one.
-        report: told about each file.
+        report: called for each file.
 
     Raises:
-        UsageError: there is no package for the storage.
+        UsageError: the package for the storage is not installed.
         InputError: it cannot be read, or nothing is there.
     """
     remedy = "Check the URL and its credentials"
@@ -62,7 +62,7 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
                     report(done + 1, len(files), local.name)
     except (InputError, UsageError):
         raise
-    except Exception as error:  # each storage has errors of its own
+    except Exception as error:  # each storage has its own errors
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(url, lines[0][:200], remedy) from error
 

@@ -30,7 +30,7 @@ class Content:
         head: its first bytes, as they are.
         text: its first bytes, uncompressed, without a byte order mark and leading white space; empty for a database.
         is_compressed: ``text`` was compressed (gzip).
-        tables: the names of its tables, where it is an SQLite database; None where it is none.
+        tables: the names of its tables, if it is an SQLite database, else None.
         problem: why a database cannot be used, as a clause; None where it can.
     """
 
@@ -48,7 +48,7 @@ class Content:
 
 
 def content_of(path: Path) -> Content:
-    """The beginning of a file that is no pipe and not empty.
+    """The beginning of a file that is neither a pipe nor empty.
 
     Raises:
         OSError: it cannot be opened or read.

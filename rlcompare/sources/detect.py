@@ -150,7 +150,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         if depth == 0:
             raise
         if isinstance(error, FileNotFoundError):
-            return  # somebody removed it meanwhile
+            return  # it was removed in the meantime
         found.problems.append(Problem(folder, error.strerror or "it cannot be opened", "Check its permissions"))
         return
     if (status.st_dev, status.st_ino) in found.seen:
@@ -239,7 +239,7 @@ def _look_at_loose_files(listing: Listing, found: _Found, depth: int) -> None:
 
 
 def _store_problem(path: Path) -> str | None:
-    """Why a file that is named like a store is none that can be used; None: it can."""
+    """Why a file that is named like a store cannot be used; None if it can."""
     kind = file_kind(path)
     if kind.kind != "store":
         return kind.problem or "it is not a DuckDB database, although it is named like a store"
@@ -282,7 +282,7 @@ def _is_text(path: Path) -> bool:
 def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset[int] | None) -> list[CaptureInput]:
     if ranks is None:
         return list(captures)
-    captures = [capture for capture in captures if replica_of(capture.path) is None]  # a replica's are no global ranks
+    captures = [capture for capture in captures if replica_of(capture.path) is None]  # not global ranks
     present = {capture.rank for capture in captures if capture.rank is not None}
     missing = sorted(ranks - present)
     if missing:

@@ -12,11 +12,11 @@ TO_JSON = (
     'python3 -c "import gzip,json,pickle,sys;p=sys.argv[1];'
     "json.dump(pickle.load(open(p,'rb')),gzip.open(p+'.json.gz','wt'))\" FILE.pickle"
 )
-"""What turns torch's snapshot into what can be read here; only for whoever trusts the file."""
+"""Converts torch's snapshot to JSON; only for users who trust the file."""
 
 
 def pickle_problem(pickles: Sequence[Path], root: Path, *, is_stored: bool) -> Problem:
-    """What to say about memory snapshots that are pickles, at least one.
+    """The problem to report for memory snapshots that are pickles (at least one).
 
     Args:
         is_stored: it becomes a finding, and stores do not tell where the input lies.

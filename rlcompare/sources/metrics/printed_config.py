@@ -21,7 +21,7 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 def read_config(text: mmap.mmap) -> Mapping[str, object]:
-    """The last configuration in the log of a job; empty where there is none that can be read."""
+    """The last readable configuration in the log of a job, or empty."""
     start = text.rfind(_START)
     if start < 0:
         return {}

@@ -93,7 +93,7 @@ def steps_of_trace(path: Path) -> frozenset[int] | None:
 
 
 def event_file(path: Path, scratch: Path) -> EventFile:
-    """Copies the events of a trace into a bare, closed list, and parses what stands around them.
+    """Copies the events of a trace into a bare, closed list, and parses the keys around them.
 
     Times with more digits than a float holds (2.3: microseconds since 1970 with decimals) become texts on the way,
     because DuckDB would read them as floats.

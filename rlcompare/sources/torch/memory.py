@@ -61,7 +61,7 @@ def fill(
         con: has the schema's tables and the variable ``capture``, equal to ``capture_id``.
         capture: its file ``memory`` is read.
         capture_id: its number in the store.
-        report: told where the oldest events are missing.
+        report: called if the oldest events are missing.
 
     Raises:
         InputError: it cannot be read, or is of a later schema.
