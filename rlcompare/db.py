@@ -114,7 +114,7 @@ def pattern_of(path: Path) -> str:
 def connect(
     threads: int, memory_bytes: int | None = None, spill: Path | None = None, *, sqlite: bool = False
 ) -> duckdb.DuckDBPyConnection:
-    """An in-memory database of its own.
+    """A new in-memory database.
 
     Args:
         threads: worker threads of this database; several run side by side.
@@ -214,7 +214,7 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool, name:
     """Attach a DuckDB file.
 
     Args:
-        con: what ``connect_to_stores`` gave, for a file that somebody else may have made.
+        con: what ``connect_to_stores`` gave, for a file that may come from another user.
         name: one of our own words.
 
     Raises:
@@ -263,7 +263,7 @@ def detach(con: duckdb.DuckDBPyConnection, name: str = "store") -> None:
 def connect_to_stores(threads: int, stores: Sequence[Path]) -> duckdb.DuckDBPyConnection:
     """An in-memory database that can ``attach`` these stores, read-only, and reach nothing else: no file, no network.
 
-    A store may come from anybody, and a query over one too.
+    Stores and the queries over them are untrusted.
     """
     con = connect(threads)
     paths = [str(path.absolute()) for path in stores]
@@ -309,7 +309,7 @@ def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
 def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool, name: str = "store") -> None:
     """Refuses a database in which a name that we read is anything but a plain table.
 
-    A view, a computed column or a macro runs what somebody else wrote. They are looked for before the first query.
+    Views, computed columns and macros would run foreign code. They are looked for before the first query.
 
     Args:
         con: has the database open, as the one that it was opened with or as ``name``, and cannot reach any file.
@@ -350,7 +350,7 @@ def is_damage(error: duckdb.Error) -> bool:
 
 
 def store_schema_version(path: Path) -> int | None:
-    """The schema version of a DuckDB file; None where it is no store.
+    """The schema version of a DuckDB file; None if it is not a store.
 
     Raises:
         InputError: it cannot be opened, is damaged, or rlcompare did not make it.

@@ -1,9 +1,9 @@
-"""Every error that a user can meet, and the exit code that each one ends with.
+"""Every error that users see, and its exit code.
 
     RlcompareError
-    ├── UsageError            2   the command line or the policy file asks for something that cannot be
-    └── InputError            4   an input could not be read: which file, what was wrong, what to do
-        └── DamagedStoreError 4   a store, of which a part cannot be read
+    ├── UsageError            2   the command line or the policy file is invalid
+    └── InputError            4   an input cannot be read: which file, why, what to do
+        └── DamagedStoreError 4   a damaged store
 
 They are caught once, in ``cli/main.py``, which prints one line and exits with the code.
 """
@@ -46,7 +46,7 @@ class UsageError(RlcompareError):
     """The request itself cannot be met; the message names the option and what would be valid.
 
     Args:
-        reasons: where there are several, what is wrong, each to be shown on a line of its own.
+        reasons: if there are several, each is shown on its own line.
     """
 
     def __init__(self, message: str, reasons: Sequence[str] = ()) -> None:

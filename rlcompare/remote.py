@@ -32,7 +32,7 @@ _REMEDY = "Check the URL and its credentials"
 
 
 def url_of(path: Path) -> str | None:
-    """The URL that a path on the command line stands for; None for a path of this machine."""
+    """The URL given as a path on the command line; None for a local path."""
     match = _URL.fullmatch(str(path))
     return f"{match[1]}://{match[2]}" if match and not os.path.lexists(path) else None
 
@@ -46,7 +46,7 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
         report: told about each file.
 
     Raises:
-        UsageError: there is no package for the storage.
+        UsageError: the package for the storage is not installed.
         InputError: it cannot be read, or nothing is there.
     """
     with _reaching(url) as (storage, root):
@@ -102,7 +102,7 @@ def _reaching(url: str) -> Iterator[tuple[AbstractFileSystem, str]]:
         yield storage, root
     except (InputError, UsageError):
         raise
-    except Exception as error:  # each storage has errors of its own
+    except Exception as error:  # each storage has its own errors
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(url, lines[0][:200], _REMEDY) from error
 

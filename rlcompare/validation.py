@@ -1,8 +1,8 @@
-"""Checks what a file says against the classes it should fit, and names the place that does not fit.
+"""Validates the content of a file against typed classes, and reports the path of the first mismatch.
 
-msgspec does the checking. It is strict (``"5"`` is no number), has no dependencies, takes 6 ms to import and has wheels
-for every Python that we support. cattrs converts what it can by default and needs attrs. Import this module where a
-file is read, not at the top: most commands read none.
+msgspec does the checking. It is strict (``"5"`` is not a number), has no dependencies, takes 6 ms to import and has
+wheels for every Python that we support. cattrs converts what it can by default and needs attrs. Import this module
+where a file is read, not at the top: most commands read none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MisfitError(ValueError):
     Attributes:
         path: its place: keys, and positions in lists.
         problem: what was expected there, as in ``should be a string``.
-        value: what stands there; None where nothing does.
+        value: the value there, or None.
     """
 
     def __init__(self, path: Path, problem: str, value: object = None) -> None:
@@ -53,7 +53,7 @@ def fit(value: object, kind: type[T]) -> T:
 
 
 def fit_most(value: object, kind: type[T], default: T) -> tuple[T, list[MisfitError]]:
-    """As ``fit``, but leaves out what does not fit, and says what that was. For files that nobody writes by hand.
+    """Like ``fit``, but drops what does not fit, and reports it. For files that are not written by hand.
 
     Args:
         default: what it is where nothing fits.
@@ -74,7 +74,7 @@ _MOST_REMOVED = 20
 
 
 def _without(value: Any, path: Path) -> Any:
-    """A copy without the item at a path; where nothing stands there, without what should hold it."""
+    """A copy without the item at a path, or without its parent if the item is missing."""
     if _at(value, path[:-1]) is not None and path[-1] not in _keys(_at(value, path[:-1])):
         path = path[:-1]
     if not path:
@@ -100,7 +100,7 @@ def dotted(path: Path) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A clause that names the known word that was meant, else all of them."""
+    """A clause with the closest known word, else with all of them."""
     known = list(known)
     close = difflib.get_close_matches(word, known, n=1)
     return f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"

@@ -38,10 +38,12 @@ def find_one_run(
     if len(runs) > 1:
         names = ", ".join(_below(path, run) for run in runs[:8]) + (" and more" if len(runs) > 8 else "")
         hint = ", or use --layout ranks if they are ranks of one run" if all(run.captures for run in runs) else ""
-        raise UsageError(f"{path} holds {len(runs)} runs ({names}): name one, as {path / _below(path, runs[0])}{hint}")
+        raise UsageError(
+            f"{path} contains {len(runs)} runs ({names}): choose one, such as {path / _below(path, runs[0])}{hint}"
+        )
     if runs[0].is_store and (steps is not None or ranks is not None):
         raise UsageError(
-            f"{path} is a store, whose steps and ranks were chosen when it was made: leave --step and --rank"
+            f"{path} is a store, whose steps and ranks were fixed when it was created: remove --step and --rank"
         )
     (run,) = select_runs(path, prefer=prefer, layout=layout, ranks=ranks, steps=steps)
     return run

@@ -1,1 +1,1 @@
-"""What the parts hand to each other: frozen dataclasses without behaviour."""
+"""Data that the parts exchange: frozen dataclasses without behaviour."""

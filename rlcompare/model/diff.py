@@ -13,7 +13,7 @@ from rlcompare.model.words import Comparable, Polarity, Severity, SideName
 SCHEMA = "rlcompare.diff/1"
 
 NOT_COMPARED = "not_compared"
-"""In a metric's evidence and in a row: why both values stand there without a difference."""
+"""In a metric's evidence and in a row: why there is no difference although both sides have a value."""
 
 RUNS_OVERLAP = "runs_overlap"
 """In a metric's evidence, where a side has several runs: whether luck alone may have put them in their order."""
@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Comparability:
-    """May the two sides be compared, and what stands in the way."""
+    """May the two sides be compared, and if not, why."""
 
     status: Comparable
     findings: tuple[Finding, ...]

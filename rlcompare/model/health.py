@@ -1,4 +1,4 @@
-"""Ideal ranges of the rollout importance-sampling metrics, and what to try when one is left; plain data, without torch.
+"""Ideal ranges of the rollout importance-sampling metrics, and advice for metrics outside them. Does not import torch.
 
 The ranges and the advice are those of verl's Rollout Importance Sampling framework. Where it says "about 1.0" without
 a width, ABOUT is ours.

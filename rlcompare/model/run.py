@@ -1,4 +1,4 @@
-"""What was found under a path, before anything in it is read."""
+"""What detection found under a path, before any of it is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CaptureInput:
 
     Attributes:
         source: which source reads it: a name of ``rlcompare.sources.registry``, as ``ascend_db``.
-        path: the ``*_ascend_pt`` folder, else the folder or the file that stands for it.
+        path: the ``*_ascend_pt`` folder, else the folder or file of the capture.
         files: which file plays which part, for example ``{"db": …, "analysis_db": …}`` or ``{"kernel_details": …}``.
         role, phase: from a discrete folder's name (``actor_update`` is role ``actor``, phase ``update_actor``).
         replica: number of a rollout replica; never a rank.
@@ -134,7 +134,7 @@ class TrainingInput:
         path: the run directory, else the file or folder of the metrics; of one run among several in a file, the run's
             name below the file.
         metrics: where its metrics stand; of several that have a value, the first counts. Empty where there are none.
-        description: run.json; None where there is none.
+        description: run.json; None if there is none.
         run: run.json; None where it is absent or damaged.
     """
 

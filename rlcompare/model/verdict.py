@@ -1,4 +1,4 @@
-"""What a gate says: one verdict per rule and metric, and their sum."""
+"""Results of a gate: one verdict per rule and metric, and the overall outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The beginning of a file, as sources are asked about it: 64 KiB at most of its bytes, or the names of its tables.
+"""What sources see of a file when they decide whether it is theirs: its first 64 KiB at most, or its table names.
 
 Nothing is written: databases are opened with ``immutable=1``, which neither takes locks nor leaves ``-wal`` and
 ``-shm`` files behind.
@@ -30,7 +30,7 @@ class Content:
         head: its first bytes, as they are.
         text: its first bytes, uncompressed, without a byte order mark and leading white space; empty for a database.
         is_compressed: ``text`` was compressed (gzip).
-        tables: the names of its tables, where it is an SQLite database; None where it is none.
+        tables: the names of its tables, if it is an SQLite database, else None.
         problem: why a database cannot be used, as a clause; None where it can.
     """
 
@@ -48,7 +48,7 @@ class Content:
 
 
 def content_of(path: Path) -> Content:
-    """The beginning of a file that is no pipe and not empty.
+    """The beginning of a file that is neither a pipe nor empty.
 
     Raises:
         OSError: it cannot be opened or read.

@@ -1,10 +1,10 @@
-"""What a profile says of itself where rlcompare drove the profiler: its metadata key ``rlcompare``.
+"""Metadata that rlcompare's own collectors put into a profile, under the key ``rlcompare``.
 
     {"role": "rollout", "phase": "generate_sequences", "step": 3, "rank": 0, "world_size": 8,
      "granularity": "decode_step", "sampled": [30, 31, 32]}
 
 A torch trace has it at its top level, torch_npu's profile in profiler_metadata.json and in META_DATA. With a schedule,
-``sampled`` are the ordinals from 0 of the ticks that were recorded. Anybody may have written it.
+``sampled`` lists the recorded ticks, counted from 0. It is untrusted input: any tool can write this key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rlcompare.sources.numbers import list_numbers
 
 METADATA = "rlcompare"
 SAMPLED = "sampled"
-"""Keys of table ``env`` begin with it: ``sampled.generate_sequences``, or ``sampled`` of what is no phase."""
+"""Prefix of keys in table ``env``: ``sampled.generate_sequences``, or ``sampled`` outside phases."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.<>-]{0,59}")
 _MOST = 1_000_000
@@ -72,12 +72,12 @@ def sampled_environment(metadata: Mapping[str, object]) -> dict[str, str]:
 
 
 def is_sample(capture: CaptureInput) -> bool:
-    """Whether a capture of a known training step holds ticks of a schedule: what it marks are no training steps."""
+    """Whether a capture of a known training step has ticks of a schedule, so its marks are not training steps."""
     return capture.step is not None and _sample_of(capture) is not None
 
 
 def sampled_finding(capture: CaptureInput) -> Finding | None:
-    """What must be known of a capture's times where they are those of a sample; None where they are not."""
+    """A finding if a capture's times are those of a sample, else None."""
     found = _sample_of(capture)
     if found is None or found.sampled is None:
         return None

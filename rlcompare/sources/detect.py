@@ -1,10 +1,10 @@
-"""Finds the profiles that a path holds, by looking at content, and never by asking.
+"""Finds the profiles below a path by their content; the user is never asked.
 
-``find_runs`` accepts whatever a user has at hand: an ``*_ascend_pt`` folder or its output folder, a tree of many ranks
-or runs, verl's ``save_path``, one database, one text file, a run directory, metrics alone, a store. It reads the first
-bytes of files and the schema of databases, metrics where several files may be of one run, and never writes. What cannot
-be used is said: as a finding where something
-else can be used, else as an ``InputError`` with a way out. Links to folders outside of the named one are not followed.
+``find_runs`` accepts an ``*_ascend_pt`` folder or its output folder, a tree of many ranks or runs, verl's
+``save_path``, one database, one text file, a run directory, metrics alone, or a store. It reads the first bytes of
+files, the schema of databases, and metrics if several files may belong to one run. It never writes. An unusable file
+becomes a finding if something else can be used, else an ``InputError`` that says what to do. Links to places outside
+the given folder are not followed.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         if depth == 0:
             raise
         if isinstance(error, FileNotFoundError):
-            return  # somebody removed it meanwhile
+            return  # it was removed in the meantime
         found.problems.append(Problem(folder, error.strerror or "it cannot be opened", "Check its permissions"))
         return
     if (status.st_dev, status.st_ino) in found.seen:
@@ -239,7 +239,7 @@ def _look_at_loose_files(listing: Listing, found: _Found, depth: int) -> None:
 
 
 def _store_problem(path: Path) -> str | None:
-    """Why a file that is named like a store is none that can be used; None: it can."""
+    """Why a file that is named like a store cannot be used; None if it can."""
     kind = file_kind(path)
     if kind.kind != "store":
         return kind.problem or "it is not a DuckDB database, although it is named like a store"
@@ -282,7 +282,7 @@ def _is_text(path: Path) -> bool:
 def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset[int] | None) -> list[CaptureInput]:
     if ranks is None:
         return list(captures)
-    captures = [capture for capture in captures if replica_of(capture.path) is None]  # a replica's are no global ranks
+    captures = [capture for capture in captures if replica_of(capture.path) is None]  # not global ranks
     present = {capture.rank for capture in captures if capture.rank is not None}
     missing = sorted(ranks - present)
     if missing:

@@ -1,7 +1,7 @@
 """What of a profile's metadata may be stored (table ``env``): an allowlist, because real traces carry access tokens.
 
 Kept are the profiler's switches, versions, parallel sizes, a fixed list of documented environment variables, and the
-keys that users attached with ``add_metadata``. Whatever looks like a secret is left out, whoever put it there. An
+keys that users attached with ``add_metadata``. Whatever looks like a secret is left out, whatever its source. An
 environment dump is never kept as such.
 """
 
@@ -139,7 +139,7 @@ def environment_from_configuration(config: object) -> dict[str, str]:
             continue
         if isinstance(value, str):
             put(found, key, re.split(r"[/\\]", value.rstrip("/\\"))[-1] if _is_path(value) else value)
-        elif len(key) <= VALUE_LENGTH:  # what is no text is no secret
+        elif len(key) <= VALUE_LENGTH:  # only text can be a secret
             text = "null" if value is None else "[]" if value == [] else _text(value)
             found |= {} if text is None else {key: text[:VALUE_LENGTH]}
     return found

@@ -1,8 +1,8 @@
-"""What ``export_stacks`` and ``export_memory_timeline`` wrote into a capture's folder: torch_npu's, or torch's own.
+"""Reads files that ``export_stacks`` and ``export_memory_timeline`` wrote into a capture's folder (torch_npu or torch).
 
-Both profilers write the same forms, under a name that the caller chose: a line per operator with its stack and its
-microseconds (``.log``, ``.txt``), and the bytes by category of tensor over time (``.json``, ``.json.gz``,
-``.raw.json.gz``, or a picture in ``.html``). Damage in them is a finding, for all else stands without them.
+Both profilers write the same forms, under a name that the caller chose: one line per operator with its stack and its
+microseconds (``.log``, ``.txt``), and the bytes per tensor category over time (``.json``, ``.json.gz``,
+``.raw.json.gz``, or an image in ``.html``). A damaged export becomes a finding; the capture is used without it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def with_exports(capture: CaptureInput, folders: Iterable[Path], notes: list[tup
     found: dict[str, Path] = {}
     for path in sorted((path for folder in folders for path in folder.iterdir()), key=_preference):
         part = part_of(path.name)
-        if part is None or not os.path.lexists(path):  # somebody removed it meanwhile
+        if part is None or not os.path.lexists(path):  # it was removed in the meantime
             continue
         problem = _problem(path, found.get(part))
         if problem is None:
@@ -86,7 +86,7 @@ def fill(
         con: has the schema's tables and the variable ``capture``, equal to ``capture_id``.
         capture: its files ``STACKS`` and ``TIMELINE`` are read.
         capture_id: its number in the store.
-        report: told what is damaged.
+        report: called for each damaged file.
     """
     for part, read in ((STACKS, _read_stacks), (TIMELINE, _read_timeline)):
         path = capture.files.get(part)
@@ -106,7 +106,7 @@ def fill(
 def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     con.execute("SET VARIABLE stacks_file = ?", [db.pattern_of(path)])
     ((other, known),) = db.run(con, resources.sql("sources/exports/stacks"))
-    # Lines that are no text, or longer than DuckDB takes.
+    # Lines that are not text, or longer than DuckDB accepts.
     other += db.run(con, resources.sql("sources/ascend_text/rejected"))[0][0]
     con.execute(resources.sql("sources/ascend_text/forget_rejected"))
     if not known:

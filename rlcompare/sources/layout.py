@@ -272,7 +272,7 @@ def layout_sentence(runs: Sequence[Sequence[CaptureInput]], layout: str | None) 
 
 
 def _counted(noun: str, counts: Sequence[int]) -> str:
-    """``2 ranks``, or ``2 to 4 ranks`` where runs differ; nothing where there is none."""
+    """``2 ranks``, or ``2 to 4 ranks`` if runs differ; empty if there are none."""
     least, most = min(counts), max(counts)
     number = f"{least}" if least == most else f"{least} to {most}"
     return f"{number} {noun}{'' if most == 1 else 's'}" if most else ""

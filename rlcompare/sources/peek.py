@@ -1,4 +1,4 @@
-"""Tells what one file is: a source's, metrics, a store, or nothing that can be used, and why."""
+"""Classifies one file: the format of a source, metrics, a store, or unusable (and why)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FileKind:
 
 
 def file_problem(path: Path) -> str | None:
-    """Why a path is no file with something in it, as a clause; None: it is. A pipe is not opened: it would block."""
+    """Why a path is not a non-empty file, as a clause; None if it is one. Pipes are not opened: that would block."""
     try:
         status = path.stat()
     except FileNotFoundError:

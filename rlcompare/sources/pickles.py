@@ -1,4 +1,4 @@
-"""Pickles are never opened: whoever opens one runs what it says. Here is what to do about them."""
+"""Pickles are never opened, because unpickling runs code. Tells the user how to convert a snapshot to JSON."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ TO_JSON = (
     'python3 -c "import gzip,json,pickle,sys;p=sys.argv[1];'
     "json.dump(pickle.load(open(p,'rb')),gzip.open(p+'.json.gz','wt'))\" FILE.pickle"
 )
-"""What turns torch's snapshot into what can be read here; only for whoever trusts the file."""
+"""Converts torch's snapshot to JSON; only for users who trust the file."""
 
 
 def pickle_problem(pickles: Sequence[Path], root: Path, *, is_stored: bool) -> Problem:
-    """What to say about memory snapshots that are pickles, at least one.
+    """The problem to report for memory snapshots that are pickles (at least one).
 
     Args:
         is_stored: it becomes a finding, and stores do not tell where the input lies.

@@ -26,7 +26,7 @@ def find(name: str) -> Source:
     """The source with a name, as ``CaptureInput.source`` has it.
 
     Raises:
-        KeyError: there is none.
+        KeyError: no such source.
     """
     return {source.name: source for source in sources()}[name]
 
@@ -35,7 +35,7 @@ def reference_of(name: str) -> str:
     """Where a source stands, as in ``SOURCES``: another process can ``load`` it, also one with other ``SOURCES``.
 
     Raises:
-        KeyError: there is none.
+        KeyError: no such source.
     """
     return {load(reference).name: reference for reference in SOURCES}[name]
 

@@ -58,7 +58,7 @@ class Group:
 
 
 def training_in(folder: Path, files: Sequence[str]) -> TrainingInput | None:
-    """What training wrote into a folder that is a run directory; None where it is none.
+    """What training wrote into a folder that is a run directory; None if it is not one.
 
     A run.json that cannot be read makes one too if metrics lie beside it: the run was killed while it wrote.
 
@@ -325,7 +325,7 @@ def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Find
     """What run.json says about the run that a reader must know.
 
     Args:
-        last_step: the last step of the metrics; None where there is none.
+        last_step: the last step of the metrics; None if there is none.
     """
     if training.description is None:
         return

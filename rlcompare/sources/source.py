@@ -110,7 +110,7 @@ class Source:
         loose_files: the captures among the files of a folder; None: each file that ends in ``suffixes`` and is
             recognised.
         whole_folder: the captures of a folder that the profiler writes as a whole, whose subfolders are then not looked
-            at; None: it is no such folder.
+            at; None: it is not such a folder.
         complaint: why a file that no source recognises cannot be used, as a clause, where it resembles this format.
         steps: the step numbers that a capture marks, told without reading it; None: it marks none, or it is not known.
         ranges: which of some names the ranges in a capture have, where that can be told quickly.

@@ -1,8 +1,8 @@
-"""Reads SQLite databases that belong to somebody else: nothing is written beside them, and whatever is absent is NULL.
+"""Reads SQLite databases of other tools: nothing is written next to them; missing tables and columns read as NULL.
 
-Two sources share it (ascend, nsys). Each has an SQL file ``stub`` that makes an empty database with every
-table and column that it reads, and a folder ``view`` with one view per table over both, so that every statement is the
-same for every schema.
+Two sources share it (ascend, nsys). Each has an SQL file ``stub`` that makes an empty database with every table and
+column that it reads, and a folder ``view`` with one view per table over both, so that every statement works with every
+schema.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def discards_log(copy: Path) -> bool:
 
 
 def tables_of(path: Path, copy: Path) -> set[str]:
-    """Names of the tables in a database. A view is none: it is a query of somebody else's, which may never end.
+    """Names of the tables in a database. Views are not included: they are foreign queries, which may never end.
 
     Args:
         path: the file that the user knows, for the message.
@@ -232,13 +232,13 @@ def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: s
 
 
 def damaged(path: Path, failures: Sequence[Failure], capture_id: int) -> Finding:
-    """What to say where some of a database, at least one table or statement, could not be read."""
+    """The finding for a database of which at least one table or statement could not be read."""
     lost = ", ".join(name for name, _ in failures)
     message = f"{path.name} is damaged ({failures[0][1]}): the readable part is used, without {lost}"
     return Finding("warning", "damaged_database", message, capture_id)
 
 
 def undecodable(path: Path, texts: int, capture_id: int) -> Finding:
-    """What to say of texts that are no UTF-8."""
+    """The finding for texts that are not valid UTF-8."""
     message = f"{path.name}: {texts} texts are not valid UTF-8; bytes that cannot be decoded are shown as \ufffd"
     return Finding("warning", "undecodable_text", message, capture_id)

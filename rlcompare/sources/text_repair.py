@@ -49,7 +49,7 @@ def encoding_of(path: Path) -> str:
 
 
 def mended_text(path: Path, scratch: Path) -> Path:
-    """A copy in UTF-8; bytes that are no text become U+FFFD.
+    """A copy in UTF-8; invalid bytes become U+FFFD.
 
     Raises:
         OSError: it cannot be read.

@@ -1,8 +1,8 @@
-"""Makes of any Chrome trace a file that holds a bare, closed list of events.
+"""Turns any Chrome trace into a file with a plain, complete JSON list of events.
 
-That form DuckDB streams, in a tenth of the memory that the wrapped one takes. A sound bare list is used as it is. A
-wrapped one (``{"traceEvents": [...]}``) is copied without its wrapping, one that was cut off up to its last complete
-event. Gigabytes pass through in blocks. Copies lie in the scratch folder, never beside the input.
+DuckDB can stream that form, in a tenth of the memory that a wrapped one takes. An intact plain list is used as it is. A
+wrapped list (``{"traceEvents": [...]}``) is copied without its wrapper, a truncated one up to its last complete event.
+Files are read in blocks, as they may have gigabytes. Copies are in the scratch folder, never next to the input.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words that the hints at viewers share."""
+"""Words shared by the hints at viewers."""
 
 from __future__ import annotations
 

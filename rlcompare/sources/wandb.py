@@ -1,4 +1,4 @@
-"""wandb's own records (``run-ID.wandb``) are not read. Here is how a run's history is exported in a form that is."""
+"""wandb's run files (``run-ID.wandb``) are not read. Tells the user how to export the history of such a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXPORT = (
 
 
 def wandb_problem(records: Sequence[Path]) -> Problem:
-    """What to say about wandb's records, at least one, where nothing else was found."""
+    """The problem to report for wandb's run files (at least one) if nothing else was found."""
     first = records[0]
     match = _RUN.fullmatch(first.name)
     run = match.group(1) if match and re.fullmatch(r"[\w-]+", match.group(1)) else "RUN_ID"

@@ -137,7 +137,7 @@ def test_a_text_that_is_no_utf8_costs_that_text_alone(profile: Path, tmp_path: P
     store = store_of(profile, tmp_path / "a.duckdb")
     assert rows(store, "SELECT count(*) FROM kernel") == [(187,)]
     assert rows(store, "SELECT count(DISTINCT op_type) > 5 FROM kernel") == [(True,)]
-    assert "no UTF-8" in findings(store)["undecodable_text"]
+    assert "not valid UTF-8" in findings(store)["undecodable_text"]
 
 
 def test_an_empty_table_leaves_the_rest(profile: Path, tmp_path: Path) -> None:

@@ -621,7 +621,7 @@ class TestOneRunInSeveralFiles:
             *((step, "1.log", None) for step in range(1, 5)), (5, "2.log", True),
             *((step, "2.log", None) for step in range(6, 9)),
         ]  # fmt: skip
-        assert findings(store)["resumed"].startswith("2.log goes on at step 5 where 1.log ends")
+        assert findings(store)["resumed"].startswith("2.log continues at step 5 where 1.log ends")
 
     def test_a_job_that_was_started_again(self, tmp_path: Path) -> None:
         later = {step: training_step(step, slower=2.0) for step in range(4, 8)}

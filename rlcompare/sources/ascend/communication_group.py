@@ -1,4 +1,4 @@
-"""Which ranks a communication group has, as profiler_metadata.json tells it."""
+"""Ranks of each communication group, from profiler_metadata.json."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def _read_analyses(
 def read_analysis(
     con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report, scratch: Path
 ) -> None:
-    """Read what ``analysis.db`` reports, if there is one; damage is a finding, for all else stands without it."""
+    """Read what ``analysis.db`` reports, if there is one; damage is a finding, as everything else works without it."""
     path = capture.files.get("analysis_db")
     if path is None:
         return

@@ -60,7 +60,7 @@ def unparsed(folder: Path) -> Problem:
 
 
 def profile_in(listing: Listing) -> Found | None:
-    """The captures of a folder that a profiler wrote for one process; None: it is no such folder."""
+    """The captures of a folder that a profiler wrote for one process; None if it is not such a folder."""
     if is_profile_folder(listing.path, listing.folders):
         return captures_of_folder(listing.path, listing.prefer)
     return _of_msprof(listing) if listing.path.name.startswith("PROF_") else None
@@ -142,7 +142,7 @@ def _usable_files(output: Path, problems: list[Problem]) -> _Files:
             problem = file_problem(path)
             if problem is None:
                 text[TEXT_FILES[path.name]] = path
-            elif os.path.lexists(path):  # else somebody removed it meanwhile
+            elif os.path.lexists(path):  # else it was removed in the meantime
                 problems.append(Problem(path, problem, "Parse the profile again"))
         elif path.suffix == ".db":
             kind = _database_kind(path, problems)
@@ -156,7 +156,7 @@ def _usable_files(output: Path, problems: list[Problem]) -> _Files:
 def _database_kind(path: Path, problems: list[Problem]) -> str:
     kind = quiet_file_kind(path)
     is_ours = kind.kind != "other_db" or _DATABASE.fullmatch(path.name)
-    if kind.problem and is_ours and os.path.lexists(path):  # else somebody removed it meanwhile
+    if kind.problem and is_ours and os.path.lexists(path):  # else it was removed in the meantime
         problems.append(Problem(path, kind.problem, RECOVER, "damaged_db"))
     return kind.kind
 

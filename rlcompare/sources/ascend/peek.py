@@ -1,4 +1,4 @@
-"""Cheap looks at the files of an Ascend profile: which one a file is, and which rank, steps and ranges it names."""
+"""Classifies the files of an Ascend profile without reading them whole, and finds their rank, steps and range names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two sources of Ascend profiles: a database, and text files where there is none or the user prefers them."""
+"""The two sources of Ascend profiles: databases, and text files if there is no database or the user prefers text."""
 
 from __future__ import annotations
 

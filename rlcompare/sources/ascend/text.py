@@ -33,7 +33,7 @@ class TextFile:
         tells: what is missing where it cannot be read.
         needs: columns without which a table tells nothing.
         multiline: cells may hold line breaks.
-        empty: the content that stands for an absent one.
+        empty: content that replaces a missing file.
     """
 
     name: str
@@ -83,7 +83,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
             ``capture_id``) and ``keep_events`` (whether rows that only the event tables keep are wanted).
         capture: its ``files`` are read by the parts of ``FILES``.
         capture_id: its number in the store.
-        report: told what is damaged, and what is lost by it.
+        report: called for each damage, with what is lost.
     """
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         reader = _Reader(con, capture, capture_id, report, Path(scratch))
@@ -213,7 +213,7 @@ class _Reader:
         db.run(self.con, resources.sql(f"sources/ascend_text/{part}"))
 
     def _empty(self, part: str) -> Path:
-        """A file that stands for one that is absent."""
+        """A file that replaces a missing one."""
         path = self.scratch / f"no-{FILES[part].name}"
         path.write_text(FILES[part].empty, encoding="utf-8")
         return path

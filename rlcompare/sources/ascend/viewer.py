@@ -1,7 +1,7 @@
-"""How MindStudio Insight opens Ascend profiles.
+"""How to open Ascend profiles in MindStudio Insight.
 
-What is said about it stands in its user guide ("Importing Profile Data") and in the guide to its plugin for JupyterLab,
-which comes as a wheel from MindStudio's download page.
+The hints follow its user guide ("Importing Profile Data") and the guide to its JupyterLab plugin, a wheel from
+MindStudio's download page.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What training logged, whoever wrote it down: verl's console and its loggers (file, TensorBoard, MLflow, wandb, CSV).
+"""Training metrics as verl's console and loggers write them (file, TensorBoard, MLflow, wandb, CSV).
 
-Each module reads one form into ``values.Metrics``; ``form`` tells by content which it is, ``jobs`` which files are of
-one run, and ``load`` fills the table ``metric``.
+Each module reads one form into ``values.Metrics``; ``form`` detects the form by content, ``jobs`` groups files by run,
+and ``load`` fills the table ``metric``.
 """

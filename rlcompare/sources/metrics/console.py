@@ -17,7 +17,7 @@ from rlcompare.sources.metrics.printed_config import ANSI, read_config
 from rlcompare.sources.metrics.values import LINE_BYTES, Metrics, keep_last_job
 
 SCAN_BYTES = 256 * 2**20
-"""A text without metrics in so many bytes is no log of a job."""
+"""A text is not a job log if its first bytes, up to this number, have no metrics."""
 
 _STEP = re.compile(rb"step:(\d{1,18}) - ([^\r\n]{0,%d})" % LINE_BYTES)
 _BEGIN = re.compile(rb"step:\d{1,18} - (?=[\w@.-]+/[\w@./-]+(?:[:\r\n]|\Z))")  # with a metric behind, be it cut

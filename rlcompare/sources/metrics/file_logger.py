@@ -1,6 +1,6 @@
 """Reads what verl's ``file`` logger writes: a line per step, ``{"step": 1, "data": {…}}``.
 
-Older releases write bare NaN and Infinity, later ones null; a job that was killed leaves a cut line.
+Older releases write bare NaN and Infinity, later ones null; a job that was killed leaves a truncated line.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def note_unreadable(metrics: Metrics, line: int, whole: bool) -> None:
 
 
 def _parsed(line: str, metrics: Metrics) -> tuple[int | None, dict[str, object] | None]:
-    """The step and the values of a line; None where it is no such line."""
+    """The step and the values of a line, or None."""
     value = json_value(line)
     if value is None and NUMPY.search(line):
         value = json_value(NUMPY.sub(_unpacked, line))
@@ -79,7 +79,7 @@ def _parsed(line: str, metrics: Metrics) -> tuple[int | None, dict[str, object] 
 
 
 def json_value(text: str) -> object:
-    """What a line of JSON holds; None where it is none."""
+    """The content of a line of JSON, or None."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Tells by content in which form a file holds metrics; nothing is said by its name."""
+"""Detects the form of a metrics file by its content, never by its name."""
 
 from __future__ import annotations
 

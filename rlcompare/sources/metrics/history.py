@@ -17,7 +17,7 @@ STEPS = ("_step", "step", "global_step", "training/global_step")
 """What the step's number is called; the first that is there counts."""
 
 OWN = ("_step", "_runtime", "_timestamp", "_wandb", "step", "global_step", "epoch", "timestamp", "time", "Step")
-"""Keys of the tool itself, which are no metrics."""
+"""Keys of the tool itself, not metrics."""
 
 _LINE = re.compile(rb'^[ \t]*\{[^\n]*"(?:_step|step|global_step|training/global_step)"\s*:\s*\d', re.MULTILINE)
 _METRIC = re.compile(rb'"[\w@.-]+/[^"\n]+"\s*:\s*(?:-?[\d.]|NaN|null|"NaN|-?Infinity)')

@@ -1,7 +1,7 @@
-"""Which files hold metrics, and which of them are of one run.
+"""Finds the files with metrics and groups them by run.
 
-A job may log to several places at once, and leave a further file each time it is started again. Files that tell the
-same of the same steps are one run; so is one that goes on where another in its folder ends.
+A job may log to several places at once, and writes another file each time it is restarted. Files with the same values
+for the same steps are one run; so is a file that continues where another one in its folder ends.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> T
     """The run that the user means by a file of metrics.
 
     Args:
-        wanted: what stands after the file's own path; empty where nothing does.
+        wanted: the part of the path after the file's own path, or empty.
 
     Raises:
         InputError: the file holds several, or none of that name.
@@ -144,7 +144,7 @@ def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[
     alone: list[TrainingInput] = []
     for entry in entries:
         told = _told(entry)
-        if told is None:  # whoever fills the store says why it cannot be read
+        if told is None:  # filling the store reports why it cannot be read
             alone.append(entry)
             continue
         same = next((run for run in runs if any(_tell_the_same(told, other) for other in run)), None)
@@ -243,7 +243,7 @@ def _continued(runs: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> list
             continue
         (other,) = before
         names = [source.name for run in (other, told) for source in run.entry.metrics[:1]]
-        text = f"{names[1]} goes on at step {told.first} where {names[0]} ends: read as one run that was restarted"
+        text = f"{names[1]} continues at step {told.first} where {names[0]} ends: read as one run that was restarted"
         notes.append((other.entry.path, Finding("warning", "resumed", text)))
         entry = replace(other.entry, metrics=told.entry.metrics + other.entry.metrics)
         joined = _Told(entry, other.values, other.first, max(other.last, told.last))

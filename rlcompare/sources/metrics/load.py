@@ -1,4 +1,4 @@
-"""Fills the table ``metric`` from the metrics of one run, and says what a reader must know about them."""
+"""Fills the table ``metric`` from the metrics of one run, and reports findings about them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Loaded:
     """What became of the metrics of a run.
 
     Attributes:
-        last_step: the last step that was logged; None where there is none.
-        config: the job's configuration, where it stands beside the metrics.
+        last_step: the last step that was logged; None if there is none.
+        config: the job's configuration, if a file has it.
         profiled: the steps that are known to have run under a profiler; None: nothing tells.
     """
 
@@ -47,7 +47,7 @@ def load_metrics(
     Args:
         profiled: the steps that ran under a profiler, where run.json says so; None: unknown.
         captured: the steps that the profile's own folders name.
-        warmup: the steps that are no measure of speed because the run had just begun; None: unknown.
+        warmup: steps excluded from speed because the run had just started; None: unknown.
 
     Raises:
         InputError: none of the sources can be read.

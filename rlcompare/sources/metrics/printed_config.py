@@ -1,6 +1,6 @@
-"""The configuration that verl prints when a job starts: a dictionary as pprint writes it, over hundreds of lines.
+"""The configuration that verl prints when a job starts: a dictionary in pprint's format, over hundreds of lines.
 
-It tells what the job was made with, and which steps it profiles. It is read as a Python literal, never evaluated.
+It has the job's settings, including which steps are profiled. It is parsed as a Python literal, never evaluated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 def read_config(text: mmap.mmap) -> Mapping[str, object]:
-    """The last configuration in the log of a job; empty where there is none that can be read."""
+    """The last readable configuration in the log of a job, or empty."""
     start = text.rfind(_START)
     if start < 0:
         return {}

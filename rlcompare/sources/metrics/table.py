@@ -36,7 +36,7 @@ class Columns:
 
 
 def columns_of(header: Sequence[str]) -> Columns | None:
-    """What the columns of a table of metrics are; None where it is none."""
+    """The roles of the columns; None if it is not a table of metrics."""
     names = [name.strip().lstrip("\ufeff") for name in header]
     lower = [name.lower() for name in names]
     step = next((lower.index(name) for name in _STEPS if name in lower), None)

@@ -1,7 +1,7 @@
-"""The values that a file of metrics holds, and how one number is read, however it was printed.
+"""Metric values of a file, and the parsing of numbers in every form in which they are printed.
 
-Files may end in a cut line, hold NaN, Infinity or null, numbers as ``np.float64(0.23)``, and steps twice after a
-restart. Everything that can be told is kept; what cannot is counted, with the first line that it stands in.
+Files may end in a truncated line, contain NaN, Infinity, null or ``np.float64(0.23)``, and repeat steps after a
+restart. Everything readable is kept; the rest is counted, with the line of the first occurrence.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEVER_NEGATIVE = (
 """Metrics that are times, counts, sizes or rates, by name."""
 
 UNKNOWN = -1
-"""What verl logs where it counts preemptions, or times of ranks, that nobody told it."""
+"""What verl logs as a count of preemptions, or a time of ranks, that it does not know."""
 _MAY_BE_UNKNOWN = (
     "timing_s/agent_loop/slowest/num_preempted",
     "timing_s/agent_loop/num_preempted/*",
@@ -66,10 +66,10 @@ class Metrics:
         cut_in_part: whether values stand before that cut, and were taken.
         odd: how many values are no plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, or have no name:
             unnamed; also cut: steps that lack their end before another one in the same line; nul: NUL bytes.
-        first_text: the place of the first value that is no number at all.
+        first_text: the place of the first value that is not a number.
         first_cut: the place of the first step that lacks its end before another one in the same line.
         rounded: whether all values were written with three decimals, as verl's console did before 0.5.
-        config: the job's configuration, where it stands beside the metrics.
+        config: the job's configuration, if the file has it.
         earlier: what was left out because it is of a job before the last one; None where there is one job.
         lost_log: whether a database's write-ahead log was there and could not be used.
         unit: what a place counts: ``line`` or ``record``.
@@ -93,7 +93,7 @@ class Metrics:
     unit: str = "line"
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
-        """Adds a value as it was written; what has no name or is no number at all is counted, and not kept."""
+        """Adds a value as it was written; values without a name or number are counted and dropped."""
         kind, value = number(given)
         if not name:
             self.odd["unnamed"] += 1
@@ -145,7 +145,7 @@ def is_impossible(name: str, value: float) -> bool:
 
 
 def number(given: object) -> tuple[str, float | None]:
-    """What is odd about a value, and the number that it is; kind ``text``: it is none at all."""
+    """How a value deviates from a plain number, and its number; kind ``text``: not a number."""
     if given is None:
         return "null", None
     if isinstance(given, str):
@@ -178,7 +178,7 @@ def kind_of(value: float) -> str:
 
 
 def whole_step(value: object) -> int | None:
-    """The step that a value is; None where it is no whole number that a step could be."""
+    """The value as a step number; None if it is not a valid one."""
     if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}(?:\.0*)?\s*", value):
         value = float(value) if "." in value else int(value)
     if isinstance(value, float) and value.is_integer():

@@ -1,8 +1,8 @@
-"""The captures that exports of Nsight Systems are, told without reading their events: one for each process with a GPU.
+"""Lists the captures in Nsight Systems exports without reading their events: one per process with a GPU.
 
-An export states no rank, unless MPI was traced. Several processes of one file are then numbered by GPU and process id;
-so are the files that nsys writes for Ray's workers (``worker_process_<pid>.<n>``: verl's name for them). A file of one
-process may carry its rank in its name. What was numbered is said.
+An export has no ranks, unless MPI was traced. Several processes of one file are then numbered by GPU and process id;
+so are the files that nsys writes for Ray's workers (``worker_process_<pid>.<n>`` is verl's name for them). A file of
+one process may carry its rank in its name. Such numbering is reported as a finding.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def fill(
             ``capture_id``.
         capture: of its file ``nsys`` the process ``info["pid"]`` is read; without one everything.
         capture_id: its number in the store.
-        report: told what is damaged, and what is lost by it.
+        report: called for each damage, with what is lost.
 
     Raises:
         InputError: the database cannot be opened.

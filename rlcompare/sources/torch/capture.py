@@ -1,7 +1,7 @@
-"""The capture that one torch.profiler trace is: its rank, its time, and what else is told without reading it.
+"""Describes the capture in a torch.profiler trace (rank, start time) without reading its events.
 
-Rank and world size stand in the trace (``distributedInfo``), else in the file's name: a worker's name is host and
-process by default, and people who want the rank put it there.
+Rank and world size come from the trace (``distributedInfo``), else from the file name: by default it has host and
+process, and users who need the rank put it there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A torch.profiler trace as bytes: what it says of itself, and its events as a bare list that DuckDB streams.
+"""Reads a torch.profiler trace as bytes: its metadata, and its events as a plain JSON list that DuckDB can stream.
 
-A trace is ``{…, "traceEvents": [events], …}``, compressed or not, a gigabyte or more. It passes through here in blocks.
-What stands before and after the events is small and is parsed; its keys may stand on either side. Of these only an
-allowlist goes further: a trace may carry a dump of the process's environment.
+A trace is ``{…, "traceEvents": [events], …}``, compressed or not, a gigabyte or more, and is read in blocks. The keys
+before and after the events are small and are parsed. Only an allowlist of them is kept: a trace may contain a dump of
+the process's environment.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def steps_of_trace(path: Path) -> frozenset[int] | None:
 
 
 def event_file(path: Path, scratch: Path) -> EventFile:
-    """Copies the events of a trace into a bare, closed list, and parses what stands around them.
+    """Copies the events of a trace into a bare, closed list, and parses the keys around them.
 
     Times with more digits than a float holds (2.3: microseconds since 1970 with decimals) become texts on the way,
     because DuckDB would read them as floats.

@@ -1,8 +1,8 @@
 """Reads a memory snapshot into ``memory`` and ``allocation``: one that ``rlcompare run`` wrote, or torch's own as JSON.
 
-The form of our file is told in ``collect/profiler/torch_memory.py``. What it is of stands at its beginning, before the
-long lists, so that detection need not read it whole. torch (and verl's tool torch_memory) writes snapshots as pickles:
-whoever opens one runs what it says, so they are named and left out, with the command that turns one into JSON.
+``collect/profiler/torch_memory.py`` describes the form of our file. Its metadata comes first, before the long lists, so
+detection need not read the whole file. torch (and verl's tool torch_memory) writes snapshots as pickles. Unpickling
+runs code, so pickles are left out, with a finding that has the command to convert one to JSON.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def fill(
         con: has the schema's tables and the variable ``capture``, equal to ``capture_id``.
         capture: its file ``memory`` is read.
         capture_id: its number in the store.
-        report: told where the oldest events are missing.
+        report: called if the oldest events are missing.
 
     Raises:
         InputError: it cannot be read, or is of a later schema.

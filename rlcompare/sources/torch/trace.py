@@ -34,10 +34,10 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
             ``capture_id``) and ``keep_events``.
         capture: its file ``trace`` is read.
         capture_id: its number in the store.
-        report: told what is damaged, and what is lost by it.
+        report: called for each damage, with what is lost.
 
     Raises:
-        InputError: it is no trace, or not one event of it can be read.
+        InputError: it is not a trace, or none of its events can be read.
     """
     path = capture.files["trace"]
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:

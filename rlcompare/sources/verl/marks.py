@@ -1,8 +1,8 @@
-"""Tells by the ranges inside of a capture whose it is, where verl's folders do not.
+"""Finds the role of a capture by the ranges in it, if verl's folders do not tell.
 
 Up to 0.6.1 the Megatron workers and the critic write their calls into ``save_path`` itself, and in end-to-end mode a
-worker group that is not the actor's has no folder in any version. Such captures are looked into only where they could
-be mistaken for others of the run: all of a trace is read for that, and of a database one table.
+worker group other than the actor's has no folder in any version. Such captures are read only if they could be mistaken
+for others of the run: a whole trace, or one table of a database.
 """
 
 from __future__ import annotations

@@ -96,11 +96,11 @@ class Place:
     """Where in verl's tree a capture lies.
 
     Attributes:
-        save_path: the folder that verl was told to save to.
+        save_path: the folder that verl saves to.
         certain: a name is verl's own; False where only a number stands between ``save_path`` and the capture.
         role, phase: of discrete mode, of the engine, or of a worker group that is not the actor's.
         is_whole_step: it lies in the folder of the actor's worker group in end-to-end mode.
-        numbered: the folder whose name gave the step. It may be a save path that somebody called 1, 2, … instead.
+        numbered: the folder whose name gave the step. It may instead be a save path that is named 1, 2, ….
     """
 
     save_path: Path
@@ -131,7 +131,7 @@ def verl_place(anchor: Path) -> Place | None:
 
 
 def replica_of(path: Path) -> int | None:
-    """The rollout replica whose capture this is; None where it is none."""
+    """The rollout replica of a capture, or None."""
     place = verl_place(path)
     return None if place is None else place.replica
 
@@ -183,7 +183,7 @@ def _folder_place(profile: Path) -> Place | None:
 
 
 def _role_folder(folder: Path) -> tuple[str | None, str | None] | None:
-    """Role and phase of a folder of verl's; None where it is none."""
+    """Role and phase of a verl folder, or None."""
     name = folder.name.casefold()
     if name in WHOLE_STEP:
         return None, None

@@ -1,8 +1,8 @@
-"""Makes one run of what lies in verl's tree: save paths per role, restarts, and steps that no name tells.
+"""Groups the captures in verl's tree into runs: save paths per role, restarts, and steps that no name has.
 
-From 0.7.1 on verl writes no step number into its folders, and in discrete mode it never did. What remains is the order
-in time: a process goes through the phases of a step in one order, so a step begins where that order starts again.
-Processes with other numbers of calls (an inference engine, a critic) are laid beside those by the clock.
+From 0.7.1 on verl writes no step number into its folders, and in discrete mode it never did. Steps are then inferred
+from time: a process goes through the phases of a step in a fixed order, so a step begins where that order starts again.
+Processes with other numbers of calls (an inference engine, a critic) are aligned with them by the clock.
 """
 
 from __future__ import annotations
