@@ -1,7 +1,7 @@
-"""May the two sides be compared (first form): what they were made with, and what they are made of.
+"""Whether the two sides may be compared: their settings, and what was recorded of each.
 
-Each difference is a finding. Severe ones forbid a comparison unless they were declared (``--varied``); cautions stand
-above the numbers; the rest is information.
+Each difference is a finding. Severe ones forbid a comparison unless they were declared (``--varied``); cautions are
+shown above the numbers; the rest is information.
 """
 
 from __future__ import annotations

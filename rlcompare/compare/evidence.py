@@ -11,10 +11,10 @@ from rlcompare.model.diff import Cause, Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
-"""A headline that moved by less than either has no cause worth naming."""
+"""A headline that moved by less than either is not explained."""
 
 LONGEST_LAUNCH_MS = 0.5
-"""Free time before one more call of a kernel, up to which its launch may be what took it."""
+"""Longest free time before an extra kernel call that may be attributed to its launch."""
 
 _NAME_LENGTH = 80
 

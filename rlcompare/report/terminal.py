@@ -1,4 +1,4 @@
-"""The summary on a terminal: fifteen lines that answer, then short tables that show.
+"""The summary on a terminal: at most fifteen lines, then short tables.
 
 ``summary_lines``, ``warning_lines`` and ``table_lines`` make plain text of a width; ``print_summary`` writes all,
 coloured where the output is a terminal. Made for 100 columns; from 60 on it fits.
