@@ -204,7 +204,7 @@ def _sampled(
         return [Finding(key, baseline, new, severity, message)]
     where, other = ("new side", "baseline") if baseline is None else ("baseline", "new side")
     if phase and not any(capture.phase == phase for capture in captures["new" if new is None else "baseline"]):
-        return []  # then the captures of this phase are missing on that side, which is said elsewhere
+        return []  # then the captures of this phase are missing on that side, which another finding reports
     message = f"The {where} holds only a sample of {what} ({baseline or new}), the {other} all of it."
     return [Finding(key, baseline, new, severity, message)]
 

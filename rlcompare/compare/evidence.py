@@ -200,7 +200,7 @@ def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
 
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     size = sum(_by_size(row) for row in rows)
-    # Where a column is not known, there is nothing to add: traces have no gaps, new operators no old time per call.
+    # Unknown columns add nothing: traces have no gaps, new operators have no old time per call.
     gaps = _total(change_of(row, "gap_ms") for row in rows)
     before, after = (_total(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
     return OperatorChange(

@@ -46,7 +46,7 @@ def quality_findings(
 
     Args:
         given: the inputs by side.
-        headline: what tells whether the runs of a side do the same work: the headline, and the number of kernels.
+        headline: metrics that show whether the runs of a side do the same work.
     """
     times, metrics = rollups.rows(records.TimeSample), rollups.rows(records.MetricSample)
     speed = [sample for sample in metrics if sample.name == SPEED]

@@ -39,8 +39,8 @@ Where no direction is better (``workload.*``, ``actor/grad_norm``), a change eit
 metric itself or the metric is exact; a glob leaves the others alone. A glob matches ``time.step@max`` only if it has an
 ``@`` itself. A rule needs its metric: one that was not measured fails it, unless the rule is ``optional``. Then it is
 skipped where no such metric is known, or for a change no baseline; the headline only where neither side has one. Where
-all rules are skipped, the first fails. Unknown keys and words are refused, with the
-nearest known one.
+all rules are skipped, the first fails. Unknown keys and words are refused, and the message
+names the nearest known one.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ BUILT_IN = "built-in"
 """``Policy.source`` of the built-in policy."""
 
 HEADLINE = "headline"
-"""The word that stands for the diff's headline metric in a rule."""
+"""The name of the diff's headline metric in a rule."""
 
 _EXPECTED = {
     "gate": "must be a table: write [gate]",
@@ -228,7 +228,7 @@ class _Reader:
         raise UsageError(f"{where}: {table}{key}{' ' if key else ''}{problem}")
 
     def _line(self, number: int | None, key: str) -> int | None:
-        """The line of a key, else of its table; None where that cannot be told."""
+        """The line of a key, else of its table; None if unknown."""
         header = re.compile(r"\s*\[\[\s*rule\s*\]\]" if number else r"\s*\[\s*gate\s*\]")
         starts = [index for index, line in enumerate(self._lines) if number is not None and header.match(line)]
         place = number - 1 if number else 0

@@ -27,7 +27,7 @@ class PerToken:
     Attributes:
         growth: tokens of the new side as a multiple of the baseline's.
         factor: new time per token as a multiple of the old.
-        text: what a reader is told.
+        text: the change per token, for the verdict.
     """
 
     growth: float

@@ -370,7 +370,7 @@ def _quality(diff: Diff) -> SummaryItem:
     if not diff.quality:
         return SummaryItem("quality", "quality", ("no data missing or left out",))
     serious = any(map(is_serious, diff.quality))
-    # Half a warning is none: what does not fit here stands whole below the summary, notes in the report.
+    # Warnings are not cut: those that do not fit are listed in full below the summary, notes in the report.
     where = "warnings below, full list in report.html" if serious else "in report.html"
     shorter = ((f"{quality_counts(diff.quality)}: {where}",),)
     mood = "caution" if serious else ""

@@ -270,7 +270,7 @@ def _cells(row: Row, units: dict[str, str], shown: str, decimals: int) -> tuple[
 def _detail(row: Row, keys: tuple[str, ...]) -> str:
     name = f" {row.get('name')} "
     texts = dict.fromkeys(text for text in (row.get(key) for key in keys) if isinstance(text, str) and text)
-    # What the name says is not said again.
+    # Do not repeat what the name contains.
     return " · ".join(safe_text(text, _DETAIL_LIMIT) for text in texts if f" {text} " not in name)
 
 

@@ -103,7 +103,7 @@ class VerdictView:
 
 @dataclass(frozen=True)
 class GateView:
-    """What the gate said.
+    """The result of the gate.
 
     Attributes:
         status: may the sides be compared; empty where the diff is not known, as are the next two.
@@ -196,7 +196,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     """The view of a gate's result: failing verdicts first, in the order of the policy.
 
     Args:
-        diff: what was judged; what stands in the way of comparing its sides is then part of the view.
+        diff: the diff that was judged; with it, the view includes comparability.
     """
     verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
     shown = tuple(map(_verdict, verdicts))
