@@ -1,7 +1,7 @@
-"""May the two sides be compared (first form): what they were made with, and what they are made of.
+"""Whether the two sides may be compared: their settings, and what was recorded of each.
 
-Each difference is a finding. Severe ones forbid a comparison unless they were declared (``--varied``); cautions stand
-above the numbers; the rest is information.
+Each difference is a finding. Severe ones forbid a comparison unless they were declared (``--varied``); cautions are
+shown above the numbers; the rest is information.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _sampled(
         return [Finding(key, baseline, new, severity, message)]
     where, other = ("new side", "baseline") if baseline is None else ("baseline", "new side")
     if phase and not any(capture.phase == phase for capture in captures["new" if new is None else "baseline"]):
-        return []  # then the captures of this phase are missing on that side, which is said elsewhere
+        return []  # then the captures of this phase are missing on that side, which another finding reports
     message = f"The {where} holds only a sample of {what} ({baseline or new}), the {other} all of it."
     return [Finding(key, baseline, new, severity, message)]
 

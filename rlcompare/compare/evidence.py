@@ -11,10 +11,10 @@ from rlcompare.model.diff import Cause, Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
-"""A headline that moved by less than either has no cause worth naming."""
+"""A headline that moved by less than either is not explained."""
 
 LONGEST_LAUNCH_MS = 0.5
-"""Free time before one more call of a kernel, up to which its launch may be what took it."""
+"""Longest free time before an extra kernel call that may be attributed to its launch."""
 
 _NAME_LENGTH = 80
 
@@ -200,7 +200,7 @@ def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
 
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     size = sum(_by_size(row) for row in rows)
-    # Where a column is not known, there is nothing to add: traces have no gaps, new operators no old time per call.
+    # Unknown columns add nothing: traces have no gaps, new operators have no old time per call.
     gaps = _total(change_of(row, "gap_ms") for row in rows)
     before, after = (_total(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
     return OperatorChange(

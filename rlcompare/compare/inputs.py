@@ -11,7 +11,7 @@ class RunStore:
     """The store of one run.
 
     Attributes:
-        name: what tells it from the other runs of its side.
+        name: distinguishes it from the other runs of its side.
         path: the input as the user named it, for display.
         store: the DuckDB file.
     """

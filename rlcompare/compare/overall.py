@@ -38,7 +38,7 @@ Samples = dict[SideName, dict[int, float | None]]
 """Values by side and run."""
 
 OUTSIDE = "(outside)"
-"""The part of a step that lies in no phase."""
+"""The part of a step outside all phases."""
 
 _REST = f"phase.{OUTSIDE}.wall"
 

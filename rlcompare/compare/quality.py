@@ -1,4 +1,4 @@
-"""What a reader should know about the data of each side (``Diff.quality``): missing, damaged, inferred or left out."""
+"""Warnings and notes about the data of each side (``Diff.quality``): missing, damaged, inferred or left out."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SIDE_NAMES = {"baseline": "Baseline", "new": "New side"}
 _SHOWN = 4
 
 VARIES = 0.5
-"""A step time whose standard deviation over steps is more than this part of its mean is called uneven."""
+"""Step times are uneven if their standard deviation exceeds this fraction of the mean."""
 
 FAR_APART = 1.5
-"""Runs of a side of which one takes so many times as long as another are hardly runs of the same."""
+"""Runs of one side are reported if the slowest takes this many times as long as the fastest."""
 
 LONGER = 0.02
-"""A profile that exceeds training's own timer of its steps by more than this part holds more than the steps; the marks
-and the timer are set a little apart."""
+"""A profile longer than training's timer by more than this fraction covers more than the steps; small differences are
+normal, because marks and timer are not set at the same moment."""
 
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
@@ -46,7 +46,7 @@ def quality_findings(
 
     Args:
         given: the inputs by side.
-        headline: what tells whether the runs of a side do the same work: the headline, and the number of kernels.
+        headline: metrics that show whether the runs of a side do the same work.
     """
     times, metrics = rollups.rows(records.TimeSample), rollups.rows(records.MetricSample)
     speed = [sample for sample in metrics if sample.name == SPEED]
@@ -139,7 +139,7 @@ def _left_out(steps: records.LeftOut, given: Mapping[SideName, SideInput]) -> Fi
 
 
 def _apart(side: SideName, deltas: Sequence[Delta]) -> list[Finding]:
-    """Runs of a side of which one takes, or does, far more than another: the first measure that tells."""
+    """Runs of one side that differ widely in time or work: reported for the first such measure."""
     for delta in deltas:
         values = known(delta.samples[side])
         if len(values) > 1 and 0 < FAR_APART * min(values) < max(values):

@@ -29,7 +29,7 @@ S = TypeVar("S", bound=OfSide)
 NS_PER_MS = 1_000_000
 
 LEAST_REMAINDER = 0.001
-"""Part of the step below which what lies in no phase has no ratio: it is what adding and rounding leave."""
+"""Time outside all phases has no ratio below this fraction of the step: it may be rounding error only."""
 
 _UNSUFFIXED = frozenset({"compute", "comm", "exposed_comm", "free"})
 """Times whose columns carry no ``_ms``: the parts of a step, of a phase and of a rank."""
@@ -41,7 +41,7 @@ def to_ms(ns: float | None) -> float | None:
 
 
 def ratio(baseline: float | None, new: float | None) -> float | None:
-    """``new / baseline``; None where either is absent, or the baseline is 0 or negative: nothing is a part of that."""
+    """``new / baseline``; None where either is absent, or the baseline is 0 or negative."""
     return new / baseline if baseline is not None and baseline > 0 and new is not None else None
 
 
@@ -190,7 +190,7 @@ def counted(value: float | None) -> float | int | None:
 
 
 def matched_share(rows: Iterable[Row]) -> float | None:
-    """Part of the measure, both sides together, that stands in rows of both sides; None where there is none.
+    """Share of the measure (both sides together) in rows that exist on both sides; None if the measure is 0.
 
     Rows with a ``task`` are parts of other rows and are not counted again.
     """

@@ -1,8 +1,8 @@
-"""Whether luck alone may have put the runs of two sides in the order in which they are.
+"""Whether chance alone may explain the difference between the runs of two sides.
 
-The run, not the step, is the sample, because the steps of one run share its luck (docs/design.md §8). Counted are the
-pairs of runs, one of each side, that lie the other way round than the sides do (Mann and Whitney's U): that assumes
-nothing of how the times of runs are distributed, and one late run among many does not hide what all others say.
+The sample is the run, not the step, because the steps of one run are not independent (docs/design.md §8). The test is
+the Mann-Whitney U: it counts the pairs of runs, one per side, whose order contradicts that of the sides. It assumes no
+distribution of run times, and one outlier among many runs does not hide a difference.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 ALPHA = 1 / 70
-"""Error probability per tail: that of four runs a side which do not overlap by chance alone."""
+"""Error probability per tail: the chance that four runs per side do not overlap although nothing differs."""
 
 
 def known(values: Sequence[float | None]) -> list[float]:
@@ -21,9 +21,9 @@ def known(values: Sequence[float | None]) -> list[float]:
 
 
 def overlap(baseline: Sequence[float | None], new: Sequence[float | None]) -> bool | None:
-    """Whether more pairs lie the wrong way round than luck allows; None unless a side has several runs.
+    """Whether more pairs are in the wrong order than chance allows; None unless a side has several runs.
 
-    With fewer runs than can rule luck out, those overlap of which any pair lies the wrong way.
+    With too few runs to rule chance out, a single pair in the wrong order counts as overlap.
     """
     old, fresh = known(baseline), known(new)
     if not old or not fresh or max(len(old), len(fresh)) < 2:
@@ -36,7 +36,7 @@ def overlap(baseline: Sequence[float | None], new: Sequence[float | None]) -> bo
 @lru_cache(maxsize=256)
 def allowed(few: int, many: int) -> int:
     """How many pairs of runs may be in the wrong order at error probability ``ALPHA`` per tail."""
-    # Coefficients of the Gaussian binomial: of how many orders of all runs so many pairs lie the wrong way.
+    # Coefficients of the Gaussian binomial: how many orders of all runs have 0, 1, 2, … pairs in the wrong order.
     ways = [1] + [0] * (few * many)
     for step in range(1, few + 1):
         for place in range(len(ways) - 1, many + step - 1, -1):

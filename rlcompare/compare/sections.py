@@ -116,7 +116,7 @@ def _is_known(values: Iterable[float | None]) -> bool:
 
 
 def _with_remainder(section: Section) -> Section:
-    """What lies in no phase is what the others leave: where that is next to nothing, it has no ratio."""
+    """Time outside all phases is a remainder: where it is close to 0, it has no ratio."""
     baselines = {row["name"]: value for row in section.rows if isinstance(value := row["baseline"], (int, float))}
     little = is_remainder(baselines.get(OUTSIDE), baselines.values())
     rows = ({**row, "ratio": None} if little and row["name"] == OUTSIDE else row for row in section.rows)

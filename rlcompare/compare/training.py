@@ -1,7 +1,7 @@
 """What training itself measured, beside the profile: its timers as phases, the time per token, and the metrics' health.
 
 Timers of steps without a profiler say how long a phase takes; the profile says what it does in that time. Where
-responses got longer, time per token tells whether anything got slower.
+responses got longer, time per token shows whether anything got slower.
 """
 
 from __future__ import annotations

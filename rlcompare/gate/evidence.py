@@ -1,4 +1,4 @@
-"""How many runs a verdict rests on; whether they tell the sides apart is ``compare.runs``'s to say."""
+"""Whether there are enough runs for a verdict; ``compare.runs`` decides whether they overlap."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rlcompare.model.verdict import RUNS_NEEDED
 
 
 def is_exact(metric: str) -> bool:
-    """Whether one run decides: what was asked for does not vary by luck."""
+    """Whether one run is enough: the workload that was asked for does not vary by chance."""
     return metric.startswith("workload.")
 
 
 def enough_runs(*sides: Sequence[float | None]) -> bool:
-    """Whether each side has the runs that a decision takes."""
+    """Whether each side has enough runs to decide."""
     return min(len(known(values)) for values in sides) >= RUNS_NEEDED

@@ -7,14 +7,14 @@
 
     [[rule]]
     metric = "headline"               # the headline metric
-    max_increase = "5%"               # a part of the baseline: "5%" or 0.05
+    max_increase = "5%"               # a fraction of the baseline: "5%" or 0.05
     max_increase_abs = "1ms"          # with both limits, a rule fails only if both are exceeded
     message = "Ask the performance team before you merge this."
 
     [[rule]]
-    metric = "phase.*.wall"           # a glob over metric ids; each metric that it matches is judged for itself
+    metric = "phase.*.wall"           # a glob over metric ids; each matching metric is judged separately
     max_increase = "10%"
-    severity = "warn"                 # "error" (the default) fails the gate, "warn" only speaks
+    severity = "warn"                 # "error" (the default) fails the gate, "warn" does not
 
     [[rule]]
     metric = "perf/throughput"        # higher is better
@@ -25,11 +25,11 @@
     metric = "mismatch/rollout_is_eff_sample_size"
     min = 0.8                         # a limit on the new value itself; likewise max
 
-A part of a baseline of 0, or of one smaller than what its runs differ by, is no limit: without an absolute limit too,
-such a rule is inconclusive. A phase that only the new side has took 0 on the baseline.
+A relative limit is not usable if the baseline is 0 or smaller than the spread of its runs: without an absolute limit,
+such a rule is inconclusive. A phase that only the new side has counts as 0 on the baseline.
 
-A change beyond its limits fails by ``evidence = "runs"`` only if the runs of the two sides do not overlap, which takes
-four runs a side to tell; otherwise it is inconclusive. ``"limits"`` judges by the means alone.
+With ``evidence = "runs"``, a change beyond its limits fails only if each side has four runs and the runs of the two
+sides do not overlap; otherwise it is inconclusive. ``"limits"`` judges by the means only.
 
 An absolute limit carries its unit (ns, us, ms, s; B, KiB, MiB, GiB, TiB), and is converted into the metric's: the
 headline is in ms or in s. A bare number is in the metric's own unit, as the diff shows it.
@@ -39,7 +39,8 @@ Where no direction is better (``workload.*``, ``actor/grad_norm``), a change eit
 metric itself or the metric is exact; a glob leaves the others alone. A glob matches ``time.step@max`` only if it has an
 ``@`` itself. A rule needs its metric: one that was not measured fails it, unless the rule is ``optional``. Then it is
 skipped where no such metric is known, or for a change no baseline; the headline only where neither side has one. Where
-all rules are skipped, the first fails. Anything that is not defined here is refused, with the nearest word that is.
+all rules are skipped, the first fails. Unknown keys and words are refused, and the message
+names the nearest known one.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ BUILT_IN = "built-in"
 """``Policy.source`` of the built-in policy."""
 
 HEADLINE = "headline"
-"""The word that stands for the diff's headline metric in a rule."""
+"""The name of the diff's headline metric in a rule."""
 
 _EXPECTED = {
     "gate": "must be a table: write [gate]",
@@ -80,7 +81,7 @@ _EXPECTED = {
     ),
     "varied": 'must be a list of env keys, such as ["cann", "torch_npu"]',
 }
-"""What to say of keys where naming their type would not help."""
+"""Messages for keys whose type alone would not explain the problem."""
 
 
 def built_in_policy() -> Policy:
@@ -114,7 +115,7 @@ def load_policy(path: Path | None) -> Policy:
     """The policy of a file; the built-in one without a file.
 
     Raises:
-        UsageError: the file cannot be read, is no TOML, or says what no policy can say; with file and line.
+        UsageError: the file cannot be read, is not TOML, or is not a valid policy; the message has file and line.
     """
     if path is None:
         return built_in_policy()
@@ -227,7 +228,7 @@ class _Reader:
         raise UsageError(f"{where}: {table}{key}{' ' if key else ''}{problem}")
 
     def _line(self, number: int | None, key: str) -> int | None:
-        """The line of a key, else of its table; None where that cannot be told."""
+        """The line of a key, else of its table; None if unknown."""
         header = re.compile(r"\s*\[\[\s*rule\s*\]\]" if number else r"\s*\[\s*gate\s*\]")
         starts = [index for index, line in enumerate(self._lines) if number is not None and header.match(line)]
         place = number - 1 if number else 0

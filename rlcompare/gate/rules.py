@@ -28,10 +28,10 @@ FAILED = (Status.REGRESSED, Status.MISSING)
 """Statuses that fail a rule."""
 
 OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
-"""Statuses that decide nothing; ``on_inconclusive`` says what becomes of them."""
+"""Statuses without a decision; ``on_inconclusive`` sets how they are treated."""
 
 _ROUNDING = 1e-9
-"""A change that exceeds its limit by less than this part of it is at the limit: binary fractions are not exact."""
+"""Relative tolerance at a limit, for floating-point rounding."""
 
 
 def judge(diff: Diff, policy: Policy) -> GateResult:
@@ -101,7 +101,7 @@ def _headline(diff: Diff) -> str:
 
 
 def _applies(rule: Rule, name: str, delta: Delta) -> bool:
-    """Whether a rule speaks of a metric; globs leave alone what they cannot judge."""
+    """Whether a rule applies to a metric; globs skip metrics that they cannot judge."""
     if delta.metric == name:
         return True
     if not fnmatchcase(delta.metric, name) or ("@" in delta.metric and "@" not in name):
@@ -161,7 +161,7 @@ def _verdict(rule: Rule, delta: Delta, diff: Diff, policy: Policy, *, comparable
 def _status(
     rule: Rule, delta: Delta, work: PerToken | None, policy: Policy, *, comparable: bool
 ) -> tuple[Status, str, bool]:
-    """Status, text and whether run-level evidence (or none being needed) stands behind it."""
+    """Status, text, and whether it is backed by run-level evidence (or needs none)."""
     expected, values = f"expected {text.expected(rule, delta)}", text.values(delta)
     if delta.new is None or not math.isfinite(delta.new):
         return Status.MISSING, f"{expected}, found no value on the new side{values}", True
@@ -212,7 +212,7 @@ def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str, *, worse
 
 
 def _is_trifling(delta: Delta) -> bool:
-    """Whether the baseline is 0, or no larger than what its own runs differ by."""
+    """Whether the baseline is 0, or no larger than the spread of its own runs."""
     runs = known(delta.samples.get("baseline", ()))
     return abs(delta.baseline or 0.0) <= (max(runs) - min(runs) if runs else 0.0)
 
@@ -226,7 +226,7 @@ def _worsening(delta: Delta) -> float:
 
 
 def _is_beyond(rule: Rule, delta: Delta, change: float) -> bool:
-    """Whether a change passes every limit that the rule sets."""
+    """Whether a change exceeds every limit that the rule sets."""
     limits = []
     if rule.max_relative is not None:
         limits.append(rule.max_relative * abs(delta.baseline or 0.0))

@@ -1,4 +1,4 @@
-"""What a verdict says: what was expected, what was found, and all values."""
+"""Texts of a verdict: the expected limits, the change found, and all values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlcompare.model.verdict import Rule
 from rlcompare.model.words import SIDES, Polarity
 
 _LARGEST_PART = 100
-"""A change of more than so many times the baseline says nothing as a part of it: that was about nothing."""
+"""Larger relative changes come from a near-zero baseline; the absolute change is shown instead."""
 
 
 def expected(rule: Rule, delta: Delta) -> str:
@@ -32,7 +32,7 @@ def expected(rule: Rule, delta: Delta) -> str:
 
 
 def change(delta: Delta) -> str:
-    """The change as a part of the baseline; in the metric's unit where the baseline is about nothing."""
+    """The change relative to the baseline; in the metric's unit where the baseline is near zero."""
     if delta.ratio is not None and abs(delta.ratio - 1) <= _LARGEST_PART:
         return f"{round((delta.ratio - 1) * 100, 1) + 0.0:+,.1f} %"
     if delta.delta is None or not math.isfinite(delta.delta):
@@ -46,13 +46,13 @@ def values(delta: Delta) -> str:
     runs = [known(delta.samples.get(side, ())) for side in SIDES]
     if max(map(len, runs)) < 2:
         return f" ({pair})"
-    unit = "bytes" if delta.unit == "bytes" else ""  # that of times stands behind the two values
+    unit = "bytes" if delta.unit == "bytes" else ""  # the unit of times follows the two values
     shown = " against ".join(", ".join(quantity(run, unit) for run in side) or "none" for side in runs)
     return f" ({pair}; runs {shown})"
 
 
 def missing_part(delta: Delta) -> str:
-    """Why no part of a baseline is a limit: it is 0, or less than its own runs differ by."""
+    """Why a relative limit is not usable: the baseline is 0, or smaller than the spread of its own runs."""
     runs = known(delta.samples.get("baseline", ()))
     apart = max(runs) - min(runs) if runs else 0.0
     reason = (

@@ -1,4 +1,4 @@
-"""What a longer time is per token: more tokens is not slower (docs/design.md §8)."""
+"""Changes of a time per token: a step with more tokens is not slower (docs/design.md §8)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rlcompare.model.diff import Delta, Diff
 from rlcompare.model.words import Polarity
 
 MATTERS = 0.01
-"""Work that differs by less than this part is the same."""
+"""Workloads that differ by less than this fraction count as equal."""
 
 _LARGEST = 1e6
 """Ratios above this come from a near-zero baseline and are not shown."""
 
 _OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
-"""How times begin that go with the tokens of responses, and not with those of prompts."""
+"""Prefixes of times that depend on response tokens, not on prompt tokens."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PerToken:
     Attributes:
         growth: tokens of the new side as a multiple of the baseline's.
         factor: new time per token as a multiple of the old.
-        text: what a reader is told.
+        text: the change per token, for the verdict.
     """
 
     growth: float

@@ -1,8 +1,8 @@
 """rlcompare from Python: ``load`` one run, or ``diff`` two sides, and work on their tables in a notebook.
 
-The numbers are those of the command line, from the same cache of stores. Nothing happens on import; no signal handler
-is installed, the working folder stays, and nothing is written but stores in the cache. What goes wrong is an exception
-of ``rlcompare.errors``.
+The numbers are those of the command line, from the same cache of stores. Importing it has no side effects: no signal
+handler is installed, the working folder does not change, and only stores in the cache are written. Errors are the
+exceptions of ``rlcompare.errors``.
 """
 
 from __future__ import annotations

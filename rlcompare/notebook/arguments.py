@@ -1,4 +1,4 @@
-"""What a notebook passes, in the form in which the command line passes it."""
+"""Converts arguments of a notebook to those of the command line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def numbers_of(value: Numbers, name: str) -> tuple[int, ...] | None:
     """Step or rank numbers, sorted; None: all.
 
     Raises:
-        UsageError: these are no numbers, or none at all.
+        UsageError: a value is not a number, or there is none.
     """
     if value is None:
         return None
@@ -49,10 +49,10 @@ def numbers_of(value: Numbers, name: str) -> tuple[int, ...] | None:
 
 
 def keys_of(value: str | Iterable[str], name: str) -> tuple[str, ...]:
-    """Texts, such as keys of what differs; a single one need not be in a list.
+    """Strings, such as keys of declared differences; a single one need not be in a list.
 
     Raises:
-        UsageError: these are no texts.
+        UsageError: a value is not a string.
     """
     try:
         keys = (value,) if isinstance(value, str) else tuple(value)
@@ -64,7 +64,7 @@ def keys_of(value: str | Iterable[str], name: str) -> tuple[str, ...]:
 
 
 def choice_of(value: str | None, name: str, choices: tuple[str | None, ...]) -> None:
-    """Refuses what is none of the choices.
+    """Checks that a value is one of the choices.
 
     Raises:
         UsageError: it is not.

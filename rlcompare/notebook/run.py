@@ -79,7 +79,7 @@ class Run(Mapping[str, Table]):
     def __init__(
         self, name: str, path: Path, store: Path, scratch: tempfile.TemporaryDirectory[str] | None = None
     ) -> None:
-        """Opens a store. ``scratch`` is the folder that it lies in, where it is not kept."""
+        """Opens a store. ``scratch`` is its temporary folder, where it is not kept."""
         self.name = name
         self.path = path
         self._scratch = scratch
@@ -114,7 +114,7 @@ class Run(Mapping[str, Table]):
         return self._table(name, 'FROM store.main."' + name.replace('"', '""') + '"')
 
     def sql(self, query: str) -> Table:
-        """What a query over the tables gives, in DuckDB's dialect. It reads this run, and nothing else.
+        """The result of a query in DuckDB's dialect. It can only read this run.
 
         Raises:
             UsageError: the query is wrong, or gives no rows.

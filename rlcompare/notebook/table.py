@@ -94,7 +94,7 @@ class Table:
 
 
 def table_of_rows(name: str, title: str, rows: Sequence[Row], note: str = "") -> Table:
-    """A table of rows that need not all have the same columns. What is missing, and what no number can be, is null."""
+    """A table of rows that need not all have the same columns. Missing values are null."""
     columns = dict.fromkeys(key for row in rows for key in row)
     arrays = {column: _array([row.get(column) for row in rows]) for column in columns}
     return Table(name, title, pyarrow.table(arrays), note)

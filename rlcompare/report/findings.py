@@ -1,6 +1,6 @@
 """Findings as texts: what differs between the sides, and what is wrong with their data.
 
-A key that several findings share is said once with their number where there is room for a line only; the tables of a
+Where there is room for one line only, findings that share a key are shown once with their number; the tables of a
 report list them all.
 """
 

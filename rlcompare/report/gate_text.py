@@ -1,6 +1,6 @@
 """A gate's result as text for a log, and as a JSON document.
 
-First whether the sides may be compared, what speaks against it, and warnings about the data. Then one line per failing
+First whether the sides may be compared, what differs, and warnings about the data. Then one line per failing
 rule, which says what was expected, what was found and all values (the verdict's own text, made by the gate); what
 passed takes one line. A verdict without run-level evidence is marked ``unverified``, which the last line explains.
 """
@@ -35,7 +35,7 @@ def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> 
     """Writes the lines, coloured where ``stream`` is a terminal. Lines are not broken, so that a log can be searched.
 
     Args:
-        diff: what was judged; without it nothing is said of how well its sides compare.
+        diff: the diff that was judged; without it, comparability is not shown.
     """
     print_lines(_lines(gate_view(result, diff)), stream)
 
@@ -90,7 +90,7 @@ def _entry(label: str, text: str, tone: str = "") -> Line:
 
 
 def _finding(finding: FindingView) -> Line:
-    # What was declared is no warning any more; and what a message says itself is not said twice.
+    # Declared differences are not warnings; values that the message contains are not repeated.
     said = [] if finding.severity == Severity.DECLARED else [finding.message]
     if not said or not all(side in finding.message for side in finding.sides.split(" → ")):
         said.insert(0, finding.sides)

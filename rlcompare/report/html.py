@@ -1,4 +1,4 @@
-"""``report.html``: one file that works from ``file://`` and asks the network for nothing.
+"""``report.html``: one file that works from ``file://`` and needs no network.
 
 Style and script are inlined and allowed by their hashes in a Content-Security-Policy, so that a name from a profile
 that slipped through the escaping could still not run. Jinja2 is imported only here, with autoescape on.

@@ -39,7 +39,7 @@ def code(name: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence in which nothing is markup; an ``@`` mentions nobody, ``#1`` and addresses link nowhere."""
+    """A sentence with all markup escaped; ``@`` mentions nobody, ``#1`` and addresses do not become links."""
     text = _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", text)
     return (
         text.replace("@", "@&#8203;")

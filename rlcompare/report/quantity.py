@@ -14,7 +14,7 @@ from rlcompare.model.size import in_binary_unit
 from rlcompare.text import safe_text
 
 ABSENT = "—"
-FROM_NOUGHT = "from 0"
+FROM_ZERO = "from 0"
 
 _TIME_UNITS = ("ms", "s")
 _TIMES_FROM = 2.0
@@ -119,7 +119,7 @@ def pair(baseline: Value, new: Value, unit: str) -> str:
 def change(ratio: float | None) -> str:
     """A ratio new / baseline as a change: ``+18.0 %``, from two on as ``×3.4``; ``from 0`` without one."""
     if ratio is None:
-        return FROM_NOUGHT
+        return FROM_ZERO
     if ratio >= _TIMES_FROM:
         return f"×{ratio:,.{1 if ratio >= 10 else 2}f}"
     text = f"{(ratio - 1) * 100:+.1f} %"

@@ -1,4 +1,4 @@
-"""The summary of a diff, which a terminal shows first and the other reports open with (docs/design.md §7).
+"""The summary of a diff: the first thing that the terminal and every report show (docs/design.md §7).
 
 In this order: the sides and what differs between them, the headline with its workload, the most likely cause, the
 phases (or compute, communication and free) that sum to the headline, importance-sampling health, ranks, data quality,
@@ -24,7 +24,7 @@ from rlcompare.text import ELLIPSIS, safe_text
 
 OUTSIDE = "(outside)"
 COMMAND_LIMIT = 400
-"""Longest command that is suggested. It may run over a line: with words in the place of paths it could not be typed."""
+"""Longest command to suggest. It may exceed the line width: a shortened command could not be pasted."""
 
 _PARTS_SHOWN = 6
 _PATH_LIMIT = 40
@@ -101,7 +101,7 @@ def label_text(side: Side) -> str:
 
 
 def extent_text(diff: Diff, name: str) -> str:
-    """How much a side holds: also what was sampled of its steps, and by how many others its speed is judged."""
+    """How much a side holds: profiled and timed steps, and what was sampled of them."""
     side = diff.baseline if name == "baseline" else diff.new
     row = next((row for row in _rows(diff, "metrics") if row.get("name") == diff.headline), {})
     timed = row.get(f"{name}_steps")
@@ -112,7 +112,7 @@ def extent_text(diff: Diff, name: str) -> str:
         # What was sampled counts as steps of the profile, and is only a part of one of the training.
         word, _, phase = key.partition(".")
         if word == "sampled":
-            parts.append(safe_text(f"{phase}: {value} alone" if phase else f"{value} alone", 60))
+            parts.append(safe_text(f"{phase}: {value} only" if phase else f"{value} only", 60))
     return ", ".join(parts)
 
 
@@ -173,7 +173,7 @@ def _side(key: str, side: Side, extent: str) -> SummaryItem:
 
 
 def _end_of(path: str) -> str:
-    """The end of a path, which tells more than its beginning."""
+    """The end of a path, which is more specific than its beginning."""
     return safe_text(path if len(path) <= _PATH_LIMIT else ELLIPSIS + path[1 - _PATH_LIMIT :], _PATH_LIMIT)
 
 
@@ -324,7 +324,7 @@ def _sampling(diff: Diff) -> SummaryItem:
 
 
 def _before_and_after(row: Row) -> str:
-    """Both values; without an arrow where they do not mean the same."""
+    """Both values; without an arrow where their meanings differ."""
     baseline, new = quantity.brief(row.get("baseline")), quantity.brief(row.get("new"))
     return f"{baseline} and {new} (not compared)" if row.get(NOT_COMPARED) else f"{baseline} → {new}"
 
@@ -370,7 +370,7 @@ def _quality(diff: Diff) -> SummaryItem:
     if not diff.quality:
         return SummaryItem("quality", "quality", ("no data missing or left out",))
     serious = any(map(is_serious, diff.quality))
-    # Half a warning is none: what does not fit here stands whole below the summary, notes in the report.
+    # Warnings are not cut: those that do not fit are listed in full below the summary, notes in the report.
     where = "warnings below, full list in report.html" if serious else "in report.html"
     shorter = ((f"{quality_counts(diff.quality)}: {where}",),)
     mood = "caution" if serious else ""
@@ -391,7 +391,7 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
 
 
 def _outside_profile(diff: Diff) -> tuple[str, ...]:
-    """What of a profiled step its profile does not hold, where training timed it."""
+    """The part of a profiled step that its profile does not cover, where training timed the step."""
     outside, step = diff.metric("time.outside_profile"), diff.metric("time.profiled_step")
     if outside is None or step is None or max(_number(outside.baseline), _number(outside.new)) <= 0:
         return ()

@@ -32,7 +32,7 @@ _TITLES = {
     "memory_categories": "Memory by category of tensor",
     "metrics": "Training and importance-sampling metrics",
     "modules": "Modules",
-    "msprof": "As msprof-analyze compare counts",
+    "msprof": "As counted by msprof-analyze compare",
     "operators": "Framework operators",
     "phases": "Phases of the step",
     "ranks": "Ranks",
@@ -41,7 +41,7 @@ _TITLES = {
     "workload": "Workload",
 }
 OF_PROFILE = "time.…: profiled steps, including profiler overhead"
-"""What a reader must know who sees the profile's times below those that training measured."""
+"""Note for tables that show the profile's times beside those that training measured."""
 
 _DETAIL_LIMIT = 120
 _MEASURE = ("baseline", "new", "delta", "ratio")
@@ -270,7 +270,7 @@ def _cells(row: Row, units: dict[str, str], shown: str, decimals: int) -> tuple[
 def _detail(row: Row, keys: tuple[str, ...]) -> str:
     name = f" {row.get('name')} "
     texts = dict.fromkeys(text for text in (row.get(key) for key in keys) if isinstance(text, str) and text)
-    # What the name says is not said again.
+    # Do not repeat what the name contains.
     return " · ".join(safe_text(text, _DETAIL_LIMIT) for text in texts if f" {text} " not in name)
 
 

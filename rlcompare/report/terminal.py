@@ -1,4 +1,4 @@
-"""The summary on a terminal: fifteen lines that answer, then short tables that show.
+"""The summary on a terminal: at most fifteen lines, then short tables.
 
 ``summary_lines``, ``warning_lines`` and ``table_lines`` make plain text of a width; ``print_summary`` writes all,
 coloured where the output is a terminal. Made for 100 columns; from 60 on it fits.
@@ -141,7 +141,7 @@ def _title(table: Table) -> str:
 
 
 def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Line]:
-    """Title, headings, rows; the name stands with the keys that tell it apart, numbers stand right."""
+    """Title, headings, rows; the name is followed by the keys that identify the row, numbers are right-aligned."""
     title = fit(_title(table) if rows else f"{_title(table)}: no notable change", width)
     yield Line("")
     yield Line(title, ((0, len(title), "label"),))

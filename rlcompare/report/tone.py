@@ -1,4 +1,4 @@
-"""When a change is shown as worse, as better, or as too small to speak of.
+"""When a change is shown as worse, as better, or as too small to matter.
 
 This colours reports only; verdicts are the gate's.
 """
@@ -30,8 +30,8 @@ def floor_in(unit: object, floor: float) -> float:
 
 
 def tone_of(headline: Delta, diff: Diff) -> str:
-    """The tone of the headline itself; nothing is better or worse where the sides must not be compared, or luck may be
-    all that differs.
+    """The tone of the headline: never better or worse where the sides must not be compared, or where chance alone may
+    explain the change.
     """
     floor = floor_in(headline.unit, floor_of(headline))
     mood = tone(headline.delta, headline.ratio, headline.polarity, floor, headline.baseline)

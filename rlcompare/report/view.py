@@ -1,7 +1,7 @@
 """What a report shows, as plain data: texts, their order and their tone are made once, and every renderer shares them.
 
 ``build_view`` turns a ``Diff`` into a ``ReportView``. Texts are safe to show (``text.safe_text``) but not yet escaped
-for a format. Tones: ``worse``, ``better``, ``noise`` (a change too small to speak of), ``caution``, or none.
+for a format. Tones: ``worse``, ``better``, ``noise`` (a change too small to matter), ``caution``, or none.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _VERDICT_TONE = {
     Status.IMPROVED: "better",
 }
 _STATUS_TEXT = {
-    Comparable.COMPARABLE: "The two sides are comparable: no recorded setting differs.",
+    Comparable.COMPARABLE: "The two sides are comparable.",
     Comparable.CAUTION: "The two sides may be compared with caution: something besides the change under test differs.",
     Comparable.NOT_COMPARABLE: "The two sides must not be compared: do not trust the numbers below.",
 }
@@ -103,7 +103,7 @@ class VerdictView:
 
 @dataclass(frozen=True)
 class GateView:
-    """What the gate said.
+    """The result of the gate.
 
     Attributes:
         status: may the sides be compared; empty where the diff is not known, as are the next two.
@@ -196,7 +196,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     """The view of a gate's result: failing verdicts first, in the order of the policy.
 
     Args:
-        diff: what was judged; what stands in the way of comparing its sides is then part of the view.
+        diff: the diff that was judged; with it, the view includes comparability.
     """
     verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
     shown = tuple(map(_verdict, verdicts))

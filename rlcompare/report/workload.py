@@ -1,4 +1,4 @@
-"""What was asked of the two sides: a slower step that had more to do is no slower program."""
+"""The workload of both sides: a step that takes longer because it did more work is not a slower program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rlcompare.report import quantity
 from rlcompare.text import safe_text
 
 LARGE_RELATIVE = 0.05
-"""A workload that differs by more than this stands above every number."""
+"""A workload that differs by more than this is reported above all numbers."""
 
 _SHAPES = "workload.input_elements"
 _KERNELS = "workload.kernels"

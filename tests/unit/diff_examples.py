@@ -645,7 +645,7 @@ def verdicts() -> GateResult:
         ),
         verdict("actor/grad_norm", "missing", "expected a value, found none on the new side"),
         verdict(
-            "time.bubble", "inconclusive", "expected at most +5.0 %, found +6.1 %; 3 more runs a side would decide"
+            "time.bubble", "inconclusive", "expected at most +5.0 %, found +6.1 %; 3 more runs per side would decide"
         ),
     )
     return GateResult(Policy("rlcompare.toml", tuple(item.rule for item in found)), found, 1, "2 of 6 rules failed.")
