@@ -177,7 +177,7 @@ class TestOnce:
 
         engine = Recorder()
         (store,) = cached_stores([one_run(profile)], directory=tmp_path / "cache", engine=engine)
-        assert sorted(map(int, filter(lambda rank: rank is not None, engine.ranks))) == [0, 1, 2, 3]
+        assert sorted(rank for rank in engine.ranks if rank is not None) == [0, 1, 2, 3]
         assert differing(store, built(one_run(profile), tmp_path / "whole.duckdb")) == []
 
 
