@@ -200,7 +200,7 @@ UNSERVED = [
     ({"refuses": True}, (), "torch_npu refused profiler_config.json", "Failed to read the file"),
     ({"knows_now": False}, (), "cannot start immediately", "--start-step"),
     ({"leaves": "nothing"}, (), "left no *_ascend_pt folder", "Failed to make directory"),
-    ({"leaves": "unfinished"}, (), "profiler_info is missing", "swallows its errors"),
+    ({"leaves": "unfinished"}, (), "profiler_info is missing", "reports its errors only there"),
     ({"waits": True, "ends_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
     ({"waits": True, "dies_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
     (

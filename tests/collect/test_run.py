@@ -249,7 +249,8 @@ def test_no_room_for_a_trace_is_no_fault_of_ours(work: Path) -> None:
     command = ["bash", "-c", limited, "bash", *RLCOMPARE, "run", "-o", "narrow", *FAST, "trainer.n_gpus_per_node=2"]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == ExitCode.USAGE, done.stderr
-    assert re.search(r"rank \d ended with 1: narrow/profile/e2e/\S+ cannot be written .*: free some disk space", done.stderr)
+    full = r"rank \d ended with 1: narrow/profile/e2e/\S+ cannot be written .*: free some disk space"
+    assert re.search(full, done.stderr)
 
 
 class TestRefusals:
