@@ -348,7 +348,7 @@ class TestNobodyThere:
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_something_else_in_place_of_the_file(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "profiler_config.json")
-    with pytest.raises(InputError, match=r"it is no file\. Move it away: rlcompare then writes a new one"):
+    with pytest.raises(InputError, match=r"it is not a file\. Move it away: rlcompare then writes a new one"):
         read_config(tmp_path / "profiler_config.json")
 
 
