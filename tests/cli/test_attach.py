@@ -364,7 +364,7 @@ class TestWrongUsage:
             (("--start-step", "2147483648"), "'--start-step': 2147483648 is not in the range"),
             (("trainer.device=npu",), "unexpected extra argument"),
             (("-o", "taken"), "is not empty"),
-            (("-o", "a:b"), "torch_npu takes letters"),
+            (("-o", "a:b"), "torch_npu only accepts paths of letters"),
         ],
     )
     def test_refused(self, rlcompare: Command, options: tuple[str, ...], problem: str) -> None:
