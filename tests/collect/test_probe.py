@@ -401,7 +401,7 @@ def test_verls_global_profiler_is_noticed(probed: Probed, capfd: pytest.CaptureF
         worker.engine = module.Engine()
         (worker if scope else worker.engine).profiler = DistProfiler()
         worker.update_actor()
-        assert "verl's global profiler is recording this step; switch it off" in capfd.readouterr().err
+        assert "verl's global profiler is recording this step; turn it off" in capfd.readouterr().err
     assert probed.traces() == []
 
 
