@@ -200,7 +200,7 @@ UNSERVED = [
     ({"refuses": True}, (), "torch_npu refused profiler_config.json", "Failed to read the file"),
     ({"knows_now": False}, (), "cannot start immediately", "--start-step"),
     ({"leaves": "nothing"}, (), "left no *_ascend_pt folder", "Failed to make directory"),
-    ({"leaves": "unfinished"}, (), "profiler_info is missing", "swallows its errors"),
+    ({"leaves": "unfinished"}, (), "profiler_info is missing", "reports its errors only there"),
     ({"waits": True, "ends_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
     ({"waits": True, "dies_at": 5}, ("--start-step", "5000"), "the job has ended", "Start it again"),
     (
@@ -348,7 +348,7 @@ class TestNobodyThere:
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_something_else_in_place_of_the_file(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "profiler_config.json")
-    with pytest.raises(InputError, match=r"it is no file\. Move it away: rlcompare then writes a new one"):
+    with pytest.raises(InputError, match=r"it is not a file\. Move it away: rlcompare then writes a new one"):
         read_config(tmp_path / "profiler_config.json")
 
 
@@ -364,7 +364,7 @@ class TestWrongUsage:
             (("--start-step", "2147483648"), "'--start-step': 2147483648 is not in the range"),
             (("trainer.device=npu",), "unexpected extra argument"),
             (("-o", "taken"), "is not empty"),
-            (("-o", "a:b"), "torch_npu takes letters"),
+            (("-o", "a:b"), "torch_npu only accepts paths of letters"),
         ],
     )
     def test_refused(self, rlcompare: Command, options: tuple[str, ...], problem: str) -> None:

@@ -159,7 +159,7 @@ class TestSelection:
 
     def test_a_step_of_verls_folders(self, rlcompare: Command) -> None:
         assert rlcompare("sample", "-o", "verl", "--layout", "verl", "--layers", 1, "--decode-steps", 1).code == 0
-        assert "verl has step 2" in rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 1).error
+        assert "verl only has step 2" in rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 1).error
         assert rlcompare("diff", "-d", "verl", "-bp", "verl", "--step", 2).code == 0
 
     def test_a_key_that_nothing_has(self, rlcompare: Command, samples: Path) -> None:

@@ -70,7 +70,7 @@ class TestIngest:
     def test_replaces_nothing_else(self, rlcompare: Command, samples: Path) -> None:
         Path("thesis.duckdb").write_text("42")
         result = rlcompare("ingest", samples / "new", "-o", "thesis.duckdb")
-        assert (result.code, "is no store" in result.error) == (2, True)
+        assert (result.code, "is not a store" in result.error) == (2, True)
         assert Path("thesis.duckdb").read_text() == "42"
 
     def test_replaces_anything_by_force(self, rlcompare: Command, samples: Path) -> None:

@@ -339,7 +339,7 @@ def test_a_schedule_that_cannot_fire_is_refused_or_told(probed: Probed, capfd: p
         (None, {}, "needs a preset"),
         (None, {"tick": "engine.decode"}, "package.module:Class.method"),
         ("update-mini", {"active": 0}, "active=0 is not a number of at least 1"),
-        ("update-mini", {"tool": "perf"}, "tool=perf is none of npu"),
+        ("update-mini", {"tool": "perf"}, "tool=perf is not one of npu"),
         ("update-mini", {"tool": "npu", "level": "level7"}, "level"),
         ("update-mini", {"tool": "torch", "conten": "[cpu]"}, "conten"),
         ("update-mini", {"ranks": "first"}, r"ranks=first is not a list of numbers"),
@@ -401,7 +401,7 @@ def test_verls_global_profiler_is_noticed(probed: Probed, capfd: pytest.CaptureF
         worker.engine = module.Engine()
         (worker if scope else worker.engine).profiler = DistProfiler()
         worker.update_actor()
-        assert "verl's global profiler is recording this step; switch it off" in capfd.readouterr().err
+        assert "verl's global profiler is recording this step; turn it off" in capfd.readouterr().err
     assert probed.traces() == []
 
 

@@ -150,7 +150,7 @@ def test_calls_and_ranks_that_never_come_are_told(python: Path, probed: Probed, 
     script = "import toy_engine\nfor _ in range(3): toy_engine.Engine().generate()"
     points = "scope=toy_engine:Engine.generate tick=toy_engine:Engine.decode warmup=0"
     for options, message in (
-        ("steps=[9]", "recorded nothing: the scope was called 3 times, steps=[9]"),
+        ("steps=[9]", "recorded nothing: the scope was called 3 times, but steps=[9]"),
         ("ranks=[1]", "records nothing: ranks=[1], but there is only rank 0"),
         ("skip=3", "is ignored: probe generate: skip is not an option of a probe; the nearest is skip_first"),
     ):
@@ -168,7 +168,7 @@ def test_what_fails_at_the_start_leaves_the_host_alone(python: Path, tmp_path: P
     base = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     for folder, variable, message in (
         ("own", "update-mini output=/tmp/x", "is ignored: SystemExit: mine"),
-        ("", "vllm\x1b[31m output=/tmp/x", "probe vllm\\x1b[31m is none of"),
+        ("", "vllm\x1b[31m output=/tmp/x", "there is no preset vllm\\x1b[31m; choose from"),
     ):
         environment = base | {"RLCOMPARE_PROBE": variable, "PYTHONPATH": folder}
         for closing in ("", " 2>&-"):

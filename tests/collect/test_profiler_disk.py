@@ -43,7 +43,7 @@ def test_without_room_nothing_is_captured_and_the_run_goes_on(free: list[int], t
     made = profiler(tmp_path, "global_profiler.steps=[1,2]")
     assert run(made) == []
     (note,) = made.notes
-    assert note.startswith(f"step 1 is not captured: {tmp_path / 'profile' / 'e2e'} has 63 MiB free, and 64 MiB are")
+    assert note.startswith(f"step 1 is not captured: {tmp_path / 'profile' / 'e2e'} has 63 MiB free, but 64 MiB are")
     assert "Capturing is off from now on; the run continues" in note
     assert not list(tmp_path.rglob("*.json*"))
 

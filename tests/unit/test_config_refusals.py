@@ -277,10 +277,10 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 @pytest.mark.parametrize(
     ("override", "says"),
     [
-        ("data.seed", "'data.seed' is no KEY=VALUE"),
-        ("=3", "is no KEY=VALUE"),
-        ("data..seed=3", "is no KEY=VALUE"),
-        ("data[seed]=3", "is no KEY=VALUE"),
+        ("data.seed", "'data.seed' is not KEY=VALUE"),
+        ("=3", "is not KEY=VALUE"),
+        ("data..seed=3", "is not KEY=VALUE"),
+        ("data[seed]=3", "is not KEY=VALUE"),
         ("--seed=3", "there is no such key"),
         ("~data.seed", "cannot be deleted"),
         ("data.seed=[1", "data.seed: the value [1 cannot be read"),

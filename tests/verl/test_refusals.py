@@ -51,7 +51,7 @@ REFUSED = [
     ((0, 7, 0), {f"{ACTOR}.ranks": []}, "npu", f"{ACTOR}.all_ranks=True"),
     ((0, 6, 1), {f"{ACTOR}.ranks": []}, "nsys", f"{ACTOR}.ranks=[] collects nothing with verl 0.6.1"),
     ((0, 5, 0), {"actor_rollout_ref.profiler.ranks": []}, "npu", "actor_rollout_ref.profiler.ranks=[0]"),
-    ((0, 7, 1), {f"{ACTOR}.ranks": [2, 3]}, "npu", "none of the job's 2 ranks"),
+    ((0, 7, 1), {f"{ACTOR}.ranks": [2, 3]}, "npu", "not among the job's 2 ranks"),
     ((0, 7, 1), {f"{ROLLOUT}.tool_config.npu.discrete": False}, "npu", "agent loop's rollout: set it to True"),
     ((0, 7, 1), {f"{ACTOR}.enable": False, f"{ROLLOUT}.enable": False}, "npu", f"{ACTOR}.enable=True"),
     ((0, 7, 0), {f"{ACTOR}.enable": False}, "npu", "no role is profiled"),
@@ -137,8 +137,8 @@ PROBES = [
     ("ref-log-prob", FSDP | OFF, "no reference policy"),
     ("update-nano", FSDP | OFF, "there is no update-nano: choose one of vllm-decode"),
     ("update-mini", FSDP, "remove global_profiler.steps"),
-    ("update-mini; update-micro", FSDP | OFF, "name one probe"),
-    ("", FSDP | OFF, "name one probe"),
+    ("update-mini; update-micro", FSDP | OFF, "give one probe"),
+    ("", FSDP | OFF, "give one probe"),
 ]
 
 
