@@ -282,7 +282,7 @@ def _is_text(path: Path) -> bool:
 def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset[int] | None) -> list[CaptureInput]:
     if ranks is None:
         return list(captures)
-    captures = [capture for capture in captures if replica_of(capture.path) is None]  # not global ranks
+    captures = [capture for capture in captures if replica_of(capture.path) is None]  # replica ranks are local
     present = {capture.rank for capture in captures if capture.rank is not None}
     missing = sorted(ranks - present)
     if missing:
