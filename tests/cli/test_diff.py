@@ -104,7 +104,7 @@ class TestOutput:
     ) -> None:
         Path("mine").mkdir()
         Path("mine/thesis.txt").write_text("42")
-        monkeypatch.setattr("rlcompare.store.cache.build_store", None)  # it is refused before anything is read
+        monkeypatch.setattr("rlcompare.store.cache.build_stores", None)  # it is refused before anything is read
 
         result = rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "-o", "mine")
 
@@ -240,7 +240,7 @@ class TestStores:
         def refuse(*_: object, **__: object) -> None:
             raise AssertionError("a store was built again")
 
-        monkeypatch.setattr("rlcompare.store.cache.build_store", refuse)
+        monkeypatch.setattr("rlcompare.store.cache.build_stores", refuse)
 
         assert rlcompare(*arguments) == first
         assert len(list((tmp_path / "cache").glob("*.duckdb"))) == 2

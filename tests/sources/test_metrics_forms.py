@@ -412,7 +412,7 @@ class TestTensorBoard:
 class TestMlflow:
     ROWS = ((1, "timing_s/step", 1.5, False), (1, "val-core/x/acc/mean_at_16", 0.25, False),
             (2, "timing_s/step", 1.75, False), (2, "a/pass_at_1", 3.0, False), (2, "a/nan", 0.0, True),
-            (2, "a/inf", 1.7976931348623157e99, False))  # fmt: skip
+            (2, "a/inf", 1.7976931348623157e308, False))  # fmt: skip
 
     def test_database(self, tmp_path: Path) -> None:
         path = mlflow_database(tmp_path / "mlflow.db", {"grpo": self.ROWS})
