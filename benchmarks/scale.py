@@ -13,6 +13,7 @@ fifteen minutes on two cores, and 4 GB of disk for a while.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import signal
@@ -135,7 +136,9 @@ def write_tiny(folder: Path, captures: int, *, longer_ns: int = 0) -> Path:
         for rank in range(captures):
             copy = folder / f"host_{rank}_20250815041547005_ascend_pt"
             shutil.copytree(original, copy)
-            (copy / "profiler_info_0.json").rename(copy / f"profiler_info_{rank}.json")
+            info = json.loads((copy / "profiler_info_0.json").read_text())
+            (copy / "profiler_info_0.json").unlink()
+            (copy / f"profiler_info_{rank}.json").write_text(json.dumps({**info, "rank_id": rank}))
             output = copy / "ASCEND_PROFILER_OUTPUT"
             database = output / "ascend_pytorch_profiler_0.db"
             with closing(sqlite3.connect(database)) as con:
