@@ -52,7 +52,7 @@ class Visit:
         return texts
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it lives, an event loop runs in this thread, which other tests do not expect
 def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
     """A browser with a fresh profile."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")

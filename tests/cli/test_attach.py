@@ -142,7 +142,7 @@ class TestServed:
     def test_progress_is_said_and_quiet_says_nothing(self, start: Start) -> None:
         job = start()
         said = job.ask().err.splitlines()
-        assert said[0].startswith("rlcompare: asked, in ")
+        assert said[0].startswith("rlcompare: request written to ")
         assert said[-1].endswith("of the job on 1 rank, 1 done")
         shutil.rmtree(job.results)
         assert job.ask("--quiet").err == ""

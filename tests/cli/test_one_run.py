@@ -82,7 +82,7 @@ class TestIngest:
         assert rlcompare("ingest", samples / "new", "-o", "part.duckdb", "--rank", "1", "--step", "3").code == 0
         query = "SELECT DISTINCT rank, step FROM kernel JOIN capture USING (capture) WHERE step IS NOT NULL"
         assert rows(rlcompare("sql", "part.duckdb", query, "--format", "json")) == [{"rank": 1, "step": 3}]
-        assert "leave --step" in rlcompare("show", "part.duckdb", "--rank", "1").error
+        assert "remove --step" in rlcompare("show", "part.duckdb", "--rank", "1").error
 
     def test_leaves_nothing_behind_when_it_fails(self, rlcompare: Command, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
@@ -124,7 +124,7 @@ class TestShow:
         assert ranks[1]["most_late_ms"] == pytest.approx(4.0, abs=0.2)
         assert ranks[1]["late_ms"] > 10 * ranks[0]["late_ms"]
         assert (ranks[0]["starts_last"], ranks[1]["starts_last"]) == (0, 1)
-        assert "behind the first of its group" in rlcompare("show", "run").out
+        assert "behind the first rank of its group" in rlcompare("show", "run").out
 
     def test_ranks_without_kernels_do_not_halve_those_of_others(self, rlcompare: Command, profiles: Path) -> None:
         """Two of the four ranks have no kernel_details.csv: means are over the two that have one."""
@@ -330,7 +330,7 @@ class TestSql:
         [
             (["SELEC 1"], "the query failed"),
             ([" "], "contains no query"),
-            (["/* nothing */"], "gives no rows"),
+            (["/* nothing */"], "returns no rows"),
             (["SELECT * FROM kernl"], "kernl"),
             ([], "QUERY"),
             (["SELECT 1", "--name", "gaps"], "one of"),

@@ -352,7 +352,7 @@ class TestSides:
         result = rlcompare("diff", "-d", write_run(tmp_path / "b"), "-bp", write_run(tmp_path / "a"), "--step", 3)
 
         assert result.code == 2
-        assert "has no profile" in result.error
+        assert "contains no profile" in result.error
 
     def test_no_metrics_at_all(self, rlcompare: Command, tmp_path: Path) -> None:
         (tmp_path / "b").mkdir()

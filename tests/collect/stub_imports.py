@@ -36,12 +36,15 @@ class _Anything(type):
 
 
 class StubImports:
-    """Finds what a package imports and nobody else finds; goes to the end of ``sys.meta_path``."""
+    """Finds what a package imports and nobody else finds; goes to the end of ``sys.meta_path``.
 
-    def __init__(self, package: Path) -> None:
+    With ``only``, these packages are stubs also where they are installed; it then goes to the start.
+    """
+
+    def __init__(self, package: Path, only: set[str] | None = None) -> None:
         text = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
         names = set(re.findall(r"^[ \t]*(?:from|import)[ \t]+(\w+)", text, re.MULTILINE))
-        self._names = names - sys.stdlib_module_names - {package.name, "torch", "torch_npu"}
+        self._names = only or names - sys.stdlib_module_names - {package.name, "torch", "torch_npu"}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in self._names else None  # type: ignore[arg-type]

@@ -30,6 +30,7 @@ from types import SimpleNamespace
 sys.path.insert(0, {source!r})
 from tests.collect.stub_imports import StubImports
 sys.meta_path.append(StubImports(Path({source!r}, "verl")))
+sys.meta_path.insert(0, StubImports(Path({source!r}, "verl"), only={{"ray"}}))  # may be installed, and is not wanted
 import torch
 from rlcompare import probe
 for name, steps in dict(actor=[1, 2], ref=[1, 2]).items():

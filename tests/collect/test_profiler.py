@@ -206,7 +206,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_the_run_and_in_it(tmp_path:
     blocked.write_text("in the way")
     with pytest.raises(OutputError, match=r"blocked/e2e cannot be written .*: choose another save_path"):
         run(made)
-    with pytest.raises(UsageError, match=r"actor\.profiler\.save_path: .*blocked cannot be made"):
+    with pytest.raises(UsageError, match=r"actor\.profiler\.save_path: .*blocked cannot be created"):
         profiler(tmp_path, f"global_profiler.save_path={blocked}")
 
 

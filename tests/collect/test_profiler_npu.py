@@ -179,7 +179,7 @@ def test_an_older_torch_npu_minds_only_what_it_lacks(monkeypatch: pytest.MonkeyP
     install(fake, monkeypatch)
     assert len(run(profiler(tmp_path))) == 1
     assert experimental(fake)["msprof_tx"] is True
-    with pytest.raises(UsageError, match=r"tool_config\.npu\.host_sys: torch_npu 2\.13\.0 does not know it"):
+    with pytest.raises(UsageError, match=r"tool_config\.npu\.host_sys: torch_npu 2\.13\.0 does not support it"):
         profiler(tmp_path, f"{NPU}.host_sys=[cpu]")
     with pytest.raises(UsageError, match=r"tool_config\.npu\.host_sys=numa: torch_npu"):
         install(FakeTorchNPU(), monkeypatch)

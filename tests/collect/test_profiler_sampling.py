@@ -75,7 +75,7 @@ def test_with_one_role_sampled_the_others_get_captures_of_their_own(tmp_path: Pa
         ("old_log_prob", None),
         ("update_actor", None),
     ]
-    assert any("rollout is captured on its own" in note and "actor too" in note for note in made.notes)
+    assert any("rollout is captured on its own" in note and "actor also" in note for note in made.notes)
 
 
 def test_a_rollout_that_ends_early_is_told_or_leaves_what_there_was(tmp_path: Path) -> None:

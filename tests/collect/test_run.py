@@ -293,7 +293,7 @@ class TestRefusals:
         ("override", "says"),
         [
             ("actor_rollout_ref.model.path=/nowhere", "/nowhere: neither a preset"),
-            ("actor_rollout_ref.rollout.profiler.schedule.granularity=micro_batch", "is not one of this role's"),
+            ("actor_rollout_ref.rollout.profiler.schedule.granularity=micro_batch", "is not available for this role"),
             ("global_profiler.save_path=/dev/null/profile", "save_path"),
         ],
     )

@@ -252,7 +252,7 @@ class TestErrors:
             rlcompare.diff(runs / "base.sqlite", side)  # type: ignore[arg-type]
 
     def test_several_runs(self, runs: Path) -> None:
-        with pytest.raises(UsageError, match="holds 2 runs"):
+        with pytest.raises(UsageError, match="contains 2 runs"):
             rlcompare.load(runs)
 
 

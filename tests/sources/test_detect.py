@@ -445,7 +445,7 @@ class TestNothingUsable:
     def test_no_database_at_all(self, tmp_path: Path) -> None:
         path = tmp_path / "ascend_pytorch_profiler_0.db"
         path.write_text("this is text")
-        with pytest.raises(InputError, match="no SQLite database"):
+        with pytest.raises(InputError, match="is not an SQLite database"):
             find_runs(path)
 
     def test_database_without_usable_tables(self, tmp_path: Path) -> None:

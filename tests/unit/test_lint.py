@@ -61,7 +61,7 @@ def test_the_command_says_nothing_of_our_own_files(capsys: pytest.CaptureFixture
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy.", 5, "reads phase"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy, kernel, phase.", 2, "names kernel"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy and phase.", 2, "separated by commas"),
-        ("normalize/chosen_step.sql", "-- Variables: ", "-- ", 5, "reads capture"),
+        ("normalize/chosen_step.sql", "-- Variables: ", "-- ", 4, "reads steps"),
         ("sources/macro/in_window.sql", "-- Variables: from_ns, until_ns.\n", "", 3, "reads from_ns"),
         ("schema/events/kernel.sql", "  -- start, in ns since the epoch", "", 13, "column start_ns has no comment"),
         ("schema/views/busy.sql", "  -- start, in ns since the epoch", "", 10, "column start_ns has no comment"),
@@ -94,14 +94,14 @@ def test_an_order_left_to_the_alphabet_is_said(
 
 
 def test_fix_writes_the_clauses_and_keeps_remarks(intact: Path, faulty: Change) -> None:
-    steps = intact / "normalize/chosen_step.sql"
+    steps = intact / "compare/load/step.sql"
     copies = intact / "rollup/r_copy.sql"
     before = steps.read_text("utf-8"), copies.read_text("utf-8")
-    faulty("normalize/chosen_step.sql", "-- Variables: capture, ", "-- Variables: ")
+    faulty("compare/load/step.sql", "-- Variables: run, ", "-- Variables: ")
     faulty("rollup/r_copy.sql", "-- Depends on copy, phase.\n", "-- Depends on nothing.\n")
     assert check_sql.main(["--root", str(intact), "--fix"]) == 0
     assert (steps.read_text("utf-8"), copies.read_text("utf-8")) == before
-    assert "steps (a list, or NULL for all)" in before[0]
+    assert "steps (empty: all)" in before[0]
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:

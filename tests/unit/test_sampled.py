@@ -83,7 +83,7 @@ def test_a_sample_against_all_of_a_phase_is_severe() -> None:
     (found,) = differences("decode_step 30-32", None, phase="generate_sequences")
     assert found.severity == "severe"
     assert (
-        "The baseline holds a sample of generate_sequences (decode_step 30-32), and the new side all" in found.message
+        "The baseline holds only a sample of generate_sequences (decode_step 30-32), the new side all" in found.message
     )
     # where the other side has nothing of the phase, that is what is said of it
     assert differences("decode_step 30-32", None, phase="update_actor") == []

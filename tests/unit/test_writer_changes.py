@@ -198,6 +198,6 @@ def test_an_impossible_run_is_a_usage_error(fields: dict[str, Any]) -> None:
 
 def test_a_kernel_type_that_is_not_there_cannot_be_slower(tmp_path: Path) -> None:
     run = SampleRun(ranks=(0,), layers=1, decode_steps=1, changes=(Change.slower("Conv2D", 2),))
-    with pytest.raises(UsageError, match=r"no Conv2D, only .*MatMulV2"):
+    with pytest.raises(UsageError, match=r"no Conv2D in the model; choose from .*MatMulV2"):
         write_sample(run, tmp_path / "run")
     assert not list(tmp_path.iterdir())

@@ -173,7 +173,7 @@ def test_reports_of_nsight_systems(installed_verl: VerlOf, monkeypatch: pytest.M
     plan, installed = composed(monkeypatch, installed_verl("0.7.1"), tool="nsys")
     assert not installed.has("global_profiler.relocate_results")
     assert any("logs/nsight" in note for note in plan.notes)
-    assert any("agent loop's rollout" in note for note in plan.notes)
+    assert any("rollout of an agent loop" in note for note in plan.notes)
 
 
 @pytest.mark.parametrize("version", ["0.5.0", "0.6.1", "0.7.1"])

@@ -281,7 +281,7 @@ class TestOnTheCommandLine:
         command = (sys.executable, "-m", "verl.trainer.main_ppo", "global_profiler.tool=npu")
         outcome = rlcompare("launch", "--tool", "torch", "--", *command)
         assert outcome.code == 2
-        assert "--tool torch and global_profiler.tool=npu name two tools" in outcome.error
+        assert "--tool torch and global_profiler.tool=npu set two different tools" in outcome.error
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

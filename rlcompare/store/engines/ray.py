@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import tempfile
 from collections import deque
@@ -33,6 +34,8 @@ RETRIES = 3
 _AHEAD = 2
 """Tasks in flight for each core: enough to keep all busy, and few packs in memory at once."""
 _POLL_SECONDS = 0.1
+_REACH_SECONDS = 10.0
+_HOST = re.compile(r"(?:ray://)?(?P<host>[^/]+):(?P<port>\d{1,5})")
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ class RayEngine:
         self._ray = ray
         if not ray.is_initialized():
             try:
+                _reach(self._address)
                 ray.init(
                     address=self._address or "local",
                     include_dashboard=None if self._address else False,
@@ -126,6 +130,17 @@ class RayEngine:
         if self._is_ours:
             self._ray.shutdown()
             self._is_ours = False
+
+
+def _reach(address: str | None) -> None:
+    """Fail at once where nobody listens; Ray itself would try for minutes.
+
+    Raises:
+        OSError: the connection is refused, or the host is unknown.
+    """
+    match = _HOST.fullmatch(address or "")
+    if match:
+        socket.create_connection((match["host"].strip("[]"), int(match["port"])), timeout=_REACH_SECONDS).close()
 
 
 def _deaths(ray: Any) -> tuple[type[Exception], ...]:
