@@ -63,10 +63,10 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
         UsageError: a side is missing, or a step, a rank or the output folder cannot be.
         InputError: a side cannot be read.
     """
+    steps = _steps(request)
     baseline, new = _sides(request)
-    _steps(request)
     with mirrored((*baseline.paths, *new.paths), request.quiet) as mirrors:
-        return _compare(request, _local(baseline, mirrors), _local(new, mirrors), mirrors, output, varied)
+        return _compare(request, steps, (_local(baseline, mirrors), _local(new, mirrors)), mirrors, output, varied)
 
 
 def _local(side: SidePaths, mirrors: Mirrors) -> SidePaths:
@@ -74,9 +74,15 @@ def _local(side: SidePaths, mirrors: Mirrors) -> SidePaths:
 
 
 def _compare(
-    request: Request, baseline: SidePaths, new: SidePaths, mirrors: Mirrors, output: Path | None, varied: Sequence[str]
+    request: Request,
+    steps: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
+    sides: tuple[SidePaths, SidePaths],
+    mirrors: Mirrors,
+    output: Path | None,
+    varied: Sequence[str],
 ) -> Diff:
-    base_steps, new_steps = _steps(request)
+    base_steps, new_steps = steps
+    baseline, new = sides
     paths = (*baseline.paths, *new.paths)
     if output is not None:
         _check_output(output, paths)
@@ -104,11 +110,11 @@ def _compare(
             progress("Reading", request.quiet) as report,
             open_stores(runs, directory=directory, progress=report, engine=engine, shared=shared) as stores,
         ):
-            sides = (
+            inputs = (
                 SideInput(labels[0], _run_stores(baseline_runs, stores[:middle], mirrors)),
                 SideInput(labels[1], _run_stores(new_runs, stores[middle:], mirrors)),
             )
-            return aside(lambda: compare_runs(*sides, options))
+            return aside(lambda: compare_runs(*inputs, options))
 
     return with_sound(runs, compare)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.remote import copy, names_in, read_text, send
@@ -38,10 +38,11 @@ class SharedCache:
         for store in stores:
             if store.name in present and not store.exists():
                 self._fetch_store(index, store.name, self._list_of(store.name))
-        missing = set(keys) - index.find(keys).keys()
-        for name in sorted(set(names_in(f"{self.url}/{FOLDER}"))) if missing else ():
+        wanted = set(keys)
+        missing = wanted - index.find(wanted).keys()
+        for name in sorted(names_in(f"{self.url}/{FOLDER}")) if missing else ():
             store_name = name.removesuffix(LIST)
-            if not name.endswith(LIST) or store_name not in present or PurePosixPath(store_name).name != store_name:
+            if not name.endswith(LIST) or store_name not in present:
                 continue
             listed = self._list_of(store_name)
             if missing & listed.keys():
