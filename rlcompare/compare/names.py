@@ -1,4 +1,4 @@
-"""Units and polarities of metrics, by name: the vocabulary of docs/design.md §7 and of verl's training metrics."""
+"""Unit and polarity of every metric, by name: those of docs/design.md §4 and §7, and verl's training metrics."""
 
 from __future__ import annotations
 
@@ -25,8 +25,14 @@ TIMES = {
     "preparing": LOWER,
     "tail": LOWER,
     "unprofiled": NEUTRAL,
+    "profiled_step": NEUTRAL,
+    "outside_profile": NEUTRAL,
+    "phases": LOWER,
 }
-"""Times of a step, in the order of the report, with their polarity."""
+"""Every ``time.<name>`` in ms per step, with its polarity, in the order of the report; defined in docs/design.md §4."""
+
+PHASE_TIMES = ("wall", "compute", "exposed_comm", "free")
+"""Every ``phase.<phase>.<name>``: in ms per step, lower is better."""
 
 _NO_TIMES = {
     "timing_s/*length*": "count",
@@ -37,7 +43,13 @@ _NO_TIMES = {
 }
 """Those of verl's ``timing_s/*`` that are no seconds, with what they are."""
 
+_OF_A_TIME = ("time.{}", "time.{}@max", "time.{}@spread", "role.*.{}")
 _POLARITIES = (
+    *((pattern.format(name), polarity) for name, polarity in TIMES.items() for pattern in _OF_A_TIME),
+    *((f"phase.*.{name}", LOWER) for name in PHASE_TIMES),
+    ("memory.peak_allocated", LOWER),
+    ("memory.peak_reserved", LOWER),
+    ("workload.*", NEUTRAL),
     *((pattern, NEUTRAL) for pattern in _NO_TIMES),
     ("timing_s/*", LOWER),
     ("timing_per_token_ms/*", LOWER),
@@ -57,6 +69,10 @@ _POLARITIES = (
     ("rollout_corr/log_ppl_abs_diff", LOWER),
 )
 _UNITS = (
+    *((pattern.format(name), "ms") for name in TIMES for pattern in _OF_A_TIME),
+    *((f"phase.*.{name}", "ms") for name in PHASE_TIMES),
+    ("memory.peak_allocated", "bytes"),
+    ("memory.peak_reserved", "bytes"),
     *_NO_TIMES.items(),
     ("timing_s/*", "s"),
     ("perf/time_per_step", "s"),
@@ -81,12 +97,12 @@ TOKEN_RATE = "timing_per_token_ms/step"
 
 
 def polarity_of(metric: str) -> Polarity:
-    """Which direction of a training metric is better; neutral where that is not known."""
+    """Which direction of a metric is better; neutral where that is not known."""
     return next((polarity for pattern, polarity in _POLARITIES if fnmatchcase(metric, pattern)), NEUTRAL)
 
 
 def unit_of(metric: str) -> str:
-    """The unit of a training or workload metric; empty where it has none or none is known."""
+    """The unit of a metric; empty where it has none or none is known."""
     return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.comparability import changed_meaning
-from rlcompare.compare.names import LOWER, NEUTRAL, TIMES, TOKEN_RATE, polarity_of, unit_of
+from rlcompare.compare.names import TIMES, TOKEN_RATE, polarity_of, unit_of
 from rlcompare.compare.records import (
     MemoryPeak,
     MetricApart,
@@ -32,7 +32,7 @@ from rlcompare.compare.rows import NS_PER_MS, difference, is_remainder, ratio
 from rlcompare.compare.runs import overlap
 from rlcompare.compare.training import TOTAL, have_phases, profiled_steps, workload_of
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Value
-from rlcompare.model.words import SIDES, Polarity, SideName
+from rlcompare.model.words import SIDES, SideName
 
 Samples = dict[SideName, dict[int, float | None]]
 """Values by side and run."""
@@ -64,23 +64,14 @@ class Overall:
         self._runs = runs
         self._apart = apart
         self._samples: dict[str, Samples] = {}
-        self._form: dict[str, tuple[str, Polarity, float]] = {}
+        self._scale: dict[str, float] = {}
 
-    def add(
-        self,
-        metric: str,
-        side: SideName,
-        run: int,
-        value: float | None,
-        unit: str,
-        polarity: Polarity,
-        scale: float = 1,
-    ) -> None:
-        """A value of one run; ``scale``: how many of the value's units make one of ``unit``.
+    def add(self, metric: str, side: SideName, run: int, value: float | None, scale: float = 1) -> None:
+        """A value of one run; ``scale``: how many of the value's units make one of the metric's (``unit_of``).
 
         One that is no number, or so large that sums would be none, counts as unknown.
         """
-        self._form.setdefault(metric, (unit, polarity, scale))
+        self._scale.setdefault(metric, scale)
         self._samples.setdefault(metric, {side: {} for side in SIDES})[side][run] = (
             value if value is not None and abs(value) <= _LARGEST else None
         )
@@ -94,7 +85,7 @@ class Overall:
         return tuple(delta for delta in made if delta.baseline is not None or delta.new is not None)
 
     def _delta(self, metric: str) -> Delta:
-        unit, polarity, scale = self._form[metric]
+        scale = self._scale[metric]
         values = {
             side: tuple(self._samples[metric][side].get(run) for run in range(self._runs[side])) for side in SIDES
         }
@@ -103,8 +94,8 @@ class Overall:
         change = difference(baseline, new) if reason is None else None
         return Delta(
             metric=metric,
-            unit=unit,
-            polarity=polarity,
+            unit=unit_of(metric),
+            polarity=polarity_of(metric),
             baseline=None if baseline is None else baseline / scale,
             new=None if new is None else new / scale,
             delta=None if change is None else change / scale,
@@ -138,20 +129,20 @@ def overall_metrics(rollups: Rollups, runs: Mapping[SideName, int]) -> tuple[Del
     _add_times(overall, times)
     for role in rollups.rows(RoleSample):
         name = f"role.{role.role}.{role.metric}"
-        overall.add(name, role.side, role.run, role.ns, "ms", TIMES[role.metric], NS_PER_MS)
+        overall.add(name, role.side, role.run, role.ns, NS_PER_MS)
     for gap in rollups.rows(Unprofiled):
-        overall.add("time.unprofiled", gap.side, gap.run, gap.mean_ns, "ms", NEUTRAL, NS_PER_MS)
+        overall.add("time.unprofiled", gap.side, gap.run, gap.mean_ns, NS_PER_MS)
     for step in profiled_steps(rollups.rows(ProfiledTimer), times):
-        overall.add(PROFILED_STEP, step.side, step.run, step.step_ns, "ms", NEUTRAL, NS_PER_MS)
-        overall.add(OUTSIDE_PROFILE, step.side, step.run, step.outside_ns, "ms", NEUTRAL, NS_PER_MS)
+        overall.add(PROFILED_STEP, step.side, step.run, step.step_ns, NS_PER_MS)
+        overall.add(OUTSIDE_PROFILE, step.side, step.run, step.outside_ns, NS_PER_MS)
     phases = rollups.rows(PhaseSample)
     if not any(_is_on_both(times, metric.removeprefix("time.")) for metric in HEADLINES):
         _add_sum_of_phases(overall, phases)
     _add_phases(overall, phases, rollups.rows(TrainingPhase))
     for peak in rollups.rows(MemoryPeak):
         if peak.main:
-            overall.add("memory.peak_allocated", peak.side, peak.run, peak.allocated_bytes, "bytes", LOWER)
-            overall.add("memory.peak_reserved", peak.side, peak.run, peak.reserved_bytes, "bytes", LOWER)
+            overall.add("memory.peak_allocated", peak.side, peak.run, peak.allocated_bytes)
+            overall.add("memory.peak_reserved", peak.side, peak.run, peak.reserved_bytes)
     _add_workload(overall, metrics, rollups.rows(WorkloadSample))
     others = (sample for sample in metrics if sample.name != SPEED and not sample.name.startswith("workload."))
     _add_metrics(overall, others)
@@ -172,16 +163,16 @@ def profile_headline(deltas: Sequence[Delta]) -> str:
 
 
 def _add_times(overall: Overall, times: Sequence[TimeSample]) -> None:
-    for name, polarity in TIMES.items():
+    for name in TIMES:
         found = [time for time in times if time.metric == name]
         for time in found:
-            overall.add(f"time.{name}", time.side, time.run, time.mean_ns, "ms", polarity, NS_PER_MS)
+            overall.add(f"time.{name}", time.side, time.run, time.mean_ns, NS_PER_MS)
         if name not in ("step", "device_span") or all(time.spread_ns is None for time in found):
             continue
         for time in found:
-            overall.add(f"time.{name}@max", time.side, time.run, time.max_ns, "ms", polarity, NS_PER_MS)
+            overall.add(f"time.{name}@max", time.side, time.run, time.max_ns, NS_PER_MS)
         for time in found:
-            overall.add(f"time.{name}@spread", time.side, time.run, time.spread_ns, "ms", polarity, NS_PER_MS)
+            overall.add(f"time.{name}@spread", time.side, time.run, time.spread_ns, NS_PER_MS)
 
 
 def _is_on_both(times: Sequence[TimeSample], name: str) -> bool:
@@ -195,7 +186,7 @@ def _add_sum_of_phases(overall: Overall, phases: Sequence[PhaseSample]) -> None:
         if phase.what == "wall" and phase.phase != OUTSIDE:
             sums[phase.side, phase.run] = sums.get((phase.side, phase.run), 0.0) + phase.ns
     for (side, run), ns in sums.items():
-        overall.add("time.phases", side, run, ns, "ms", LOWER, NS_PER_MS)
+        overall.add("time.phases", side, run, ns, NS_PER_MS)
 
 
 def _add_phases(overall: Overall, phases: Sequence[PhaseSample], timers: Sequence[TrainingPhase]) -> None:
@@ -206,7 +197,7 @@ def _add_phases(overall: Overall, phases: Sequence[PhaseSample], timers: Sequenc
     if any(phase.phase != OUTSIDE for phase in phases):
         for phase in phases:
             name = f"phase.{phase.phase}.{phase.what}"
-            overall.add(name, phase.side, phase.run, phase.ns, "ms", LOWER, NS_PER_MS)
+            overall.add(name, phase.side, phase.run, phase.ns, NS_PER_MS)
 
 
 def _add_token_rate(overall: Overall, metrics: Sequence[MetricSample]) -> None:
@@ -216,20 +207,19 @@ def _add_token_rate(overall: Overall, metrics: Sequence[MetricSample]) -> None:
     for sample in metrics:
         tokens = asked.get((sample.side, sample.run), {}).get(TOTAL)
         if sample.name == SPEED and tokens and sample.value is not None:
-            overall.add(TOKEN_RATE, sample.side, sample.run, sample.value * 1e3 / tokens, "", LOWER)
+            overall.add(TOKEN_RATE, sample.side, sample.run, sample.value * 1e3 / tokens)
 
 
 def _add_workload(overall: Overall, metrics: Sequence[MetricSample], counted: Sequence[WorkloadSample]) -> None:
     for (side, run), values in workload_of(metrics).items():
         for name, value in sorted(values.items()):
-            overall.add(name, side, run, value, unit_of(name), NEUTRAL)
+            overall.add(name, side, run, value)
     given = {sample.name for sample in metrics}
     for count in counted:
         if count.metric not in given:  # else what training says it was asked for counts
-            overall.add(count.metric, count.side, count.run, count.value, unit_of(count.metric), NEUTRAL)
+            overall.add(count.metric, count.side, count.run, count.value)
 
 
 def _add_metrics(overall: Overall, samples: Iterable[MetricSample]) -> None:
     for sample in samples:
-        name = sample.name
-        overall.add(name, sample.side, sample.run, sample.value, unit_of(name), polarity_of(name))
+        overall.add(sample.name, sample.side, sample.run, sample.value)
