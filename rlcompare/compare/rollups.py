@@ -82,7 +82,7 @@ class Rollups:
             if db.is_damage(error):
                 raise DamagedStoreError(run.store, db.first_line(error)) from error
             raise InputError(
-                run.store, f"the store of {run.name} cannot be opened ({reason})", "Make it again with rlcompare ingest"
+                run.store, f"the store of {run.name} cannot be opened ({reason})", "Recreate it with rlcompare ingest"
             ) from error
         try:
             self._con.execute("SET VARIABLE side = ?", [side])
@@ -99,7 +99,7 @@ class Rollups:
             raise InputError(
                 run.store,
                 f"the store of {run.name} is damaged or of another version ({str(error).splitlines()[0]})",
-                "Delete it, or make it again with rlcompare ingest",
+                "Delete it, or recreate it with rlcompare ingest",
             ) from error
         finally:
             db.detach(self._con)

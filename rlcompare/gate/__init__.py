@@ -1,4 +1,4 @@
-"""Judges a comparison by a policy. Pure: reads a ``model.diff.Diff``, returns a ``model.verdict.GateResult``."""
+"""Checks a comparison against a policy. Pure: reads a ``model.diff.Diff``, returns a ``model.verdict.GateResult``."""
 
 from rlcompare.gate.policy import built_in_policy, load_policy
 from rlcompare.gate.rules import judge

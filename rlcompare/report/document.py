@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 _SECTION_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _EXPANDED_DEPTH = 3
-_REMEDY = "Make it again with rlcompare diff"
+_REMEDY = "Recreate it with rlcompare diff"
 
 
 class DocumentError(ValueError):

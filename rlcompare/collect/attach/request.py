@@ -143,7 +143,7 @@ def read_config(file: Path) -> dict[str, Any]:
         remedy = "Run this as the user of the job"
         raise InputError(file, f"it cannot be read ({error.strerror})", remedy) from error
     if not isinstance(content, dict):
-        raise InputError(file, "it does not contain a JSON object", "Fix or remove it: rlcompare then writes a new one")
+        raise InputError(file, "expected a JSON object", "Fix or remove it: rlcompare then writes a new one")
     return content
 
 
