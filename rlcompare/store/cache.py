@@ -244,8 +244,7 @@ def _fetch(
     absent = [
         (target, print_of_run)
         for run, print_of_run in zip(runs, prints, strict=True)
-        if print_of_run is not None
-        and not _present(target := _target(run, print_of_run, directory), keep_events)
+        if print_of_run is not None and not _present(target := _target(run, print_of_run, directory), keep_events)
     ]
     if absent:
         suffix = "-events" if keep_events else ""
