@@ -52,8 +52,16 @@ def sql_order(folder: str) -> tuple[str, ...]:
     Raises:
         ValueError: the headers allow no order.
     """
-    texts = {name.rpartition("/")[2]: sql(name) for name in sql_names(folder)}
     try:
-        return tuple(f"{folder}/{stem}" for stem in in_order(predecessors(texts)))
+        return tuple(in_order(sql_predecessors(folder)))
     except ValueError as error:
         raise ValueError(f"sql/{folder}: {error}") from error
+
+
+@cache
+def sql_predecessors(folder: str) -> dict[str, set[str]]:
+    """The same files, each with those that must have run before it; files that wait for none may run side by side."""
+    texts = {name.rpartition("/")[2]: sql(name) for name in sql_names(folder)}
+    return {
+        f"{folder}/{name}": {f"{folder}/{first}" for first in before} for name, before in predecessors(texts).items()
+    }

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
+from typing import cast
 
 import click
 
@@ -94,6 +96,8 @@ def main() -> None:
     """The console script ``rlcompare``."""
     # One command makes many small objects and hardly a cycle: collecting them takes a tenth of a cached diff.
     gc.disable()
+    # DuckDB asks for pandas at every parameter of a query, and imports it where it is installed.
+    sys.modules.setdefault("pandas", cast("ModuleType", None))
     _open_standard_streams()
     interrupt.listen()
     code = run(sys.argv[1:])

@@ -2,19 +2,27 @@
 
 Each store is attached read-only, its rollups are copied under the keys (side, run) while its steps and ranks are
 selected and its steps are summed, and it is detached. Raw events are never read.
+
+The tables are small, so most of the time goes into planning statements. Statements that do not wait for each other
+therefore run side by side, each on one thread, and all queries start as soon as the tables are there.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from graphlib import TopologicalSorter
 from itertools import starmap
+from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar, cast
 
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.compare import records
+from rlcompare.compare import pairs, records
 from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
 from rlcompare.model.words import SIDES
@@ -22,8 +30,8 @@ from rlcompare.model.words import SIDES
 R = TypeVar("R", bound=NamedTuple)
 """A row of the query after which its class is named (``records``, ``pairs``)."""
 
-THREADS = 1
-"""The rollups are small: a second thread costs more than it saves."""
+WORKERS = min(4, os.cpu_count() or 1)
+"""Statements that run at once. One statement has one thread: the rollups are small."""
 
 
 def query_of(record: type[NamedTuple]) -> str:
@@ -31,8 +39,15 @@ def query_of(record: type[NamedTuple]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower()
 
 
+def _queried() -> list[Any]:
+    """The records of all queries over the finished tables."""
+    found = [kind for kind in (vars(records) | vars(pairs)).values() if isinstance(kind, type)]
+    names = resources.sql_names("compare")
+    return [kind for kind in found if f"compare/{query_of(kind)}" in names and kind is not records.KnownSelection]
+
+
 class Rollups:
-    """The rollups of both sides. ``rows`` runs the query of a record; use as a context manager."""
+    """The rollups of both sides. ``rows`` gives what the query of a record found; use as a context manager."""
 
     def __init__(self, baseline: SideInput, new: SideInput, options: CompareOptions) -> None:
         """Load all runs.
@@ -41,36 +56,78 @@ class Rollups:
             UsageError: a selected step or rank does not exist; the message says which do.
             InputError: a store cannot be read.
         """
-        self._con = db.connect_to_stores(THREADS, [run.store for given in (baseline, new) for run in given.stores])
-        self._rows: dict[type[NamedTuple], list[Any]] = {}
+        self._con = db.connect_to_stores(1, [run.store for given in (baseline, new) for run in given.stores])
+        self._cursors = [db.interruptible(self._con.cursor()) for _ in range(WORKERS)]
+        self._free: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
+        for cursor in self._cursors:
+            for name in ("compare/macro", "compare/late_of"):
+                cursor.execute(resources.sql(name))
+            self._free.put(cursor)
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="compare")
+        self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
         try:
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
                 for number, run in enumerate(given.stores):
                     self._load(side, number, run, steps, options.ranks)
-            for name in resources.sql_order("compare"):
-                self._con.execute(resources.sql(name))
+            self._run_folder("compare")
+            self._rows = {record: self._pool.submit(self._query, record) for record in _queried()}
         except BaseException:
-            self._con.close()
+            self.close()
             raise
 
     def __enter__(self) -> Rollups:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._con.close()
+        self.close()
+
+    def close(self) -> None:
+        """End the queries that nobody asked for, and forget all tables."""
+        self._pool.shutdown(cancel_futures=True)
+        for con in (*self._cursors, self._con):
+            con.close()
 
     def rows(self, record: type[R]) -> list[R]:
         """The rows of the query of a record; each query runs once."""
         if record not in self._rows:
-            self._rows[record] = self._query(record)
-        return cast("list[R]", self._rows[record])
+            self._rows[record] = self._pool.submit(self._query, record)
+        return cast("list[R]", self._rows[record].result())
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        cursor = self._free.get()
+        try:
+            yield cursor
+        finally:
+            self._free.put(cursor)
 
     def _query(self, record: type[R]) -> list[R]:
         name = query_of(record)
-        result = self._con.execute(resources.sql(f"compare/{name}"))
-        columns = tuple(column[0] for column in result.description or ())
-        assert columns == record._fields, f"sql/compare/{name}.sql gives {columns}, {record.__name__} has other fields"
-        return list(starmap(record, result.fetchall()))
+        with self._cursor() as cursor:
+            result = cursor.execute(resources.sql(f"compare/{name}"))
+            columns = tuple(column[0] for column in result.description or ())
+            assert columns == record._fields, (
+                f"sql/compare/{name}.sql gives {columns}, not the fields of {record.__name__}"
+            )
+            return list(starmap(record, result.fetchall()))
+
+    def _run_file(self, name: str) -> None:
+        with self._cursor() as cursor:
+            cursor.execute(resources.sql(name))
+
+    def _run_folder(self, folder: str) -> None:
+        """Run the files of a folder, each as soon as those that it depends on have run."""
+        order = TopologicalSorter(resources.sql_predecessors(folder))
+        order.prepare()
+        running: dict[Future[None], str] = {}
+        try:
+            while order.is_active():
+                running |= {self._pool.submit(self._run_file, name): name for name in order.get_ready()}
+                for finished in wait(running, return_when=FIRST_COMPLETED).done:
+                    order.done(running.pop(finished))
+                    finished.result()
+        finally:
+            wait(running)
 
     def _load(
         self, side: str, number: int, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None
@@ -85,12 +142,12 @@ class Rollups:
                 run.store, f"the store of {run.name} cannot be opened ({reason})", "Recreate it with rlcompare ingest"
             ) from error
         try:
-            self._con.execute("SET VARIABLE side = ?", [side])
-            self._con.execute("SET VARIABLE run = CAST(? AS INTEGER)", [number])
-            self._con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [list(steps or ())])
-            self._con.execute("SET VARIABLE ranks = CAST(? AS INTEGER[])", [list(ranks or ())])
-            for name in resources.sql_order("compare/load"):
-                self._con.execute(resources.sql(name))
+            for cursor in self._cursors:
+                cursor.execute("SET VARIABLE side = ?", [side])
+                cursor.execute("SET VARIABLE run = CAST(? AS INTEGER)", [number])
+                cursor.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [list(steps or ())])
+                cursor.execute("SET VARIABLE ranks = CAST(? AS INTEGER[])", [list(ranks or ())])
+            self._run_folder("compare/load")
             if steps is not None or ranks is not None:
                 self._check_selection(run, steps, ranks)
         except duckdb.Error as error:

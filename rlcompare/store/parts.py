@@ -126,9 +126,11 @@ def batches_of(parts: Sequence[Part], folder: Path, name: str, keep_events: bool
         folder: where packs belong.
         name: how the packs' names begin.
         keep_events: keep the event tables.
-        workers: how many batches can be made at once: each gets some, if there are enough captures.
+        workers: how many batches can be made at once: each gets some, if there are enough captures. Where each worker
+            has one capture at most, batches hold one: what is planned twice is planned at the same time, and a pack
+            that holds one whole run becomes its store.
     """
-    most = min(BATCH_CAPTURES, max(8, -(-len(parts) // max(workers, 1))))
+    most = 1 if len(parts) <= workers else min(BATCH_CAPTURES, max(8, -(-len(parts) // max(workers, 1))))
     batches: list[Batch] = []
     for group in _groups(parts, most):
         numbered = tuple(replace(part, number=place) for place, part in enumerate(group))

@@ -3,6 +3,7 @@
 -- ordinal in the capture (that of the same role, replica and place in the step); the group by its members, else by its name, which the ranks of a
 -- run share. Sends and receives pair two different operators, and are left out. `started` names a table of collectives with side, run, role,
 -- folder, member, replica, place_in (the ordinal of the capture), step, kind, group_key, group_name, ordinal, start_ns.
+-- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO late_of(started) AS TABLE
 WITH placed AS (
     SELECT side, run, member, role, folder, coalesce(replica, -1) AS replica, step, kind, ordinal, start_ns,

@@ -1,6 +1,6 @@
 """Makes parts on this machine: in threads of this process where there is little to do, else in processes.
 
-Planning statements is most of the work for small captures, and does not run side by side in one process. Workers are
+With many small captures the threads of one process wait for each other more and more. Workers are
 plain processes of ``rlcompare.store.engines.worker``, not forks and not ``multiprocessing``: a fork would copy locks of
 DuckDB's threads, and ``multiprocessing`` would run the user's own script again.
 """
