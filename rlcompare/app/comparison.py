@@ -16,7 +16,7 @@ from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
 from rlcompare.app.remote import Mirrors, mirrored
 from rlcompare.app.selection import select_runs
-from rlcompare.app.stores import refuse_within, shared_cache, stores_folder, with_sound
+from rlcompare.app.stores import real_path, refuse_within, shared_cache, stores_folder, with_sound
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
@@ -142,10 +142,17 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
 
 
 def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> list[RunInput]:
-    runs: list[RunInput] = []
+    """The runs of a side. One that several of its paths hold counts once, else it would pass for a repetition."""
+    runs: dict[object, RunInput] = {}
     for path in side.paths:
-        runs += select_runs(path, prefer=request.prefer, layout=request.layout, ranks=request.ranks, steps=steps)
-    return runs
+        for run in select_runs(path, prefer=request.prefer, layout=request.layout, ranks=request.ranks, steps=steps):
+            files = frozenset(real_path(file) for capture in run.captures for file in capture.files.values())
+            key = files or (*map(real_path, run.paths), run.name)
+            if key in runs:
+                click.echo(f"rlcompare: warning: {path}: run {run.name} was given twice and is used once", err=True)
+            else:
+                runs[key] = run
+    return list(runs.values())
 
 
 def _labels(baseline: SidePaths, new: SidePaths) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,23 +82,22 @@ class TestOutput:
         assert [document[side]["label"] for side in ("baseline", "new")] == ["new (baseline)", "new (new)"]
 
     def test_several_runs_a_side(self, rlcompare: Command, samples: Path) -> None:
-        result = rlcompare(
-            "diff",
-            "-d",
-            samples / "new",
-            "-d",
-            samples / "base",
-            "-bp",
-            samples / "base",
-            "-bp",
-            samples / "base",
-            "--json",
-        )
+        copy = Path("copy") / "base"
+        shutil.copytree(samples / "base", copy)
+        new = ("-d", samples / "new", "-d", samples / "base")
+        result = rlcompare("diff", *new, "-bp", samples / "base", "-bp", copy, "--json")
 
         document = json.loads(result.out)
         assert [run["name"] for run in document["new"]["runs"]] == ["new", "base"]
         assert len({run["name"] for run in document["baseline"]["runs"]}) == 2
         assert len(metric(document, "time.compute")["samples"]["new"]) == 2  # type: ignore[index]
+
+    def test_a_run_that_is_given_twice_is_used_once(self, rlcompare: Command, samples: Path) -> None:
+        again = Path("link")
+        again.symlink_to(samples / "new")
+        result = rlcompare("diff", "-d", samples / "new", "-d", again, "-bp", samples / "base", "--json")
+        assert len(json.loads(result.out)["new"]["runs"]) == 1
+        assert result.err == f"rlcompare: warning: {again}: run link was given twice and is used once\n"
 
     def test_a_folder_that_is_not_ours_is_left_alone(
         self, rlcompare: Command, samples: Path, monkeypatch: pytest.MonkeyPatch
