@@ -1,5 +1,5 @@
--- Metrics that both sides log and that are not compared, because verl changed what they mean between its releases: what they mean on each
--- side, and which releases the sides are of. Where the releases of the sides may be the same, they are taken to be.
+-- Metrics that both sides log but that are not compared, because verl changed their meaning between its releases. Gives their meaning on
+-- each side, and the possible releases of each side. If these ranges of releases overlap, the sides count as the same release.
 -- Depends on c_env, c_metric, c_metric_meaning, c_release.
 CREATE TABLE c_apart AS
 WITH span AS (

@@ -1,5 +1,5 @@
--- Collectives of both sides by kind and group, with exact sums per divisor. Where the sides share no group at all (other ranks, or members
--- known on one side only), all groups meet as one, under NULL.
+-- Collectives of both sides by kind and group, with exact sums per divisor. If the sides share no group (different ranks, or members known
+-- on one side only), all groups are merged into one, with key NULL.
 -- Depends on c_collective, c_divisor.
 CREATE TABLE c_collective_sum AS
 WITH shared AS (

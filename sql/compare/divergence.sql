@@ -1,4 +1,5 @@
--- Per metric but times the first step of both sides whose values (means over runs) are more than 1 % apart, or of which one is no number.
+-- For each metric, the first step at which the sides differ: their values (means over runs) are more than 1 % apart, or only one of them is
+-- a number. Metrics that are times are left out.
 -- Depends on c_metric.
 WITH per_step AS (
     SELECT name, step, avg(value ORDER BY run) FILTER (WHERE side = 'baseline') AS baseline,

@@ -1,10 +1,10 @@
--- By what a capture's sum is divided, so that the sum over all captures of a side is the side's value (docs/design.md §4): the mean over runs of
--- the sum over groups of the mean over members of the mean over steps. A member counts only for what it measured (its domain): a rank
--- whose profile holds no kernels says nothing about kernels. Within a domain, what is absent counts 0.
+-- The number that the sum of a capture is divided by. With it, the sum over all captures of a side is the value of that side
+-- (docs/design.md §4): the mean over runs of the sum over groups of the mean over members of the mean over steps. A member counts only in
+-- the domains that it measured: a rank whose profile has no kernels does not count for kernels. Within a domain, a missing row counts 0.
 -- Depends on c_allocation, c_api, c_capture, c_kernel, c_link, c_module, c_msprof, c_operator, c_phase, c_stack,
 -- c_step, c_task, c_time.
 CREATE TABLE c_divisor AS
-WITH present AS (   -- what a member measured: by its device times, else by any row of that table
+WITH present AS (   -- domains of each capture: those whose table has a row; kernels only if there are no device times
     SELECT side, run, capture, 'kernel' AS domain, bool_or(whole) AS whole FROM c_kernel
     WHERE (side, run, capture) NOT IN (SELECT side, run, capture FROM c_time WHERE compute_ns IS NOT NULL) GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'operator', bool_or(whole) FROM c_operator GROUP BY ALL

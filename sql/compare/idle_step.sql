@@ -1,4 +1,4 @@
--- Marked steps in which nothing ran on the device of a capture that recorded one, per side and run: which members.
+-- Marked steps in which nothing ran on the device, although the capture recorded one: the members, per side and run.
 -- Depends on c_capture, c_time.
 SELECT t.side, t.run, t.step, list(DISTINCT c.member ORDER BY c.member) AS members
 FROM c_time AS t JOIN c_capture AS c USING (side, run, capture)

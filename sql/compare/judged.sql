@@ -1,7 +1,7 @@
--- The values of c_metric that count: of steps without a profiler where there are any, else of all. Of speed, and of the workload that stands
--- beside it, neither warm-up steps count: those that the run names, else the first step where three or more are left. Of a metric that both
--- sides have, steps that only one of them logged do not count, unless they share none: later steps are of a better trained model. Step 0
--- is validation before training: it counts where there is nothing else.
+-- The values of c_metric that count. Step 0 is validation before training; it counts only if there is no other step. If a metric has steps
+-- without a profiler, only these count. For speed and workload metrics, warm-up steps do not count: those that the run marks as such, else
+-- the first step if at least three others remain. For a metric that both sides have, only steps that both sides logged count, because later
+-- steps come from a better trained model. If they share no step, all steps count.
 -- Depends on c_metric.
 CREATE TABLE c_judged AS
 WITH known AS (

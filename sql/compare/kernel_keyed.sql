@@ -1,5 +1,5 @@
--- Kernels of both sides under the key by which they meet. For loosely matched operators that is phase, launching host operator, number of
--- dimensions of each input and dtypes; dimensions that vary among them become `*`.
+-- Kernels of both sides with the key that matches them. For loosely matched operators the key is phase, launching host operator, number of
+-- dimensions of each input, and data types. Dimensions that vary among them become `*`.
 -- Depends on c_kernel_match, c_kernel_sum.
 CREATE TABLE c_kernel_keyed AS
 WITH loose AS (

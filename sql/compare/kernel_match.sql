@@ -1,5 +1,6 @@
--- How the kernels of each operator are matched (docs/design.md §6): by exact input shapes, or loosely where shapes vary. Loosely, if an operator of
--- both sides matches on less than 80 % of its time, or has more than 32 shapes at one place in the code.
+-- How the kernels of each operator are matched (docs/design.md §6): by exact input shapes, or loosely if shapes vary. An operator that is
+-- on both sides is matched loosely if exact matches cover less than 80 % of its time, or if it has more than 32 shapes at one place in the
+-- code (phase and launching operator).
 -- Depends on c_kernel_sum, side_mean.
 CREATE TABLE c_kernel_match AS
 WITH exact AS (

@@ -1,5 +1,5 @@
--- How kernels were matched: shares of their time that have equal keys on both sides, with exact shapes; the operators that were matched
--- loosely, most time first; whether names had to do.
+-- How kernels were matched: the share of their time that has equal keys on both sides, by exact shapes; the loosely matched operators, most
+-- time first; whether a side has no types, so that names are the keys.
 -- Depends on c_kernel, c_kernel_match.
 SELECT (SELECT sum(exact_ns ORDER BY op) / nullif(sum(total_ns ORDER BY op), 0) FROM c_kernel_match) AS exact_share,
        (SELECT list(op ORDER BY total_ns DESC, op) FROM c_kernel_match WHERE loose) AS loose,

@@ -1,4 +1,4 @@
--- Where in the step the operators' kernels run.
+-- Time of each operator's kernels by phase.
 -- Depends on c_kernel_sum, side_mean.
 WITH exact AS (
     SELECT op, phase, side, divisor, sum(ns) AS ns FROM c_kernel_sum WHERE phase IS NOT NULL GROUP BY ALL

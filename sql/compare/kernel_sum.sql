@@ -1,5 +1,5 @@
--- Kernels of both sides by what they are, with exact sums per divisor. The key is the operator type and the input shapes; where one side
--- knows no types (Level0), the kernel's name alone, on both sides.
+-- Kernels of both sides, with exact sums per divisor. The key is the operator type and the input shapes. If one side has no types (Level0),
+-- the key is the kernel's name alone, on both sides.
 -- Depends on c_divisor, c_kernel.
 CREATE TABLE c_kernel_sum AS
 WITH untyped AS (

@@ -1,4 +1,4 @@
--- What can be selected in the run that is being loaded.
+-- Ranks and steps that can be selected in the run that is being loaded.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, capture.
 SELECT (SELECT list(DISTINCT rank ORDER BY rank) FROM c_capture WHERE replica IS NULL AND side = getvariable('side') AND run = getvariable('run')) AS ranks,

@@ -1,8 +1,9 @@
--- late_of(started): per side and member, how late it starts aligned collectives, against the earliest member of the same one, and how often it
--- starts last. Collectives whose members start nearly together (within a quarter of the mean spread) have no last one. Aligned by kind, group and
--- ordinal in the capture (that of the same role, replica and place in the step); the group by its members, else by its name, which the ranks of a
--- run share. Sends and receives pair two different operators, and are left out. `started` names a table of collectives with side, run, role,
--- folder, member, replica, place_in (the ordinal of the capture), step, kind, group_key, group_name, ordinal, start_ns.
+-- late_of(started): per side and member, how late it starts aligned collectives, and how often it starts last. Lateness is measured against
+-- the earliest member of the same collective. If the members start nearly together (within a quarter of the mean spread), none of them
+-- counts as last. Collectives are aligned by kind, group and ordinal within a capture; captures are paired by role, replica and place in
+-- the step. Groups are identified by their members, else by their name, which the ranks of a run share. Sends and receives are left out,
+-- because they pair two different operators. `started` names a table of collectives with the columns side, run, role, folder, member,
+-- replica, place_in (the ordinal of the capture), step, kind, group_key, group_name, ordinal, start_ns.
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO late_of(started) AS TABLE
 WITH placed AS (

@@ -1,4 +1,4 @@
--- What each run is made of.
+-- Number of captures, ranks, replicas and selected steps of each run.
 -- Depends on c_capture, c_step.
 SELECT c.side, c.run, count(DISTINCT c.capture) AS captures, count(DISTINCT c.member) FILTER (WHERE c.replica IS NULL) AS ranks,
        count(DISTINCT c.replica) AS replicas,

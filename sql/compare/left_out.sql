@@ -1,5 +1,5 @@
--- How many of the steps that a run timed speak for its speed (c_judged), and why the others do not. The first one left out is warm-up; of
--- the rest, the other side has none of that number, or does not count it.
+-- How many of the steps that a run timed count for its speed (c_judged), and why the others do not. The first step without a profiler, if
+-- left out, is warm-up. The rest have no counterpart: the other side has no step of that number, or does not count it.
 -- Depends on c_judged, c_metric.
 WITH logged AS (
     SELECT m.side, m.run, m.step, m.profiled, m.warmup, j.step IS NOT NULL AS counts

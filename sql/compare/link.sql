@@ -1,7 +1,7 @@
--- Section links: transfers by pair of ranks, group and transport. Bytes per nanosecond are GB/s. A link is reported by the ranks at its ends, so
--- its mean runs over the members that report it in any run of the side: the others say nothing about it. `domain` is 'link' where one of them was
--- measured on the other side too, in the same group: there an absent link moved nothing. Where the sides share no group and each has only one,
--- the group is dropped from the key.
+-- Section links: transfers by pair of ranks, group and transport. Bytes per nanosecond are GB/s. A link is reported by the ranks at its
+-- ends. Its mean is taken over the members that report it in any run of the side, because other members have no data about it. `domain` is
+-- 'link' if one of these members was also measured on the other side, in the same group: a link that is missing there moved nothing. If the
+-- sides share no group and each has only one, the group is dropped from the key.
 -- Depends on c_capture, c_divisor, c_link, side_mean.
 WITH shared AS (
     SELECT group_key FROM c_link GROUP BY group_key HAVING count(DISTINCT side) = 2
@@ -21,7 +21,7 @@ WITH shared AS (
     SELECT side, m.run, role, folder, r.link, count(*) AS members FROM reporter AS r JOIN measured AS m USING (side, role, folder, member) GROUP BY ALL
 ), replicated AS (
     SELECT side, link, count(DISTINCT run) AS runs FROM present GROUP BY ALL
-), both_ends AS (   -- links that could have been seen on both sides
+), both_ends AS (   -- links that both sides could report
     SELECT DISTINCT r.link FROM reporter AS r JOIN (SELECT DISTINCT side, member, group_key FROM reporter) AS other
       ON other.member = r.member AND other.group_key IS NOT DISTINCT FROM r.group_key AND other.side <> r.side
 ), exact AS (

@@ -1,5 +1,6 @@
--- side_mean(amount, divisor, wanted): the value of the wanted rows of one side, from sums that are exact per divisor. The order is fixed, so
--- that the same inputs give the same bits, and a side compared with itself gives equal values. Callers sum integers per divisor first.
+-- side_mean(amount, divisor, wanted): the value of one side, from sums that are exact per divisor. `wanted` selects the rows of the side.
+-- The order of summation is fixed: the same inputs give the same bits, and a side compared with itself gives equal values. Callers sum
+-- integers per divisor first.
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO side_mean(amount, divisor, wanted) AS
     sum(amount / divisor ORDER BY divisor) FILTER (WHERE wanted);

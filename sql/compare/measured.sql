@@ -1,3 +1,3 @@
--- What each side measured.
+-- The domains that each side measured.
 -- Depends on c_divisor.
 SELECT DISTINCT side, domain FROM c_divisor ORDER BY side, domain;

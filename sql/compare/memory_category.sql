@@ -1,4 +1,4 @@
--- Memory by category of tensor per run: the peak of the fullest rank, the mean over captures. Categories that nobody uses are left out.
+-- Memory by category of tensor per run: the peak of the fullest rank, and the mean over captures. Unused categories are left out.
 -- Depends on c_memory_category.
 SELECT side, run, category, max(peak_bytes) AS peak_bytes, avg(mean_bytes) AS mean_bytes
 FROM c_memory_category

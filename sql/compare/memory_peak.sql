@@ -1,6 +1,6 @@
--- Highest memory levels per run and component: the largest over captures and ranks, because the fullest rank runs out first. `main` marks the
--- component that stands for the rank: of those that every run with memory knows, PTA (the framework's pool), else the largest that is not a sum.
--- Different components are never compared: where the runs have none in common, none is marked.
+-- Peak memory per run and component: the maximum over captures and ranks, because the fullest rank runs out of memory first. `main` marks
+-- the component that represents the rank. It is chosen among the components that every run with memory data has: PTA (the framework's
+-- pool), else the largest that is not a sum. Different components are never compared: if the runs have none in common, none is marked.
 -- Depends on c_memory.
 WITH peak AS (
     SELECT side, run, component, max(allocated_bytes) AS allocated_bytes, max(reserved_bytes) AS reserved_bytes,

@@ -1,6 +1,6 @@
--- Section msprof: totals of captures in msprof-analyze's definitions, not divided by steps: the mean over runs of the sum over groups of the
--- mean over members. Communication groups are called by names that hold addresses and times, so they meet by their key, and are shown under it
--- unless all captures of both sides call them alike.
+-- Section msprof: totals of captures by msprof-analyze's definitions, not divided by steps. The value of a side is the mean over runs of
+-- the sum over groups of the mean over members. Names of communication groups contain addresses and times. Therefore groups are matched by
+-- their key, and shown under it unless all captures of both sides use the same name.
 -- Depends on c_divisor, c_msprof, side_mean.
 WITH exact AS (   -- totals of text profiles have fractions, so their order is fixed too
     SELECT sheet, depth, CASE WHEN group_key IS NULL THEN name END AS name, group_key, input_shapes, side, divisor, min(ord) AS ord,

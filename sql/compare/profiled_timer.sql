@@ -1,5 +1,5 @@
--- Training's own time of the steps that ran under the profiler: per run the mean in ns, of each phase and, without one, of the whole step. Of
--- steps that the profile knows by the same numbers, only the selected ones.
+-- Training's own times of the steps that ran under the profiler: per run, the mean in ns of each phase, and of the whole step (phase NULL).
+-- If the profile has steps with the same numbers, only the selected ones count.
 -- Depends on c_metric, c_step, c_timer.
 WITH known AS (
     SELECT DISTINCT m.side, m.run, m.step, s.selected

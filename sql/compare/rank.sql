@@ -1,4 +1,4 @@
--- Per side and member: its times (sum over its groups, mean over runs), and how it starts collectives.
+-- Per side and member: its times (sum over its groups, mean over runs), and how late it starts collectives.
 -- Depends on c_late, c_time_value.
 WITH per_run AS (
     SELECT side, run, member, metric, sum(ns ORDER BY role, folder) AS ns FROM c_time_value GROUP BY ALL

@@ -1,5 +1,5 @@
--- The times of one role per run, in ns: summed over its folders, of the mean over its own members. Processes of different roles are never
--- averaged together; without a role stand the ranks of the trainer. Only where a side has several roles.
+-- The times of each role per run, in ns: the mean over its own members, summed over its folders. Processes of different roles are never
+-- averaged together. Captures without a role are the ranks of the trainer. Empty if there is only one role.
 -- Depends on c_capture, c_time_value.
 WITH grouped AS (
     SELECT side, run, role, folder, metric, sum(ns ORDER BY member) / count(*) AS ns FROM c_time_value

@@ -1,5 +1,5 @@
--- One value per run and time: summed over groups, of the mean, the slowest and the spread over members, in ns. Members without a
--- measurement are skipped; `missing` says how many there were. The spread is unknown where no group has two members.
+-- One value per run and time, in ns: the mean, the maximum and the spread over members, each summed over groups. Members without a
+-- measurement are skipped; `missing` is their number. The spread is NULL if no group has two members.
 -- Depends on c_capture, c_time_value.
 WITH grouped AS (
     SELECT side, run, role, folder, metric, sum(ns ORDER BY member) / count(*) AS mean_ns, max(ns) AS max_ns, min(ns) AS min_ns,

@@ -1,4 +1,4 @@
--- Every time of c_time per member: its mean over steps, in ns. A step or a member without a measurement is skipped, never 0.
+-- Every time of c_time per member: its mean over steps, in ns. A step or member without a measurement is skipped; it does not count 0.
 -- step_free: the part of the host's step in which the device neither computes nor communicates (preparing + free + tail).
 -- Depends on c_capture, c_time.
 CREATE TABLE c_time_value AS

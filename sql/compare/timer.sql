@@ -1,7 +1,7 @@
--- Training's timers that are phases of the step, by run, with the role that does the work; no timers within timers. Checkpoints and testing are
--- part of the step in some releases of verl (both in 0.5, checkpoints from 0.7.1 on) and come after it in others. The step's own timer tells:
--- where it leaves room for a checkpoint in every step that made one, and then for testing, they lie in it. A hundredth of a second is
--- what rounding in logs may take.
+-- Training's timers that are phases of the step, per run, with the role that does the work. Timers inside timers are left out. Checkpoints
+-- and testing are part of the step in some releases of verl (both in 0.5, checkpoints since 0.7.1), and follow the step in others. The
+-- step's own timer decides: checkpoints are part of the step if its time has room for them in every step that made one. The same holds for
+-- testing in the time that is left. The tolerance of 0.01 s allows for rounding in logs.
 -- Depends on c_metric.
 CREATE TABLE c_timer AS
 WITH timer AS (
@@ -13,7 +13,7 @@ WITH timer AS (
         ('timing_s/update_weights', 'rollout', 'update_weights'),
         ('timing_s/save_checkpoint', NULL, 'save_checkpoint'), ('timing_s/testing', NULL, 'testing')
     ) AS timer(name, role, phase)
-), room AS (   -- what the parts that are always in the step leave of it
+), room AS (   -- time of the step minus the phases that are always part of it
     SELECT m.side, m.run, m.step, max(m.value) FILTER (m.name = 'timing_s/save_checkpoint') AS save,
            max(m.value) FILTER (m.name = 'timing_s/testing') AS testing,
            max(m.value) FILTER (m.name = 'timing_s/step') + 0.01 - coalesce(

@@ -1,5 +1,6 @@
--- Training's own timers as phases: per run the mean over the steps that speak for speed, in ns; a phase absent in a step counts 0, and `steps`
--- of `of_steps` have it. With '(outside)' they sum to timing_s/step; a remainder below one microsecond is rounding and counts as 0.
+-- Training's own timers as phases: per run, the mean in ns over the steps that count for speed. A phase that is missing in a step counts 0
+-- there; `steps` of `of_steps` have it. Together with '(outside)' the phases sum to timing_s/step. A remainder below one microsecond is
+-- rounding and counts as 0.
 -- Depends on c_judged, c_metric, c_timer.
 WITH step_of AS (
     SELECT side, run, step, value FROM c_judged WHERE name = 'timing_s/step'

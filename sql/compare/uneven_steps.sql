@@ -1,4 +1,4 @@
--- Runs in which members of the same role hold different steps: an example of most and one of fewest.
+-- Runs in which members of the same role have different steps: one member with the most steps, and one with the fewest.
 -- Depends on c_capture, c_step.
 WITH held AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, coalesce(list_sort(list(DISTINCT s.step) FILTER (s.selected)), []) AS steps

@@ -1,6 +1,6 @@
--- Time between the captures of one member and step (discrete mode), per run, in ns: mean over members of the mean over steps. Gaps between
--- the windows on the host's clock; windows that overlap leave none. Ranks of the trainer, where there are any: a rollout replica is another
--- process.
+-- Time between the captures of one member and step (discrete mode), per run, in ns: the mean over members of the mean over steps. It counts
+-- gaps between profiler windows on the host's clock; overlapping windows leave no gap. If there are ranks of the trainer, only they count:
+-- a rollout replica is another process.
 -- Depends on c_capture, c_step.
 WITH window_of AS (
     SELECT c.side, c.run, c.member, s.step, c.host_start_ns, c.host_end_ns

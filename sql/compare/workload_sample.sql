@@ -1,4 +1,4 @@
--- How much was asked for, as far as the profile tells: per run, counts per member and step.
+-- Amount of work, as far as the profile records it: per run, counts per member and step.
 -- Depends on c_collective, c_divisor, c_kernel.
 WITH counted AS (
     SELECT side, run, capture, 'kernel' AS domain, 'workload.kernels' AS metric, sum(calls) AS amount FROM c_kernel GROUP BY ALL

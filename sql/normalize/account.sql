@@ -1,6 +1,6 @@
--- Fails where the times of a capture do not add up: on every device and in every step what computes, communicates uncovered and is free is the
--- span from the first task to the last, to the nanosecond (docs/design.md). Anything else would be a fault of ours, or of an input that we do
--- not understand, and no number of such a capture may be shown.
+-- Raises an error if the times of a capture do not add up. On every device and in every step, computation, exposed communication and free
+-- time must sum to the span from the first task to the last, to the nanosecond (docs/design.md). A difference means a bug in rlcompare, or
+-- an input that it does not understand. No number of such a capture may be shown.
 -- Depends on collective, host_compute, kernel.
 SELECT error(printf('its times do not add up: %.3f ms of computation, communication and free time in a span of %.3f ms', ns / 1e6, span_ns / 1e6))
 FROM (

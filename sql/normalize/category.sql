@@ -1,6 +1,6 @@
--- What kind of work a kernel is, in msprof-analyze's classes (docs/design.md §4): by its own name, then by the framework operator
--- it was launched in, then by its type. A cube operator that starts first and ends last among those that hold the launch decides.
--- Where no PMU value tells cube from vector, the core type does; msprof-analyze then says "other", and so does its own column.
+-- Category of each kernel in msprof-analyze's classes (docs/design.md §4): by the kernel's own name, then by the framework operator that
+-- launched it, then by its type. Of nested cube operators around a launch, only the outermost counts. If `cube` is unknown, the core type
+-- decides. msprof-analyze uses "other" in that case, and so does kernel.msprof_category.
 -- Depends on stage_host_op, stage_kernel.
 -- Runs after once.
 CREATE OR REPLACE TEMP TABLE kernel_category AS

@@ -1,4 +1,4 @@
--- Empties the stage tables: their memory is wanted for the rollups.
+-- Empties the stage tables, to free memory for the rollups.
 -- Depends on stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase.
 -- Run by name: after the captures of a batch.
 DELETE FROM stage_kernel;

@@ -1,5 +1,5 @@
--- A profile without kernels and collectives may still have the marks comm:<call>,<group>,<data type>,<count> that mstx puts on streams: their
--- device ranges are collectives. Those of the host are the calls only, and stay in "range".
+-- Collectives from mstx marks, for captures that list no collectives. Such a mark is named comm:<call>,<group>,<data type>,<count>. Its
+-- range on the device is the collective. Its range on the host is only the call, and stays in "range".
 -- Depends on dtype_bytes, range, stage_collective.
 INSERT INTO stage_collective BY NAME
 SELECT capture, row_number() OVER (PARTITION BY capture ORDER BY start_ns, name) AS id, split_part(name, ',', 1) AS name,

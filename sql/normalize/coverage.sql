@@ -1,6 +1,7 @@
--- How much of each task is its own: the part that no earlier task of its kind covers (busy_ns), where that part begins (own_start_ns), and
--- the gap of the device right before it (gap_ns, over kernels and collectives together). First come, first counted: so the parts of all
--- tasks of a step sum to the length of the union, and gaps, kernels and exposed collectives sum to the device span.
+-- Own time of each task: the part that no earlier task of its kind covers (busy_ns), the start of that part (own_start_ns), and the gap of
+-- the device right before the task (gap_ns, over kernels and collectives together). Overlapping time counts for the task that starts first.
+-- Therefore the own times of all tasks of a step sum to the length of their union, and gaps, kernels and exposed collectives sum to the
+-- device span.
 -- Depends on placed.
 -- Runs after chosen_step, forget_host_op.
 CREATE OR REPLACE TEMP TABLE coverage AS

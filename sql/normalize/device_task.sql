@@ -1,7 +1,6 @@
--- Kernels, collectives and copies of this capture side by side, with the step that their host launch lies in; where no launch was recorded
--- (copies are no node-level launches), the framework operator that caused it tells.
--- Text profiles carry the step themselves. In a capture of the host alone the outermost aten operators of each thread stand in for kernels, from
--- here to the coverage, and end up in host_compute.
+-- Kernels, collectives and copies in one table, with the step that contains their host launch. If no node-level launch was recorded, as for
+-- copies, the start of the framework operator is used. Text profiles report the step of each task themselves. In captures without a device,
+-- the outermost aten operators of each thread replace kernels from here up to coverage. They end up in host_compute.
 -- Depends on capture, stage_collective, stage_copy, stage_host_op, stage_kernel, step.
 CREATE OR REPLACE TEMP TABLE device_task AS
 WITH task AS (

@@ -1,9 +1,9 @@
--- The part of each collective that no kernel covers, and of each copy that neither a kernel nor a collective covers.
--- With the union of the covering intervals as disjoint islands and the length covered before each, the length covered up to any time t is
--- an ASOF lookup, and the overlap of an interval the difference of two.
+-- The part of each collective that no kernel covers, and the part of each copy that neither a kernel nor a collective covers. The covering
+-- intervals are stored as disjoint islands, each with the length covered before it. The length covered up to any time t is then an ASOF
+-- lookup, and the overlap of an interval is the difference of two lookups.
 -- Depends on coverage.
 CREATE OR REPLACE TEMP TABLE exposed AS
-WITH piece AS (   -- what covers: kernels for collectives, kernels and collectives for copies
+WITH piece AS (   -- covering intervals: kernels for collectives, kernels and collectives for copies
     SELECT 'collective' AS what, capture, device_id, step, own_start_ns AS start_ns, own_end_ns AS end_ns FROM coverage
     WHERE what = 'kernel' AND busy_ns > 0
     UNION ALL
@@ -29,7 +29,7 @@ WITH piece AS (   -- what covers: kernels for collectives, kernels and collectiv
     FROM coverage AS c LEFT JOIN span AS s
       ON s.capture = c.capture AND s.device_id IS NOT DISTINCT FROM c.device_id AND s.step IS NOT DISTINCT FROM c.step
     WHERE c.what <> 'kernel' AND c.busy_ns > 0
-), edge AS (   -- both ends of each: what is covered up to the end, less what is covered up to the start
+), edge AS (   -- both ends of each task: uncovered length up to the end minus uncovered length up to the start
     SELECT what, id, capture, device_id, step, end_ns AS ts_ns, 1 AS sign FROM target WHERE end_ns > start_ns
     UNION ALL
     SELECT what, id, capture, device_id, step, start_ns, -1 FROM target WHERE end_ns > start_ns

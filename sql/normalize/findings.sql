@@ -1,4 +1,4 @@
--- What is odd about each capture once everything has its place: (capture, severity, key, message).
+-- Findings about each capture, once all its tables are filled: (capture, severity, key, message).
 -- Variables: steps.
 -- Depends on capture, memory, placed, repeated_task.
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'

@@ -1,4 +1,4 @@
--- Frees the memory of the operators as the source found them: host_op holds them now. The tables of the device want it.
+-- Empties stage_host_op, whose rows are in host_op now. The device tables need the memory.
 -- Variables: capture.
 -- Runs after category, device_task, host_op, host_op_depth, host_op_place, phase_range, session.
 CREATE OR REPLACE TEMP TABLE stage_host_op AS FROM stage_host_op LIMIT 0;

@@ -1,4 +1,4 @@
--- What counts as computation on the host, of captures without a device.
+-- Computation on the host, for captures without a device.
 -- Depends on capture, coverage, placed.
 INSERT INTO host_compute
 SELECT p.id, p.capture, p.step, p.phase, p.start_ns, p.end_ns, v.busy_ns, v.gap_ns

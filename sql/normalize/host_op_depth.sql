@@ -1,5 +1,5 @@
--- How deep each framework operator stands on its thread: operators that opened up to it, less those that had closed before it started.
--- Only where events are kept: what it is for, parents and self times, no section of a diff reads.
+-- Nesting depth of each framework operator on its thread: the number of operators opened up to it, minus the number closed before it
+-- started. Made only if events are kept: only parents and self times need it, and no section of a diff shows those.
 -- Variables: keep_events.
 -- Depends on stage_host_op.
 -- Runs after place.

@@ -1,6 +1,6 @@
--- Step, phase and inner device time of each framework operator, in one chain of lookups over narrow rows. Step and phase go by its start; where
--- steps were chosen, operators outside them are left out. The device time launched inside it, at any depth, is the difference of a running
--- sum over the launching operators of its thread, in order of their start, at its end and at its start.
+-- Step, phase and device time of each framework operator. The lookups carry narrow rows only, for speed. The start of the operator decides
+-- its step and phase. If steps were chosen, operators outside them are left out. The device time launched inside an operator, at any depth,
+-- is a difference of a running sum over the launching operators of its thread: the value at its end minus the value at its start.
 -- Variables: steps.
 -- Depends on place, stage_host_op, stage_kernel.
 CREATE OR REPLACE TEMP TABLE host_op_place AS

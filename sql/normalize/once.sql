@@ -1,6 +1,7 @@
--- Kernels, collectives, their tasks and copies count once, however often the profile has them: a file that was exported or merged twice, or a
--- key that several rows share, would multiply every time. Of one id the first counts. So does the first of those that agree in all that a source tells:
--- one stream runs one task at a time. To look for them takes a scan of a few numbers; only where some are found texts are compared.
+-- Removes duplicates of kernels, collectives, their tasks and copies, which would multiply times. They come from files that were exported
+-- or merged twice, and from keys that several rows share. Of rows with the same id, only the first is kept. Of rows that agree in all
+-- reported values, also only the first is kept, because a stream runs one task at a time. A cheap check on a few numbers comes first; texts
+-- are compared only if it finds duplicates.
 -- Depends on collective_task, stage_collective, stage_copy, stage_kernel.
 CREATE OR REPLACE TEMP TABLE task_before AS
 SELECT capture, count(*) AS tasks FROM (

@@ -1,6 +1,6 @@
--- Phases, flat and each in one step: where ranges overlap the one that started last has the time; a range that reaches over a step's mark
--- belongs to the step that holds most of it. In discrete mode the whole capture is the folder's phase, which lasts as long as its own mark,
--- else as the profiler's session.
+-- Phases without overlaps, each in one step. If ranges overlap, the time counts for the range that started last. A range that crosses the
+-- boundary of a step belongs to the step that contains most of it. In discrete mode the whole capture is one phase, given by its folder. It
+-- lasts as long as its own mark, else as long as the profiler session.
 -- Depends on capture, phase_range, phase_vocabulary, stage_phase, step.
 INSERT INTO phase
 WITH cut AS (

@@ -1,5 +1,5 @@
--- Ranges that are phases: of marks inside marks of the same thread the outermost counts, and marks of one name that overlap (two tracks, or
--- two threads, say the same) are one range.
+-- Ranges that are phases. Of nested marks on one thread, only the outermost counts. Marks of the same name that overlap, for example on two
+-- tracks or threads, are merged into one range.
 -- Depends on capture, phase_vocabulary, stage_host_op, stage_phase.
 CREATE OR REPLACE TEMP TABLE phase_range AS
 WITH mark AS (

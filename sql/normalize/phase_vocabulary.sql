@@ -1,5 +1,5 @@
--- Marks whose names are phases of an RL step: verl's method names, its role names in discrete mode, and rlcompare's own. From 0.8 on a critic
--- is updated by the general worker, whose marks say so of a critic's processes only.
+-- Names of marks that are phases of an RL step: verl's method names, its role names in discrete mode, and rlcompare's own names. Since verl
+-- 0.8 the general worker updates the critic. Its mark train_batch means update_critic only in captures with the role critic.
 -- Depends on capture.
 CREATE OR REPLACE TEMP TABLE phase_vocabulary AS
 SELECT c.capture, vocabulary.* FROM capture AS c CROSS JOIN (VALUES

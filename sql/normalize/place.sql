@@ -1,5 +1,5 @@
--- Step and phase by host time: a mark's both ends belong to its step, a phase's end to what follows. A capture without step marks is one step,
--- and in discrete mode one phase.
+-- Step and phase by host time. A step includes its end; a phase excludes its end. A capture without step marks is one step, and in discrete
+-- mode also one phase.
 -- Depends on capture, phase, step.
 -- Runs after chosen_step.
 INSERT INTO place

@@ -1,6 +1,7 @@
 -- Every device task with its step and phase.
--- Step: what the profile says; else the launch's; without a launch the first step whose device range holds the start, but in a torch trace none
--- (what the warm-up launched spills over); without step marks the only step. Phase: that of the framework operator, else of the launch, else of the start (docs/design.md §4).
+-- Step: the only step, if there are no step marks; else the step that the profile reports; else the step of the launch; else the first step
+-- whose device range contains the start. In a torch trace, a task without a launch has no step: the warm-up may have launched it.
+-- Phase: by the start of the framework operator, else of the launch, else of the task (docs/design.md §4).
 -- Depends on capture, device_task, phase, step, step_range.
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH only_step AS (

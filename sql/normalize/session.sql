@@ -1,4 +1,4 @@
--- The profiler's session where the profile does not state it (text): from the first to the last thing recorded.
+-- The profiler session if the profile does not state it (text): from the start of the first recorded event to the end of the last.
 -- Depends on capture, stage_collective, stage_copy, stage_host_op, stage_kernel, stage_phase.
 -- Runs after once.
 UPDATE capture SET host_start_ns = least(capture.host_start_ns, seen.start_ns), host_end_ns = seen.end_ns

@@ -1,7 +1,7 @@
--- Allocations by operator and step: the host's step in which they were made.
+-- Allocations by operator and by the step in which they were made.
 -- Depends on allocation, place.
 INSERT INTO r_allocation
-WITH stepped AS (   -- one without a time lies in the capture's only step, if in any
+WITH stepped AS (   -- an allocation without a time gets a step only if the capture is one step
     SELECT a.*, p.step
     FROM allocation AS a ASOF LEFT JOIN place AS p ON p.capture = a.capture AND coalesce(a.alloc_ns, -9223372036854775807) >= p.from_ns
 )

@@ -1,7 +1,7 @@
--- Calls by layer and name; the profiler's own sums where no call was read.
+-- Calls by layer and name. If no call of a capture was read, the profiler's own totals are used.
 -- Depends on host_api, place, r_operator, reported_api, step.
 INSERT INTO r_api
-WITH kind AS (   -- numbers in place of names, because the lookup of steps sorts what it carries
+WITH kind AS (   -- numbers instead of names, because the ASOF join sorts all columns that it carries
     SELECT layer, name, row_number() OVER (ORDER BY layer, name) AS kind FROM (SELECT DISTINCT layer, name FROM host_api)
 ), narrow AS (
     SELECT a.capture, k.kind, a.start_ns, a.end_ns - a.start_ns AS length_ns

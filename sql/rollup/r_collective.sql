@@ -1,5 +1,6 @@
--- Collectives in order, with a group key that means the same in another run: the members, else the order of first use among groups that
--- do the same kinds of collectives (two groups may take turns in starting first).
+-- Collectives in order of time, with a group key that has the same meaning in other runs: the members of the group. If these are unknown,
+-- groups are numbered by their kinds of collectives, then by first use. The order of first use alone would not be stable: two groups may
+-- take turns in starting first.
 -- Depends on collective, phase.
 INSERT INTO r_collective
 WITH first_use AS (

@@ -1,4 +1,5 @@
--- Kernels by what they are. Names lose their running numbers (docs/design.md §6), because at Level0 they are the only key.
+-- Kernels grouped by name, type, shapes and launching operator. Running numbers are removed from names (docs/design.md §6), because at
+-- Level0 the name is the only key.
 -- Depends on host_op, kernel, phase, reported_kernel_type, step.
 INSERT INTO r_kernel
 WITH shape AS (   -- elements of all inputs of one call, once per distinct text
@@ -20,7 +21,7 @@ WITH shape AS (   -- elements of all inputs of one call, once per distinct text
     GROUP BY ALL
 )
 SELECT g.*, g.calls * s.elements FROM grouped AS g LEFT JOIN shape AS s ON s.input_shapes = g.input_shapes;
--- Where no kernel was read at all, the sums that the profiler wrote stand in, without steps.
+-- If no kernel was read, the profiler's own totals are used, without steps.
 INSERT INTO r_kernel
 SELECT r.capture, r.device_id, s.step, NULL, r.op_type, r.op_type, r.core_type, 'other', NULL, NULL, NULL,
        r.calls, r.total_ns, r.min_ns, r.max_ns, NULL, NULL, NULL

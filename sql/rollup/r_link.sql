@@ -1,6 +1,7 @@
--- Transfers by group and pair of ranks. Reported ones where there are any, else summed from the tasks of the collectives. Profiles number the
--- ranks inside their group; where the group's members are known, the global rank is the member at that place.
--- A reported transfer names its group as the collectives do, or by a hash whose last three digits stand in their names ("hcom_allReduce__210_0_1").
+-- Transfers by group and pair of ranks. If the profiler reported none, they are summed from the tasks of the collectives. Profiles number
+-- ranks by their index in the group. If the members of the group are known, the index is replaced by the global rank. A reported transfer
+-- names its group as the collectives do, or by a hash. The last three digits of the hash are part of the collectives' names
+-- ("hcom_allReduce__210_0_1").
 -- Depends on collective, collective_task, link, r_collective.
 INSERT INTO r_link
 WITH of_name AS (

@@ -1,4 +1,4 @@
--- Highest level by component; levels below 0 are not measured.
+-- Peak memory by component. A level below 0 counts as not measured.
 -- Depends on memory.
 INSERT INTO r_memory
 SELECT capture, device_id, component, max(allocated_bytes) FILTER (allocated_bytes >= 0), max(reserved_bytes) FILTER (reserved_bytes >= 0),

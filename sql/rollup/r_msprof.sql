@@ -1,5 +1,6 @@
--- The tables of `msprof-analyze compare` for one capture in its own definitions (docs/design.md §4): whole capture, all devices,
--- no steps, no captures of the host alone. All its rows but Wait and Transmit, which it takes from the plane that waits least.
+-- The tables of `msprof-analyze compare` for each capture, by that tool's definitions (docs/design.md §4): the whole capture, all devices,
+-- without steps. Captures without a device are left out. So are the rows Wait and Transmit, which msprof-analyze takes from the plane that
+-- waits least.
 -- Depends on capture, collective, device_window, kernel, r_collective, r_kernel, r_operator.
 INSERT INTO r_msprof BY NAME
 WITH k_own AS (

@@ -1,4 +1,4 @@
--- Framework operators by name; the profiler's own sums where no operator with a time stamp was read.
+-- Framework operators by name. If no operator with a time stamp was read for a capture, the profiler's own totals are used.
 -- Depends on host_op, phase, reported_operator, step.
 INSERT INTO r_operator
 SELECT o.capture, o.step, p.name, o.name, count(*), sum(o.end_ns - o.start_ns), sum(o.self_ns), sum(o.device_ns), sum(o.device_self_ns),

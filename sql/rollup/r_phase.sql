@@ -1,4 +1,4 @@
--- Times by phase, of captures that have any. Host ranges give the wall time; of the step's host time the rest is '(outside)'.
+-- Times by phase, for captures that have phases. Host ranges give the wall time; the rest of the step's host time is '(outside)'.
 -- Depends on collective, host_compute, kernel, phase, r_time, step.
 INSERT INTO r_phase
 WITH task AS (

@@ -1,4 +1,5 @@
--- Times by capture, device and step (docs/design.md §4). Where only the host was recorded, its operators stand for kernels, on no device.
+-- Times by capture, device and step (docs/design.md §4). If only the host was recorded, its operators replace kernels, and device_id is
+-- NULL.
 -- Depends on collective, copy, device_window, host_compute, kernel, step.
 INSERT INTO r_time
 WITH k AS (
@@ -19,7 +20,7 @@ WITH k AS (
     SELECT capture, device_id, step FROM k UNION SELECT capture, device_id, step FROM c
 ), has_kernels AS (
     SELECT DISTINCT capture FROM kernel UNION SELECT DISTINCT capture FROM host_compute
-), has_tasks AS (   -- copies stand among the device tasks, which kernel_details.csv alone does not list
+), has_tasks AS (   -- captures whose device tasks, and so copies, are known; kernel_details.csv alone lists no copies
     SELECT DISTINCT capture FROM device_window
 ), joined AS (
     SELECT key.capture, key.device_id, key.step,

@@ -1,4 +1,4 @@
--- Allocations of one run by operator, summed over the selected steps, or over the capture where none has a step.
+-- Allocations of one run by operator, summed over the selected steps, or over the whole capture if none has a step.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_allocation.
 CREATE TABLE IF NOT EXISTS c_allocation (

@@ -1,5 +1,5 @@
--- Calls on the host of one run, summed over the selected steps. Where a layer of a capture has only sums without a step (the profiler's
--- own), those are taken for the whole capture.
+-- Calls on the host of one run, summed over the selected steps. If a layer of a capture has only totals without a step (the profiler's
+-- own), these count for the whole capture.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_api.
 CREATE TABLE IF NOT EXISTS c_api (

@@ -1,16 +1,16 @@
 -- Captures of one run, as members of groups.
--- A group is (role, folder): what one discrete folder records. A member is what a mean runs over: a rank, a replica, else the capture. A worker
--- group whose whole steps are recorded beside the trainer's (a critic with processes of its own) has ranks of its own.
+-- A group is (role, folder): the captures of one discrete folder. Means are taken over members: a member is a rank, a replica, else a
+-- capture. A worker group that is recorded in whole steps beside the trainer (a critic with its own processes) has its own ranks.
 -- Variables: ranks (empty: all), run, side.
 -- Depends on capture.
 CREATE TABLE IF NOT EXISTS c_capture (
     side VARCHAR NOT NULL,    -- baseline | new
     run INTEGER NOT NULL,     -- position among the runs of the side, from 0
     capture INTEGER NOT NULL,
-    role VARCHAR NOT NULL,    -- '' where no folder says it
-    folder VARCHAR NOT NULL,  -- the phase that the whole capture is (discrete mode); '' in end-to-end mode
+    role VARCHAR NOT NULL,    -- '' if no folder names it
+    folder VARCHAR NOT NULL,  -- the one phase that the capture covers (discrete mode); '' in end-to-end mode
     member VARCHAR NOT NULL,  -- "rank 3", "replica 1", "replica 1 rank 3", "critic rank 3", else "capture 0"
-    rank INTEGER,             -- global; within a replica its own
+    rank INTEGER,             -- global rank, or the rank within the replica
     replica INTEGER,
     ordinal INTEGER NOT NULL, -- position in time among the captures of the same member and group
     host VARCHAR,

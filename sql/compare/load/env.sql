@@ -1,4 +1,4 @@
--- What one run was made with.
+-- Versions and settings of one run.
 -- Variables: run, side.
 -- Depends on c_capture, env.
 CREATE TABLE IF NOT EXISTS c_env (

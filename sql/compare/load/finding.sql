@@ -1,4 +1,4 @@
--- What the sources had to say about the data of one run.
+-- Findings of the sources about one run.
 -- Variables: run, side.
 -- Depends on c_capture, finding.
 CREATE TABLE IF NOT EXISTS c_finding (

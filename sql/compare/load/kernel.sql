@@ -1,5 +1,5 @@
--- Kernels of one run, summed over the selected steps, slowest device only. Where a capture has no kernels but the sums that the profiler
--- wrote itself, those are taken.
+-- Kernels of one run, summed over the selected steps, slowest device only. If a capture has no kernels but the profiler's own totals, these
+-- are used.
 -- Variables: run, side.
 -- Depends on c_capture, c_time, r_kernel.
 CREATE TABLE IF NOT EXISTS c_kernel (
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS c_kernel (
     calls BIGINT NOT NULL,
     sum_ns BIGINT,
     max_ns BIGINT,
-    gap_ns BIGINT,            -- free time of the device right before; NULL where only sums are known
+    gap_ns BIGINT,            -- free time of the device right before; NULL if only totals are known
     elements HUGEINT          -- input elements over all calls; whole numbers, so that sums do not depend on their order
 );
 INSERT INTO c_kernel

@@ -1,5 +1,6 @@
--- Transfers by pair of ranks of one run, summed over the selected steps, or over the capture where no step is known.
--- The profiler repeats all kinds of collectives of a group in a sum row of kind 'total': where there is one, it alone counts.
+-- Transfers by pair of ranks of one run, summed over the selected steps, or over the whole capture if no step is known.
+-- The profiler also writes the sum over all kinds of collectives of a group, as rows of kind 'total'. If a group has such rows, only they
+-- count.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_link.
 CREATE TABLE IF NOT EXISTS c_link (

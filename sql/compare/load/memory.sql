@@ -1,4 +1,4 @@
--- Highest memory levels of one run, the highest device of each capture. Not by step.
+-- Peak memory of one run: the highest device of each capture. Not by step.
 -- Variables: run, side.
 -- Depends on c_capture, r_memory.
 CREATE TABLE IF NOT EXISTS c_memory (

@@ -1,15 +1,15 @@
--- Training, importance-sampling and workload metrics of one run. Not narrowed by the selection of steps: the profile's steps and the
--- training's need not be the same numbers. Where verl counts preemptions or times of ranks that nobody told it, it writes -1, which is no
--- value.
+-- Training, importance-sampling and workload metrics of one run. They are not limited to the selected steps, because the profile and the
+-- training may number steps differently. verl writes -1 for an unknown number of preemptions and for unknown times of ranks; these rows are
+-- left out.
 -- Variables: run, side.
 -- Depends on c_metric_alias, metric.
 CREATE TABLE IF NOT EXISTS c_metric (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,
     step BIGINT,
-    name VARCHAR NOT NULL,    -- as the first release of verl that knew it calls it
-    given VARCHAR NOT NULL,   -- as the run calls it
-    value DOUBLE,             -- NULL where it was no finite number, or one whose square overflows
+    name VARCHAR NOT NULL,    -- canonical name: that of the first release of verl with this metric
+    given VARCHAR NOT NULL,   -- name in this run
+    value DOUBLE,             -- NULL if it is not finite, or if its square would overflow
     profiled BOOLEAN NOT NULL,
     warmup BOOLEAN            -- NULL: unknown
 );

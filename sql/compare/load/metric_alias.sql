@@ -1,4 +1,5 @@
--- Names under which verl's releases log a metric, and the name of the first, under which runs of different releases meet.
+-- Names of the same metric in different releases of verl. The canonical name is that of the first release; metrics of different releases
+-- are matched by it.
 CREATE TABLE IF NOT EXISTS c_metric_alias AS
 WITH mismatch(stem) AS (
     VALUES ('kl'), ('k3_kl'), ('training_ppl'), ('training_log_ppl'), ('rollout_ppl'), ('rollout_log_ppl'), ('log_ppl_diff'),

@@ -1,5 +1,5 @@
--- Metrics that mean something else since a release of verl, under their canonical names: from `since` until below `until`, as minor * 10 +
--- patch of the release (0.6.1 is 61). `needs`: only where a setting of importance sampling has this value.
+-- Metrics whose meaning changed in a release of verl, by canonical name. A meaning holds from `since` until before `until`, as minor * 10 +
+-- patch of the release (0.6.1 is 61). `needs`: it holds only if a setting of importance sampling has this value.
 CREATE TABLE IF NOT EXISTS c_metric_meaning AS
 WITH weight(stem) AS (
     VALUES ('mean'), ('max'), ('min'), ('std'), ('eff_sample_size'), ('seq_mean'), ('seq_std'), ('seq_max'), ('seq_min'), ('seq_max_deviation')
@@ -16,7 +16,7 @@ WITH weight(stem) AS (
     UNION ALL
     SELECT 'mismatch/rollout_is_ratio_fraction_' || bound, since, meaning, 'geometric'
     FROM (VALUES ('high'), ('low')) AS b(bound), (VALUES (0, 'counted over tokens'), (61, 'counted over sequences')) AS m(since, meaning)
-    UNION ALL   -- with FSDP; Megatron's has other steps, and is not told apart
+    UNION ALL   -- as with FSDP; Megatron's changes differ and are not modelled
     SELECT name, since, meaning, NULL
     FROM loss, (VALUES (0, 'the mean over micro batches'), (60, 'the mean over micro batches, each scaled by its share of a mini batch'),
                        (70, 'the sum over micro batches, each scaled by its share of a mini batch'),

@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS c_msprof (
     ord INTEGER NOT NULL,
     depth INTEGER NOT NULL,
     name VARCHAR,
-    group_key VARCHAR,        -- rows of communication groups: what they are matched by
+    group_key VARCHAR,        -- rows of communication groups: the key that matches them
     input_shapes VARCHAR,
     total_ns DOUBLE,
     calls BIGINT

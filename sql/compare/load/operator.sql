@@ -1,5 +1,5 @@
--- Framework operators of one run, summed over the selected steps. Where a capture has only sums without a step (a source without time
--- stamps), those are taken for the whole capture.
+-- Framework operators of one run, summed over the selected steps. If a capture has only totals without a step (a source without time
+-- stamps), these count for the whole capture.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_operator.
 CREATE TABLE IF NOT EXISTS c_operator (

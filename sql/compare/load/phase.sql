@@ -5,9 +5,9 @@ CREATE TABLE IF NOT EXISTS c_phase (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,
     capture INTEGER NOT NULL,
-    phase VARCHAR NOT NULL,   -- or '(outside)'
+    phase VARCHAR NOT NULL,   -- name of the phase, or '(outside)'
     role VARCHAR,
-    wall_ns BIGINT,           -- NULL where unknown; the others likewise
+    wall_ns BIGINT,           -- NULL: unknown, here and below
     calls BIGINT,
     compute_ns BIGINT,
     comm_ns BIGINT,

@@ -1,10 +1,10 @@
--- Which releases of verl a run may be of, as minor * 10 + patch: what it says itself, else between the bounds that the names of its metrics
--- and of its settings tell; 0 to 999 where nothing does, or where they contradict each other.
+-- The releases of verl that a run may have used, as minor * 10 + patch: the release that the run states, else the bounds that follow from
+-- the names of its metrics and settings. 0 to 999 if there are no bounds, or if they contradict each other.
 -- Variables: run, side.
 -- Depends on env, finding, metric.
 CREATE TABLE IF NOT EXISTS c_release (side VARCHAR NOT NULL, run INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL);
 INSERT INTO c_release
-WITH mark(kind, pattern, low, high) AS (   -- a metric or setting of this name: not before low, not after high
+WITH mark(kind, pattern, low, high) AS (   -- a metric or setting of this name exists from release low to release high
     VALUES ('metric', 'mismatch/%', 60, 60), ('metric', 'response/aborted_ratio', 60, 999), ('metric', 'rollout_corr/%', 61, 999),
            ('metric', 'rollout_corr/rollout_is_veto_fraction', 61, 70), ('metric', 'perf/mfu/actor_infer', 70, 999),
            ('metric', 'timing_s/generation_timing/%', 60, 71), ('metric', 'timing_s/agent_loop/num_preempted/%', 71, 999),
@@ -16,7 +16,7 @@ WITH mark(kind, pattern, low, high) AS (   -- a metric or setting of this name: 
            ('setting', 'algorithm.rollout_correction.rollout_token_veto_threshold', 61, 70), ('setting', 'data.sampler.class_path', 0, 71),
            ('setting', 'actor_rollout_ref.rollout.nnodes', 71, 999), ('setting', 'actor_rollout_ref.model.lora.rank', 80, 999),
            ('setting', 'actor_rollout_ref.rollout.seed', 90, 999)
-), absent(has, lacks, low, high) AS (      -- a metric of the one name and none of the other
+), absent(has, lacks, low, high) AS (      -- has a metric of the first name and none of the second
     VALUES ('rollout_corr/rollout_is_%', 'rollout_corr/rollout_is_veto_fraction', 71, 999),
            ('timing_s/agent_loop/generate_sequences/%', 'timing_s/agent_loop/num_preempted/%', 0, 70),
            ('timing_s/agent_loop/generate_sequences/%', 'timing_s/agent_loop/compute_score/%', 0, 71)

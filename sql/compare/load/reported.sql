@@ -1,5 +1,5 @@
--- What the profiler itself said about the step times of one run, beside ours (any device, selected steps). A row without a step belongs to
--- the only step of its capture.
+-- Step times of one run as the profiler reported them, beside ours (any device, selected steps). A row without a step belongs to the only
+-- step of its capture.
 -- Variables: run, side.
 -- Depends on c_step, r_time, reported_step_time, step.
 CREATE TABLE IF NOT EXISTS c_reported (

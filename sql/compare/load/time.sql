@@ -1,15 +1,15 @@
--- Times of one run: per capture and selected step those of its slowest device (the largest device span), which stands for the rank
--- in every device table. A step in which the device did nothing counts 0, where the capture recorded the device at all; all of its wall
--- time is preparing, so that preparing, span and tail sum to the step.
+-- Times of one run: per capture and selected step, the times of the slowest device (the largest device span). It represents the rank in
+-- every device table. A step in which the device did nothing counts 0 if the capture recorded the device at all. All wall time of such a
+-- step is preparing time, so that preparing, span and tail sum to the step.
 -- Variables: run, side.
 -- Depends on c_step, r_time.
 CREATE TABLE IF NOT EXISTS c_time (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,
     capture INTEGER NOT NULL,
-    device_id INTEGER,        -- the slowest
+    device_id INTEGER,        -- the slowest device
     step BIGINT NOT NULL,
-    compute_ns BIGINT,        -- as in r_time, to tail_ns
+    compute_ns BIGINT,        -- this and all columns below: as in r_time
     comm_ns BIGINT,
     exposed_comm_ns BIGINT,
     overlapped_comm_ns BIGINT,

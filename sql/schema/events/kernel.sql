@@ -21,7 +21,7 @@ CREATE TABLE kernel (
     output_formats VARCHAR,           -- formats of its outputs; NULL: not recorded
     block_num BIGINT,                 -- number of blocks (cores) that it ran on; NULL: unknown
     host_op_id BIGINT,                -- host_op.id of the operator that launched it; NULL: unknown
-    busy_ns BIGINT,                   -- its share of the union of kernels of its device and step; the first to start owns an overlap
+    busy_ns BIGINT,                   -- the part that no earlier kernel of the same device and step covers
     gap_ns BIGINT,                    -- free time of the device right before it
     msprof_category VARCHAR NOT NULL  -- category in msprof-analyze; 'other' if it has none
 );

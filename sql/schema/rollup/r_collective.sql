@@ -1,11 +1,11 @@
--- The collectives themselves, in order: they are few, and ranks are aligned by ordinal, start and end.
+-- One row per collective, in order of time. Ranks are aligned by ordinal, start and end.
 CREATE TABLE r_collective (
     capture INTEGER NOT NULL,    -- capture.capture
     device_id INTEGER,           -- device; NULL: the host, or unknown
     step BIGINT,                 -- step.step; NULL: outside all steps
     phase VARCHAR,               -- phase.name; NULL: outside all phases
     kind VARCHAR NOT NULL,       -- collective.kind
-    group_key VARCHAR NOT NULL,  -- group: its members if known ('0,1,2,3'), else 'group N' by kinds and order of first use
+    group_key VARCHAR NOT NULL,  -- members of the group ('0,1,2,3'); if unknown, 'group N', numbered by kinds and order of first use
     group_name VARCHAR,          -- communication group, as in the profile
     ordinal INTEGER NOT NULL,    -- position in time within (capture, device_id, step, kind, group_key), from 0
     name VARCHAR,                -- name as in the profile
@@ -15,6 +15,6 @@ CREATE TABLE r_collective (
     transit_ns BIGINT,           -- union of its tasks other than Notify_*; NULL if task types are unknown (Level0)
     size_bytes BIGINT,           -- size of the data; NULL: unknown
     dtype VARCHAR,               -- data type; NULL: unknown
-    busy_ns BIGINT,              -- its share of the union of collectives of its device and step
+    busy_ns BIGINT,              -- the part that no earlier collective of the same device and step covers
     exposed_ns BIGINT            -- the part of busy_ns that no kernel covers
 );

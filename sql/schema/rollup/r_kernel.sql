@@ -1,10 +1,10 @@
--- Kernels by what they are, per capture, device, step and phase.
+-- Kernels grouped by name, type, shapes and launching operator, per capture, device, step and phase.
 CREATE TABLE r_kernel (
     capture INTEGER NOT NULL,   -- capture.capture
     device_id INTEGER,          -- device; NULL: the host, or unknown
     step BIGINT,                -- step.step; NULL: outside all steps (such rows count in r_msprof only)
     phase VARCHAR,              -- phase.name; NULL: outside all phases
-    name VARCHAR,               -- name without its running numbers; the key if there are no types
+    name VARCHAR,               -- name without running numbers; identifies the kernel if there are no types
     op_type VARCHAR,            -- operator type; NULL: unknown (Level0)
     core_type VARCHAR,          -- AI_CORE | AI_VECTOR_CORE | MIX_AIC | AI_CPU | …; NULL: unknown
     category VARCHAR NOT NULL,  -- kernel.category
@@ -15,7 +15,7 @@ CREATE TABLE r_kernel (
     sum_ns BIGINT,              -- sum of their durations
     min_ns BIGINT,              -- shortest kernel
     max_ns BIGINT,              -- longest kernel
-    busy_ns BIGINT,             -- share of the union of kernels; sums to r_time.compute_ns
+    busy_ns BIGINT,             -- sum of kernel.busy_ns; adds up to r_time.compute_ns
     gap_ns BIGINT,              -- free time of the device right before them
     elements DOUBLE             -- input elements over all calls; NULL without shapes
 );

@@ -1,4 +1,4 @@
--- Times of one capture, device, step and phase. Device parts of all phases and '(outside)' sum to those of r_time exactly.
+-- Times per capture, device, step and phase. The device times of all phases and '(outside)' add up exactly to those of r_time.
 CREATE TABLE r_phase (
     capture INTEGER NOT NULL,  -- capture.capture
     device_id INTEGER,         -- device; NULL: the host, or unknown

@@ -1,4 +1,4 @@
--- What a reader should know about the quality of the data: what was missing, damaged, inferred or left out.
+-- Notes on data quality: what was missing, damaged, inferred or left out.
 CREATE TABLE finding (
     capture INTEGER,            -- capture.capture; NULL: about the whole run
     severity VARCHAR NOT NULL,  -- info | warning

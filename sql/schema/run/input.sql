@@ -1,7 +1,7 @@
 -- The files that this store was made from, for its fingerprint.
 CREATE TABLE input (
-    path VARCHAR NOT NULL,       -- path, relative to the one that the user named
+    path VARCHAR NOT NULL,       -- path, relative to the path that the user gave
     size_bytes BIGINT NOT NULL,  -- size of the file
-    mtime_ns BIGINT NOT NULL,    -- time of its last change, in ns since the epoch
+    mtime_ns BIGINT NOT NULL,    -- modification time, in ns since the epoch
     digest VARCHAR NOT NULL      -- BLAKE2 of the first and the last 64 KiB
 );

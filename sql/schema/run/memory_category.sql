@@ -1,4 +1,4 @@
--- What export_memory_timeline wrote: bytes of one device by category of tensor.
+-- Memory of one device by category of tensor, from export_memory_timeline.
 CREATE TABLE memory_category (
     capture INTEGER NOT NULL,    -- capture.capture
     category VARCHAR NOT NULL,   -- parameter | optimizer_state | input | temporary | activation | gradient | autograd_detail | unknown

@@ -1,5 +1,5 @@
--- What this store is. One row per key.
+-- Properties of this store, one row per key.
 CREATE TABLE meta (
-    key VARCHAR NOT NULL,  -- schema_version | rlcompare_version | name | events (kept | dropped: whether the event tables are there)
+    key VARCHAR NOT NULL,  -- schema_version | rlcompare_version | name | events (kept | dropped: whether the store has event tables)
     value VARCHAR          -- value as text
 );

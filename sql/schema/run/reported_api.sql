@@ -1,4 +1,4 @@
--- Sums by call name that the profiler wrote itself (api_statistic.csv), used where no event of a call was read.
+-- Totals per call name as reported by the profiler (api_statistic.csv). Used if no host call was read for the capture.
 CREATE TABLE reported_api (
     capture INTEGER NOT NULL,  -- capture.capture
     layer VARCHAR NOT NULL,    -- acl | model | node | communication | runtime

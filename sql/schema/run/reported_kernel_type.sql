@@ -1,4 +1,4 @@
--- Sums by operator type that the profiler wrote itself (op_statistic.csv), used where no kernel was read.
+-- Totals per operator type as reported by the profiler (op_statistic.csv). Used if no kernel was read for the capture.
 CREATE TABLE reported_kernel_type (
     capture INTEGER NOT NULL,  -- capture.capture
     device_id INTEGER,         -- device; NULL: unknown

@@ -1,4 +1,5 @@
--- One row per framework operator call without a time stamp (operator_details.csv), summed by name; used where no trace was read.
+-- Framework operator calls without time stamps (operator_details.csv), summed by name. Used if no operator with time stamps was read for
+-- the capture.
 CREATE TABLE reported_operator (
     capture INTEGER NOT NULL,  -- capture.capture
     name VARCHAR,              -- name of the operator

@@ -1,4 +1,4 @@
--- What the profiler itself said about step times (StepTraceTime, step_trace_time.csv), for cross-checking only.
+-- Step times as reported by the profiler (StepTraceTime, step_trace_time.csv), for cross-checking only.
 CREATE TABLE reported_step_time (
     capture INTEGER NOT NULL,   -- capture.capture
     device_id INTEGER,          -- device; NULL: unknown

@@ -1,5 +1,5 @@
--- Which step and phase each moment on the host belongs to, as the times at which that changes, for lookups (ASOF) by what has a time there.
--- Of all captures. The first row of a capture begins before all times.
+-- Step and phase by host time, for ASOF lookups. A row is valid from from_ns until the next row of the capture. Holds all captures of the
+-- batch. The first row of a capture starts before any time stamp.
 CREATE TEMP TABLE place (
     capture INTEGER NOT NULL,
     from_ns BIGINT NOT NULL,

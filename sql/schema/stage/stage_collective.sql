@@ -1,4 +1,4 @@
--- Communication operators as a source found them. Of all captures that are read together.
+-- Communication operators as a source found them. Holds all captures of the batch.
 -- Variables: capture.
 CREATE TEMP TABLE stage_collective (
     capture INTEGER NOT NULL DEFAULT getvariable('capture'),

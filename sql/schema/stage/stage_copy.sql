@@ -1,4 +1,4 @@
--- Copies between host and device, or on a device, as a source found them. Of all captures that are read together.
+-- Copies between host and device, or on a device, as a source found them. Holds all captures of the batch.
 -- Variables: capture.
 CREATE TEMP TABLE stage_copy (
     capture INTEGER NOT NULL DEFAULT getvariable('capture'),

@@ -1,4 +1,4 @@
--- Framework operators (PYTORCH_API type 50001, cpu_op) as a source found them. Of all captures that are read together.
+-- Framework operators (PYTORCH_API type 50001, cpu_op) as a source found them. Holds all captures of the batch.
 -- Variables: capture.
 CREATE TEMP TABLE stage_host_op (
     capture INTEGER NOT NULL DEFAULT getvariable('capture'),

@@ -1,4 +1,4 @@
--- Kernels as a source found them, before sql/normalize gives them step, phase and category. Of all captures that are read together.
+-- Kernels as a source found them, before sql/normalize gives them step, phase and category. Holds all captures of the batch.
 -- Variables: capture.
 CREATE TEMP TABLE stage_kernel (
     capture INTEGER NOT NULL DEFAULT getvariable('capture'),
@@ -23,5 +23,5 @@ CREATE TEMP TABLE stage_kernel (
     launch_ns BIGINT,         -- host start of the node-level launch (CANN_API type 10000); NULL without a link
     host_op_id BIGINT,        -- stage_host_op.id of the framework operator that launched it; NULL without a link
     host_op_ns BIGINT,        -- its start
-    cube BOOLEAN              -- the AI Core's cube unit worked (PMU, else task type); NULL: the profile cannot tell
+    cube BOOLEAN              -- the AI Core's cube unit worked (PMU, else task type); NULL: unknown
 );
