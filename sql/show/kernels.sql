@@ -1,4 +1,4 @@
--- The twenty operator types (names, where there are no types) with the most kernel time, per member of a role and step.
+-- The twenty operator types (names, if there are no types) with the most kernel time, per member of a role and step.
 -- Depends on r_kernel, shown_device, shown_divisor.
 WITH kernels AS (
     SELECT coalesce(k.op_type, k.name) AS kernel, k.core_type, sum(k.calls) AS all_calls, sum(k.sum_ns) AS all_ns,

@@ -1,5 +1,5 @@
--- Metrics of training: means over steps without a profiler where there are any, times without warm-up (the first step where the run does not
--- name it), validation before training left out; with the last value.
+-- Training metrics: mean, spread, extremes and last value. If there are steps without a profiler, only they count. Times leave out warm-up:
+-- the steps that the run marks as such, else the first step. Validation before training (step 0) is left out.
 -- Depends on metric.
 WITH known AS (
     SELECT *, regexp_matches(name, '^(timing_s|timing_per_token_ms|perf)/') AS speed FROM metric WHERE abs(value) <= 1e100

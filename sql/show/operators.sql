@@ -1,5 +1,5 @@
--- The twenty framework operators with the most time on the device, on the host where there is none, per member of a role and step; of a source
--- without time stamps those of the whole capture. Nested ones are counted in both.
+-- The twenty framework operators with the most device time (host time, if there is none), per member of a role and step. For a source
+-- without time stamps: of the whole capture. A nested operator also counts in the operator around it.
 -- Depends on r_operator, shown_device, shown_divisor.
 WITH stepless AS (
     SELECT capture FROM r_operator GROUP BY capture HAVING count(step) = 0

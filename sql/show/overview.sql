@@ -1,4 +1,4 @@
--- What the run is made of; without a profile the steps of training, and the files that they stand in.
+-- Contents of the run. Without a profile: the number of training steps, and the files that list them.
 -- Depends on capture, meta, metric, step.
 SELECT (SELECT value FROM meta WHERE key = 'name') AS run, count(DISTINCT (CASE WHEN c.phase IS NULL THEN c.role END, c.rank)) FILTER (WHERE c.replica IS NULL) AS ranks,
        nullif(count(DISTINCT c.replica), 0) AS replicas, count(*) AS captures,

@@ -1,5 +1,5 @@
--- Milliseconds of each rank, the mean over its steps. Late: how much later it starts collectives than the earliest of its group, on average; most_late:
--- at most; starts_last: how many collectives it starts last.
+-- Milliseconds of each rank, mean over its steps. Lateness: the mean delay of its collectives behind the earliest rank of the group, the
+-- largest delay (most_late), and the number of collectives that it starts last (starts_last).
 -- Depends on shown_late, shown_step.
 WITH timed AS (
     SELECT replica, shown_step.rank, member, count(*) AS steps, avg(step_ns) / 1e6 AS step_ms, avg(preparing_ns) / 1e6 AS preparing_ms,

@@ -1,4 +1,4 @@
--- Times of each capture and step: those of its slowest device (the largest device span), which stands for the rank (docs/design.md §4).
+-- Times of each capture and step: those of the slowest device (the largest device span), which represents the rank (docs/design.md §4).
 -- Depends on capture, r_time.
 CREATE OR REPLACE TEMP TABLE shown_device AS
 SELECT CASE WHEN c.replica IS NOT NULL AND c.rank IS NOT NULL THEN 'replica ' || c.replica || ' rank ' || c.rank

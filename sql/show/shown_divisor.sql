@@ -1,6 +1,6 @@
--- By what the sum of a capture is divided, so that the sum over all captures is the run's value: the sum over roles and discrete folders of the
--- mean over their own members of the mean over steps. Processes of different roles are never averaged together, and a member counts only for what
--- it measured: a rank whose profile holds no kernels says nothing about kernels.
+-- The number that the sum of a capture is divided by. With it, the sum over all captures is the value of the run: the sum over roles and
+-- discrete folders of the mean over their own members of the mean over steps. Processes of different roles are never averaged together. A
+-- member counts only for what it measured: a rank whose profile has no kernels does not count for kernels.
 -- Depends on r_kernel, shown_device.
 CREATE OR REPLACE TEMP TABLE shown_divisor AS
 WITH held AS (

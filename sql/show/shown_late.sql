@@ -1,4 +1,4 @@
--- How late each rank starts collectives, by the definition of a diff.
+-- How late each rank starts collectives, defined as in a diff.
 -- Depends on capture, late_of, r_collective, shown_device.
 CREATE OR REPLACE TEMP VIEW shown_started AS
 SELECT 'run' AS side, 0 AS run, d.member, d.role, d.folder, c.replica, c.ordinal AS place_in, d.step, l.kind, l.group_key, l.group_name, l.ordinal,

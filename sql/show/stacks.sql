@@ -1,4 +1,4 @@
--- The ten call stacks, by their three innermost frames, whose operators took most time, per member of a role and step.
+-- The ten call stacks (by their three innermost frames) whose operators took the most time, per member of a role and step.
 -- Depends on r_stack, shown_divisor.
 SELECT s.frame, s.callers, sum(s.operators / v.times) AS operators, sum(s.self_ns / v.times) / 1e6 AS self_ms
 FROM r_stack AS s JOIN shown_divisor AS v ON v.capture = s.capture

@@ -14,7 +14,7 @@ WITH stepped AS (
     FROM stepped GROUP BY ALL
 ), spanned AS (
     SELECT step FROM stepped WHERE coalesce(step_ns, device_span_ns) IS NOT NULL
-), members AS (   -- whose times these are: where some have a span, not those that have none
+), members AS (   -- members that the times come from; those without a span count only if no member has one
     SELECT step, count(DISTINCT member) FILTER (WHERE replica < 0) AS ranks, nullif(count(DISTINCT replica) FILTER (WHERE replica >= 0), 0) AS replicas
     FROM stepped WHERE coalesce(step_ns, device_span_ns) IS NOT NULL OR step NOT IN (SELECT step FROM spanned) GROUP BY step
 )

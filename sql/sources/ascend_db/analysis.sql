@@ -5,7 +5,7 @@ INSERT INTO reported_step_time
 SELECT capture, device_id, step, compute_ns, exposed_comm_ns, overlapped_comm_ns, comm_ns, free_ns, stage_ns, bubble_ns, preparing_ns
 FROM src_StepTraceTime;
 INSERT INTO link
-WITH typed AS (   -- pseudo operators "reduce-top1" … "reduce-total": those that name an operator tell a reduce-scatter from a reduce
+WITH typed AS (   -- pseudo operators "reduce-top1" … "reduce-total"; rows that name an operator show whether it is a reduce-scatter
     SELECT *, max(nullif(op_name, '')) OVER (PARTITION BY capture, step, group_name, split_part(name, '-', 1)) AS operator_name
     FROM src_CommAnalyzerMatrix
 )

@@ -1,4 +1,4 @@
--- What the database alone knows of the capture; a value that detection found stays.
+-- Adds properties of the capture that only the database has. Values that detection found are kept.
 -- Depends on capture, src_HOST_INFO, src_RANK_DEVICE_MAP, src_SESSION_TIME_INFO.
 UPDATE capture SET
     host_start_ns = coalesce(known.start_ns, capture.host_start_ns),

@@ -1,4 +1,4 @@
--- Forgets the captures that were read before, so that a table that fails to be read is absent and not one of theirs.
+-- Deletes the captures that were read before. Otherwise a table that cannot be read would still hold their rows.
 -- Run by name: before and after each capture, or several that are read together.
 DROP TABLE IF EXISTS text_by_id;
 DROP TABLE IF EXISTS task;

@@ -1,5 +1,6 @@
--- Communication operators. Before schema 1.2 the device is that of the operator's tasks, else the only device. A group's members stand in the
--- metadata under its name, under the name whose hash the group is called by, or under the hash whose last digits the operators carry.
+-- Communication operators. Before schema 1.2, the device is that of the operator's tasks, else the only device. The metadata lists the
+-- members of each group. A group is found there by its name, by the hash of its name, or by the last digits of the hash, which operators
+-- carry.
 -- Depends on collective_task, communication_group, db_capture, dtype_bytes, host_op_by_connection, is_span, launch,
 -- sound_size, src_COMMUNICATION_OP, src_ENUM_HCCL_DATA_TYPE, task, text_by_id.
 INSERT INTO stage_collective

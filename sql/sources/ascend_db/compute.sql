@@ -1,5 +1,5 @@
--- Computing tasks, with -1 for an absent text id, so that ids can be joined. Cores are blockNum since schema 1.2, where blockDim became the
--- id of a text.
+-- Computing tasks, with -1 for a missing text id, so that ids can be joined. The number of cores is blockNum since schema 1.2, in which
+-- blockDim became a text id.
 -- Variables: schema_minor.
 -- Depends on src_COMPUTE_TASK_INFO.
 -- Runs after forget_framework.

@@ -1,5 +1,5 @@
--- The texts of each combination of ids that occurs: a step repeats a few hundred of them, so that the texts are looked up once and not
--- per task.
+-- Texts of each combination of ids. A step repeats a few hundred combinations, so texts are looked up once per combination and not once per
+-- task.
 -- Depends on compute, text_by_id.
 CREATE OR REPLACE TEMP TABLE compute_text AS
 SELECT c.*, n.value AS name_text, ot.value AS op_type_text, ct.value AS core_type_text,

@@ -1,4 +1,4 @@
--- Copies: tasks of the copy engines that are part of no collective, neither as its task nor by its launch.
+-- Copies: tasks of the copy engines that do not belong to a collective, neither as one of its tasks nor by its launch.
 -- Depends on host_op_by_connection, launch, src_COMMUNICATION_OP, src_COMMUNICATION_TASK_INFO,
 -- src_ENUM_MEMCPY_OPERATION, src_MEMCPY_INFO, task.
 INSERT INTO stage_copy

@@ -1,5 +1,5 @@
--- Kernels whose cube unit worked: a PMU time that is not zero. SQLite itself chooses the rows, because they are few of the millions of the
--- table, and to hand over the others takes longer than to read them. The ids are numbers, so no text of a profile becomes part of a query.
+-- Kernels that used the cube unit: a PMU time is not zero. SQLite filters the rows, because they are few among millions, and handing over
+-- the others takes longer than reading them. The ids are numbers, so no text of a profile becomes part of a query.
 -- Variables: capture_column.
 -- Depends on capture_of, src_TASK_PMU_INFO, text_by_id.
 -- Runs after forget_framework.

@@ -1,4 +1,4 @@
--- Texts by id where Python had to decode them, in place of text.sql.
+-- Texts by id, decoded by Python. Used instead of text.sql.
 -- Variables: capture.
 -- Depends on decoded_texts, profile_text.
 -- Run by name: in place of text, where a text is not valid UTF-8.

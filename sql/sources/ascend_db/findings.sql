@@ -1,5 +1,5 @@
--- What was odd in each database: (capture, severity, key, message). From what was read already, because a second scan of the largest tables
--- costs as much as the first.
+-- Problems found in each database: (capture, severity, key, message). The query uses tables that were read already, because a second scan
+-- of the largest tables costs as much as the first.
 -- Depends on compute, db_capture, is_span, repeated_row, src_COMMUNICATION_OP, src_MSTX_EVENTS, src_STEP_TIME,
 -- src_TASK, task, text_by_id, unsound_framework.
 WITH said(capture, ord, severity, key, message) AS (

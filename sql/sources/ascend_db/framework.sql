@@ -1,7 +1,7 @@
--- Rows of the framework that are used below, in one scan, because the table is the largest of all: operators (50001), mstx ranges (50004)
--- and, of the Python trace (50003), the calls of nn.Module. Of the chosen steps only. SQLite chooses the rows, of the columns that are there
--- and are needed; the ids are numbers, so no text of a profile becomes part of a query.
--- Times are TEXT; an absent column and a value of the wrong type are NULL.
+-- Rows of PYTORCH_API that are used below: operators (50001), mstx ranges (50004) and, from the Python trace (50003), the calls of
+-- nn.Module. Only the chosen steps are read. All rows come from one scan, because the table is the largest of all. SQLite filters the rows,
+-- and reads only columns that exist and are needed. The ids are numbers, so no text of a profile becomes part of a query.
+-- Times are TEXT. A missing column or a value of the wrong type is NULL.
 -- Variables: from_ns, keep_events, merged, stub_db, until_ns.
 -- Depends on capture_of, in_window, is_span, text_by_id.
 SET VARIABLE framework_columns = (
@@ -28,6 +28,6 @@ WITH listed AS (
 SELECT row_number() OVER () AS id, *, is_span(start_ns, end_ns) AS sound FROM typed
 WHERE in_window(start_ns)
   AND (NOT getvariable('merged') OR type <> 50003 OR (capture, name) IN (SELECT capture, id FROM text_by_id WHERE starts_with(value, 'nn.Module: ')));
--- Of several captures, each numbers its own rows from 1.
+-- If several captures are read, each numbers its own rows from 1.
 UPDATE framework SET id = framework.id - first.before FROM (SELECT capture, min(id) - 1 AS before FROM framework GROUP BY capture) AS first
 WHERE first.capture = framework.capture AND getvariable('merged');

@@ -1,4 +1,4 @@
--- Framework operators. The profiler of early 2025 wrote shapes and data types into each other's column: a text with letters is no shape.
+-- Framework operators. The profiler of early 2025 swapped the columns of shapes and data types: a text with letters is not a shape.
 -- Depends on argument_text, framework, text_by_id.
 INSERT INTO stage_host_op
 SELECT f.capture, f.id, f.thread, n.value, f.start_ns, f.end_ns, f.sequence_number,

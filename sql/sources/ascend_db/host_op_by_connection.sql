@@ -1,4 +1,4 @@
--- The framework operator behind each connection: of those that share it, the one that starts last is the innermost.
+-- The framework operator behind each connection. If several operators share a connection, the one that starts last is the innermost.
 -- Depends on framework, src_CONNECTION_IDS.
 CREATE OR REPLACE TEMP TABLE host_op_by_connection AS
 SELECT c.capture, c.connection_id, arg_max(f.id, f.start_ns) AS host_op_id, max(f.start_ns) AS host_op_ns

@@ -1,5 +1,5 @@
--- Kernels: computing tasks with the times of TASK. Without PMU values the runtime's task type tells cube from vector.
--- Texts come last and not among the other joins, which would carry them along.
+-- Kernels: computing tasks with the times of TASK. Without PMU values, the runtime's task type decides between cube and vector.
+-- Texts are joined last, because other joins would have to carry them along.
 -- Variables: has_pmu.
 -- Depends on compute, compute_text, cube, host_op_by_connection, launch, task.
 INSERT INTO stage_kernel

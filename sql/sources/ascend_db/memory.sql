@@ -1,4 +1,4 @@
--- Memory levels: the framework's and GE's, and those of CANN modules (bytes reserved). Where events are not kept only the peaks are needed.
+-- Memory levels of the framework, of GE and of CANN modules (bytes reserved). If events are not kept, only the peaks are needed.
 -- Variables: from_ns, keep_events, until_ns.
 -- Depends on in_window, src_ENUM_MODULE, src_MEMORY_RECORD, src_NPU_MEM, src_NPU_MODULE_MEM, text_by_id.
 INSERT INTO memory

@@ -1,4 +1,4 @@
--- Spans of nn.Module calls, out of the Python trace.
+-- Spans of nn.Module calls, from the Python trace.
 -- Depends on framework, text_by_id.
 INSERT INTO module
 SELECT f.capture, f.thread, substr(n.value, 12), f.start_ns, f.end_ns

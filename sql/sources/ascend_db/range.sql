@@ -1,4 +1,4 @@
--- mstx marks and ranges; those of a framework database that has no MSTX_EVENTS come from PYTORCH_API (type 50004).
+-- mstx marks and ranges. If a database of the framework has no MSTX_EVENTS, they come from PYTORCH_API (type 50004).
 -- Depends on db_capture, framework, range, src_ENUM_MSTX_EVENT_TYPE, src_MSTX_EVENTS, task, text_by_id.
 INSERT INTO "range"
 SELECT e.capture, d.value, m.value,
@@ -13,7 +13,7 @@ INSERT INTO "range"
 SELECT f.capture, NULL, n.value, CASE WHEN f.end_ns > f.start_ns THEN 'range' ELSE 'mark' END, 'host', f.thread, NULL, f.start_ns, f.end_ns
 FROM framework AS f LEFT JOIN text_by_id AS n ON n.capture = f.capture AND n.id = f.name
 WHERE f.type = 50004 AND f.sound AND f.capture NOT IN (SELECT capture FROM src_MSTX_EVENTS);
--- Marks and ranges that were put on a stream are tasks of the device as well.
+-- Marks and ranges on a stream are also tasks of the device.
 INSERT INTO "range"
 SELECT e.capture, d.value, m.value, CASE WHEN t.end_ns > t.start_ns THEN 'range' ELSE 'mark' END, 'device', NULL, t.stream, t.start_ns, t.end_ns
 FROM src_MSTX_EVENTS AS e JOIN task AS t USING (capture, connection_id)

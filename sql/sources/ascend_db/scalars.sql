@@ -1,5 +1,5 @@
--- What statements below refer to: the captures that are read together, with the only device of the process (NULL if there are several), and
--- the minor version of the schema, which is the same in all of them.
+-- Values that later statements use: the captures that are read together, each with the only device of its process (NULL if there are
+-- several), and the minor version of the schema, which all these captures share.
 -- Variables: captures.
 -- Depends on src_META_DATA, src_NPU_INFO, src_RANK_DEVICE_MAP.
 SET VARIABLE schema_minor = (SELECT coalesce(max(TRY_CAST(value AS INTEGER)), 0) FROM src_META_DATA WHERE name = 'SCHEMA_VERSION_MINOR');

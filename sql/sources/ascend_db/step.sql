@@ -1,5 +1,5 @@
--- Host ranges of the profiler steps; in a sample of a known training step they are ticks, and no steps. A step whose marks are no range (its end
--- is before its start) is kept without times.
+-- Host ranges of the profiler steps. In a sample of a known training step the marks are ticks, not steps, and are left out. A step without
+-- a valid range (its end is before its start) is kept without times.
 -- Variables: is_sample.
 -- Depends on is_span, src_STEP_TIME.
 INSERT INTO step

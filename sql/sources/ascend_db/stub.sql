@@ -1,5 +1,5 @@
--- SQLite: an empty database with every table and column that is read, so that an absent one reads as NULL. rlcompare_capture is the number of
--- the capture where several databases were put together (rlcompare/sources/ascend/merge.py).
+-- SQLite: an empty database with every table and column that is read, so that a missing one reads as NULL. rlcompare_capture is the number
+-- of the capture if several databases were merged (rlcompare/sources/ascend/merge.py).
 -- Run by name: by SQLite, once per capture.
 CREATE TABLE STRING_IDS (rlcompare_capture INTEGER, id INTEGER, value TEXT);
 CREATE TABLE TASK (rlcompare_capture INTEGER, startNs INTEGER, endNs INTEGER, deviceId INTEGER, connectionId INTEGER, globalTaskId INTEGER, taskType INTEGER, streamId INTEGER);

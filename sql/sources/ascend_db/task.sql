@@ -1,4 +1,4 @@
--- Device tasks with a usable time, each once: a task that stands twice would multiply all that is joined with it.
+-- Device tasks with a usable time, without duplicates. A duplicate would multiply everything that is joined with it.
 -- Depends on is_span, src_TASK, text_by_id.
 CREATE OR REPLACE TEMP TABLE task AS
 SELECT src_TASK.capture, task_id, start_ns, end_ns, device_id, connection_id, stream, value AS task_type

@@ -1,4 +1,4 @@
--- Host time from the first to the last chosen step: what lies outside is not kept. NULL where all steps are wanted.
+-- Host time from the start of the first chosen step to the end of the last. Rows outside are not kept. NULL if all steps are wanted.
 -- Variables: capture, steps.
 -- Depends on step.
 SET VARIABLE from_ns = (SELECT min(start_ns) FROM step WHERE capture = getvariable('capture') AND list_contains(getvariable('steps'), step));

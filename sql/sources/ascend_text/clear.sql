@@ -1,4 +1,4 @@
--- Drops the tables that were made on the way.
+-- Drops the intermediate tables.
 -- Run by name: after each capture.
 DROP TABLE IF EXISTS trace_event;
 DROP TABLE IF EXISTS trace_process;

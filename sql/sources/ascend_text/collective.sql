@@ -1,8 +1,8 @@
 -- Collectives, and the tasks that they are made of. They are listed in kernel_details.csv (with their step), else in the trace, else in
--- communication.json; what the others know of the same operator is added. Times are the trace's where it has them (the CSV cuts digits off).
--- Transit and wait come from the tasks; without tasks from communication.json; else they are unknown (Level0).
--- The group is called as its thread in the trace, else by the hash of its name; its members stand in profiler_metadata.json under a name with that
--- hash. The three digits in an operator's name are the last three of the hash.
+-- communication.json. The other files add what they know of the same operator. Times come from the trace if it has the operator, because
+-- the CSV cuts off digits. Transit and wait times come from the tasks, else from communication.json, else they are unknown (Level0).
+-- A group has the name of its thread in the trace, else the hash of its name. profiler_metadata.json lists its members, under a name with
+-- that hash. The three digits in an operator's name are the last three of the hash.
 -- Variables: capture, text_device.
 -- Depends on collective_task, communication_group, dtype_bytes, profile_text, text_communication, text_kernel,
 -- trace_comm, trace_link.

@@ -1,6 +1,7 @@
--- Makes text_communication: the operators of communication.json, one row each. "hcom_allReduce__586_0_1@17522688603477080586" is an operator's name
--- and a hash of its group's. Start in microseconds (a float), the rest in milliseconds and MB (of 10^6). The profiler sums transfers of the
--- plane that it thinks slowest, and where it finds none it prints 0: a collective that moves nothing is unknown, not fast.
+-- Makes text_communication: the operators of communication.json, one row each. "hcom_allReduce__586_0_1@17522688603477080586" is an
+-- operator's name and a hash of its group's name. The start is in microseconds (a float), other times are in milliseconds, and sizes in MB
+-- (10^6 bytes). The profiler sums transfers of the plane that it considers slowest, and prints 0 if it finds none. Therefore 0 means
+-- unknown, not fast.
 -- Variables: text_communication.
 -- Depends on text_bytes, text_length_of_ms_ns, text_step, text_time_ns.
 -- Run by name: for its file.

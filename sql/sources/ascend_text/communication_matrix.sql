@@ -1,5 +1,5 @@
--- Transfers by pair of ranks. Each group has pseudo operators "allreduce-top1", …, "-bottom3", "-total"; only totals add up. What kind of collective
--- they are is told by the operators named in the others, because reduce-scatter is printed as "reduce".
+-- Transfers by pair of ranks. Each group has pseudo operators "allreduce-top1", …, "-bottom3", "-total"; only the totals add up. The kind
+-- of collective comes from the operator names in the other rows, because reduce-scatter is printed as "reduce".
 -- Variables: capture, text_communication_matrix.
 -- Depends on collective_kind, profile_text, text_bytes, text_length_of_ms_ns, text_step.
 -- Run by name: for its file.

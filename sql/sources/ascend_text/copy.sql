@@ -1,4 +1,4 @@
--- Copies between host and device, or on a device, that are no part of a collective. Their size and direction stand in newer traces only.
+-- Copies between host and device, or on a device, that are not part of a collective. Only newer traces have their size and direction.
 -- Variables: capture, text_device.
 -- Depends on trace_comm, trace_link, trace_task.
 INSERT INTO stage_copy

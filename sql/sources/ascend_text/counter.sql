@@ -1,4 +1,4 @@
--- Sampled counters, under the names and in the units of a database: frequency in MHz, bandwidth in bytes per second, hit rate in percent (the trace
+-- Sampled counters, with the names and units of a database: frequency in MHz, bandwidth in bytes per second, hit rate in percent (the trace
 -- prints a ratio).
 -- Variables: capture, text_device.
 -- Depends on text_number, trace_event, trace_process.

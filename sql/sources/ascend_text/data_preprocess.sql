@@ -1,5 +1,5 @@
--- Parts of AI CPU kernels (computing, copying, dispatching), as counters in nanoseconds of the kernel with that task, stream and name where it is only
--- one. Only where events are kept.
+-- Parts of AI CPU kernels (computing, copying, dispatching) in nanoseconds, as counters of the kernel with the same task, stream and name.
+-- Left out if several kernels match. Only if events are kept.
 -- Variables: capture, keep_events, text_data_preprocess.
 -- Depends on text_kernel, text_number, text_table.
 -- Run by name: for its file.

@@ -1,6 +1,6 @@
--- For parity with msprof-analyze, which takes the totals of a text profile from the trace's overlap analysis. It looks for copies on the kernels'
--- streams (where streams wait for events, only those that do) under the argument "Stream Id", which traces since 2025 no longer have: there it
--- counts none.
+-- For parity with msprof-analyze, which takes the totals of a text profile from the Overlap Analysis of the trace. It finds copies on the
+-- kernels' streams by the argument "Stream Id". If some streams wait for events, only copies on those streams count. Traces since 2025 do
+-- not have this argument, so no copies are counted there.
 -- Variables: capture, text_device.
 -- Depends on trace_event, trace_process, trace_task.
 INSERT INTO device_window

@@ -1,4 +1,4 @@
--- What was odd in these files: (severity, key, message).
+-- Problems found in these files: (severity, key, message).
 -- Variables: capture.
 -- Depends on allocation, memory, profile_text, stage_kernel, text_kernel, trace_event.
 SELECT 'warning', 'damaged_time', 'kernel_details.csv: ' || count(*) || ' of its ' || (SELECT count(*) FROM text_kernel)

@@ -1,7 +1,8 @@
--- Kernels: the rows of kernel_details.csv but those whose duration is none, with what the trace knows of the same task; without that file the tasks of the trace.
--- `cube` as msprof-analyze has it for text: unknown unless there is a PMU time of the vector or of the (unprefixed) cube unit; then the cube
--- unit's or the whole core's time decides. In the trace a compute task is one of a known type, or of another type with a flow from the host
--- (before 2025 all are "Other"), as long as it is no copy, no event and no part of a collective.
+-- Kernels: the rows of kernel_details.csv with a valid duration, with data of the same task in the trace. Without that file: the tasks of
+-- the trace.
+-- `cube` follows msprof-analyze for text. It is unknown without a PMU time of the vector unit or of the (unprefixed) cube unit. Otherwise
+-- it is true if the time of the cube unit or of the whole core is above 0. In the trace, a compute task has a known type, or another type
+-- and a flow from the host (before 2025 all are "Other"). It must not be a copy, an event or part of a collective.
 -- Variables: capture, text_device.
 -- Depends on profile_text, text_kernel, trace_comm, trace_link, trace_task.
 INSERT INTO stage_kernel

@@ -1,7 +1,7 @@
--- Makes text_kernel: the rows of kernel_details.csv. Rows of communication operators are among them (Accelerator Core HCCL, later
--- COMMUNICATION). `damaged`: there was a start time, and it is none. `damaged_length`: the duration, where it is none (negative, or text).
--- Columns by name, so that unknown ones are ignored and absent ones are NULL: Step Id, Device_id, the shapes, PMU values and Task ID depend on
--- the version and the level; Block Dim became Block Num.
+-- Makes text_kernel: the rows of kernel_details.csv, including communication operators (Accelerator Core HCCL, later COMMUNICATION).
+-- `damaged`: there is a start time, but it is not valid. `damaged_length`: the duration, if it is not valid (negative, or text).
+-- Columns are read by name, so that unknown ones are ignored and missing ones are NULL. Step Id, Device_id, the shapes, PMU values and Task
+-- ID depend on the version and the level. Block Dim became Block Num.
 -- Variables: text_kernel_details.
 -- Depends on text_device, text_length_ns, text_number, text_step, text_table, text_time_ns.
 -- Run by name: for its file.

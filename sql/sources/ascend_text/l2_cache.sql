@@ -1,5 +1,5 @@
--- Hit and victim rates of the second-level cache, as counters of the kernel with that task, stream and name where it is only one (task numbers
--- wrap around). Only where events are kept.
+-- Hit and victim rates of the second-level cache, as counters of the kernel with the same task, stream and name. Left out if several
+-- kernels match (task numbers wrap around). Only if events are kept.
 -- Variables: capture, keep_events, text_l2_cache.
 -- Depends on text_kernel, text_number, text_table.
 -- Run by name: for its file.

@@ -1,4 +1,4 @@
--- Memory levels by component, in MB of 2^20. APP has only what is reserved.
+-- Memory levels by component, in MB of 2^20. APP has reserved bytes only.
 -- Variables: capture, text_memory_record.
 -- Depends on profile_text, text_bytes, text_device, text_table, text_time_ns.
 -- Run by name: for its file.

@@ -1,4 +1,4 @@
--- Framework operators without time stamps, one row a call, summed by name.
+-- Framework operators without time stamps, one row per call, summed by name.
 -- Variables: capture, text_operator_details.
 -- Depends on profile_text, text_length_ns, text_table.
 -- Run by name: for its file.

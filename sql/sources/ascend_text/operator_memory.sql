@@ -1,4 +1,5 @@
--- One row an allocation; sizes in KB of 2^10; durations end in a TAB like times do. Not released: no release time.
+-- One row per allocation. Sizes are in KB of 2^10. Durations end with a TAB, as times do. Without a release time, the memory was not
+-- released.
 -- Variables: capture, text_operator_memory.
 -- Depends on profile_text, text_bytes, text_device, text_length_ns, text_table, text_time_ns.
 -- Run by name: for its file.

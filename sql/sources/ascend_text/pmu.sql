@@ -1,6 +1,6 @@
--- AI Core counters of kernel_details.csv, named as in a database: aicore_time(us) and aiv_time(us) are aic_total_time and aiv_total_time; times in
--- nanoseconds, percentages as ratios, other units stay in the name. Only where events are kept. The rows have the ids of text_kernel, because
--- both read the file in its order.
+-- AI Core counters of kernel_details.csv, named as in a database: aicore_time(us) and aiv_time(us) are aic_total_time and aiv_total_time.
+-- Times are in nanoseconds, percentages become ratios, other units stay in the name. Only if events are kept. The rows have the ids of
+-- text_kernel, because both read the file in its order.
 -- Variables: capture, keep_events, text_kernel_details.
 -- Depends on text_kernel, text_number, text_table.
 -- Run by name: after all others, once the kernels are known.

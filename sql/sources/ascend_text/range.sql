@@ -1,4 +1,4 @@
--- mstx ranges and marks. On the host they are the events that carry an event_type; on a device, tasks where an MsTx flow ends.
+-- mstx ranges and marks. On the host, they are events with an event_type. On a device, they are tasks at which an MsTx flow ends.
 -- Variables: capture.
 -- Depends on profile_text, range, trace_event, trace_process.
 INSERT INTO "range"

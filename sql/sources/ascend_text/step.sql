@@ -1,5 +1,5 @@
--- Steps: the host ranges that the trace marks (without a range where the mark's duration is none), and the numbers that only other files know.
--- In a sample of a known training step they are ticks, and no steps.
+-- Steps: the host ranges that the trace marks, and step numbers that only other files have. A mark without a valid duration gives a step
+-- without times. In a sample of a known training step the marks are ticks, not steps, and are left out.
 -- Variables: capture, is_sample.
 -- Depends on reported_step_time, step, text_communication, text_kernel, trace_event.
 INSERT INTO step

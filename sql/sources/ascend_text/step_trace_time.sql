@@ -1,4 +1,4 @@
--- What the profiler says of step times, in microseconds: 9 columns in 2023, then Preparing, then Device_id.
+-- Step times reported by the profiler, in microseconds: 9 columns in 2023; later versions added Preparing, then Device_id.
 -- Variables: capture, text_step_trace_time.
 -- Depends on text_device, text_length_ns, text_step, text_table.
 -- Run by name: for its file.

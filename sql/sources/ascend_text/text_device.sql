@@ -1,5 +1,5 @@
--- Sets text_device: the one device of this capture, or NULL where there are several or none is told. kernel_details.csv knows best, then
--- step_trace_time.csv, then the trace, then the memory files. Sums that name no device are its own.
+-- Sets text_device: the only device of this capture, or NULL if there are several or none is known. The first of these that names a device
+-- decides: kernel_details.csv, step_trace_time.csv, the trace, the memory files. Totals without a device get this device.
 -- Variables: capture.
 -- Depends on memory, reported_kernel_type, reported_step_time, text_kernel, trace_process.
 SET VARIABLE text_device = (

@@ -1,12 +1,12 @@
--- What the text files print, as values. Anything that is no such value is NULL.
---   text_time_ns      a time in microseconds with up to three decimals and perhaps a TAB behind it, as nanoseconds. Never by way of a float:
---                     a microsecond epoch has 19 digits. What a spreadsheet leaves of it (1.69512E+15) is no time.
---   text_length_ns    a duration in microseconds, rounded to the nanosecond. text_length_of_ms_ns: one in milliseconds. More than a day is damage.
+-- Converts values of the text files. An invalid value is NULL.
+--   text_time_ns      a time in microseconds with up to three decimals and an optional TAB after it, as nanoseconds. Never through a float:
+--                     a microsecond epoch has 19 digits. A time rounded by a spreadsheet (1.69512E+15) is invalid.
+--   text_length_ns    a duration in microseconds, rounded to the nanosecond. text_length_of_ms_ns: one in milliseconds. More than a day is invalid.
 --   text_number       a finite number.
 --   text_bytes        a size in units of so many bytes.
 --   text_step         a step's number: "50" or "step50".
 --   text_device       the device's number in "NPU:4".
---   text_layer        the layer of a CANN call; what is called communication now was hccl before.
+--   text_layer        the layer of a CANN call; communication was called hccl before.
 -- Depends on sound_ns, sound_size.
 -- Run by name: before all others.
 CREATE OR REPLACE TEMP MACRO text_time_ns(value) AS sound_ns(TRY(CASE

@@ -1,8 +1,9 @@
--- Makes trace_link: for each device event (pid, tid, start_ns) the framework operator that launched it and the launch itself.
--- The operator is where the async_npu flow starts: the operator of that thread that starts there (of several the shortest), else the latest
--- one before if it is still running. The launch is the node-level call of the same connection, within which the HostToDevice flow starts (the
--- clocks of host and device may disagree by microseconds); without CANN calls (Level0) it is that start. Newer traces print framework times as floats, a quarter of a microsecond coarse: a flow that ends at no event
--- exactly is matched with the event whose time is the same float.
+-- Makes trace_link: for each device event (pid, tid, start_ns), the framework operator that launched it, and the launch. The operator is
+-- found by the start of the async_npu flow: it starts at that time on that thread (if several do, the shortest), or it is the latest one
+-- before, if still running. The launch is the node-level call of the same connection in which the HostToDevice flow starts. The flow is
+-- used because the clocks of host and device may differ by microseconds. Without CANN calls (Level0), the start of the flow is the launch.
+-- Newer traces print framework times as floats, with a resolution of a quarter of a microsecond. A flow that ends at no event exactly is
+-- matched with the event whose time is the same float.
 -- Variables: capture.
 -- Depends on host_api, stage_host_op, trace_comm, trace_event, trace_task.
 CREATE OR REPLACE TEMP TABLE trace_link AS

@@ -1,6 +1,6 @@
--- Makes trace_process: who each pid of the trace is (Python, CANN, Ascend Hardware, Communication, Overlap Analysis, …) and which device it
--- speaks of. A device's pid is made up: host pid, a place in the view and the device, as bits (since 2024) or as decimal digits (before);
--- newer traces say "NPU 4" in a label too. And trace_thread: names of threads.
+-- Makes trace_process: the name of each pid of the trace (Python, CANN, Ascend Hardware, Communication, Overlap Analysis, …), and its
+-- device. The pid of a device is synthetic: host pid, position in the view and device, packed as bits (since 2024) or as decimal digits
+-- (before). Newer traces also have a label such as "NPU 4". Also makes trace_thread: the names of threads.
 -- Depends on text_device, trace_event.
 CREATE OR REPLACE TEMP TABLE trace_process AS
 WITH named AS (

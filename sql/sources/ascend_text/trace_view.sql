@@ -1,6 +1,7 @@
--- Makes trace_event: the events of trace_view.json that are used, in one pass over the file. Left out here: the Python trace but for modules,
--- the task queue, flows between forward and backward, and counters but for the frequency (with kept events HBM and the last-level cache too).
--- Arguments are kept as JSON text; of framework operators only three of them, because their call stacks are most of the file.
+-- Makes trace_event: the events of trace_view.json that are used, in one pass over the file. Left out are the Python trace except modules,
+-- the task queue, flows between forward and backward, and counters except the frequency. If events are kept, the counters of HBM and the
+-- last-level cache are read too. Arguments are kept as JSON text. For framework operators only three arguments are kept, because their call
+-- stacks are most of the file.
 -- Variables: keep_events, text_trace_view.
 -- Depends on text_length_ns, text_time_ns.
 -- Run by name: for its file.

@@ -1,4 +1,4 @@
--- Forgets what was read of one file.
+-- Deletes the rows that were read from one file.
 -- Run by name: after each file.
 DROP TABLE IF EXISTS stack_line;
 DROP TABLE IF EXISTS timeline_document;

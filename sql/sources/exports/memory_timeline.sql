@@ -1,6 +1,6 @@
--- A file of export_memory_timeline for one device: [times, sizes], where a size is the bytes of each category (after a leading 0), or, in the raw
--- form, changes as [time, action, bytes, category]. The categories are numbered in the order of torch.profiler._memory_profiler. Memory from
--- before the capture has the time -1, or the earliest one. A mean is over time; a category that holds nothing counts 0.
+-- Reads a file of export_memory_timeline for one device: [times, sizes], where each size lists the bytes of each category after a leading
+-- 0. The raw form lists changes as [time, action, bytes, category]. The categories are numbered as in torch.profiler._memory_profiler.
+-- Memory from before the capture has the time -1, or the earliest one. Means are over time; an empty category counts 0.
 -- Variables: capture, timeline_bytes (the most that it may hold), timeline_file.
 -- Run by name: for a file of export_memory_timeline.
 CREATE OR REPLACE TEMP TABLE timeline_document AS

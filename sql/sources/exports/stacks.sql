@@ -1,6 +1,7 @@
--- A file of export_stacks: a line per operator, its frames from the outermost, joined with ";", a blank, and whole microseconds. Summed by stack.
--- Taken from frames is what says nothing about the code and would keep two sides apart: where an object lay in memory, and of a file's path what
--- stands before the packages' folder, or a user's own folder and all but the last three parts. Gives how many lines are of another form, and of this.
+-- Reads a file of export_stacks: one line per operator, with its frames from the outermost, joined with ";", then a blank and whole
+-- microseconds. Sums by stack. Parts of frames that differ between two sides for the same code are removed: addresses of objects, paths up
+-- to the packages folder, home folders, and all but the last three parts of other paths. Returns the number of lines in another form, and
+-- in this form.
 -- Variables: capture, stacks_file.
 -- Run by name: for a file of export_stacks.
 CREATE OR REPLACE TEMP TABLE stack_line AS

@@ -1,5 +1,5 @@
 -- The kind of a collective in one vocabulary (docs/design.md §6): from its type, else from its name (Level0 has only names).
--- hcom_allReduce_, hcom_allReduce__210_0_1 and HcclAllreduce are all_reduce; a word that is not known stays as it is, in lower case.
+-- hcom_allReduce_, hcom_allReduce__210_0_1 and HcclAllreduce are all_reduce; an unknown word is kept, in lower case.
 CREATE OR REPLACE TEMP MACRO collective_word(text) AS lower(regexp_extract(text, '^(?:hcom_|HcclOp_|Hccl|lccl_)?([A-Za-z]+)', 1));
 CREATE OR REPLACE TEMP MACRO collective_kind(op_type, name) AS
     CASE coalesce(nullif(collective_word(op_type), ''), nullif(collective_word(name), ''), 'unknown')

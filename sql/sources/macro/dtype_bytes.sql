@@ -1,4 +1,4 @@
--- Size in bytes of one element of an HCCL data type; NULL for a type that is not known.
+-- Size in bytes of one element of an HCCL data type; NULL for an unknown type.
 CREATE OR REPLACE TEMP MACRO dtype_bytes(dtype) AS CASE upper(dtype)
     WHEN 'INT8' THEN 1 WHEN 'UINT8' THEN 1 WHEN 'HIF8' THEN 1 WHEN 'FP8E4M3' THEN 1 WHEN 'FP8E5M2' THEN 1 WHEN 'FP8E8M0' THEN 1
     WHEN 'INT16' THEN 2 WHEN 'UINT16' THEN 2 WHEN 'FP16' THEN 2 WHEN 'BFP16' THEN 2 WHEN 'BF16' THEN 2

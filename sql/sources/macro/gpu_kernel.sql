@@ -1,6 +1,6 @@
--- What the name of a GPU's kernel tells, which has no type beside it.
---   gpu_kernel_type  a number behind a compiled kernel's name is only its place in a file.
---   gpu_kernel_cube  whether it works on matrix units, told by the libraries' names.
+-- Properties of a GPU kernel by its name; GPU kernels have no type.
+--   gpu_kernel_type  without the number after a compiled kernel's name, which is only its position in a file.
+--   gpu_kernel_cube  whether it uses matrix units, by the libraries' names.
 --   gpu_kernel_comm  whether it communicates: NCCL's, RCCL's, MSCCL's, and vLLM's own all-reduce.
 CREATE OR REPLACE TEMP MACRO gpu_kernel_type(name) AS
     CASE WHEN starts_with(name, 'triton_') THEN regexp_replace(name, '_[0-9]+$', '') ELSE name END;

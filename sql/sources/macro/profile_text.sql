@@ -1,5 +1,5 @@
--- A string from a profile: absent where the profiler says so, without the quotes that it wraps shapes in, and never longer
--- than 10,000 characters (a name of a megabyte would be copied into every row, report and terminal).
+-- A string from a profile: NULL if the profiler marks it as absent, without the quotes that it puts around shapes, and never longer than
+-- 10,000 characters (a name of a megabyte would be copied into every row, report and terminal).
 CREATE OR REPLACE TEMP MACRO profile_text(value) AS
     CASE WHEN value IS NULL OR value IN ('', 'N/A', 'NULL', '""') THEN NULL ELSE left(trim(value, '"'), 10000) END;
 -- Framework operators print one argument per line.

@@ -1,4 +1,4 @@
--- What the export knows of the machine: its name, and its GPUs.
+-- Properties of the machine from the export: its name, and its GPUs.
 -- Variables: capture.
 -- Depends on capture, src_TARGET_INFO_GPU, src_TARGET_INFO_SYSTEM_ENV.
 UPDATE capture SET host = (SELECT left(min(value), 200) FROM src_TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname' AND value <> '')

@@ -1,4 +1,4 @@
--- Forgets this capture, so that a table that fails to be read is absent and not the last capture's.
+-- Deletes this capture's tables. Otherwise a table that cannot be read would still hold rows of the last capture.
 -- Run by name: before and after each capture.
 DROP TABLE IF EXISTS nsys_text;
 DROP TABLE IF EXISTS nsys_mark;

@@ -1,7 +1,7 @@
--- Collectives: NCCL's kernels. A kernel's name tells what it does, unless it does several things at once. The call of NCCL (domain NCCL of NVTX:
--- ncclAllReduce, ncclSend, …) tells it too, and the size of its message: the only one that the thread made between the launch of its previous
--- kernel and the launch of this one. Of several that were grouped none does, nor one that contradicts the kernel (it was made while a graph was
--- captured). No export names the communicator.
+-- Collectives: NCCL's kernels. The name of a kernel gives its kind, unless the kernel does several things at once. The NCCL call (domain
+-- NCCL of NVTX: ncclAllReduce, ncclSend, …) gives the kind too, and the size of the message. A call belongs to a kernel if it is the only
+-- one that the thread made between the launch of its previous kernel and the launch of this one. Grouped calls are ignored. So is a call
+-- that contradicts the kernel: it was made while a graph was captured. No export names the communicator.
 -- Depends on nsys_mark, nsys_task, trace_collective.
 INSERT INTO stage_collective BY NAME
 WITH launched AS (

@@ -1,4 +1,4 @@
--- What was odd in this export: (severity, key, message).
+-- Problems found in this export: (severity, key, message).
 -- Variables: capture, nsys_epoch_ns.
 -- Depends on nsys_mark, nsys_task, stage_kernel.
 SELECT 'warning', 'damaged_time', count(*) || ' tasks have no usable time and were left out' FROM nsys_task WHERE NOT sound HAVING count(*) > 0

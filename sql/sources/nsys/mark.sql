@@ -17,7 +17,7 @@ WHERE coalesce(e.event_type, 59) IN (34, 59, 60);
 INSERT INTO "range"
 SELECT getvariable('capture'), domain, name, kind, 'host', thread, NULL, start_ns, CASE kind WHEN 'range' THEN end_ns ELSE start_ns END
 FROM nsys_mark WHERE start_ns IS NOT NULL AND name IS NOT NULL;
--- Steps are marked as torch.profiler marks them, by rlcompare run among others.
+-- Steps are marked as by torch.profiler; rlcompare run also does that.
 INSERT INTO stage_phase
 SELECT getvariable('capture'), name, thread, start_ns, end_ns FROM nsys_mark WHERE kind = 'range' AND is_span(start_ns, end_ns);
 INSERT INTO step

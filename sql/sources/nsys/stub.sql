@@ -1,4 +1,4 @@
--- SQLite: an empty database with every table and column that is read, so that an absent one reads as NULL.
+-- SQLite: an empty database with every table and column that is read, so that a missing one reads as NULL.
 -- Run by name: by SQLite, once per capture.
 CREATE TABLE StringIds (id INTEGER, value TEXT);
 CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, "end" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);

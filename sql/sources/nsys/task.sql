@@ -1,5 +1,5 @@
--- What ran on devices, each with the call that launched it: calls of one process carry the number of the launch. A replayed graph launches many
--- kernels with one call; of several calls of one number the first counts.
+-- Tasks on devices, each with the call that launched it: the call of the same process with the number of the launch. A replayed graph
+-- launches many kernels with one call. If several calls have the same number, the first counts.
 -- Variables: capture, nsys_epoch_ns.
 -- Depends on gpu_kernel_comm, host_api, is_span, nsys_here, nsys_text, src_CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
 -- src_CUPTI_ACTIVITY_KIND_KERNEL, src_CUPTI_ACTIVITY_KIND_MEMCPY, src_CUPTI_ACTIVITY_KIND_MEMSET.

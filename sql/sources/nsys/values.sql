@@ -1,6 +1,6 @@
--- What an export of Nsight Systems encodes.
+-- Decodes values of an Nsight Systems export.
 --   nsys_pid   the process in a globalPid or globalTid: machine (16 bits), process (24), thread (24).
---   nsys_here  whether something is of the process that is read (the variable nsys_pid; NULL: the only one, to which everything belongs).
+--   nsys_here  whether something belongs to the process that is read (variable nsys_pid; NULL: the only process).
 --   nsys_call  a call without the version of its interface: cudaLaunchKernel_v7000, cudaMemcpyAsync_ptsz_v7000.
 --   nsys_message_bytes  what NCCL attaches to its ranges: {"Message size [bytes]": 4096, …}.
 -- Variables: nsys_pid.

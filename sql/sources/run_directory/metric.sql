@@ -1,6 +1,7 @@
--- The metrics of one run, as table stage_metric(source, line, step, name, value) holds them: of a step and metric that several sources have,
--- the first counts, and of one that a source has twice, as after a restart, the last. The first step after a restart is warm-up: where the
--- number of the step went back to one that was there, and where a source begins later than another. Leaves metric_start(source, step) too.
+-- Metrics of one run, from table stage_metric(source, line, step, name, value). If several sources have the same step and metric, the first
+-- source counts. If one source has it twice, as after a restart, the last value counts. The first step after a restart is warm-up. A
+-- restart is where the step number goes back to an earlier step, or where a source begins later than another. Also makes
+-- metric_start(source, step).
 -- Variables: metrics_sources (names by number, from 0), profiled_steps, warmup_steps (NULL: unknown).
 -- Depends on stage_metric.
 CREATE OR REPLACE TEMP TABLE metric_start AS

@@ -1,4 +1,4 @@
--- Of one source of metrics the steps that have a metric twice, and those before which the job was started again.
+-- For one source of metrics: the steps that have a metric twice, and the first steps after a restart.
 -- Variables: metrics_source (its number).
 -- Depends on metric_start, stage_metric.
 SELECT (SELECT list(step ORDER BY step) FROM (

@@ -1,5 +1,5 @@
--- A memory snapshot of `rlcompare run` (collect/profiler/torch_memory.py): the level after each change, and the allocations. Of a GPU the level is that
--- of the framework's pool, PTA as on Ascend.
+-- A memory snapshot of `rlcompare run` (collect/profiler/torch_memory.py): the level after each change, and the allocations. On a GPU, the
+-- level is that of the framework's pool, named PTA as on Ascend.
 -- Variables: capture, memory_device (NULL: the host), memory_file.
 -- Depends on capture.
 -- Run by name: for a snapshot of rlcompare run.
@@ -17,5 +17,5 @@ SELECT getvariable('capture'), getvariable('memory_device'), made.name, made.siz
 FROM (SELECT unnest(allocations) AS made FROM memory_document)
 WHERE made.size_bytes > 0;
 DROP TABLE memory_document;
--- A snapshot without a device is one of the host's memory.
+-- A snapshot without a device is of the host's memory.
 UPDATE capture SET executor = 'host' WHERE capture = getvariable('capture') AND getvariable('memory_device') IS NULL;

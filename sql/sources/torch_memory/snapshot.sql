@@ -1,5 +1,5 @@
--- A memory snapshot of torch's own (torch.cuda.memory._snapshot() as JSON): the level after each change, counted back from the levels at its end
--- because the oldest events may be missing, and the allocations up to the next release of their address.
+-- A memory snapshot of torch itself (torch.cuda.memory._snapshot() as JSON): the level after each change, and the allocations. Levels are
+-- counted back from those at the end, because the oldest events may be missing. An allocation ends at the next release of its address.
 -- Variables: capture, memory_file.
 -- Run by name: for a snapshot of torch's own.
 CREATE OR REPLACE TEMP TABLE memory_document AS

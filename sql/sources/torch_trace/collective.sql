@@ -1,12 +1,13 @@
--- Collectives. On a device they are NCCL's and RCCL's kernels (send and receive included). What they do stands in their own arguments (since 2024), else in
--- those of the record_param_comms operator around their launch, else in the name and arguments of the annotation nccl:… around it, else in their
--- own name, which tells an all-to-all from nothing else that sends and receives. A trace without a device has the ranges gloo:… instead.
--- Members of the group: as listed, else as its configuration lists them, else from the first rank and the stride.
+-- Collectives. On a device they are the kernels of NCCL and RCCL (send and receive included). Their kind and size come from their own
+-- arguments (since 2024), else from those of the record_param_comms operator around their launch, else from the name and arguments of the
+-- annotation nccl:… around it. The last resort is the kernel's own name, which does not distinguish an all-to-all from other sends and
+-- receives. A trace without a device has the ranges gloo:… instead.
+-- Members of the group: as listed, else from trace_group, else from the first rank and the stride.
 -- Variables: capture.
 -- Depends on capture, profile_text, trace_bytes, trace_collective, trace_dtype, trace_elements, trace_event,
 -- trace_group, trace_link, trace_ranks, trace_task.
 INSERT INTO stage_collective BY NAME
-WITH around AS (   -- what stands around the launches of communication, each with its own thread
+WITH around AS (   -- operators and annotations around the launches of communication
     SELECT id, thread, start_ns, end_ns, cat, name, input_shapes, input_dtypes, args FROM trace_event
     WHERE sound AND ((cat = 'cpu_op' AND name = 'record_param_comms') OR (cat IN ('user_annotation', 'cpu_op') AND starts_with(name, 'nccl:')))
 ), told AS (

@@ -1,5 +1,5 @@
--- Copies between host and device or on devices, and memory sets, which keep a device's memory busy as copies do. What no kernel covers of them is
--- known, because a trace of a device lists them all: device_window says so.
+-- Copies between host and device or on devices, and memory sets, which keep a device's memory busy as copies do. A trace of a device lists
+-- all of them. Its rows in device_window say so, and the part that no kernel covers is known.
 -- Variables: capture.
 -- Depends on sound_size, trace_link, trace_task.
 INSERT INTO stage_copy BY NAME

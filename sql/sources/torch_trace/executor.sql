@@ -1,4 +1,4 @@
--- A trace in which nothing ran on a device, and nothing was called to make it, is one of the host alone.
+-- A trace without device tasks, and without calls of a runtime or driver, is a trace of the host alone.
 -- Variables: capture.
 -- Depends on capture, trace_event.
 UPDATE capture SET executor = 'host'

@@ -1,4 +1,4 @@
--- What was odd in this trace: (severity, key, message).
+-- Problems found in this trace: (severity, key, message).
 -- Variables: capture.
 -- Depends on capture, stage_kernel, trace_event, trace_task.
 SELECT 'warning', 'damaged_time', count(*) || ' events have no usable time and were left out' FROM trace_event WHERE NOT sound HAVING count(*) > 0

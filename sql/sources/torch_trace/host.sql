@@ -1,8 +1,9 @@
--- What ran on the host: framework operators, nn.Module spans, calls of the device's runtime or driver, annotations, steps.
--- A step's mark is an annotation (in 2021 an operator); its copy on the device's track (gpu_user_annotation) is none. Where the capture's own
--- file says which training step it is of, marks of other numbers count something smaller, such as mini-batches, and are ranges only; so do all
--- marks where verl's tree gives the step: verl advances torch's profiler once per mini-batch, and engines once per iteration.
--- Where ticks were sampled (variable is_sample), they may have the number of the training step by chance.
+-- Events on the host: framework operators, nn.Module spans, calls of the device's runtime or driver, annotations, steps.
+-- The mark of a step is an annotation (in 2021 an operator). Its copy on the device's track (gpu_user_annotation) is not a step. If the
+-- capture states its training step (step_hint), marks count as steps only if one of them has that number. Other marks count something
+-- smaller, such as mini-batches, and are ranges only. If only verl's tree gives the step (step_place), marks are always ranges only: verl
+-- advances torch's profiler once per mini-batch, and engines once per iteration. If ticks were sampled (variable is_sample), marks are
+-- never steps, because a tick may have the number of the training step by chance.
 -- Variables: capture, is_sample.
 -- Depends on capture, profile_text, range, trace_event.
 INSERT INTO stage_host_op

@@ -1,4 +1,4 @@
--- Kernels. A GPU's kernel has no shapes of its own: it gets those of the operator that launched it. `cube` stands for matrix units.
+-- Kernels. A GPU kernel has no shapes of its own; it gets those of the operator that launched it. `cube` means matrix units.
 -- Depends on gpu_kernel_cube, gpu_kernel_type, trace_link, trace_task.
 INSERT INTO stage_kernel BY NAME
 SELECT t.id, t.device_id, t.stream, t.name, gpu_kernel_type(t.name) AS op_type,

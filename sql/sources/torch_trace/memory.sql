@@ -1,6 +1,6 @@
--- Changes of memory ([memory], where profile_memory was on): the level after each, and one allocation per address that was taken, with the operator that
--- asked. Traces of 2021 state neither levels nor addresses: nothing is made of them. Of a device (anything but type 0) the level is that of the
--- framework's pool, PTA as on Ascend.
+-- Changes of memory ([memory] events, recorded with profile_memory): the level after each change, and one allocation per allocated address,
+-- with the operator that asked for it. Traces of 2021 have neither levels nor addresses, and give no rows. On a device (any type but 0),
+-- the level is that of the framework's pool, named PTA as on Ascend.
 -- Variables: capture.
 -- Depends on sound_size, stage_host_op, trace_event, trace_inside.
 CREATE OR REPLACE TEMP TABLE trace_memory AS

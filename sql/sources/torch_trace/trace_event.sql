@@ -1,5 +1,6 @@
--- Makes trace_event: the events of a trace that are used, in one pass over the file. Left out: flows (launches are found by correlation), the
--- Python trace but for modules, and what the profiler says about itself. Times are microseconds, since 2024 counted from baseTimeNanoseconds.
+-- Makes trace_event: the events of a trace that are used, in one pass over the file. Left out are flows (launches are found by
+-- correlation), the Python trace except modules, and events about the profiler itself. Times are in microseconds; since 2024 they are
+-- relative to baseTimeNanoseconds.
 -- Variables: trace_base_ns, trace_event_bytes, trace_events.
 -- Depends on is_span, profile_text, text_length_ns, text_time_ns, trace_category, trace_shapes, trace_types.
 -- Run by name: before all others; again with more memory where an event is very long.

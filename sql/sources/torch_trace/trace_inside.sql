@@ -1,7 +1,7 @@
--- Makes trace_inside: for each moment on a host thread that is asked for (a launch, a change of memory) the innermost framework operator that
--- runs there. Rounded times of old traces let operators stick out of their parents, which a count of open ones would not survive, so
--- containment itself is looked for: an operator of up to 2^n nanoseconds lies in one or two slots of that length, and a moment looks into the one
--- slot of each length that it lies in.
+-- Makes trace_inside: the innermost framework operator at each requested moment of a host thread (a launch, or a change of memory). Old
+-- traces round times, so that operators may end after their parents. Counting open operators would then give wrong results, so containment
+-- itself is tested. An operator of up to 2^n nanoseconds lies in one or two slots of that length. A moment is looked up in the one slot of
+-- each length that contains it.
 -- Variables: capture.
 -- Depends on stage_host_op, trace_event, trace_task.
 CREATE OR REPLACE TEMP TABLE trace_inside AS

@@ -1,5 +1,5 @@
--- Makes trace_task: what ran on a device (kernels, copies, memory sets), each with the call that launched it. A replayed graph launches many
--- kernels with one call. Of a call of the runtime and one of the driver with the same correlation the first counts.
+-- Makes trace_task: tasks on a device (kernels, copies, memory sets), each with the call that launched it. A replayed graph launches many
+-- kernels with one call. If a runtime call and a driver call have the same correlation, the first counts.
 -- Variables: capture.
 -- Depends on gpu_kernel_comm, host_api, profile_text, trace_event.
 CREATE OR REPLACE TEMP TABLE trace_task AS

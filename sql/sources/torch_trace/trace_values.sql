@@ -1,6 +1,6 @@
--- What a torch.profiler trace prints, as values. Anything that is no such value is NULL.
---   trace_category    an event's category in today's words: in 2021 they were Operator, Runtime, Kernel, Memcpy and Memset.
--- JSON comes without spaces, as DuckDB writes it.
+-- Converts values of a torch.profiler trace. An invalid value is NULL.
+--   trace_category    the current name of an event's category: in 2021 the names were Operator, Runtime, Kernel, Memcpy and Memset.
+-- The JSON has no spaces, as DuckDB writes it.
 --   trace_shapes      the dimensions of an operator's arguments, [[2,3],[],[4]], as "2,3;;4".
 --   trace_types       the types of its arguments, ["float","Scalar"], as "float;Scalar".
 --   trace_elements    elements of all arguments in such a text of dimensions. trace_bytes: their size.

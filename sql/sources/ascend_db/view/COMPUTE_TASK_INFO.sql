@@ -1,4 +1,4 @@
--- What a computing task is. Cores are blockNum since schema 1.2, where blockDim became a text id; before, blockDim.
+-- Properties of computing tasks. Cores are blockNum since schema 1.2, in which blockDim became a text id; before, blockDim.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_COMPUTE_TASK_INFO, stub_db.
 -- Depends on capture_of.

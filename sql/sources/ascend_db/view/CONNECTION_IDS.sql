@@ -1,4 +1,4 @@
--- From framework rows to CANN calls and tasks, one to many.
+-- Links from framework rows to CANN calls and tasks, one to many.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_CONNECTION_IDS, stub_db.
 -- Depends on capture_of.

@@ -1,4 +1,4 @@
--- The profiler session; the end is missing where it was not stopped cleanly.
+-- The profiler session; the end is missing if the session was not stopped cleanly.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_SESSION_TIME_INFO, stub_db.
 -- Depends on capture_of, sound_ns.

@@ -1,4 +1,4 @@
--- Kernels, those of replayed graphs too where graphs were traced node by node. Names are ids of texts.
+-- Kernels, including those of replayed graphs if graphs were traced node by node. Names are text ids.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_CUPTI_ACTIVITY_KIND_KERNEL, nsys_epoch_ns, stub_db.
 -- Depends on nsys_pid, sound_ns.

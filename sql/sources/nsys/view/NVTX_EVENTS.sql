@@ -1,5 +1,5 @@
--- NVTX: marks (34), ranges of a thread (59) and of a process (60), names of domains (75), and more. A text stands here, or by its id; so does
--- what was attached to the event, where nsys export was told to (--include-json).
+-- NVTX: marks (34), ranges of a thread (59) and of a process (60), names of domains (75), and more. A text is stored here, or by its id. So is
+-- the data attached to the event, if nsys export wrote it (--include-json).
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_NVTX_EVENTS, nsys_epoch_ns, stub_db.
 -- Depends on nsys_pid, sound_ns, sound_text.

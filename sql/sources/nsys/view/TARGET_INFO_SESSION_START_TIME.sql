@@ -1,4 +1,4 @@
--- When the session began, from which all other times count.
+-- Start of the session. All other times are relative to it.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_TARGET_INFO_SESSION_START_TIME, stub_db.
 -- Depends on sound_ns.

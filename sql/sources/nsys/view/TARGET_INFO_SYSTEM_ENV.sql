@@ -1,4 +1,4 @@
--- What is known of the machine. Only the names that are read by name are used.
+-- Properties of the machine. Only the names that a query asks for are used.
 -- Columns by name, so that unknown ones are ignored and absent ones are NULL. A value of the wrong type is NULL too.
 -- Variables: db_TARGET_INFO_SYSTEM_ENV, stub_db.
 -- Depends on sound_text.
