@@ -1,10 +1,10 @@
-"""Makes the stores of runs, in two stages: parts of all captures, made side by side, and of them one store per run.
+"""Makes the stores of runs in two stages: first parts of all captures in parallel, then one store per run from them.
 
-A store holds the run tables and the rollups. Event tables (one row per kernel, operator, call) are kept in it for
-``ingest`` and ``sql``; for ``diff`` they live in memory until the rollups are made: nothing reads them afterwards.
+A store holds the run tables and the rollups. ``ingest`` and ``sql`` also keep the event tables (one row per kernel,
+operator or call). ``diff`` keeps them in memory only, until the rollups are made.
 
-A part that is made is never made again: packs that an interruption left are used by the next command, and so are the
-parts in the stores of other runs.
+Parts are reused: the next command takes them from packs that an interrupted command left, and from the stores of other
+runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rlcompare.store.run_stage import RunParts, UnusablePackError, check_usable,
 from rlcompare.store.writing import writing
 
 Progress = Callable[[int, int, str], None]
-"""Called with captures done, captures in all, and what was read last; from several threads."""
+"""Called with the number of captures done, their total, and the last capture read; from several threads."""
 
 
 @dataclass
@@ -48,11 +48,11 @@ class _Job:
 
 
 def build_store(run: RunInput, target: Path, *, keep_events: bool, threads: int = 2) -> None:
-    """Read a whole run into one DuckDB file, in this process; an existing one is replaced when the new one is complete.
+    """Read a whole run into one DuckDB file, in this process. An existing file is replaced when the new one is complete.
 
     Raises:
-        InputError: neither a capture nor the metrics of the run could be read. Otherwise what can be read is used, and
-            findings say what was left out.
+        InputError: neither a capture nor the metrics of the run could be read. Otherwise the readable part is used, and
+            findings list what was left out.
     """
     from rlcompare.store.engines.local import LocalEngine
 
@@ -73,18 +73,18 @@ def build_stores(
     """Make the stores of runs.
 
     Args:
-        runs: by the files to make; existing ones are replaced when the new ones are complete.
+        runs: by target file. Existing files are replaced when the new ones are complete.
         keep_events: keep the event tables.
         engine: makes the parts.
-        prints: of the runs, where they are known.
-        index: where parts are kept; None: nowhere.
-        remedy: a clause that says what to do where something cannot be written.
-        progress: told about each capture.
-        cancelled: whether nobody waits for the result any longer.
+        prints: fingerprints of the runs, if already computed.
+        index: where parts are kept; None: parts are not kept.
+        remedy: a clause for messages: what to do if something cannot be written.
+        progress: called for each capture.
+        cancelled: returns True to stop, because the result is no longer needed.
 
     Raises:
-        InputError: of a run neither a capture nor the metrics could be read.
-        Cancelled: ``cancelled`` said so.
+        InputError: neither a capture nor the metrics of a run could be read.
+        Cancelled: ``cancelled`` returned True.
     """
     prints = prints or {target: fingerprint(run) for target, run in runs.items()}
     suffix = "-events" if keep_events else ""
@@ -119,13 +119,13 @@ class _Builder:
         self._tally = _Tally({key for job in jobs for key in job.keys}, progress)
         self._folder = Path()
         self._made: set[Path] = set()
-        """Packs that the stores replace."""
+        """Packs that are deleted once their stores are made."""
         self._fresh: set[Path] = set()
-        """Those of them that were just made."""
+        """The packs among these that this call made."""
 
     @contextmanager
     def packs(self) -> Iterator[None]:
-        """The folder of packs: that of the index, else a temporary one beside the first store."""
+        """Provides the folder of packs: the folder of the index, else a temporary one beside the first store."""
         if self._index is not None:
             self._folder = self._index.folder
             with writing(self._index.directory, self._remedy):
@@ -179,7 +179,7 @@ class _Builder:
         finally:
             if isinstance(results, Generator):
                 results.close()
-            # Packs that were complete when nobody took them any longer are in no list.
+            # Packs that were completed after the loop stopped are in no list.
             for pack in set(self._folder.glob(f"{name}-*.duckdb")) - self._made:
                 pack.unlink(missing_ok=True)
 
@@ -227,7 +227,7 @@ def _of_job(job: _Job, failures: Mapping[str, Failure]) -> dict[int, Failure]:
 def _missing_parts(
     jobs: list[_Job], places: Mapping[str, tuple[Path, int]], failures: Mapping[str, Failure]
 ) -> list[Part]:
-    """What is neither there nor known to fail, each part once, in the order of the runs."""
+    """Parts that are neither made nor known to fail, each once, in the order of the runs."""
     missing: dict[str, Part] = {}
     for job in jobs:
         for number, (key, path) in enumerate(zip(job.keys, job.paths, strict=True)):
@@ -238,7 +238,7 @@ def _missing_parts(
 
 
 class _Tally:
-    """Counts the captures that are done, in all runs."""
+    """Counts the captures that are done, over all runs."""
 
     def __init__(self, keys: set[str], progress: Progress | None) -> None:
         self._total = len(keys)
@@ -247,13 +247,13 @@ class _Tally:
         self._lock = threading.Lock()
 
     def start(self, missing: list[Part]) -> None:
-        """All but these are there."""
+        """Starts counting; all captures except these are done."""
         with self._lock:
             self._done = self._total - len(missing)
             self._tell(missing[0].capture.path.name)
 
     def report(self, name: str) -> None:
-        """One more is done."""
+        """Counts one more capture as done."""
         with self._lock:
             self._done += 1
             self._tell(name)

@@ -1,12 +1,12 @@
-"""Keeps the stores of raw inputs in the user's cache folder, so that a second diff of the same inputs starts from them.
+"""Keeps the stores of raw inputs in the user's cache folder, so that a second diff of the same inputs reuses them.
 
-Stores are named by their run's key (``fingerprint``), appear whole (``new_store`` renames them into place), and may
-be deleted at any time: two processes at once can only do the same work twice. The least recently used ones go when
-the folder outgrows its limit. The subfolder ``parts`` tells which captures are in which store, and holds what an
-interrupted command had read (``part_index``).
+Stores are named by their run's key (``fingerprint``). They are written atomically (``new_store`` renames them into
+place), and may be deleted at any time: at worst, two processes do the same work twice. If the folder exceeds its limit,
+the least recently used stores are deleted. The subfolder ``parts`` lists which captures are in which store, and holds
+what an interrupted command had read (``part_index``).
 
-Nothing else is ever deleted: only files that are named as stores are, in a folder that holds ``MARKER``, which is put
-into a folder that was made here or was empty. Stores in any other folder are used, and left alone.
+Only files that are named like stores are ever deleted, and only in a folder that holds ``MARKER``. The marker is
+written to folders that were created here or were empty. Stores in any other folder are used but never deleted.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from rlcompare.store.shared_cache import SharedCache
 from rlcompare.store.writing import TEMPORARY
 
 DEFAULT_MAX_BYTES = 10 * 2**30
-"""The cache folder is kept below this size."""
+"""Maximum size of the cache folder."""
 
 ENVIRONMENT_VARIABLE = "RLCOMPARE_CACHE_DIR"
 
 MARKER = ".rlcompare-cache"
-"""A file in a folder that was made or empty when rlcompare began to use it: its stores may be deleted."""
+"""File that marks a folder whose stores may be deleted: it was new or empty when rlcompare first used it."""
 
 _STORE = re.compile(r".+-[0-9a-f]{32}(?:-events)?\.duckdb")
 _PARTIAL = re.compile(r"\..+-[0-9a-f]{32}[0-9.-]*(?:-events)?\.duckdb(?:\.keys)?\.\d+\.[0-9a-f]+\.partial(?:\.wal)?")
@@ -52,7 +52,7 @@ _AGAIN_SECONDS = 0.05
 _STALE_SECONDS = 24 * 3600
 
 Progress = Callable[[int, int, str], None]
-"""Called with captures done, captures in all, and what is being read now; from several threads."""
+"""Called with the number of captures done, their total, and the current capture; from several threads."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class Entry:
 
 
 def cache_directory(chosen: Path | None = None) -> Path:
-    """Where stores are kept: the user's choice, $RLCOMPARE_CACHE_DIR, else the platform's cache folder.
+    """The folder for stores: the user's choice, else $RLCOMPARE_CACHE_DIR, else the platform's cache folder.
 
     Raises:
-        UsageError: none of these is known, because the user has no home folder.
+        UsageError: there is none of these, because the user has no home folder.
     """
     if chosen is not None:
         return chosen
@@ -85,14 +85,14 @@ def cache_directory(chosen: Path | None = None) -> Path:
 
 
 def is_our_folder(directory: Path) -> bool:
-    """Whether stores in a folder may be deleted: it holds our marker."""
+    """Whether a folder holds our marker, so that its stores may be deleted."""
     return (directory / MARKER).is_file()
 
 
 def cache_entries(directory: Path) -> list[Entry]:
-    """The stores in a cache folder, and parts that wait for one, most recently used first.
+    """The stores in a cache folder, and packs whose store is not made yet, most recently used first.
 
-    None where the folder is not ours, or not there.
+    Empty if the folder is not ours or does not exist.
     """
     entries = []
     for path in [*_files(directory, _STORE), *(PartIndex(directory).packs() if is_our_folder(directory) else ())]:
@@ -104,7 +104,7 @@ def cache_entries(directory: Path) -> list[Entry]:
 
 
 def _files(directory: Path, name: re.Pattern[str]) -> list[Path]:
-    """What lies in a folder of ours under a name of ours.
+    """The files of one of our folders whose names match a pattern.
 
     Raises:
         UsageError: the folder cannot be listed.
@@ -118,22 +118,22 @@ def _files(directory: Path, name: re.Pattern[str]) -> list[Path]:
 
 
 def prune_cache(directory: Path, max_bytes: int, keep: Sequence[Path] = ()) -> list[Entry]:
-    """Removes the least recently used stores until the rest fits, and what crashed processes left behind.
+    """Removes the least recently used stores until the rest fits, and leftovers of crashed processes.
 
     Args:
-        directory: the cache folder; need not exist. One that is not ours is left as it is.
-        max_bytes: what the rest may take.
-        keep: stores in use.
+        directory: the cache folder; need not exist. A folder that is not ours is not changed.
+        max_bytes: maximum size of the rest.
+        keep: stores in use, which are not removed.
 
     Returns:
-        What was removed.
+        The removed entries.
     """
     removed = []
     total = 0
     for entry in cache_entries(directory):
         total += entry.size_bytes
         if total > max_bytes and entry.path not in keep:
-            with suppress(OSError):  # another process uses it, where that forbids removing it
+            with suppress(OSError):  # another process uses it, and the system forbids removing it
                 entry.path.unlink(missing_ok=True)
                 total -= entry.size_bytes
                 removed.append(entry)
@@ -157,15 +157,15 @@ def open_stores(
     engine: Engine | None = None,
     shared: SharedCache | None = None,
 ) -> Iterator[list[Path]]:
-    """The stores of runs, in their order, for as long as the context lasts; missing ones are built.
+    """The stores of runs, in the order of the runs. They exist until the context ends; missing ones are built.
 
     Args:
-        runs: what detection found. A run that is a store already is taken as it is.
-        directory: the cache folder; None: stores are made in a temporary folder and removed at the end.
+        runs: what detection found. A run that is already a store is used as it is.
+        directory: the cache folder; None: a temporary folder, removed at the end.
         keep_events: whether the event tables are needed.
-        progress: told about each capture that is read.
-        engine: makes the parts of captures; by default this machine.
-        shared: a cache that other machines use too, beside ``directory``.
+        progress: called for each capture that is read.
+        engine: makes the parts of captures; default: this machine.
+        shared: a cache shared with other machines, used in addition to ``directory``.
 
     Raises:
         InputError: a run cannot be read.
@@ -198,7 +198,7 @@ def cached_stores(
     engine: Engine | None = None,
     shared: SharedCache | None = None,
 ) -> list[Path]:
-    """The stores of runs, in their order, from the cache folder or built into it; see ``open_stores``."""
+    """The stores of runs, in the order of the runs, from the cache folder or built there; see ``open_stores``."""
     prepare(directory)
     stores: list[Path] = []
     missing: dict[Path, RunInput] = {}
@@ -240,7 +240,7 @@ def _fetch(
     prints: Sequence[Fingerprint | None],
     keep_events: bool,
 ) -> None:
-    """Fetch the stores and parts that other machines made of runs, unless they are here."""
+    """Fetch the stores and parts that other machines made of these runs, unless they are in the cache folder."""
     absent = [
         (target, print_of_run)
         for run, print_of_run in zip(runs, prints, strict=True)
@@ -254,7 +254,7 @@ def _fetch(
 
 
 def prepare(directory: Path) -> None:
-    """Makes the cache folder, for the user alone because profiles may be confidential, and marks it if it is empty.
+    """Creates the cache folder and marks it if it is empty. Only the user can read it: profiles may be confidential.
 
     Raises:
         UsageError: it cannot be written.
@@ -272,7 +272,7 @@ def prepare(directory: Path) -> None:
 
 
 def _given_store(run: RunInput) -> Path:
-    """The file of a run that is a store, after a look at its version."""
+    """The file of a run that is a store, after a check of its version."""
     path = run.captures[0].path
     version = store_schema_version(path)
     if version != SCHEMA_VERSION:
@@ -284,7 +284,7 @@ def _given_store(run: RunInput) -> Path:
 
 
 def _target(run: RunInput, print_of_run: Fingerprint, directory: Path) -> Path:
-    """Where the run's store without events belongs. Folder names are the user's: only harmless characters are taken."""
+    """Path of the run's store without events. Of the user's folder name, only harmless characters are used."""
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", run.name).strip("-.")[:40] or "run"
     return directory / f"{slug}-{print_of_run.run}.duckdb"
 
@@ -294,10 +294,10 @@ def _with_events(target: Path) -> Path:
 
 
 def _present(target: Path, keep_events: bool) -> Path | None:
-    """A sound store in the cache, marked as used now. One with events serves where none are needed."""
+    """A valid store in the cache, marked as used now. A store with events also serves if none are needed."""
     for path in (_with_events(target),) if keep_events else (target, _with_events(target)):
         if path.is_file():
-            with suppress(InputError, OSError):  # damaged, or another process removed it: it is built again
+            with suppress(InputError, OSError):  # damaged, or removed by another process: it is rebuilt
                 if store_schema_version(path) == SCHEMA_VERSION:
                     os.utime(path)
                     return path
@@ -314,17 +314,17 @@ def build_stores(
     index: PartIndex | None = None,
     engine: Engine | None = None,
 ) -> None:
-    """Build stores; the first failure stops everything between two captures.
+    """Build stores. The first failure stops all work at the next capture.
 
-    Nothing is built in the calling thread: an interruption, which Python raises in the main thread wherever that is,
-    then never comes between a builder and the files that it has to remove.
+    Stores are built in another thread. Python raises ``KeyboardInterrupt`` in the main thread, at any statement; there it
+    could keep a builder from removing its incomplete files.
 
     Args:
-        missing: the runs, by the files to make.
-        remedy: a clause that says what to do where these cannot be written.
-        prints: of the runs, where they are known.
-        index: where parts are kept; None: nowhere.
-        engine: makes the parts; by default this machine.
+        missing: the runs, by target file.
+        remedy: a clause for messages: what to do if these cannot be written.
+        prints: fingerprints of the runs, if already computed.
+        index: where parts are kept; None: parts are not kept.
+        engine: makes the parts; default: this machine.
 
     Raises:
         InputError: a run cannot be read.
@@ -354,7 +354,7 @@ def build_stores(
 
 
 def _end_queries(future: Future[None]) -> None:
-    """Ends what builders are doing, for nobody waits for it any longer. In a notebook no other thread does."""
+    """Interrupts the queries of builders until they stop. In a notebook, no other thread does this."""
     while future.running():
         db.interrupt_all()
         time.sleep(_AGAIN_SECONDS)

@@ -1,7 +1,7 @@
 """The capture stage: reads the captures of a batch, normalises and reduces them, and writes their pack.
 
-It depends on nothing but the captures' own files, so it runs in any thread, process or machine. Whatever goes wrong
-with one capture is that capture's failure, and the others are used.
+It depends only on the captures' own files, so it can run in any thread or process, and on any machine. An error in one
+capture is a failure of that capture only; the others are used.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weig
 _NOTHING = "contains nothing to compare: no kernels, collectives, operators, calls or ranges"
 
 Done = Callable[[Part], None]
-"""Called when a capture was read; may raise ``Cancelled``."""
+"""Called after a capture was read; may raise ``Cancelled``."""
 
 
 class EmptyCaptureError(InputError):
-    """Its files were read, and there is nothing in them."""
+    """The files of the capture were read, and they are empty."""
 
 
 class _NothingMadeError(Exception):
-    """Not one capture of the batch could be read, so there is no pack."""
+    """No capture of the batch could be read, so there is no pack."""
 
     def __init__(self, failures: Sequence[Failure]) -> None:
         super().__init__()
@@ -40,11 +40,11 @@ class _NothingMadeError(Exception):
 
 
 class _BatchError(Exception):
-    """A statement over all captures failed, and it is not known which capture is at fault."""
+    """A statement over all captures failed, and it is not known which capture caused it."""
 
 
 def make_batch(batch: Batch, *, threads: int, done: Done) -> Iterator[BatchResult]:
-    """Read captures into their pack; several packs where the batch had to be split to find the capture at fault.
+    """Read captures into their pack. If one causes an error, the batch is split into several packs to find it.
 
     Args:
         batch: what to read.
@@ -116,7 +116,7 @@ class _Reader:
             self._fail(self.readable[number], EmptyCaptureError(path, _NOTHING, remedy))
 
     def reduce(self) -> None:
-        """Normalise what was read of all captures, and make the rollups."""
+        """Normalise the rows of all captures, and make the rollups."""
         (steps,) = {part.steps for part in self.readable.values()}
         self._con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if steps is None else sorted(steps)])
         run_all(self._con, (*resources.sql_order("normalize"), "normalize/account"))
@@ -126,7 +126,7 @@ class _Reader:
         run_all(self._con, resources.sql_order("rollup"))
 
     def _fill_together(self, parts: Sequence[Part]) -> set[int]:
-        """Read what the source can read at once; the numbers of these captures."""
+        """Let the source read several captures at once; returns the numbers of those that it read."""
         fill_together = find(parts[0].capture.source).fill_together
         captures = {part.number: part.capture for part in parts if part.steps is None and not is_sample(part.capture)}
         if fill_together is None or len(captures) < 2:
@@ -168,7 +168,7 @@ class _Reader:
         del self.readable[part.number]
 
     def _forget(self, numbers: Sequence[int]) -> None:
-        """Remove the rows of captures that could not be read to their end."""
+        """Remove the rows of captures that could not be read completely."""
         for number in numbers:
             self._said[number] = []
         for (table,) in self._con.execute(resources.sql("normalize/tables_of_captures")).fetchall() if numbers else ():
@@ -177,7 +177,7 @@ class _Reader:
 
 
 def failure_of(part: Part, error: BaseException, said: Sequence[Finding] = ()) -> Failure:
-    """What to report where a capture could not be read: the one place where any error becomes that."""
+    """The failure to report for a capture; all errors become failures here."""
     if isinstance(error, InputError):
         return Failure(part, error.path, error.problem, error.remedy, tuple(said), isinstance(error, EmptyCaptureError))
     lines = str(error).strip().splitlines() or [""]
@@ -186,7 +186,7 @@ def failure_of(part: Part, error: BaseException, said: Sequence[Finding] = ()) -
 
 
 def _is_of_capture(error: Exception) -> bool:
-    """Whether an error is the fault of what was read, not of the user or of where is written to."""
+    """Whether the input caused an error, and not the user or the place that is written to."""
     if isinstance(error, OSError):
         return error.errno not in NO_ROOM
     elsewhere = duckdb.InterruptException | duckdb.OutOfMemoryException | duckdb.FatalException
@@ -194,7 +194,7 @@ def _is_of_capture(error: Exception) -> bool:
 
 
 def insert_captures(con: duckdb.DuckDBPyConnection, parts: Sequence[Part]) -> None:
-    """Add what detection knows of captures to tables ``capture`` and ``env``."""
+    """Add what detection found about captures to the tables ``capture`` and ``env``."""
     rows, env = [], []
     for part in parts:
         known = find(part.capture.source).environment(part.capture)

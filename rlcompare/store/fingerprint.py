@@ -1,10 +1,10 @@
-"""What an input is, in a few bytes: the keys of runs and of their captures, and the rows of table ``input``.
+"""Identifies inputs: keys of runs and of their captures, and the rows of table ``input``.
 
-A file counts by its path below the input, size, modification time, and a digest of its first and last 64 KiB: a whole
-digest of a 224 MB database takes a second, which is as long as the rest of a cached diff.
+A file is identified by its path below the input, size, modification time, and a digest of its first and last 64 KiB. A
+digest of all bytes of a 224 MB database takes a second, as long as the rest of a cached diff.
 
-The key of a capture covers what was read of this capture and nothing of its run, so that a part (``store.parts``) is
-used again when other ranks are added, or when the input is named by another folder.
+The key of a capture covers the capture and not its run. So a part (``store.parts``) is reused when ranks are added, or
+when the user names another folder that contains the input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rlcompare.model.run import CaptureInput, RunInput
 from rlcompare.resources import resource_root
 
 _EDGE_BYTES = 64 * 1024
-# The SQL that runs after a store is filled; changing it does not outdate stores.
+# SQL that runs after a store is filled. Changing it does not invalidate stores.
 _LATER = frozenset({"compare", "show", "named"})
 _FILLING_CODE = ("sources", "store")
 DATABASES = (".db", ".sqlite")
@@ -43,13 +43,13 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What identifies a run.
+    """Identifies a run.
 
     Attributes:
-        files: the files that it was read from, ordered by path, write-ahead logs of databases included.
-        captures: a key for each capture, the same wherever the input lies and whatever else is in the run.
-        sizes: bytes of each capture's files.
-        run: the key of the run: other after any change of a file, of what detection made of it, or of rlcompare.
+        files: the files that it was read from, ordered by path, including write-ahead logs of databases.
+        captures: a key for each capture. It does not depend on the input's location or on the rest of the run.
+        sizes: total bytes of each capture's files.
+        run: the key of the run. It changes with any file, with the result of detection, and with rlcompare itself.
     """
 
     files: tuple[InputFile, ...]
@@ -59,10 +59,10 @@ class Fingerprint:
 
 
 def fingerprint(run: RunInput) -> Fingerprint:
-    """Look at the files of a run.
+    """The fingerprint of a run, from its files.
 
     Raises:
-        InputError: a file that detection found is gone or cannot be opened.
+        InputError: a file that detection found is missing or cannot be opened.
     """
     looked_at: dict[Path, InputFile] = {}
     by_capture = [[_look(path, run.root, looked_at) for path in _files_of(capture)] for capture in run.captures]
@@ -114,7 +114,7 @@ def _look(path: Path, root: Path, looked_at: dict[Path, InputFile]) -> InputFile
 
 
 def _input_file(path: Path, root: Path) -> InputFile:
-    if path.exists() and not path.is_file():  # to open a pipe would wait for ever
+    if path.exists() and not path.is_file():  # opening a pipe would wait forever
         raise InputError(path, "is not a regular file", "Pass a file or a folder of files")
     try:
         with path.open("rb") as handle:
@@ -164,7 +164,7 @@ def _versions() -> list[object]:
 
 @cache
 def _filling_digest() -> str:
-    """A digest of the SQL and the Python that fill stores, so that a changed definition never meets older numbers."""
+    """A digest of the SQL and the Python that fill stores, so that changed definitions never mix with old numbers."""
     digest = blake2b(digest_size=16)
     root = resource_root("sql")
     package = Path(__file__).resolve().parent.parent

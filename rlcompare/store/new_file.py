@@ -1,4 +1,4 @@
-"""Makes DuckDB files with the tables of a store: packs and stores appear whole, or not at all."""
+"""Makes DuckDB files with the tables of a store. Packs and stores are written atomically."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import duckdb
 from rlcompare import db, resources
 
 LEAST_MEMORY_BYTES = 128 * 2**20
-"""What DuckDB may hold in memory for small captures; for a large one as much as its files take: less is faster, up to a
-point, because fresh pages cost more than spilled ones."""
+"""DuckDB's memory limit for small captures; for a large capture it is the size of its files. Down to a point, a lower
+limit is faster, because fresh pages cost more than spilled ones."""
 
 
 class Cancelled(BaseException):
-    """Nobody waits for the result any longer."""
+    """The result is no longer needed."""
 
 
 @contextmanager
 def new_store(
     target: Path, *, keep_events: bool, threads: int, memory_bytes: int = LEAST_MEMORY_BYTES
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with an empty store attached as ``store``, which appears at ``target`` if nothing fails.
+    """A connection with an empty store attached as ``store``. If nothing fails, the store is moved to ``target``.
 
-    Event tables are made in the store, or in memory where events are not kept.
+    Event tables are made in the store, or in memory if events are not kept.
 
     Raises:
-        Cancelled: queries of this process were interrupted meanwhile, so that rows may be missing.
+        Cancelled: queries of this process were interrupted, so that rows may be missing.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = partial_of(target)
@@ -52,18 +52,18 @@ def new_store(
 
 
 def partial_of(target: Path) -> Path:
-    """Where a file of this process is written until it is complete."""
+    """Temporary path of a file until it is complete; unique to this process."""
     return target.with_name(f".{target.name}.{os.getpid()}.{id(target):x}.partial")
 
 
 def remove(path: Path) -> None:
-    """Remove a DuckDB file and its log, where they are."""
+    """Remove a DuckDB file and its log, if they exist."""
     path.unlink(missing_ok=True)
     path.with_name(path.name + ".wal").unlink(missing_ok=True)
 
 
 def create_tables(con: duckdb.DuckDBPyConnection, keep_events: bool) -> None:
-    """Make the tables of a store in the attached file, and what sources and statements use beside them."""
+    """Make the tables of a store in the attached file, and the stage tables and macros that sources use."""
     con.execute("USE store")
     run_all(con, resources.sql_names("schema/run") + resources.sql_names("schema/rollup"))
     con.execute("USE store" if keep_events else "USE memory")

@@ -1,8 +1,8 @@
 """Which parts are in the cache, and in which file.
 
-A part lies in a pack, until the store of its run is made, and in that store afterwards. Beside them, in the subfolder
-``parts``, one text file for each lists the keys of the parts in it: a line for each, ``KEY NUMBER``. Both appear whole,
-the list after the file; either may be deleted at any time.
+A part is in a pack until the store of its run is made, and in that store afterwards. For each pack and store, a text
+file in the subfolder ``parts`` lists the keys of its parts, one line ``KEY NUMBER`` per part. Both files are written
+atomically, the list after the DuckDB file. Either may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE = re.compile(r"([0-9a-f]{32}(?:-events)?) (\d{1,9})")
 _PACK = re.compile(r"pack-[0-9a-f]{32}[0-9.-]*\.duckdb")
 
 Places = Mapping[str, tuple[Path, int]]
-"""For the key of a part its file, and its capture's number there."""
+"""By the key of a part: its file, and the number of its capture in the file."""
 
 
 class PartIndex:
@@ -33,7 +33,7 @@ class PartIndex:
         self.folder = directory / FOLDER
 
     def find(self, keys: Iterable[str]) -> dict[str, tuple[Path, int]]:
-        """Where parts lie; those that are nowhere are left out."""
+        """The places of parts; missing parts are left out."""
         wanted = set(keys)
         found: dict[str, tuple[Path, int]] = {}
         for path in self._lists():
@@ -46,7 +46,7 @@ class PartIndex:
         return found
 
     def add(self, file: Path, numbers: Mapping[str, int]) -> None:
-        """List the parts of a file that is there now.
+        """List the parts of a file that is complete.
 
         Raises:
             OSError: the list cannot be written.
@@ -67,22 +67,22 @@ class PartIndex:
                 path.unlink(missing_ok=True)
 
     def forget(self, file: Path) -> None:
-        """Forget the parts of a file that cannot be read. A pack is deleted; a store stays for whoever asked for it."""
+        """Forget the parts of a file that cannot be read. A pack is deleted; a store is kept for the user."""
         if file.parent == self.folder:
             self.remove(file)
         else:
             (self.folder / f"{file.name}{LIST}").unlink(missing_ok=True)
 
     def packs(self) -> list[Path]:
-        """Packs that wait for the store of their run to be made."""
+        """Packs whose store is not made yet."""
         return [path for path in _entries(self.folder) if _PACK.fullmatch(path.name)]
 
     def partials(self, name: re.Pattern[str]) -> list[Path]:
-        """Incomplete files, by the form of their names."""
+        """Incomplete files whose names match a pattern."""
         return [path for path in _entries(self.folder) if name.fullmatch(path.name)]
 
     def clean(self) -> None:
-        """Delete lists of files that are gone."""
+        """Delete lists whose file no longer exists."""
         for path in self._lists():
             if self._file_of(path) is None:
                 with suppress(OSError):

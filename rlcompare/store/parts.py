@@ -1,8 +1,8 @@
-"""The capture stage as data: parts, the batches in which they are made, and what came of a batch.
+"""The data types of the capture stage: parts, the batches in which they are made, and the results of batches.
 
-A part is one capture as the run stage needs it: its rows in the run tables and its rollups, and its events where they
-are kept. Several small captures are read together, because planning a statement costs more than running it on a few
-rows; the parts of such a batch lie together in one DuckDB file, a *pack*. Everything here can be pickled.
+A part is one capture as the run stage needs it: its rows in the run tables, its rollups, and its events if they are
+kept. Several small captures are read together, because planning a statement costs more than running it on a few rows.
+The parts of such a batch are in one DuckDB file, a *pack*. Everything here can be pickled.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rlcompare.model.run import CaptureInput, Finding
 
 BATCH_CAPTURES = 64
 BATCH_BYTES = 32 * 2**20
-"""Limits of a batch: a larger one saves nothing more, and an interruption loses what was read of it."""
+"""Limits of a batch. A larger one saves no more time, and an interruption loses the unfinished batch."""
 
 UNPACKED = 8
-"""How many times as large a compressed trace may well be."""
+"""Assumed compression ratio of compressed traces."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Part:
     """One capture that is to be read.
 
     Attributes:
-        key: names the part wherever it is kept (``fingerprint``).
+        key: identifies the part wherever it is kept (``fingerprint``).
         number: the number of the capture in its pack.
         capture: what detection found.
         path: the capture's path below the input, for table ``capture``.
         steps: the only steps to read; None: all.
-        size_bytes: of its files.
+        size_bytes: total size of its files.
     """
 
     key: str
@@ -48,7 +48,7 @@ class Batch:
     """Captures that are read together, and the pack to make of them.
 
     Attributes:
-        parts: of one source, and of the same chosen steps; each has a number of its own.
+        parts: all of one source and with the same chosen steps; each has its own number.
         target: the pack; an existing file is replaced when the new one is complete.
         keep_events: keep the event tables.
     """
@@ -59,7 +59,7 @@ class Batch:
 
     @property
     def size_bytes(self) -> int:
-        """Of all files that are read."""
+        """Total size of all files that are read."""
         return sum(part.size_bytes for part in self.parts)
 
     def split(self) -> tuple[Batch, Batch]:
@@ -80,10 +80,10 @@ class Failure:
     """A capture that could not be read.
 
     Attributes:
-        part: what was to be read.
+        part: the part that could not be made.
         path, problem, remedy: those of the ``InputError``.
-        findings: what was reported about the capture before.
-        is_empty: its files were read, and there is nothing in them.
+        findings: what was reported about the capture before the failure.
+        is_empty: its files were read, and they are empty.
     """
 
     part: Part
@@ -95,16 +95,16 @@ class Failure:
 
     @property
     def error(self) -> InputError:
-        """As the error that it is where nothing else can be read."""
+        """The error to raise if nothing else of the run can be read."""
         return InputError(self.path, self.problem, self.remedy)
 
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What came of a batch, or of a piece of one that was split.
+    """The result of a batch, or of a piece of a batch that was split.
 
     Attributes:
-        batch: its pack is there unless every capture failed.
+        batch: the batch. Its pack exists unless every capture failed.
         failures: the captures that are not in the pack.
     """
 
@@ -122,13 +122,13 @@ def batches_of(parts: Sequence[Part], folder: Path, name: str, keep_events: bool
     """Put parts into batches: small captures of one source together, large ones alone.
 
     Args:
-        parts: what is to be read; their order and numbers are kept where all fit into one batch.
-        folder: where packs belong.
-        name: how the packs' names begin.
+        parts: what is to be read. If all fit into one batch, their order and numbers are kept.
+        folder: the folder for packs.
+        name: prefix of the packs' names.
         keep_events: keep the event tables.
-        workers: how many batches can be made at once: each gets some, if there are enough captures. Where each worker
-            has one capture at most, batches hold one: what is planned twice is planned at the same time, and a pack
-            that holds one whole run becomes its store.
+        workers: how many batches can be made at once. With enough captures, each worker gets some. With at most one
+            capture per worker, each batch holds one capture: planning then runs in parallel, and a pack that holds
+            a whole run becomes its store.
     """
     most = 1 if len(parts) <= workers else min(BATCH_CAPTURES, max(8, -(-len(parts) // max(workers, 1))))
     batches: list[Batch] = []
@@ -151,6 +151,6 @@ def _groups(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
 
 
 def memory_weight(part: Part) -> int:
-    """How many bytes the largest table of a capture may take, by the size of its files."""
+    """Estimated bytes of the largest table of a capture, from the size of its files."""
     packed = any(path.name.endswith(".gz") for path in part.capture.files.values())
     return part.size_bytes * (UNPACKED if packed else 1)

@@ -11,19 +11,19 @@ from rlcompare.errors import UsageError
 
 
 def is_of_host_alone(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether there are captures, and none of them holds a device: then there are no kernels."""
+    """Whether there are captures, and none of them has a device, and so no kernels."""
     row = con.execute("SELECT bool_and(executor = 'host') FROM capture").fetchone()
     return bool(row and row[0])
 
 
 def one_result(con: duckdb.DuckDBPyConnection, query: str, hint: Callable[[], str] = str) -> duckdb.DuckDBPyConnection:
-    """What the query of a user gives.
+    """The result of a user's query.
 
     Args:
-        hint: called where it fails: what more there is to say.
+        hint: called if the query fails; returns text to append to the message.
 
     Raises:
-        UsageError: it is wrong, or more or less than one query.
+        UsageError: the query is invalid, or is not exactly one query.
         duckdb.Error: the query was interrupted, or the database is damaged.
     """
     try:

@@ -21,7 +21,7 @@ from rlcompare.store.parts import Failure
 
 
 class UnusablePackError(Exception):
-    """A pack is damaged or gone: its parts have to be made again."""
+    """A pack is damaged or missing: its parts must be made again."""
 
     def __init__(self, pack: Path) -> None:
         super().__init__(str(pack))
@@ -34,10 +34,10 @@ class RunParts:
 
     Attributes:
         run: what detection found.
-        files: for table ``input``.
-        paths: of each capture, for table ``capture``.
-        places: for each capture that was read its pack and its number there, by its number in the run.
-        failures: for the other captures, by their numbers in the run.
+        files: rows of table ``input``.
+        paths: path of each capture, for table ``capture``.
+        places: pack of each capture that was read, and its number there, by its number in the run.
+        failures: failures of the other captures, by their numbers in the run.
     """
 
     run: RunInput
@@ -48,7 +48,7 @@ class RunParts:
 
     @property
     def packs(self) -> dict[Path, dict[int, int]]:
-        """By pack, the captures' numbers in the run by their numbers in the pack; in the order of the run."""
+        """For each pack, a map from numbers in the pack to numbers in the run; in the order of the run."""
         packs: dict[Path, dict[int, int]] = {}
         for number, (pack, place) in self.places.items():
             packs.setdefault(pack, {})[place] = number
@@ -63,11 +63,11 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         target: the file to make; an existing one is replaced when the new one is complete.
         keep_events: keep the event tables.
         threads: worker threads of DuckDB.
-        own: packs that nothing else needs: one that holds all captures of the run becomes its store.
+        own: packs that no other run needs. If one of them holds all captures of the run, it becomes the store.
 
     Raises:
-        InputError: neither a capture nor the metrics of the run could be read. Otherwise findings say what was left
-            out.
+        InputError: neither a capture nor the metrics of the run could be read. Otherwise findings list what was
+            left out.
         UnusablePackError: a pack cannot be read.
     """
     whole = _whole_pack(parts, own)
@@ -84,7 +84,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
 
 
 def check_usable(run: RunInput, failures: Mapping[int, Failure]) -> None:
-    """Raise the first failure where no capture could be read and there are no metrics either."""
+    """Raise the first failure if no capture could be read and there are no metrics."""
     if failures and len(failures) == len(run.captures) and not (run.training and run.training.metrics):
         raise _error_of(run, failures[min(failures)])
 
@@ -100,7 +100,7 @@ def _whole_pack(parts: RunParts, own: frozenset[Path]) -> Path | None:
 
 @contextmanager
 def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the pack attached as ``store``, which becomes the store if nothing fails."""
+    """A connection with the pack attached as ``store``. If nothing fails, the pack becomes the store."""
     partial = partial_of(target)
     pack.replace(partial)
     con = db.connect(1)
@@ -118,7 +118,7 @@ def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]
 
 
 def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int], paths: Sequence[str]) -> None:
-    """Copy the rows of some captures out of a pack, under their numbers in the run."""
+    """Copy the rows of some captures from a pack, with their numbers in the run."""
     try:
         db.attach(con, pack, read_only=True, name="pack")
     except duckdb.Error as error:

@@ -1,7 +1,8 @@
-"""A cache that several machines share by URL, such as ``s3://bucket/rlcompare-cache``, beside the cache folder of each.
+"""A cache that several machines share by URL, such as ``s3://bucket/rlcompare-cache``.
 
-It holds stores and their lists of parts under the names that they have in a cache folder. What a command needs and does
-not have is fetched before anything is read; what it makes is sent afterwards. Nothing is ever deleted there.
+Each machine also has its own cache folder. The shared cache holds stores and their lists of parts, with the same names
+as in a cache folder. A command fetches the stores that it needs and does not have before it reads anything, and sends
+the stores that it made afterwards. Nothing is ever deleted in the shared cache.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ class SharedCache:
         self.url = url.rstrip("/")
 
     def fetch(self, directory: Path, stores: Sequence[Path], keys: Iterable[str]) -> None:
-        """Fetch what is there of some runs.
+        """Fetch the available stores and parts of some runs.
 
         Args:
             directory: the cache folder of this machine.
-            stores: the stores that are wanted, in that folder; those that are here already are not fetched.
-            keys: the keys of all parts of these runs, for stores of other runs that have some of them.
+            stores: the wanted stores, as paths in that folder; existing ones are not fetched.
+            keys: the keys of all parts of these runs; stores of other runs that contain some are fetched too.
 
         Raises:
             InputError: the URL cannot be read.

@@ -1,4 +1,4 @@
-"""Tells a file that cannot be written from an input that cannot be read, and both from a fault of ours."""
+"""Distinguishes files that cannot be written, inputs that cannot be read, and bugs in rlcompare."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rlcompare.db import WriteError, file_and_reason
 from rlcompare.errors import NO_ROOM, InputError, OutputError
 
 TEMPORARY = "free some space there, or set TMPDIR to another folder"
-"""What to do where temporary files cannot be written."""
+"""What to do if temporary files cannot be written."""
 
 _WRITING_FAILED = NO_ROOM | {errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG}
 _REFUSED = re.compile(r"cannot open|permission|disk i/o|disk is full", re.IGNORECASE)
@@ -25,7 +25,7 @@ _REFUSED = re.compile(r"cannot open|permission|disk i/o|disk is full", re.IGNORE
 
 @contextmanager
 def writing(target: Path, remedy: str) -> Iterator[None]:
-    """Turns what the system refuses while files at or in ``target`` are written into one line for the user.
+    """Turns errors of the system while ``target`` is written into one line for the user.
 
     Args:
         target: the file, or the folder of the files.
@@ -39,7 +39,7 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        # Of a copy that fails, the second name is the file that was being written.
+        # If a copy fails, the second name is the file that was being written.
         named = error.filename2 if isinstance(error.filename2, str) else error.filename
         at_fault = Path(named) if isinstance(named, str) else _without_room(target)
         raise _error(at_fault, reason, target, remedy, error.errno in _WRITING_FAILED) from error
@@ -59,7 +59,7 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
 
 
 def _error(path: Path, reason: str, target: Path, remedy: str, is_write: bool) -> OutputError | InputError:
-    """What to tell of a file that the system refused."""
+    """The error to raise for a file that the system refused."""
     if _belongs(path, target) and remedy != TEMPORARY:
         return OutputError(target, reason, remedy)
     if path.is_relative_to(tempfile.gettempdir()):
@@ -74,7 +74,7 @@ def _temporary(reason: str) -> OutputError:
 
 
 def _without_room(target: Path) -> Path:
-    """Which of the two places that are written to is full, where the system names no file."""
+    """The place that is full, if the system names no file: the temporary folder or the target."""
     temporary = Path(tempfile.gettempdir())
     if temporary.stat().st_dev == target.parent.stat().st_dev:
         return temporary
@@ -82,7 +82,7 @@ def _without_room(target: Path) -> Path:
 
 
 def _belongs(path: Path, target: Path) -> bool:
-    """Whether a path is the target, lies in it, or is what becomes of it when it is complete (``.NAME.…``)."""
+    """Whether a path is the target, is inside it, or is its temporary file (``.NAME.…``)."""
     path, target = path.absolute(), target.absolute()  # DuckDB names files by their absolute paths
     if path.is_relative_to(target) or target.is_relative_to(path):
         return True

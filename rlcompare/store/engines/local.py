@@ -1,8 +1,8 @@
-"""Makes parts on this machine: in threads of this process where there is little to do, else in processes.
+"""Makes parts on this machine: in threads of this process if there is little to do, else in processes.
 
-With many small captures the threads of one process wait for each other more and more. Workers are
-plain processes of ``rlcompare.store.engines.worker``, not forks and not ``multiprocessing``: a fork would copy locks of
-DuckDB's threads, and ``multiprocessing`` would run the user's own script again.
+With many small captures, threads of one process spend much time waiting for each other. Workers are plain processes of
+``rlcompare.store.engines.worker``, not forks and not ``multiprocessing``: a fork would copy locks of DuckDB's threads,
+and ``multiprocessing`` would run the user's own script again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rlcompare.store.new_file import LEAST_MEMORY_BYTES, Cancelled
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
 
 WORTH_PROCESSES = 3
-"""So many batches are worth starting processes for."""
+"""Minimum number of batches for which processes are started."""
 
 _PROCESS_BYTES = 150 * 2**20
 _MEMORY_SHARE = 0.5
@@ -74,7 +74,7 @@ def _fitting(batches: Sequence[Batch]) -> int:
 
 
 def _collect(crew: _Crew, cancelled: IsCancelled) -> Iterator[BatchResult]:
-    """What a crew makes, as it is made; on any way out the crew has ended."""
+    """The results of a crew, as they are made. The crew has ended when this returns or raises."""
     try:
         crew.start()
         while crew.is_at_work:
@@ -93,7 +93,7 @@ def _collect(crew: _Crew, cancelled: IsCancelled) -> Iterator[BatchResult]:
 
 
 class _Crew:
-    """Some threads that take batches from one queue and put into another what came of them."""
+    """Threads that take batches from one queue and put the results into another."""
 
     def __init__(
         self, batches: Sequence[Batch], workers: int, threads: int, report: Report, cancelled: IsCancelled
@@ -162,7 +162,7 @@ class _Threads(_Crew):
 
 
 class _Processes(_Crew):
-    """Makes batches in processes, one for each thread of this crew, which waits for what its process sends."""
+    """Makes batches in processes. Each thread of this crew has one process, and waits for its messages."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -198,7 +198,7 @@ class _Processes(_Crew):
             process.wait()
 
     def _start(self) -> subprocess.Popen[bytes] | None:
-        """A process with a folder of its own for temporary files, and away from the terminal and its signals."""
+        """A process with its own folder for temporary files, detached from the terminal and its signals."""
         with self._lock:
             if self.has_to_end:
                 return None
@@ -213,12 +213,12 @@ class _Processes(_Crew):
                 start_new_session=True,
             )
             self._processes.append(process)
-        with suppress(OSError):  # it died at once, which whoever reads from it will see
+        with suppress(OSError):  # it died at once; the reader will notice
             _send(process, sys.path)
         return process
 
     def _serve(self, process: subprocess.Popen[bytes], batch: Batch) -> bool:
-        """Let a process make a batch; False if it died over it."""
+        """Let a process make a batch; False if the process died."""
         finished: set[int] = set()
         try:
             _send(process, (batch, self._threads_each))
@@ -242,7 +242,7 @@ class _Processes(_Crew):
         return False
 
     def _retry(self, batch: Batch, finished: set[int], code: int) -> None:
-        """Captures over which a process died are read one by one, to find the one at fault."""
+        """Queue the captures of a process that died one by one, to find the one that killed it."""
         left = [part for part in batch.parts if part.number not in finished]
         if len(batch.parts) == 1:
             for part in left:

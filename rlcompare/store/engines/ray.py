@@ -1,7 +1,7 @@
-"""Makes parts on a Ray cluster: a task for each batch, whose pack comes back through Ray's object store.
+"""Makes parts on a Ray cluster: one task per batch. The pack of a batch is returned through Ray's object store.
 
-Workers read the captures' files where this machine does, on storage that all nodes share, or fetch them by URL. A task
-whose worker or node dies runs again elsewhere; captures over which workers keep dying are then tried one by one.
+Workers read the captures' files from storage that all nodes share, or fetch them by URL. If a worker or node dies, its
+task runs again on another one. If workers keep dying, the captures of the batch are tried one by one.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from rlcompare.store.new_file import Cancelled, partial_of, remove
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part
 
 RETRIES = 3
-"""How often Ray runs a task again after its worker or node died."""
+"""How often Ray retries a task after its worker or node died."""
 
 _AHEAD = 2
-"""Tasks in flight for each core: enough to keep all busy, and few packs in memory at once."""
+"""Tasks in flight per core: enough to keep all cores busy, with few packs in memory."""
 _POLL_SECONDS = 0.1
 _REACH_SECONDS = 10.0
 _HOST = re.compile(r"(?:ray://)?(?P<host>[^/]+):(?P<port>\d{1,5})")
@@ -40,7 +40,7 @@ _HOST = re.compile(r"(?:ray://)?(?P<host>[^/]+):(?P<port>\d{1,5})")
 
 @dataclass(frozen=True)
 class _Made:
-    """What a task gives: results, and the content of their packs in the same order; None where there is none."""
+    """The result of a task: results of batches, and the content of their packs in the same order; None: no pack."""
 
     results: tuple[BatchResult, ...]
     packs: tuple[bytes | None, ...]
@@ -50,11 +50,11 @@ class RayEngine:
     """A Ray cluster."""
 
     def __init__(self, address: str | None = None, urls: Mapping[Path, str] | None = None) -> None:
-        """Nothing is connected yet.
+        """Does not connect yet.
 
         Args:
-            address: of the cluster, such as ``auto`` or ``ray://host:10001``; None: a new one on this machine.
-            urls: where files below a local folder can be fetched from by a worker that does not see the folder.
+            address: address of the cluster, such as ``auto`` or ``ray://host:10001``; None: a new one on this machine.
+            urls: by local folder, the URL from which a worker can fetch its files if it cannot see the folder.
         """
         self._address = address
         self._urls = dict(urls or {})
@@ -126,14 +126,14 @@ class RayEngine:
         return ray
 
     def _disconnect(self) -> None:
-        """Leave the cluster; one that was started here ends. A connection of the caller's stays."""
+        """Disconnect if the connection is ours; a cluster that was started here ends. A connection of the caller stays."""
         if self._is_ours:
             self._ray.shutdown()
             self._is_ours = False
 
 
 def _reach(address: str | None) -> None:
-    """Fail at once where nobody listens; Ray itself would try for minutes.
+    """Fail at once if nothing listens at the address; Ray itself would try for minutes.
 
     Raises:
         OSError: the connection is refused, or the host is unknown.
@@ -144,7 +144,7 @@ def _reach(address: str | None) -> None:
 
 
 def _deaths(ray: Any) -> tuple[type[Exception], ...]:
-    """What Ray raises where a worker, its node or its result is gone."""
+    """The errors that Ray raises if a worker, its node or its result is lost."""
     errors = ray.exceptions
     return errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError, errors.ObjectLostError
 
@@ -154,7 +154,7 @@ def _line_of(error: Exception) -> str:
 
 
 def _make(batch: Batch, urls: Mapping[Path, str], version: str) -> _Made:
-    """The task: read a batch on whatever node this is."""
+    """The task: read a batch on this node."""
     if version != __version__:
         raise UsageError(
             f"the Ray worker on {socket.gethostname()} has rlcompare {__version__}, and this is {version}: "
@@ -173,10 +173,10 @@ def _make(batch: Batch, urls: Mapping[Path, str], version: str) -> _Made:
 
 
 def _localised(batch: Batch, urls: Mapping[Path, str], scratch: Path) -> Batch:
-    """The batch with files that are on this node, fetched if need be.
+    """The batch with files that are on this node, fetched if necessary.
 
     Raises:
-        InputError: a file is not here, and nothing tells where to fetch it from.
+        InputError: a file is not on this node, and there is no URL to fetch it from.
     """
     return replace(batch, parts=tuple(_localised_part(part, urls, scratch) for part in batch.parts))
 
@@ -206,7 +206,7 @@ def _localised_part(part: Part, urls: Mapping[Path, str], scratch: Path) -> Part
 
 
 def _as_asked(result: BatchResult, batch: Batch) -> BatchResult:
-    """A result in terms of the caller's files and folders."""
+    """A result with the caller's files and folders instead of the worker's."""
     parts = {part.number: part for part in batch.parts}
     target = batch.target.with_name(result.batch.target.name)
     asked = replace(result.batch, parts=tuple(parts[part.number] for part in result.batch.parts), target=target)
@@ -218,7 +218,7 @@ def _as_asked(result: BatchResult, batch: Batch) -> BatchResult:
 
 
 def _path_asked(failure: Failure, part: Part) -> Path:
-    """The user's file that a failure is about, where the worker read a copy of it."""
+    """The user's file that a failure is about; the worker may have read a copy of it."""
     copies = failure.part.capture
     for name, path in copies.files.items():
         if failure.path == path:
@@ -236,7 +236,7 @@ def _written(made: _Made, report: Report) -> Iterator[BatchResult]:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """Write a pack, which appears whole."""
+    """Write a pack atomically."""
     partial = partial_of(target)
     try:
         partial.write_bytes(content)
@@ -246,7 +246,7 @@ def _write(target: Path, content: bytes) -> None:
 
 
 def _blamed(batch: Batch, error: Exception, waiting: deque[Batch], report: Report) -> Iterator[BatchResult]:
-    """Workers died over a batch again and again: its captures are read one by one, to find the one at fault."""
+    """Workers kept dying on a batch: its captures are read one by one, to find the one that kills them."""
     if len(batch.parts) > 1:
         for part in batch.parts:
             name = f"{batch.target.stem}.{part.number}{batch.target.suffix}"

@@ -1,7 +1,7 @@
 """A process that makes parts for ``LocalEngine``: batches in on standard input, results out on standard output.
 
-It ends when its input is closed, whatever it is doing: so it never outlives the process that started it, however that
-one ended. Incomplete files are removed on the way out.
+It ends when its input is closed, also in the middle of a job. So it never outlives the process that started it.
+Incomplete files are removed before it ends.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ AGAIN_SECONDS = 0.05
 PATIENCE_SECONDS = 5.0
 
 Job = tuple[Batch, int]
-"""A batch, and DuckDB's threads."""
+"""A batch, and the number of DuckDB's threads."""
 
 
 def main() -> None:
     """Serve until the input is closed."""
     jobs: SimpleQueue[Job | None] = SimpleQueue()
-    # What a library prints must not come between two messages.
+    # Output that a library prints must not mix with messages.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     threading.Thread(target=_receive, args=(sys.stdin.buffer, jobs), daemon=True).start()
@@ -37,12 +37,12 @@ def main() -> None:
         while (job := jobs.get()) is not None:
             _serve(job, out)
     finally:
-        # Nothing is left to do that an exit by the book would add, and the receiving thread may be blocked.
+        # Skip the regular shutdown: it has nothing left to do, and the receiving thread may be blocked.
         os._exit(0)
 
 
 def _receive(source: BinaryIO, jobs: SimpleQueue[Job | None]) -> None:
-    """Passes jobs on; once the input ends, ends the queries of the job under way, and at last the process."""
+    """Queues jobs. When the input ends, interrupts the queries of the current job, then ends the process."""
     try:
         while True:
             jobs.put(pickle.load(source))
@@ -73,12 +73,12 @@ def _send(out: BinaryIO, message: tuple[str, object]) -> None:
     try:
         pickle.dump(message, out)
         out.flush()
-    except OSError as error:  # nobody listens
+    except OSError as error:  # the reader is gone
         raise Cancelled from error
 
 
 def _portable(error: Exception) -> Exception:
-    """The error itself, where another process can build it again."""
+    """The error itself if it can be pickled, else a ``RuntimeError`` with its text."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

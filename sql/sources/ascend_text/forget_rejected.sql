@@ -1,4 +1,4 @@
--- Forgets what `rejected` counted.
+-- Deletes the rejected rows, which `rejected` has counted.
 -- Depends on reject_errors, reject_scans.
 -- Run by name: after each file.
 DELETE FROM reject_errors;
