@@ -20,7 +20,7 @@ from rlcompare.errors import DamagedStoreError, InputError
 SQLITE_EXTENSION = "sqlite_scanner"
 
 SCHEMA_VERSION = 4
-"""Raised whenever a table of the store or the meaning of a column changes; part of every cache key."""
+"""Increased whenever a table of the store or the meaning of a column changes; part of every cache key."""
 
 _WRITE_FAILED = re.compile(
     r"no space left|could not write|cannot write|file too large|read-only file system|quota|disk is full", re.IGNORECASE
@@ -32,8 +32,8 @@ class WriteError(Exception):
     """DuckDB could not write a file. Not a ``duckdb.Error``, so that no source mistakes it for a damaged input.
 
     Attributes:
-        path: the file; None where DuckDB does not name it.
-        reason: why, as the system puts it.
+        path: the file; None if DuckDB does not name it.
+        reason: the reason, as stated by the system.
     """
 
     def __init__(self, path: Path | None, reason: str) -> None:
@@ -42,7 +42,7 @@ class WriteError(Exception):
 
 
 _COPY = r"(?:(?:list|events|copy)-of-|mended-|sound-)*"
-"""How sources begin the names of their private copies."""
+"""Prefixes of the names of private copies that sources make."""
 
 _PATTERN = re.compile(r"[*?\[]")
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
@@ -65,26 +65,26 @@ _interruptions = 0
 
 
 def interruptible(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """Makes ``interrupt_all`` reach a connection, for as long as it exists."""
+    """Registers a connection with ``interrupt_all``, as long as it exists."""
     with _open_lock:
         _open.add(con)
     return con
 
 
 def interrupt_all() -> None:
-    """Ends the queries that run now, in all threads: each raises ``duckdb.InterruptException``."""
+    """Interrupts the running queries of all threads: each raises ``duckdb.InterruptException``."""
     global _interruptions
     with _open_lock:
         _interruptions += 1
         connections = list(_open)
     for con in connections:
-        # One that was closed meanwhile has nothing to interrupt.
+        # A connection that was closed in the meantime has nothing to interrupt.
         with suppress(duckdb.Error):
             con.interrupt()
 
 
 def interruptions() -> int:
-    """How often queries were interrupted: what was read while this grew may lack rows."""
+    """How often queries were interrupted. Data that was read while this number grew may lack rows."""
     return _interruptions
 
 
@@ -94,18 +94,18 @@ def quoted(path: Path) -> str:
 
 
 def pattern_of(path: Path) -> str:
-    """What DuckDB's readers of files (``read_csv``, ``read_json``) take for exactly this file.
+    """A pattern that matches exactly this file in DuckDB's file readers (``read_csv``, ``read_json``).
 
-    They take patterns: ``run[12]/x.csv`` would be ``run1/x.csv``. They also take ``lr=0.1/x.csv`` for a partition,
-    unless they are told ``hive_partitioning = FALSE``, as every statement of ours tells them.
+    These readers expect patterns: ``run[12]/x.csv`` would match ``run1/x.csv``. They also treat ``lr=0.1/x.csv`` as a
+    partition, so every statement of ours sets ``hive_partitioning = FALSE``.
 
     Raises:
-        InputError: no pattern means this file alone.
+        InputError: no pattern matches this file alone.
     """
     text = path.absolute().as_posix()
     if not _PATTERN.search(text):
         return text
-    if "\\" in text:  # in a pattern DuckDB takes it for a separator, which nothing can escape
+    if "\\" in text:  # DuckDB treats it as a separator in patterns, and it cannot be escaped
         problem = "DuckDB cannot open a path that contains a backslash together with *, ? or ["
         raise InputError(path, problem, "Rename the file or folder")
     return _PATTERN.sub(r"[\g<0>]", text)
@@ -118,13 +118,13 @@ def connect(
 
     Args:
         threads: worker threads of this database; several run side by side.
-        memory_bytes: what its tables may take before they are written to ``spill``; DuckDB's default if None.
+        memory_bytes: memory limit, beyond which tables are written to ``spill``; None: DuckDB's default.
         spill: a private folder for that.
-        sqlite: with the sqlite extension.
+        sqlite: whether to load the sqlite extension.
     """
     config: dict[str, Any] = {"threads": threads, "preserve_insertion_order": False}
-    # The extension is a part of the installation, as DuckDB itself is: to check its signature anew in each database
-    # takes longer than all the rest of making one.
+    # The extension is part of the installation, like DuckDB itself. Checking its signature in each database takes
+    # longer than everything else here.
     config["allow_unsigned_extensions"] = sqlite
     con = interruptible(duckdb.connect(":memory:", config=config))
     con.execute("SET autoinstall_known_extensions = false")
@@ -139,10 +139,10 @@ def connect(
 
 
 def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tuple[Any, ...]]:
-    """Execute SQL, statement by statement; the rows of the last.
+    """Execute SQL, statement by statement, and return the rows of the last statement.
 
-    The memory limit is a matter of speed, not of correctness: an operator that cannot spill gets twice as much and its
-    statement another try, until the machine has no more.
+    The memory limit only affects speed. If an operator cannot spill, the limit is doubled and the statement runs again,
+    until the machine has no more memory.
 
     Raises:
         WriteError: a file cannot be written, as on a full disk.
@@ -164,7 +164,7 @@ def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tup
 
 
 def _raise_write_error(error: duckdb.Error) -> None:
-    """Raises a ``WriteError`` where DuckDB says that a file could not be written."""
+    """Raises a ``WriteError`` if DuckDB reports that a file could not be written."""
     message = str(error)
     if _WRITE_FAILED.search(message):
         path, reason = file_and_reason(message)
@@ -172,7 +172,7 @@ def _raise_write_error(error: duckdb.Error) -> None:
 
 
 def file_and_reason(message: str) -> tuple[Path | None, str]:
-    """The file that one of DuckDB's messages names, and why it could not be used; of several, the last is the cause."""
+    """The file that a DuckDB message names, and why it could not be used. Of several files, the last is the cause."""
     named = _FILE_AND_REASON.findall(message)
     if named:
         return Path(named[-1][0]), named[-1][1].strip()
@@ -180,7 +180,7 @@ def file_and_reason(message: str) -> tuple[Path | None, str]:
 
 
 def _raise_memory_limit(con: duckdb.DuckDBPyConnection) -> bool:
-    """Twice the memory limit that ``connect`` set; False where there was none, or where the machine has no more."""
+    """Doubles the memory limit that ``connect`` set; False if there was none, or if the machine has no more memory."""
     ((limit,),) = con.execute("SELECT getvariable('memory_bytes')").fetchall()
     if limit is None or 2 * limit > physical_memory_bytes():
         return False
@@ -214,16 +214,16 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool, name:
     """Attach a DuckDB file.
 
     Args:
-        con: what ``connect_to_stores`` gave, for a file that may come from another user.
-        name: one of our own words.
+        con: a connection; from ``connect_to_stores`` if the file may come from another user.
+        name: name of the attached database, never text from a profile.
 
     Raises:
-        InputError: rlcompare did not make it.
-        WriteError: it cannot be made, as on a full disk.
-        duckdb.Error: it cannot be opened.
+        InputError: rlcompare did not make the file.
+        WriteError: the file cannot be created, as on a full disk.
+        duckdb.Error: the file cannot be opened.
     """
-    # Stores hold many small tables: with DuckDB's default blocks of 256 KiB an empty one would take megabytes. One that
-    # is being made is thrown away if anything fails, so that there is nothing to recover and no log to write.
+    # Stores hold many small tables: with DuckDB's default blocks of 256 KiB, an empty store would take megabytes. An
+    # incomplete store is deleted if anything fails, so a log for recovery is not needed.
     writing = "(BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes)"
     try:
         con.execute(f"ATTACH {quoted(path.absolute())} AS {name} {'(READ_ONLY)' if read_only else writing}")
@@ -242,16 +242,16 @@ def attach_sqlite(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
     """Attach an SQLite file, read-only, for queries that SQLite runs itself (``sqlite_query``).
 
     Args:
-        name: one of our own words, never a profile's.
+        name: name of the attached database, never text from a profile.
     """
     con.execute(f"ATTACH {quoted(path.absolute())} AS {name} (TYPE sqlite, READ_ONLY)")
 
 
 def detach(con: duckdb.DuckDBPyConnection, name: str = "store") -> None:
-    """Detach what ``attach`` attached; what is new in it is written now.
+    """Detach a database that ``attach`` attached; this writes its new content.
 
     Raises:
-        WriteError: it cannot be written.
+        WriteError: the content cannot be written.
     """
     try:
         con.execute(f"DETACH {name}")
@@ -261,13 +261,13 @@ def detach(con: duckdb.DuckDBPyConnection, name: str = "store") -> None:
 
 
 def connect_to_stores(threads: int, stores: Sequence[Path]) -> duckdb.DuckDBPyConnection:
-    """An in-memory database that can ``attach`` these stores, read-only, and reach nothing else: no file, no network.
+    """An in-memory database that can ``attach`` these stores read-only, and access no other file and no network.
 
     Stores and the queries over them are untrusted.
     """
     con = connect(threads)
     paths = [str(path.absolute()) for path in stores]
-    # Where DuckDB looks for a file's log: it takes what follows a question mark for options.
+    # Where DuckDB looks for a file's log: it treats everything after a question mark as options.
     logs = [f"{head}.wal{mark}{tail}" for head, mark, tail in (path.partition("?") for path in paths)]
     con.execute("SET allowed_paths = ?", [paths + logs])
     con.execute("SET enable_external_access = false")
@@ -276,7 +276,7 @@ def connect_to_stores(threads: int, stores: Sequence[Path]) -> duckdb.DuckDBPyCo
 
 
 def open_read_only(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection that cannot change the store, reaches nothing else, and writes no file, temporary ones included.
+    """A connection that cannot change the store, accesses nothing else, and writes no files, not even temporary ones.
 
     Raises:
         InputError: the file cannot be opened, or rlcompare did not make it.
@@ -307,17 +307,17 @@ def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool, name: str = "store") -> None:
-    """Refuses a database in which a name that we read is anything but a plain table.
+    """Refuses a database in which one of our table names is not a plain table.
 
-    Views, computed columns and macros would run foreign code. They are looked for before the first query.
+    Views, computed columns and macros would run foreign code. They are searched for before the first query.
 
     Args:
-        con: has the database open, as the one that it was opened with or as ``name``, and cannot reach any file.
+        con: has the database open, either as its main database or attached as ``name``, and cannot access any file.
         path: the file, for the message.
-        macros: whether functions are looked up in it: then a macro could take the place of one of DuckDB's.
+        macros: whether functions are looked up in it, so that a macro could replace a function of DuckDB.
 
     Raises:
-        InputError: it holds one of these.
+        InputError: the database contains one of these.
     """
     names = [name.rsplit("/", 1)[1] for folder in _SCHEMA for name in resources.sql_names(folder)]
     try:
@@ -331,10 +331,10 @@ def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool, nam
 
 @contextmanager
 def reading(store: Path) -> Iterator[None]:
-    """Tells damage of a store that is read from all other errors of DuckDB.
+    """Turns DuckDB errors about a damaged store into ``DamagedStoreError``; other errors pass.
 
     Raises:
-        DamagedStoreError: a block of it does not match its checksum.
+        DamagedStoreError: a block of the store does not match its checksum.
     """
     try:
         yield
@@ -353,7 +353,7 @@ def store_schema_version(path: Path) -> int | None:
     """The schema version of a DuckDB file; None if it is not a store.
 
     Raises:
-        InputError: it cannot be opened, is damaged, or rlcompare did not make it.
+        InputError: the file cannot be opened, is damaged, or was not made by rlcompare.
     """
     with closing(_open_file(path)) as con:
         check_store(con, path, macros=False)
@@ -369,7 +369,7 @@ def store_schema_version(path: Path) -> int | None:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, on one line; of a private copy in a temporary folder it names the file that was copied."""
+    """The first line of an error. Paths of private copies are replaced by the names of the copied files."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return re.sub(rf"{re.escape(tempfile.gettempdir())}/rlcompare-[^/]+/{_COPY}", "", line)[:300]
 

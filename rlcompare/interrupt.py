@@ -1,11 +1,12 @@
-"""Lets Ctrl-C, SIGTERM and SIGHUP end the process within about a second, with everything cleaned up on the way out.
+"""Lets Ctrl-C, SIGTERM and SIGHUP end the process within about a second, after cleaning up.
 
-Python handles a signal in the main thread, between two of its own instructions; a query of DuckDB takes seconds, and
-other threads never hear of it. So a second thread is woken by the signal itself, and interrupts all queries until the
-process has ended. The main thread then meets a ``KeyboardInterrupt``, and what is half-written is removed on the way
-out. Queries run ``aside``, or where stores are built (``store.cache.build_stores``), and never in the main thread:
-there DuckDB would leave its own threads running (closing the connection then waits for them for ever), and the
-exception could come in the middle of the clean-up.
+Python handles a signal in the main thread, between two of its own instructions. A query of DuckDB takes seconds, and
+other threads do not receive the signal. So the signal wakes a second thread, which interrupts all queries until the
+process has ended. The main thread then raises ``KeyboardInterrupt``, and incomplete files are removed.
+
+Queries run ``aside``, or where stores are built (``store.cache.build_stores``), but never in the main thread. There
+DuckDB would leave its own threads running, and closing the connection would wait for them forever. Also, the exception
+could be raised in the middle of the clean-up.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ Result = TypeVar("Result")
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _AGAIN_SECONDS = 0.05
 _PATIENCE = 3
-"""So many signals end the process at once, whatever is left behind."""
+"""After this many signals, the process ends at once, without cleaning up."""
 
 _received: list[int] = []
 
 
 def received() -> int | None:
-    """The number of the first signal that came; None: none did."""
+    """The number of the first signal that was received; None: no signal."""
     return _received[0] if _received else None
 
 
 def listen() -> None:
-    """Begins to listen; call it once, in the main thread. Signals that are ignored (``nohup``) stay so."""
+    """Starts to handle signals; call it once, in the main thread. Ignored signals (``nohup``) stay ignored."""
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     for name in _SIGNALS:
@@ -48,7 +49,7 @@ def listen() -> None:
 
 
 def aside(work: Callable[[], Result]) -> Result:
-    """Does work that queries DuckDB in another thread, and waits for its end, also when interrupted."""
+    """Runs work that queries DuckDB in another thread, and waits until it ends, even if interrupted."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1, thread_name_prefix="query") as pool:
@@ -64,7 +65,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _interrupt_queries(reader: socket.socket) -> None:
-    """Also those that begin after the signal: what is under way may need several before it gives up."""
+    """Interrupts all queries, again and again: work in progress may start further queries before it stops."""
     watched = {int(getattr(signal, name)) for name in _SIGNALS if hasattr(signal, name)}
     while not watched & set(reader.recv(64)):
         pass

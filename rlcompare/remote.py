@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 Report = Callable[[int, int, str], None]
-"""Takes files done, files in all, and the name of one."""
+"""Takes the number of files done, their total, and the name of the current file."""
 
-# pathlib makes one slash of two: "s3://bucket" is Path("s3:/bucket"). One letter is a drive of Windows.
+# pathlib merges two slashes into one: "s3://bucket" is Path("s3:/bucket"). A single letter is a Windows drive.
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)
 _NOT_READ = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 """Folders of raw data, which rlcompare does not read."""
@@ -42,12 +42,12 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
 
     Args:
         url: what to copy.
-        target: where to; it is a file if ``url`` is one. Files appear whole.
-        report: told about each file.
+        target: where to copy; it is a file if ``url`` is one. Files are written atomically.
+        report: called for each file.
 
     Raises:
         UsageError: the package for the storage is not installed.
-        InputError: it cannot be read, or nothing is there.
+        InputError: the URL cannot be read, or does not exist.
     """
     with _reaching(url) as (storage, root):
         found = _files(storage, root)
@@ -63,7 +63,7 @@ def copy(url: str, target: Path, report: Report | None = None) -> None:
 
 
 def names_in(url: str) -> list[str]:
-    """The names of the files in a folder; none where there is no such folder.
+    """The names of the files in a folder; empty if the folder does not exist.
 
     Raises:
         UsageError, InputError: as for ``copy``.
@@ -120,13 +120,13 @@ def _storage(url: str) -> tuple[AbstractFileSystem, str]:
 
 
 def _files(storage: AbstractFileSystem, root: str) -> dict[PurePosixPath, Mapping[str, Any]]:
-    """The files below a folder, by their paths there; of a file, itself by the empty path."""
+    """The files below a folder, by their paths in it. For a file: the file itself, with an empty path."""
     if storage.isfile(root):
         return {PurePosixPath(): storage.info(root)}
     found = {}
     for name, info in storage.find(root, detail=True).items():
         below = PurePosixPath(name[len(root) :].lstrip("/"))
-        # An object store takes any name: none may lead out of the folder that it is copied to.
+        # An object store allows any name, but no name may lead out of the target folder.
         if info.get("type", "file") == "file" and below.parts and _is_read(below.parts):
             found[below] = info
     return found
@@ -135,7 +135,7 @@ def _files(storage: AbstractFileSystem, root: str) -> dict[PurePosixPath, Mappin
 def _is_read(parts: Sequence[str]) -> bool:
     if any(part in ("", ".", "..") or "\0" in part or "\\" in part or part in _NOT_READ for part in parts):
         return False
-    # Of msprof's folders only the exports that lie directly in them are read.
+    # In msprof's folders, only the exports directly inside are read.
     raw = next((place for place, part in enumerate(parts) if part.startswith("PROF_")), len(parts))
     return len(parts) <= raw + 2
 

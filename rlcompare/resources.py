@@ -1,7 +1,7 @@
-"""Finds ``sql/`` and ``report_templates/``, in an installed wheel and in a checkout.
+"""Finds ``sql/`` and ``report_templates/`` in an installed wheel or a checkout.
 
-A wheel carries them as ``rlcompare/_resources/…``. An editable install does not (hatch's force-include is for built
-wheels only), so the package's parent folder, the checkout, is looked at next.
+A wheel contains them as ``rlcompare/_resources/…``. An editable install does not (hatch's force-include applies to
+built wheels only); there they are in the parent folder of the package, the checkout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def resource_root(kind: str) -> Path:
         kind: ``"sql"`` or ``"report_templates"``.
 
     Raises:
-        FileNotFoundError: the installation is broken: neither the wheel's copy nor a checkout is there.
+        FileNotFoundError: the installation is broken: there is neither the wheel's copy nor a checkout.
     """
     for candidate in (_PACKAGE / "_resources" / kind, _PACKAGE.parent / kind):
         if candidate.is_dir():
@@ -45,12 +45,12 @@ def sql_names(folder: str) -> tuple[str, ...]:
 
 @cache
 def sql_order(folder: str) -> tuple[str, ...]:
-    """The names of the SQL files of one folder that run one after the other, in the order in which they run.
+    """The names of the SQL files of one folder, in the order in which they run.
 
     The order follows from the files' headers; see ``sql_order``. Queries and files that are run by name are left out.
 
     Raises:
-        ValueError: the headers allow no order.
+        ValueError: the headers do not allow any order.
     """
     try:
         return tuple(in_order(sql_predecessors(folder)))
@@ -60,7 +60,7 @@ def sql_order(folder: str) -> tuple[str, ...]:
 
 @cache
 def sql_predecessors(folder: str) -> dict[str, set[str]]:
-    """The same files, each with those that must have run before it; files that wait for none may run side by side."""
+    """The same files, each with those that must run before it. Files that wait for none may run in parallel."""
     texts = {name.rpartition("/")[2]: sql(name) for name in sql_names(folder)}
     return {
         f"{folder}/{name}": {f"{folder}/{first}" for first in before} for name, before in predecessors(texts).items()

@@ -48,7 +48,7 @@ class Header:
 
     Attributes:
         prose: what the file makes, without the clauses, in one line.
-        clauses: the text of each clause that is there, without its first words and full stop.
+        clauses: the text of each clause in the header, without its first words and full stop.
         lines: the line on which each clause starts, from 1.
     """
 
@@ -93,7 +93,7 @@ def read_header(text: str) -> Header:
     """The header of an SQL file.
 
     Raises:
-        HeaderError: a clause is out of order, stands twice, or does not end with a full stop.
+        HeaderError: a clause is out of order, occurs twice, or does not end with a full stop.
     """
     prose: list[str] = []
     clauses: dict[str, list[str]] = {}

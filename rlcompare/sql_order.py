@@ -1,9 +1,9 @@
-"""The order in which the SQL files of one folder run, from their headers (``sql_header``) alone.
+"""The order in which the SQL files of one folder run, derived from their headers (``sql_header``).
 
-A file runs after all files of its folder that make what its header depends on: that create, fill or update the table,
-or set the variable. "Runs after" adds to that, and decides where two files change what the other reads: a file never
-waits for one that runs after it. Files that do not wait for each other run in alphabetical order. Queries, which make
-nothing, and files that are run by name are not part of the order.
+A file runs after all files of its folder that make what its header depends on: files that create, fill or update the
+table, or set the variable. "Runs after" adds files to that. It also decides the order of two files that change what the
+other reads: a file never waits for one that runs after it. Files that do not wait for each other run in alphabetical
+order. Queries, which make nothing, and files that are run by name are not part of the order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SET = re.compile(r"^SET VARIABLE (\w+)", re.MULTILINE)
 
 
 def is_query(text: str) -> bool:
-    """Whether a file only asks: it makes, changes and removes nothing."""
+    """Whether a file only reads: it makes, changes and removes nothing."""
     return _VERB.search(text) is None
 
 
@@ -38,7 +38,7 @@ def variables_set(text: str) -> frozenset[str]:
 
 
 def predecessors(texts: Mapping[str, str]) -> dict[str, set[str]]:
-    """What each file of the order waits for.
+    """For each file of the order, the files that it waits for.
 
     Args:
         texts: all files of one folder, by name.
@@ -65,10 +65,10 @@ def predecessors(texts: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def in_order(before: Mapping[str, set[str]]) -> list[str]:
-    """The keys, each after those in its value; of those that can come next, the alphabetically first.
+    """The keys, each after the keys in its value. Of the keys that can come next, the alphabetically first is taken.
 
     Raises:
-        ValueError: some wait for each other in a circle.
+        ValueError: some keys wait for each other in a circle.
     """
     after: dict[str, list[str]] = {name: [] for name in before}
     for name, firsts in before.items():

@@ -1,7 +1,7 @@
-"""Text that came from a profile, made safe to show, and fitted into a width.
+"""Makes text from a profile safe to show, and fits text into a width.
 
-Names in a profile are whatever somebody wrote there: they may hold terminal escapes, line breaks, marks that turn the
-reading direction, or a megabyte. Every renderer passes them through ``safe_text``, and then escapes for its own format.
+Names in a profile are untrusted: they may contain terminal escapes, line breaks or marks that change the reading
+direction, or be a megabyte long. Every renderer passes them through ``safe_text``, and then escapes for its own format.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 
 NAME_LIMIT = 200
-"""Longest name that a report shows, in characters; ``diff.json`` holds it in full."""
+"""Maximum length of a name in a report, in characters; ``diff.json`` holds the full name."""
 
 ELLIPSIS = "…"
 
@@ -22,7 +22,7 @@ def safe_text(text: object, limit: int = NAME_LIMIT) -> str:
     """One line of visible characters, at most ``limit`` of them.
 
     Control characters, bidirectional marks, lone surrogates and other invisible characters are written as in source
-    code (``\\n``, ``\\x1b``, ``\\u202e``), which every font can show. What is cut off is marked by ``…``.
+    code (``\\n``, ``\\x1b``, ``\\u202e``), which every font can show. Cut text ends with ``…``.
     """
     raw = "" if text is None else str(text)
     shown = raw[: limit + 1]
@@ -38,7 +38,7 @@ def _visible(character: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """Columns that a text takes on a terminal: East Asian wide characters take two, combining ones none."""
+    """Columns that a text takes on a terminal: East Asian wide characters take two, combining characters none."""
     if text.isascii():
         return len(text)
     return sum(map(_columns, text))
@@ -51,7 +51,7 @@ def _columns(character: str) -> int:
 
 
 def fit(text: str, width: int) -> str:
-    """The text, cut to a width with ``…`` where it does not fit."""
+    """The text, cut to a width with ``…`` if it does not fit."""
     if width_of(text) <= width:
         return text
     kept, used = "", 0
@@ -64,13 +64,13 @@ def fit(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, right: bool = False) -> str:
-    """The text, filled with blanks to a width: at its right, or at its left for numbers (``right`` aligned)."""
+    """The text, padded with blanks to a width: on the right, or on the left if ``right`` (for numbers)."""
     blanks = " " * max(0, width - width_of(text))
     return blanks + text if right else text + blanks
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The whole text on lines of a width, broken at blanks, and within a word only where it is longer than a line."""
+    """The whole text on lines of a width, broken at blanks. Only words that are longer than a line are split."""
     result: list[str] = []
     for piece in (piece for word in text.split(" ") for piece in pieces(word, width)):
         if result and width_of(result[-1]) + 1 + width_of(piece) <= width:
@@ -81,9 +81,9 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def flow(parts: Iterable[str], width: int, lines: int, separator: str = " · ") -> list[str]:
-    """Parts joined by a separator, on at most so many lines of a width, broken between parts where they can be.
+    """Parts joined by a separator, on at most ``lines`` lines of a width, broken between parts if possible.
 
-    Parts that have no place are counted: ``+3 more``. If the first has no place it is cut (``…``).
+    Parts that do not fit are counted: ``+3 more``. If the first part does not fit, it is cut (``…``).
     """
     todo = list(parts)
     for dropped in range(len(todo)):
@@ -99,7 +99,7 @@ def flow(parts: Iterable[str], width: int, lines: int, separator: str = " · ") 
 
 
 def is_whole(parts: Iterable[str], width: int, lines: int, separator: str = " · ") -> bool:
-    """Whether ``flow`` would show all parts uncut."""
+    """Whether ``flow`` would show all parts in full."""
     return len(_flow(list(parts), separator, width)) <= lines
 
 
@@ -124,9 +124,9 @@ def _flow(parts: list[str], separator: str, width: int) -> list[str]:
 
 
 def for_encoding(text: str, encoding: str | None) -> str:
-    """The text in characters that an output's encoding has: plain ones for our own marks, ``\\uXXXX`` for the rest.
+    """The text in characters of an output's encoding: ASCII for our own marks, ``\\uXXXX`` for the rest.
 
-    Without an encoding (a text buffer) it stays as it is. Replacements are longer, so such a line may be longer too.
+    Without an encoding (a text buffer) the text is not changed. Replacements are longer, so lines may become longer.
     """
     if encoding is None:
         return text

@@ -1,4 +1,4 @@
-"""What a user types for a path or a side, checked."""
+"""Checks and parses paths and sides as the user typed them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from rlcompare.errors import UsageError
 
 ENGINES = ("local", "ray")
-"""Who may read captures."""
+"""Names of the engines that can read captures."""
 
 _LABELLED = re.compile(r"([\w.-]{1,60})=(.+)", re.DOTALL)
 
 
 def problem_of_path(text: str) -> str | None:
-    """Why a text cannot be a path, as a clause; None: it can."""
+    """Why a text cannot be a path, as a clause; None: it is valid."""
     if not text:
         return "the path is empty"
     if "\0" in text:
@@ -37,14 +37,14 @@ def problem_of_path(text: str) -> str | None:
 
 @dataclass(frozen=True)
 class SidePaths:
-    """One side as the user named it. ``label`` is None where the user gave none."""
+    """One side as the user named it. ``label`` is None if the user gave none."""
 
     label: str | None
     paths: tuple[Path, ...]
 
 
 def parse_side(option: str, values: Sequence[str]) -> SidePaths:
-    """Reads the values of ``-d`` or ``-bp``: paths, each perhaps with a label before it (``cann83=PATH``).
+    """Reads the values of ``-d`` or ``-bp``: paths, each with an optional label before it (``cann83=PATH``).
 
     Raises:
         UsageError: two different labels for one side, or a text that cannot be a path.

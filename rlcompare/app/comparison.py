@@ -1,4 +1,4 @@
-"""From two sides as the user named them to a ``Diff``: what ``diff`` and ``gate`` have in common."""
+"""Compares two sides, given as the user named them, into a ``Diff``; shared by ``diff`` and ``gate``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _OTHER_KEYS = frozenset(
     {"cann", "torch", "torch_npu", "mindspore", "chip", "world_size", "tool", "executor", "profiler.level"}
 )
-"""Keys that may be declared though a profile does not tell them."""
+"""Keys that may be declared even if a profile does not contain them."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
 
     Args:
         request: the options.
-        output: the folder that a report is going to be written to; checked before anything is read.
-        varied: keys that were meant to differ, beside those of the request.
+        output: the folder for the report; checked before anything is read.
+        varied: keys that differ on purpose, in addition to those of the request.
 
     Raises:
-        UsageError: a side is missing, or a step, a rank or the output folder cannot be.
+        UsageError: a side is missing, or a step, a rank or the output folder is invalid.
         InputError: a side cannot be read.
     """
     steps = _steps(request)
@@ -133,16 +133,16 @@ def _sides(request: Request) -> tuple[SidePaths, SidePaths]:
 
 
 def _check_output(output: Path, inputs: Sequence[Path]) -> None:
-    """Nothing is ever written into an input folder, nor over what is not ours."""
+    """Refuses output inside an input folder, or over files that are not ours."""
     from rlcompare.report.write import check_folder
 
     refuse_within(output, inputs, "the report", "-o")
-    with suppress(OSError):  # a folder that may not be looked at: whoever writes the report says so
+    with suppress(OSError):  # the folder cannot be read: writing the report will report it
         check_folder(output)
 
 
 def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> list[RunInput]:
-    """The runs of a side. One that several of its paths hold counts once, else it would pass for a repetition."""
+    """The runs of a side. A run that several paths contain is used once, because it is not a repetition."""
     runs: dict[object, RunInput] = {}
     for path in side.paths:
         for run in select_runs(path, prefer=request.prefer, layout=request.layout, ranks=request.ranks, steps=steps):
@@ -156,7 +156,7 @@ def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> l
 
 
 def _labels(baseline: SidePaths, new: SidePaths) -> tuple[str, str]:
-    """What the sides are called: the user's labels, else the end of their paths, as much as tells them apart."""
+    """Labels of the sides: the user's labels, else the shortest ends of their paths that differ."""
     parts = [_parts(side) for side in (baseline, new)]
     if parts[0] == parts[1]:
         return baseline.label or f"{parts[0][-1]} (baseline)", new.label or f"{parts[1][-1]} (new)"
@@ -174,7 +174,7 @@ def _parts(side: SidePaths) -> tuple[str, ...]:
 
 
 def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirrors) -> tuple[RunStore, ...]:
-    """Names are made distinct within the side, because several paths may hold runs of the same name."""
+    """The stores of a side's runs. Equal names are numbered, because several paths may hold runs of the same name."""
     from rlcompare.compare import RunStore
 
     names = [run.name for run in runs]
@@ -187,14 +187,14 @@ def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirro
 
 
 def _path_of(run: RunInput, is_alone: bool) -> Path:
-    """The path that names a run alone."""
+    """The path that identifies a run."""
     if "#" in run.name and not (run.root / run.name).exists():
         return run.root / run.name
     return run.root if is_alone else Path(os.path.commonpath([str(path) for path in run.paths]))
 
 
 def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
-    """Says on standard error which keys of ``--varied`` nothing has that was compared: a typing error, most likely."""
+    """Warns on standard error about keys of ``--varied`` that neither side has; they are most likely typing errors."""
     from difflib import get_close_matches
 
     from rlcompare.compare.comparability import is_declared

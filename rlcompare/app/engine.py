@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def engine_of(name: str, ray_address: str | None, mirrors: Mirrors) -> Engine | None:
-    """An engine by its name; None: the default one.
+    """The engine of this name; None: the default engine.
 
     Args:
         name: one of ``rlcompare.app.arguments.ENGINES``.
-        ray_address: of the Ray cluster; None: a new one on this machine.
-        mirrors: where inputs that are named by URL can be fetched from.
+        ray_address: address of the Ray cluster; None: a new one on this machine.
+        mirrors: the local copies of inputs that are named by URL.
 
     Raises:
-        UsageError: an address without Ray.
+        UsageError: an address was given, but the engine is not Ray.
     """
     if name != "ray":
         if ray_address is not None:

@@ -1,4 +1,4 @@
-"""From one path to the store of the one run that it holds: what ``show``, ``sql`` and ``ingest`` have in common."""
+"""Finds the one run that a path holds, and opens its store; shared by ``show``, ``sql`` and ``ingest``."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def find_one_run(
     """The run that a path holds, reduced to the chosen steps and ranks.
 
     Raises:
-        UsageError: it holds several, which the message names; or a step or rank is not there.
-        InputError: it holds none.
+        UsageError: the path holds several runs, which the message names; or a step or rank does not exist.
+        InputError: the path holds no run.
     """
     runs = select_runs(path, prefer=prefer, layout=layout, ranks=None, steps=None)
     if len(runs) > 1:
@@ -50,7 +50,7 @@ def find_one_run(
 
 
 def _below(path: Path, run: RunInput) -> str:
-    """What follows a path that names the run alone: mostly its name, which leaves out what all runs have in common."""
+    """The rest of the path that identifies the run: mostly its name, which leaves out what all runs have in common."""
     if "#" in run.name or os.path.lexists(path / run.name):
         return run.name
     home = os.path.commonpath([absolute(place) for place in run.paths])
@@ -72,11 +72,11 @@ def read_one_store(
     engine: str = "local",
     ray_address: str | None = None,
 ) -> Result:
-    """What ``read`` gives for the store of the run that a path or URL holds: the file itself, or one in the cache.
+    """The result of ``read`` for the store of the run in a path or URL: the file itself, or a store in the cache.
 
     Raises:
-        UsageError: the path holds several runs, or a step or rank is not there.
-        InputError: it holds none, or cannot be read.
+        UsageError: the path holds several runs, or a step or rank does not exist.
+        InputError: the path holds no run, or cannot be read.
     """
     from rlcompare.store.cache import open_stores
 

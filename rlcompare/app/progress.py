@@ -1,6 +1,6 @@
-"""Progress on standard error, for whatever takes longer than a second; silent for everything faster.
+"""Shows progress on standard error for operations that take longer than a second.
 
-On a terminal it is a bar; elsewhere one plain line, and only after two seconds, so that logs stay clean.
+On a terminal it is a bar. Elsewhere it is one plain line, and only after two seconds, so that logs stay clean.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 Report = Callable[[int, int, str], None]
-"""Takes what is done, how much there is in all, and what is being done now; may be called from several threads."""
+"""Takes the number of items done, their total, and the current item; may be called from several threads."""
 
 BAR_AFTER_SECONDS = 1.0
 LINE_AFTER_SECONDS = 2.0
@@ -23,12 +23,12 @@ LINE_AFTER_SECONDS = 2.0
 
 @contextmanager
 def progress(what: str, quiet: bool = False, stream: TextIO | None = None) -> Iterator[Report]:
-    """Shows how far something is, once it has taken long enough.
+    """Shows the progress of an operation, once it has taken long enough.
 
     Args:
         what: a verb in its -ing form, such as ``"Reading"``.
         quiet: show nothing.
-        stream: where to; standard error by default.
+        stream: where to write; default: standard error.
     """
     display = _Display(what, stream or sys.stderr)
     timer = threading.Timer(display.patience, display.show)
@@ -43,7 +43,7 @@ def progress(what: str, quiet: bool = False, stream: TextIO | None = None) -> It
 
 
 class _Display:
-    """A bar or a line that appears when ``show`` is called, which a timer does."""
+    """A bar or a line that appears when a timer calls ``show``."""
 
     def __init__(self, what: str, stream: TextIO) -> None:
         self.terminal = stream.isatty()

@@ -1,6 +1,6 @@
-"""Inputs that are named by URL, such as ``s3://bucket/runs/new``: copied to a temporary folder, where they are read.
+"""Copies inputs that are named by URL, such as ``s3://bucket/runs/new``, to a temporary folder.
 
-They are copied whole for as long as a command runs. Messages and documents name the URLs.
+Inputs are copied completely, and the copies are removed when the command ends. Messages and documents name the URLs.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from rlcompare.remote import copy, url_of
 
 @dataclass(frozen=True)
 class Mirrors:
-    """The local copies of what URLs name, by URL."""
+    """The local copies of inputs, by URL."""
 
     folders: Mapping[str, Path]
 
     def local(self, path: Path) -> Path:
-        """Where to read what the user named."""
+        """The local path for a path or URL that the user gave."""
         url = url_of(path)
         return path if url is None else self.folders[url]
 
     def shown(self, path: Path) -> str:
-        """What to call a file or folder in messages and documents."""
+        """The name of a file or folder in messages and documents: a URL if it is a copy."""
         for url, folder in self.folders.items():
             if path.is_relative_to(folder):
                 below = path.relative_to(folder).as_posix()
@@ -38,15 +38,15 @@ class Mirrors:
 
 @contextmanager
 def mirrored(paths: Sequence[Path], quiet: bool) -> Iterator[Mirrors]:
-    """Copies what URLs name, and removes the copies at the end.
+    """Copies the inputs that are named by URL, and removes the copies at the end.
 
     Args:
-        paths: what the user named; paths of this machine are left as they are.
+        paths: the paths and URLs that the user gave; local paths are not copied.
         quiet: show no progress.
 
     Raises:
         UsageError: there is no package for the storage.
-        InputError: a URL cannot be read. Messages of what happens in the context name the URL, not the copy.
+        InputError: a URL cannot be read. Errors raised in the context name the URL, not the copy.
     """
     urls = list(dict.fromkeys(url for url in map(url_of, paths) if url is not None))
     if not urls:
@@ -68,6 +68,6 @@ def mirrored(paths: Sequence[Path], quiet: bool) -> Iterator[Mirrors]:
 
 
 def _folder_of(url: str, scratch: Path) -> Path:
-    """A folder whose path ends as the URL does, since sides are called by the ends of their paths."""
+    """A folder whose path ends like the URL, because labels of sides come from the ends of their paths."""
     names = [name for name in url.partition("://")[2].split("/") if name not in ("", ".", "..")]
     return scratch.joinpath(*names) if names else scratch / "root"

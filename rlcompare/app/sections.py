@@ -1,4 +1,4 @@
-"""The sections of one run, as ``rlcompare show`` prints them and ``rlcompare.load`` gives them."""
+"""The sections of one run, as ``rlcompare show`` prints them and ``rlcompare.load`` returns them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECTIONS = {
     "quality": "Data quality",
     "env": "Made with",
 }
-"""The files of sql/show that make a section each, and their titles."""
+"""The files of sql/show that are sections, and their titles."""
 
 
 def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:

@@ -1,4 +1,4 @@
-"""The runs that a path holds, with what the user selected of them checked as far as it is known before reading."""
+"""Finds the runs that a path holds, and checks the selected ranks and steps as far as possible before reading."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def select_runs(
     """The runs that a path holds, reduced to the chosen ranks and steps.
 
     Raises:
-        UsageError: a rank is not there, or a step is known not to be.
-        InputError: nothing usable is there.
+        UsageError: a rank does not exist, or a step is known not to exist.
+        InputError: the path holds no run.
     """
     folder, wanted = folder_and_run(path)
     runs = find_runs(folder, prefer=prefer, layout=layout, ranks=None if ranks is None else frozenset(ranks))
@@ -53,7 +53,7 @@ def _called(name: str, folder: Path, runs: Sequence[RunInput]) -> RunInput:
 
 
 def folder_and_run(path: Path) -> tuple[Path, str]:
-    """What a path with a run's number means, as in ``save_path/e2e#2``: the folder, and the run's name there."""
+    """Splits a path with a run's number, as in ``save_path/e2e#2``, into the folder and the run's name there."""
     if _NUMBERED.search(path.name) and not os.path.lexists(path):
         folder = next((parent for parent in path.parents if parent.is_dir()), path)
         return folder, path.relative_to(folder).as_posix()
@@ -61,7 +61,7 @@ def folder_and_run(path: Path) -> tuple[Path, str]:
 
 
 def known_steps(run: RunInput) -> frozenset[int] | None:
-    """The steps that a run marks; None where that is not known before it is read."""
+    """The steps that a run marks; None if they are not known before it is read."""
     if run.is_store:
         return None
     known: set[int] = set()
@@ -75,8 +75,8 @@ def known_steps(run: RunInput) -> frozenset[int] | None:
 
 def _steps_of(capture: CaptureInput) -> frozenset[int] | None:
     if capture.step is not None and is_sample(capture):
-        return frozenset({capture.step})  # what it marks are ticks
+        return frozenset({capture.step})  # its marks are ticks
     steps = find(capture.source).steps(capture)
-    if steps is None and capture.step is not None:  # verl's folder says it, or the order in time
+    if steps is None and capture.step is not None:  # from verl's folder, or from the order in time
         return frozenset({capture.step})
     return steps

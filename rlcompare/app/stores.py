@@ -1,4 +1,4 @@
-"""Which folder the stores of a command are kept in: the user's choice, checked, or none."""
+"""Chooses and checks the folder for the stores of a command."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Result = TypeVar("Result")
 
 
 def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -> Path | None:
-    """The cache folder, made if need be; None: nothing is kept.
+    """The cache folder, created if necessary; None: nothing is kept.
 
-    Where the user named none and the default one cannot be written, a warning says so on standard error, and the
-    command does without.
+    If the user named no folder and the default one cannot be written, this prints a warning on standard error, and the
+    command runs without a cache.
 
     Args:
         chosen: the value of ``--cache-dir``.
-        no_cache: whether the user wants none.
+        no_cache: whether the user wants no cache.
         inputs: the paths that are read; nothing is ever written into them.
 
     Raises:
-        UsageError: the folder that the user named cannot be written, or lies in an input.
+        UsageError: the folder that the user named cannot be written, or is inside an input.
     """
     from rlcompare.store.cache import ENVIRONMENT_VARIABLE, cache_directory, prepare
 
@@ -53,7 +53,7 @@ def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -
 
 
 def shared_cache(chosen: Path | None, no_cache: bool) -> SharedCache | None:
-    """The cache of several machines, where ``--cache-dir`` is a URL; stores are then kept here as well."""
+    """The shared cache if ``--cache-dir`` is a URL; stores are then kept on this machine as well."""
     from rlcompare.store.shared_cache import SharedCache
 
     url = None if chosen is None or no_cache else url_of(chosen)
@@ -61,10 +61,10 @@ def shared_cache(chosen: Path | None, no_cache: bool) -> SharedCache | None:
 
 
 def with_sound(runs: Sequence[RunInput], read: Callable[[], Result]) -> Result:
-    """What ``read`` gives. Where a store in the cache turns out damaged, it is removed, and ``read`` makes it again.
+    """The result of ``read``. If a store in the cache is damaged, it is removed, and ``read`` is called again.
 
     Args:
-        runs: what is read. One that is a store itself cannot be made again.
+        runs: the runs that are read. A run that is itself a store cannot be rebuilt.
         read: opens the stores of the runs and reads them.
 
     Raises:
@@ -85,11 +85,11 @@ def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) 
     """Refuses to write into an input.
 
     Args:
-        what: in the plural, what would be written there.
-        option: with which the user can choose another place.
+        what: what would be written there, in the plural.
+        option: the option with which the user can choose another place.
 
     Raises:
-        UsageError: the target is one of the inputs, or lies in one.
+        UsageError: the target is one of the inputs, or is inside one.
     """
     real = real_path(target)
     for path in inputs:
@@ -99,15 +99,15 @@ def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) 
 
 
 def refuse_special(target: Path) -> None:
-    """Refuses to put a file in the place of what is none: a folder, or a device such as ``/dev/null``.
+    """Refuses to overwrite anything that is not a regular file: a folder, or a device such as ``/dev/null``.
 
     Raises:
-        UsageError: it is there, and no regular file.
+        UsageError: the target exists and is not a regular file.
     """
     if os.path.lexists(target) and not target.is_symlink() and not target.is_file():
         raise UsageError(f"{target} exists and is not a regular file: choose another name with -o")
 
 
 def real_path(path: Path) -> Path:
-    """The path without symbolic links, as far as they can be followed: ``Path.resolve`` fails where they loop."""
+    """The path with symbolic links resolved as far as possible. ``Path.resolve`` would fail on loops."""
     return Path(os.path.realpath(path))

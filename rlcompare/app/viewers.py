@@ -1,4 +1,4 @@
-"""Where to look at the same data on a timeline: which tool opens a run's captures, and what to name there."""
+"""Which timeline viewer opens the captures of a run, and which path to open there."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ TITLE = "The same data on a timeline"
 
 
 def viewer_lines(root: Path, captures: Iterable[tuple[str, str]]) -> list[str]:
-    """What to open, and with which tool.
+    """The paths to open, and the tool for each.
 
     Args:
         root: the path that the user named.
-        captures: of each capture its source, and its path relative to ``root``.
+        captures: source and path of each capture; paths are relative to ``root``.
 
     Returns:
-        Lines of text; none where no tool opens what the run was read from.
+        Lines of text; empty if no tool opens the inputs of the run.
     """
     viewers = {source.name: source.viewer for source in sources()}
     paths: dict[Callable[[Sequence[Path]], list[str]], list[Path]] = {viewer: [] for viewer in viewers.values()}

@@ -48,7 +48,7 @@ class _Job:
 
 
 def build_store(run: RunInput, target: Path, *, keep_events: bool, threads: int = 2) -> None:
-    """Read a whole run into one DuckDB file, in this process. An existing file is replaced when the new one is complete.
+    """Read a whole run into one DuckDB file, in this process. An existing file is replaced when the new one is done.
 
     Raises:
         InputError: neither a capture nor the metrics of the run could be read. Otherwise the readable part is used, and

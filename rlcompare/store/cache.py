@@ -316,8 +316,8 @@ def build_stores(
 ) -> None:
     """Build stores. The first failure stops all work at the next capture.
 
-    Stores are built in another thread. Python raises ``KeyboardInterrupt`` in the main thread, at any statement; there it
-    could keep a builder from removing its incomplete files.
+    Stores are built in another thread. Python raises ``KeyboardInterrupt`` in the main thread, at any statement. There
+    it could keep a builder from removing its incomplete files.
 
     Args:
         missing: the runs, by target file.

@@ -126,7 +126,7 @@ class RayEngine:
         return ray
 
     def _disconnect(self) -> None:
-        """Disconnect if the connection is ours; a cluster that was started here ends. A connection of the caller stays."""
+        """Close our own connection, and end a cluster that was started here. A connection of the caller stays open."""
         if self._is_ours:
             self._ray.shutdown()
             self._is_ours = False
