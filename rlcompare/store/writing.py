@@ -33,7 +33,7 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
 
     Raises:
         OutputError: the target, or a temporary file, cannot be written.
-        InputError: another file could not be read meanwhile.
+        InputError: another file could not be read during this time.
     """
     try:
         yield

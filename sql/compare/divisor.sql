@@ -4,7 +4,7 @@
 -- Depends on c_allocation, c_api, c_capture, c_kernel, c_link, c_module, c_msprof, c_operator, c_phase, c_stack,
 -- c_step, c_task, c_time.
 CREATE TABLE c_divisor AS
-WITH present AS (   -- domains of each capture: those whose table has a row; kernels only if there are no device times
+WITH present AS (   -- a capture has a domain if the table of the domain has its rows; kernels: only without device times
     SELECT side, run, capture, 'kernel' AS domain, bool_or(whole) AS whole FROM c_kernel
     WHERE (side, run, capture) NOT IN (SELECT side, run, capture FROM c_time WHERE compute_ns IS NOT NULL) GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'operator', bool_or(whole) FROM c_operator GROUP BY ALL

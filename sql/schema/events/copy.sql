@@ -3,7 +3,7 @@ CREATE TABLE copy (
     id BIGINT NOT NULL,        -- key with capture
     capture INTEGER NOT NULL,  -- capture.capture
     device_id INTEGER,         -- device; NULL: the host, or unknown
-    stream BIGINT,             -- stream of the device; NULL where the profile does not say
+    stream BIGINT,             -- stream of the device; NULL: unknown
     step BIGINT,               -- step.step; NULL: outside all steps
     phase INTEGER,             -- phase.id; NULL: outside all phases
     kind VARCHAR NOT NULL,     -- host_to_device | device_to_host | device_to_device | memcpy_async (direction unknown) | memset

@@ -1,7 +1,7 @@
 -- CANN (acl, node, runtime, communication) or CUDA calls on the host.
 CREATE TABLE host_api (
     capture INTEGER NOT NULL,  -- capture.capture
-    thread BIGINT,             -- thread on the host, numbered as in the profile; NULL where the profile does not say
+    thread BIGINT,             -- thread on the host, numbered as in the profile; NULL: unknown
     layer VARCHAR NOT NULL,    -- acl | model | node | communication | runtime
     name VARCHAR,              -- name of the call
     start_ns BIGINT,           -- start, in ns since the epoch

@@ -2,7 +2,7 @@
 CREATE TABLE host_op (
     id BIGINT NOT NULL,        -- key with capture
     capture INTEGER NOT NULL,  -- capture.capture
-    thread BIGINT,             -- thread on the host, numbered as in the profile; NULL where the profile does not say
+    thread BIGINT,             -- thread on the host, numbered as in the profile; NULL: unknown
     name VARCHAR,              -- name, such as aten::mm
     start_ns BIGINT,           -- start, in ns since the epoch
     end_ns BIGINT,             -- end, in ns since the epoch

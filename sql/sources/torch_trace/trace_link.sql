@@ -1,6 +1,6 @@
 -- Makes trace_link: for each task on a device, its launch and the framework operator that launched it, by time nesting on the launching
--- thread. If the trace has no launch, the operator is found by External id. In 2022 and 2023, External id repeats the correlation if it
--- names no operator; such ids are ignored.
+-- thread. If the trace has no launch, the operator is found by External id. In traces of 2022 and 2023, External id repeats the correlation
+-- and names no operator; such ids are ignored.
 -- Variables: capture.
 -- Depends on stage_host_op, trace_event, trace_inside, trace_task.
 CREATE OR REPLACE TEMP TABLE trace_link AS
