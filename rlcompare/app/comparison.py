@@ -65,8 +65,10 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
     """
     steps = _steps(request)
     baseline, new = _sides(request)
+    if output is not None:  # before anything is downloaded
+        _check_output(output, (*baseline.paths, *new.paths))
     with mirrored((*baseline.paths, *new.paths), request.quiet) as mirrors:
-        return _compare(request, steps, (_local(baseline, mirrors), _local(new, mirrors)), mirrors, output, varied)
+        return _compare(request, steps, (_local(baseline, mirrors), _local(new, mirrors)), mirrors, varied)
 
 
 def _local(side: SidePaths, mirrors: Mirrors) -> SidePaths:
@@ -78,14 +80,11 @@ def _compare(
     steps: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
     sides: tuple[SidePaths, SidePaths],
     mirrors: Mirrors,
-    output: Path | None,
     varied: Sequence[str],
 ) -> Diff:
     base_steps, new_steps = steps
     baseline, new = sides
     paths = (*baseline.paths, *new.paths)
-    if output is not None:
-        _check_output(output, paths)
     directory = stores_folder(request.cache_dir, request.no_cache, paths)
     shared = shared_cache(request.cache_dir, request.no_cache)
     engine = engine_of(request.engine, request.ray_address, mirrors)

@@ -134,6 +134,14 @@ class TestWhatCannotBeRead:
         assert "s3://profiles/odd" in error
         assert "rlcompare-" not in error
 
+    def test_the_report_folder_is_checked_before_anything_is_fetched(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "mine.txt").write_text("not a report")
+        sides = ["-d", "s3://nowhere/new", "-bp", "s3://nowhere/base"]
+        assert run(["diff", *sides, "-o", str(tmp_path)]) == 2
+        assert "holds files that rlcompare did not write" in capsys.readouterr().err
+
     def test_an_unknown_storage(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["show", "nothing://bucket/x"]) == 2
         assert "nothing://bucket/x: Protocol not known: nothing" in capsys.readouterr().err

@@ -238,6 +238,12 @@ class TestCollectives:
             ("ncclKernel_Broadcast_RING_LL", "broadcast"),
             ("void rccl::AllGather()", "all_gather"),
             ("void vllm::cross_device_reduce_1stage<float, 2>()", "all_reduce"),
+            ("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>()", "all_reduce"),
+            ("void (anonymous namespace)::multimem_all_gather_kernel<16>()", "all_gather"),
+            ("two_shot_all_reduce_kernel", "all_reduce"),
+            ("void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8>()", "all_reduce"),
+            ("void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<>()", "all_reduce"),
+            ("void deep_ep::internode_ll::dispatch<true, 7168>()", "all_to_all"),
         ],
     )
     def test_told_by_the_kernels_name(self, tmp_path: Path, name: str, kind: str) -> None:
@@ -245,6 +251,11 @@ class TestCollectives:
         reading = read(path)
         assert reading.rows("SELECT collective_kind(op_type, name) FROM stage_collective") == [(kind,)]
         assert reading.rows("SELECT count(*) FROM stage_kernel") == [(0,)]
+
+    def test_layout_and_reduction_kernels_are_computation(self, tmp_path: Path) -> None:
+        names = ("void deep_ep::layout::get_dispatch_layout<256>()", "void at::native::reduce_kernel<512, 1>()")
+        path = write(tmp_path / "t.json", trace(*(kernel(n, 5 + 20 * n, 10, name) for n, name in enumerate(names))))
+        assert read(path).rows("SELECT name FROM stage_kernel ORDER BY start_ns") == [(name,) for name in names]
 
     def test_told_by_what_stands_around_the_launch(self, tmp_path: Path) -> None:
         # GIVEN a send-and-receive kernel of an all-to-all, as before 2024

@@ -62,14 +62,26 @@ def test_warm_up_that_the_run_names_is_dropped_and_nothing_else(tmp_path: Path) 
     assert values(diff, "actor/entropy") == (18.0, 18.0)  # no speed: all steps count
 
 
-@pytest.mark.parametrize(("save", "inside"), [(30.0, True), (30.009, True), (30.02, False)])
-def test_a_checkpoint_may_exceed_its_room_in_the_step_by_rounding(tmp_path: Path, save: float, inside: bool) -> None:
-    """Steps of 60 s leave 30 beside generation and update. Logs round: a hundredth of a second more is inside."""
-    parts = {"timing_s/gen": 20.0, "timing_s/update_actor": 10.0, "timing_s/save_checkpoint": save}
-    step = {"timing_s/step": 60.0, **parts}
+@pytest.mark.parametrize(("seconds", "inside"), [(29.99, True), (30.0, True), (30.001, False)])
+@pytest.mark.parametrize("part", ["save_checkpoint", "testing"])
+def test_checkpoints_and_tests_may_exceed_their_room_in_the_step_by_rounding(
+    tmp_path: Path, part: str, seconds: float, inside: bool
+) -> None:
+    """Steps of 59.99 s leave 29.99 beside generation and update. Logs round: a hundredth of a second more is inside."""
+    parts = {"timing_s/gen": 20.0, "timing_s/update_actor": 10.0, f"timing_s/{part}": seconds}
+    step = {"timing_s/step": 59.99, **parts}
     path = logged(tmp_path / "run.duckdb", step, step)
     named = {str(row["name"]) for row in compared(path, path).sections["phases"].rows}
-    assert ("save_checkpoint" in named) == inside
+    assert (part in named) == inside
+
+
+@pytest.mark.parametrize("part", ["save_checkpoint", "testing"])
+def test_one_step_without_room_shows_that_checkpoints_and_tests_come_after_it(tmp_path: Path, part: str) -> None:
+    """Both steps leave 30 s beside generation; the second took 31 to save or test, which its own timer cannot hold."""
+    steps = ({"timing_s/step": 50.0, "timing_s/gen": 20.0, f"timing_s/{part}": seconds} for seconds in (29.0, 31.0))
+    path = logged(tmp_path / "run.duckdb", *steps)
+    named = {str(row["name"]) for row in compared(path, path).sections["phases"].rows}
+    assert named == {"generate_sequences", "(outside)"}
 
 
 def test_checkpoints_and_tests_take_as_long_whatever_the_tokens(tmp_path: Path) -> None:
@@ -127,6 +139,19 @@ def test_kernels_meet_by_exact_shapes_where_four_fifths_of_their_time_does(
         sides.append(made.done())
     rows = compared(*sides).sections["kernels"].rows
     assert {row["input_shapes"] for row in rows} == ({"*,8"} if loose else {"8,8", "16,8", "24,8"})
+
+
+@pytest.mark.parametrize(("on_both", "shapes"), [(True, {"*,8"}), (False, {"16,8", "24,8"})])
+def test_shapes_of_an_operator_that_one_side_alone_runs_stay_apart(
+    tmp_path: Path, on_both: bool, shapes: set[str]
+) -> None:
+    """No shape has a partner in either case; that shapes vary shows only where both sides run the operator."""
+    old, new = profiled(tmp_path, "old", 2 * MS), profiled(tmp_path, "new", 2 * MS)
+    old.kernel(1, "Sort" if on_both else "MatMul", 2, 2 * MS, shapes="8,8")
+    new.kernel(1, "Sort", 1, MS, shapes="16,8").kernel(1, "Sort", 1, MS, shapes="24,8")
+    section = compared(old.done(), new.done()).sections["kernels"]
+    assert {row["input_shapes"] for row in section.rows if row["name"] == "Sort"} == shapes
+    assert ("Sort" in section.note) == on_both
 
 
 @pytest.mark.parametrize(("shapes", "rows"), [(32, 32), (33, 1)])
@@ -188,6 +213,19 @@ def test_metrics_diverge_at_the_first_step_that_is_more_than_a_hundredth_apart(
     old = logged(tmp_path / "old.duckdb", *({"actor/entropy": 1.0} for _ in range(5)))
     new = logged(tmp_path / "new.duckdb", *({"actor/entropy": value} for value in (1.0, 1.0, third, 2.0, 2.0)))
     assert found(compared(old, new), "metrics", "actor/entropy")["first_divergence"] == first
+
+
+@pytest.mark.parametrize(("windows", "unprofiled"), [(((0, 40),), None), (((0, 40), (50, 60)), 10.0)])
+def test_time_between_windows_takes_two_of_them(
+    tmp_path: Path, windows: tuple[tuple[int, int], ...], unprofiled: float | None
+) -> None:
+    made = RollupStore(tmp_path / "run.duckdb")
+    for number, (start, end) in enumerate(windows):
+        made.capture(number, 0, role="actor", phase=f"p{number}", host_start_ns=start * MS, host_end_ns=end * MS)
+        made.step(1, number).time(1, 5 * MS, number)
+    path = made.done()
+    delta = compared(path, path).metric("time.unprofiled")
+    assert (delta and delta.new) == unprofiled
 
 
 def test_windows_that_overlap_leave_no_time_between_them(tmp_path: Path) -> None:

@@ -209,6 +209,13 @@ def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
     assert diff.headline == "time.step"
 
 
+def test_the_device_is_free_in_the_step_where_it_neither_computes_nor_communicates(tmp_path: Path) -> None:
+    """Of 20 ms it computes 10 and communicates 5, of which 3 lie outside of computation."""
+    made = store(tmp_path, "free").capture().step(1, wall=20 * MS)
+    path = made.time(1, 10 * MS, comm=5 * MS, exposed=3 * MS, step_ns=20 * MS).done()
+    assert values(compared(path, path), "time.step_free") == (7.0, 7.0)
+
+
 def test_operators_without_time_stamps_are_taken_over_the_whole_capture(tmp_path: Path) -> None:
     """Sums that the profiler wrote have no step: 12 ms in 3 steps are 4 ms a step."""
     made = store(tmp_path, "sums").capture()

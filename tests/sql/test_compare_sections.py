@@ -308,6 +308,21 @@ def test_memory_is_that_of_the_fullest_rank(tmp_path: Path) -> None:
     assert (allocated["baseline"], allocated["baseline_calls"], allocated["new_max_bytes"]) == (500.0, 2, 400)
 
 
+def test_memory_by_category_is_the_peak_of_the_fullest_rank_and_the_mean_over_ranks(tmp_path: Path) -> None:
+    """A category of one byte is shown, one that stays empty on all ranks is not."""
+    made = RollupStore(tmp_path / "memory.duckdb")
+    for rank, levels in enumerate(({"activation": 500, "input": 0, "gradient": 0}, {"activation": 900, "input": 1})):
+        made.capture(rank, rank).step(1, rank).time(1, MS, rank)
+        for category, level in levels.items():
+            made.add("memory_category", capture=rank, category=category, peak_bytes=level, mean_bytes=level)
+    path = made.done()
+    shown = compared(path, path).sections["memory_categories"].rows
+    assert {row["name"]: (row["new"], row["new_mean_bytes"]) for row in shown} == {
+        "activation": (900, 700.0),
+        "input": (1, 0.5),
+    }
+
+
 def with_memory(path: Path, **peaks: int) -> Path:
     made = RollupStore(path).capture().step(1).time(1, MS)
     for component, peak in peaks.items():

@@ -35,7 +35,7 @@ CREATE OR REPLACE TEMP MACRO trace_ranks(text) AS
 CREATE OR REPLACE TEMP MACRO trace_collective_word(word) AS CASE
     WHEN contains(word, 'allreduce') OR contains(word, 'crossdevicereduce') THEN 'allreduce'
     WHEN contains(word, 'reducescatter') THEN 'reducescatter' WHEN contains(word, 'allgather') THEN 'allgather'
-    WHEN contains(word, 'alltoallv') THEN 'alltoallv' WHEN contains(word, 'alltoall') THEN 'alltoall'
+    WHEN contains(word, 'alltoallv') THEN 'alltoallv' WHEN contains(word, 'alltoall') OR contains(word, 'deepep') THEN 'alltoall'
     WHEN contains(word, 'broadcast') THEN 'broadcast' WHEN contains(word, 'sendrecv') THEN 'batchsendrecv'
     WHEN contains(word, 'send') THEN 'send' WHEN contains(word, 'recv') THEN 'recv'
     WHEN contains(word, 'scatter') THEN 'scatter' WHEN contains(word, 'gather') THEN 'gather' WHEN contains(word, 'reduce') THEN 'reduce'
