@@ -117,7 +117,7 @@ class Run(Mapping[str, Table]):
         """The result of a query in DuckDB's dialect. It can only read this run.
 
         Raises:
-            UsageError: the query is wrong, or returns no rows.
+            UsageError: the query is wrong, or has no result table.
             DamagedStoreError: the required part of the store cannot be read.
         """
         return self._table("query", query)
