@@ -113,7 +113,7 @@ def _version(package: str) -> str:
 
 
 def _end_with_process(_: object = None) -> None:
-    """Registers the end of processes made by multiprocessing, which skip ``atexit`` but run these callbacks."""
+    """Registers ``_end`` for processes made by multiprocessing, which skip ``atexit`` but run these finalizers."""
     util.Finalize(None, _end, exitpriority=0)
 
 
