@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What is claimed about speed and memory, against msprof-analyze on the same pair of profiles in the same run.
+"""Checks the claims about speed and memory against msprof-analyze, on the same pair of profiles in the same run.
 
     python benchmarks/compare_speed.py --msprof path/to/msprof-analyze
 
 Makes two databases of 224 MB and two trace_view.json of 330 MB by repeating a real step (with the tools of the shared
 folder, see CONTRIBUTING), times `rlcompare diff` and `msprof-analyze compare` as whole processes, and ends with 1 if a
-limit is missed. Memory is that of all processes of a command together, sampled in a run of its own, because sampling
-slows what it watches: the proportional set size where the system gives it, else the resident set size. Takes about ten
+limit is missed. Memory is that of all processes of a command together, sampled in a separate run, because sampling
+slows the command: the proportional set size if the system provides it, else the resident set size. Takes about ten
 minutes on two cores, most of them msprof-analyze's.
 """
 
@@ -45,14 +45,14 @@ DATABASE = "ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_{}.db"
 
 @dataclass(frozen=True)
 class Run:
-    """One command: how long it took, and the most memory that it and its children held at once."""
+    """One command: its duration, and the peak memory of it and its children together."""
 
     seconds: float
     peak_bytes: int
 
 
 class Checks:
-    """The limits, each printed when it is known."""
+    """The limits. Each is printed as soon as its result is known."""
 
     def __init__(self) -> None:
         self.missed = 0
@@ -69,10 +69,10 @@ class Checks:
 
 
 def measure(command: list[str], sample_every: float | None = None) -> Run:
-    """Run a command to its end; it must succeed.
+    """Runs a command to its end; it must succeed.
 
     Args:
-        sample_every: seconds between looks at its memory; None: none, because looking takes time from what is timed
+        sample_every: seconds between samples of its memory; None: no sampling, because that slows the command
             (proportional sizes walk all pages, and finding children walks all processes).
     """
     with tempfile.TemporaryFile() as output:
@@ -111,7 +111,7 @@ def median(runs: list[Run]) -> Run:
 
 
 def make_databases(shared: Path, work: Path) -> tuple[Path, Path]:
-    """Two *_ascend_pt folders with a database each; in the second every kernel is slower."""
+    """Two *_ascend_pt folders with a database each; every kernel of the second one is slower."""
     sides = []
     for rank, slower in ((0, "1.0"), (1, SLOWER)):
         source = shared / "profiles" / REFERENCE / "db" / "level1" / f"rank{rank}_ascend_pt"
@@ -143,7 +143,7 @@ def make_text(shared: Path, work: Path) -> tuple[Path, Path]:
 
 
 def ours(options: argparse.Namespace, baseline: Path, new: Path, work: Path) -> tuple[list[Run], list[Run], Run]:
-    """Cold diffs, which read everything; second ones, which start from the cache; and a cold one with its memory."""
+    """Cold diffs, which read everything; second diffs, which start from the cache; and a cold one with its memory."""
     cold, second = [], []
     cache = work / "cache"
     command = [options.rlcompare, "diff", "-d", str(new), "-bp", str(baseline)]
@@ -166,7 +166,7 @@ def theirs(options: argparse.Namespace, baseline: Path, new: Path, work: Path) -
     run = measure(
         [options.msprof, "compare", "-d", str(new), "-bp", str(baseline), "-o", str(output)], PEER_SAMPLE_SECONDS
     )
-    if not list(output.glob("*.xlsx")):  # it ends with 0 whatever happens
+    if not list(output.glob("*.xlsx")):  # its exit code is always 0
         sys.exit("msprof-analyze wrote no table: run it by hand to see why")
     return run
 
@@ -184,7 +184,7 @@ def bench_pair(
     ratio: float,
 ) -> tuple[Run, Run]:
     baseline, new = make(options.shared, work)
-    # A machine's speed drifts within the minutes that msprof-analyze takes, so ours is timed before and after it.
+    # A machine's speed drifts during the minutes that msprof-analyze takes, so ours is timed before and after it.
     colds, seconds, watched = ours(options, baseline, new, work)
     peer = theirs(options, baseline, new, work)
     if peer:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whether a Ray cluster gives the same stores and the same diff as this machine, also when workers are killed, and
-whether a side on an object store gives the same diff.
+"""Checks that a Ray cluster gives the same stores and the same diff as this machine, even if workers are killed, and
+that a side on an object store gives the same diff.
 
     python benchmarks/ray_engine.py
 
@@ -32,7 +32,7 @@ WORKERS = ("ray::_make", "ray::IDLE")
 
 
 def rlcompare(*arguments: object) -> str:
-    """What a command prints; it must succeed."""
+    """The output of a command, which must succeed."""
     command = [sys.executable, "-m", "rlcompare", *map(str, arguments), "-q"]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -55,7 +55,7 @@ def differing_tables(one: Path, other: Path) -> list[str]:
 
 @contextlib.contextmanager
 def killed_workers(killed: list[int]) -> Iterator[None]:
-    """Kills all of Ray's workers once, as soon as one is at work."""
+    """Kills all of Ray's workers once, as soon as one is active."""
     end = threading.Event()
 
     def kill() -> None:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What is claimed about `rlcompare run`: that it is quick, that its diff finds the phase that grew, and what importance
-sampling costs.
+"""Checks the claims about `rlcompare run`: its speed, that its diff finds the phase that grew, and the cost of
+importance sampling.
 
     python benchmarks/reference_step.py
 
 Runs the reference step twice, the second time with two epochs of updates, and compares the medians over the plain
-steps; then times importance sampling over the batch of one step. Ends with 1 if a limit is missed. Run it on a machine
-that does nothing else: PyTorch's threads wait for each other.
+steps. Then it times importance sampling over the batch of one step. Ends with 1 if a limit is missed. Run it on an idle
+machine: PyTorch's threads wait for each other.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def run(rlcompare: str, folder: Path, *overrides: str) -> tuple[float, list[dict
 
 
 def seconds_of_importance_sampling() -> float:
-    """Over as many tokens as a step of the defaults has, on one thread as there."""
+    """Time for as many tokens as a step has by default, on one thread as in that step."""
     import torch
 
     from rlcompare.rollout_is import compute_rollout_is
@@ -72,7 +72,7 @@ def seconds_of_importance_sampling() -> float:
 
 
 def share_of_memory(rlcompare: str, folder: Path) -> float:
-    """How far allocated memory rises within the phase of importance sampling and advantages, of the step's peak."""
+    """How far memory rises in the phase of importance sampling and advantages, as a fraction of the step's peak."""
     run(rlcompare, folder, "trainer.total_training_steps=3", MEMORY)
     query = [rlcompare, "sql", str(folder), RISE, "--format", "json"]
     (row,) = json.loads(subprocess.run(query, check=True, capture_output=True, text=True).stdout)

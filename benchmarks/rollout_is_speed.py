@@ -4,8 +4,8 @@
     pip download verl==0.6.0 --no-deps -d FOLDER
     python benchmarks/rollout_is_speed.py --verl FOLDER/verl-0.6.0-py3-none-any.whl
 
-Prints medians of alternating runs, and the memory that a call takes beside its inputs, for each level; ends with 1 if
-verl is faster or takes less. Takes about two minutes on two cores, most of them verl's.
+Prints medians of alternating runs, and the memory that a call needs in addition to its inputs, for each level. Ends
+with 1 if verl is faster or needs less. Takes about two minutes on two cores, most of them verl's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Call = Callable[[], tuple[torch.Tensor, dict[str, float]]]
 
 
 def verl_function(wheel: Path) -> Callable[..., Any]:
-    """verl's compute_rollout_importance_weights, from its wheel, without what its packages import on the way."""
+    """verl's compute_rollout_importance_weights from its wheel, without the other imports of its packages."""
 
     def package(name: str, **names: Any) -> None:
         module = ModuleType(name)
@@ -60,7 +60,7 @@ def verl_function(wheel: Path) -> Callable[..., Any]:
 
 
 def batch(rows: int, length: int) -> Inputs:
-    """Two near policies, and responses of any length."""
+    """Two similar policies, and responses of any length."""
     generator = torch.Generator().manual_seed(0)
     rollout = -torch.rand(rows, length, generator=generator)
     old = rollout + NOISE * torch.randn(rows, length, generator=generator)
@@ -69,7 +69,7 @@ def batch(rows: int, length: int) -> Inputs:
 
 
 def agree(ours: Call, theirs: Call) -> None:
-    """End with a message if the two do not compute the same."""
+    """Ends with a message if the two results differ."""
     (weights, metrics), (their_weights, their_metrics) = ours(), theirs()
     torch.testing.assert_close(weights, their_weights, rtol=1e-4, atol=1e-5)
     for name, value in their_metrics.items():
@@ -84,9 +84,9 @@ def seconds(call: Call) -> float:
 
 
 def extra_megabytes(call: Call) -> float:
-    """The highest resident memory during a call, its results included, over that before it (Linux with glibc)."""
-    ctypes.CDLL(None).malloc_trim(0)  # or memory that was freed but kept is used again and seems to cost nothing
-    Path("/proc/self/clear_refs").write_text("5")  # sets the high-water mark to what is resident now
+    """Peak resident memory during a call, including its results, minus that before it (Linux with glibc)."""
+    ctypes.CDLL(None).malloc_trim(0)  # else memory that was freed but kept is reused and seems to cost nothing
+    Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark to the current resident size
     before = _status("VmHWM")
     call()
     return (_status("VmHWM") - before) / 1024

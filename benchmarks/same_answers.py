@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether this checkout gives the same answers as another one, on every pair of profiles and logs that there is.
+"""Checks that this checkout gives the same answers as another one, on every available pair of profiles and logs.
 
     git worktree add ../before v0.1.0
     python benchmarks/same_answers.py ../before
@@ -22,11 +22,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = 8
-"""How many values that differ are printed for a pair."""
+"""Maximum number of differing values printed per pair."""
 
 
 def pairs(shared: Path) -> Iterator[tuple[Path, Path]]:
-    """A baseline and a new side of everything: siblings of one folder, and each set with itself."""
+    """Pairs of a baseline and a new side: siblings of one folder, and each set with itself."""
     inputs = ROOT / "golden" / "inputs"
     for name in sorted(path.name.removesuffix("_baseline") for path in inputs.glob("*_baseline")):
         yield inputs / f"{name}_baseline", inputs / f"{name}_new"
@@ -49,7 +49,7 @@ def pairs(shared: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def diff(checkout: Path, baseline: Path, new: Path) -> tuple[int, Any]:
-    """The exit code, and the document or what was printed on standard error."""
+    """The exit code, and the document or the output on standard error."""
     result = subprocess.run(
         [sys.executable, "-m", "rlcompare", "diff", "-q", "--no-cache", "--json", "-bp", str(baseline), "-d", str(new)],
         env={**os.environ, "PYTHONPATH": str(checkout)},

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What is claimed about many captures: what each costs, two cores, memory, interruptions and one more rank.
+"""Checks the claims about many captures: cost of each, two cores, memory, interruptions and one more rank.
 
     python benchmarks/scale.py
 
 Writes two runs of 256 ranks, and two of 5,000 tiny captures, and compares them with `rlcompare diff` as a whole
-process, cold. Time per capture is that of the processor (user and system, all processes of the command), so that other
-work on the machine does not count; two cores against one are compared by the clock. Ends with 1 if a limit is missed.
+process, cold. Time per capture is processor time (user and system, all processes of the command), so that other
+work on the machine does not count. Two cores against one are compared by wall time. Ends with 1 if a limit is missed.
 Memory is the proportional set size of all processes together, sampled in runs whose time does not count. Takes about
-fifteen minutes on two cores, and 4 GB of disk for a while.
+fifteen minutes on two cores, and up to 4 GB of disk space.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ LIMIT_ONE_MORE = 1
 
 SAMPLE_SECONDS = 0.5
 INTERRUPT_AT = 0.5
-"""The part of the captures after which a diff is interrupted."""
+"""The fraction of the captures after which a diff is interrupted."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One command: by the clock, by the processor, and the most memory that its processes held at once."""
+    """One command: its wall time, its processor time, and the peak memory of its processes together."""
 
     seconds: float
     cpu_seconds: float
@@ -54,7 +54,7 @@ class Run:
 
 
 class Checks:
-    """The limits, each printed when it is known."""
+    """The limits. Each is printed as soon as its result is known."""
 
     def __init__(self) -> None:
         self.missed = 0
@@ -67,11 +67,11 @@ class Checks:
 
 
 def measure(command: Sequence[str], *, cores: Sequence[int] | None = None, watch: bool = False) -> Run:
-    """Run a command to its end; it must succeed.
+    """Runs a command to its end; it must succeed.
 
     Args:
         cores: the only ones that it may use.
-        watch: look at its memory, which slows it.
+        watch: sample its memory, which slows it.
     """
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
@@ -80,7 +80,7 @@ def measure(command: Sequence[str], *, cores: Sequence[int] | None = None, watch
         while watch and process.poll() is None:
             peak = max(peak, sum(map(memory, family(process))))
             time.sleep(SAMPLE_SECONDS)
-        # Of the process and of the workers that it waited for.
+        # Usage of the process and of the workers that it waited for.
         _, status, usage = (0, process.returncode, None) if watch else os.wait4(process.pid, 0)
         if status:
             output.seek(0)
@@ -123,7 +123,7 @@ def write_ranks(folder: Path, ranks: int, *, change: str | None = None) -> Path:
 
 
 def write_tiny(folder: Path, captures: int, *, longer_ns: int = 0) -> Path:
-    """Copies of one written capture, each with a rank, times and a session of its own."""
+    """Copies of one written capture, each with its own rank, times and session."""
     from rlcompare.writer import SampleRun, write_sample
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -155,7 +155,7 @@ def diff(options: argparse.Namespace, baseline: Path, new: Path, cache: Path) ->
 
 
 def parts_in(cache: Path) -> int:
-    """How many captures a cache folder knows."""
+    """The number of captures in a cache folder."""
     return sum(len(path.read_text().splitlines()) for path in (cache / "parts").glob("*.keys"))
 
 
@@ -185,7 +185,7 @@ def bench_ranks(options: argparse.Namespace, checks: Checks, work: Path) -> None
 
 
 def bench_one_more(options: argparse.Namespace, checks: Checks, work: Path, baseline: Path, new: Path) -> None:
-    """A rank that is added to one side."""
+    """Adds a rank to one side."""
     extra = write_ranks(work / "more", options.ranks + 1, change=f"slower:{SLOWER}:1.3")
     known = {path.name for path in new.iterdir()}
     (added,) = [path for path in extra.iterdir() if path.is_dir() and path.name not in known]

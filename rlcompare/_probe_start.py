@@ -1,7 +1,7 @@
-"""Attaches the probes of RLCOMPARE_PROBE at interpreter start: ``rlcompare-probe.pth`` imports it where that is set.
+"""Attaches the probes of RLCOMPARE_PROBE at interpreter start. ``rlcompare-probe.pth`` imports it if that is set.
 
-It runs in every process that inherits the variable, whatever its program: what is wrong is said, and nothing raised.
-So it lies outside of the packages that it imports, and imports nothing itself that could be shadowed.
+It runs in every process that inherits the variable, whatever its program. It reports errors and raises none.
+It lies outside the packages that it imports, and imports nothing at module level that could be shadowed.
 """
 
 import os
@@ -30,7 +30,7 @@ def _say(error: BaseException) -> None:
         sys.stderr.write(f"rlcompare: RLCOMPARE_PROBE is ignored: {kind}{safe_text(error, 1000)}\n")
     except KeyboardInterrupt:
         raise
-    except BaseException:  # standard error may be closed, and site would print a traceback to standard output
+    except BaseException:  # standard error may be closed; site would then print a traceback to standard output
         return
 
 

@@ -1,17 +1,17 @@
-"""What tests of all folders share: where the real profiles are, if they are here at all."""
+"""Fixtures for tests of all folders: the real profiles, if they are available."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-# Threads of PyTorch that wait for each other on cores that other tests use cost five times what they gain.
+# PyTorch's threads would wait for each other on cores that other tests use. That costs five times what they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
 
-# A commit passes or fails on every machine alike. `pytest --hypothesis-profile=search` looks for examples that fail.
+# A commit passes or fails on every machine alike. `pytest --hypothesis-profile=search` searches for failing examples.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
@@ -28,7 +28,7 @@ def shared_folder() -> Path | None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The developers' folder; skips where it is absent, as in a user's clone."""
+    """The developers' folder; skips the test if it is absent, as in a user's clone."""
     folder = shared_folder()
     if folder is None:
         pytest.skip("the real profiles are not here (set RLCOMPARE_SHARED to their folder)")
@@ -49,5 +49,5 @@ def profiles(shared: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or fills the developer's own cache folder."""
+    """Gives each test its own cache folder instead of the developer's."""
     monkeypatch.setenv("RLCOMPARE_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))

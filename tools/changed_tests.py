@@ -1,8 +1,8 @@
-"""Names the tests that a change asks for: what ``make check`` runs.
+"""Lists the tests for a change: those that ``make check`` runs.
 
-Prints the test files for everything that git says changed since the branch left ``main``, committed or not; without
-changes, a core of the suite. ``TESTS`` maps folders and files of the project to the tests that assert on what they do;
-the most specific entry counts. That is a choice for speed, made by hand: `make test` runs everything.
+Prints the test files for all files changed since the branch left ``main``, committed or not; without
+changes, a core of the suite. ``TESTS`` maps folders and files of the project to the tests of their behaviour;
+the most specific entry counts. The mapping is made by hand, for speed: `make test` runs everything.
 
     python tools/changed_tests.py [--since COMMIT]
 """
@@ -22,7 +22,7 @@ CORE = (
     "tests/unit/test_gate_*.py", "tests/unit/test_report_*.py", "tests/unit/test_health.py",
     "tests/sources/test_ascend_text_trace.py", "tests/sources/test_torch_trace.py", "tests/cli/test_gate.py",
 )  # fmt: skip
-"""What is asked of every change, and of none."""
+"""Tests that run for every change, and if nothing changed."""
 
 _COMPARE = ("tests/sql/test_compare_*.py", "tests/sql/test_metric_meaning.py", "tests/unit/test_compare_*.py")
 _STORE = ("tests/sql/test_normalize.py", "tests/store", "tests/cli/test_cache.py", "tests/cli/test_one_run.py")
@@ -75,7 +75,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "README.md": ("tests/docs",),
     "docs/": ("tests/docs",),
 }  # fmt: skip
-"""By folder or file, the longest first: what asserts on it."""
+"""Tests by folder or file; the longest match counts."""
 
 
 def chosen(changed: Iterable[str]) -> list[str]:
@@ -92,13 +92,13 @@ def chosen(changed: Iterable[str]) -> list[str]:
 
 
 def _existing(patterns: Iterable[str]) -> list[str]:
-    """What the patterns name, without files that lie in a folder that is named too."""
+    """The files that match the patterns, without files in folders that match too."""
     found = {path for pattern in patterns for path in CHECKOUT.glob(pattern)}
     return sorted(path.relative_to(CHECKOUT).as_posix() for path in found if not found & set(path.parents))
 
 
 def _of_a_test(path: str) -> set[str]:
-    """A test file stands for itself; a helper for the tests beside it, and one of all folders for the core."""
+    """A test file selects itself; a helper selects the tests beside it, and a global helper the core."""
     name, folder = Path(path).name, Path(path).parent.as_posix()
     if name.startswith("test_") and name.endswith(".py"):
         return {path}
@@ -106,13 +106,13 @@ def _of_a_test(path: str) -> set[str]:
 
 
 def changed_files(since: str) -> list[str]:
-    """What git knows to be changed since the branch left a commit, with what is not committed yet."""
+    """Files changed since the branch left a commit, including uncommitted changes."""
     base = _git("merge-base", since, "HEAD") or ["HEAD"]
     return [*_git("diff", "--name-only", base[0]), *_git("ls-files", "--others", "--exclude-standard")]
 
 
 def _git(*arguments: str) -> list[str]:
-    """Lines of output; none outside a repository, or where it has no such commit."""
+    """Lines of output; empty outside a repository, or if it has no such commit."""
     try:
         done = subprocess.run(["git", "-C", CHECKOUT, *arguments], capture_output=True, text=True)
     except OSError:

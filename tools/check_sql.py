@@ -39,7 +39,7 @@ MADE_BY_PYTHON = {
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """Something to mend, shown as ``file:line: message``."""
+    """A problem to fix, shown as ``file:line: message``."""
 
     path: str
     line: int
@@ -51,7 +51,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class SqlFile:
-    """One SQL file: its path below sql/ without the suffix, its text, its header and what its statements do."""
+    """One SQL file: its path below sql/ without the suffix, its text, its header and the facts of its statements."""
 
     name: str
     text: str
@@ -73,8 +73,8 @@ class Tree:
     """All SQL files below a folder.
 
     Attributes:
-        files: those that can be read, by name.
-        problems: what is wrong with the others.
+        files: the readable ones, by name.
+        problems: the problems of the others.
         makers: the files that create a table, view or macro, by its name.
         kinds: "TABLE", "VIEW" or "MACRO", by name.
     """
@@ -89,7 +89,7 @@ class Tree:
             text = path.read_text("utf-8")
             try:
                 header = read_header(text)
-                _ = header.variables, header.depends_on, header.runs_after  # raises where a list is wrong
+                _ = header.variables, header.depends_on, header.runs_after  # raises if a list is invalid
                 self.files[name] = file = SqlFile(name, text, header, facts_of(text))
             except HeaderError as error:
                 self.problems.append(problem(name, error.line, str(error)))
@@ -103,7 +103,7 @@ class Tree:
                 self.kinds[thing] = kind
 
     def depends_on(self, file: SqlFile) -> dict[str, int]:
-        """Tables, views and macros of others that a file reads, and the lines where it does."""
+        """Tables, views and macros of other files that a file reads, with line numbers."""
         calls = {name: line for name, line in file.facts.calls.items() if self.kinds.get(name) == "MACRO"}
         return {name: line for name, line in {**calls, **file.facts.tables}.items() if name not in file.facts.creates}
 
@@ -115,7 +115,7 @@ class Tree:
         return {name: line for name, line in needed.items() if name not in file.facts.sets}
 
     def reach(self, file: SqlFile) -> tuple[dict[str, int], dict[str, int]]:
-        """Tables and variables that a file reads, also through views and macros."""
+        """Tables and variables that a file reads, directly or through views and macros."""
         tables, variables = dict(file.facts.tables), dict(file.facts.variables)
         waiting, seen = list(self.depends_on(file).items()), set(file.facts.creates)
         while waiting:
@@ -137,7 +137,7 @@ def problem(name: str, line: int, message: str) -> Problem:
 
 
 def header_problems(tree: Tree) -> Iterator[Problem]:
-    """Clauses that do not say what the statements do."""
+    """Clauses that contradict the statements."""
     for file in tree.files.values():
         yield from _compared(file, "Depends on ", file.header.depends_on, tree.depends_on(file))
         yield from _compared(file, "Variables: ", file.header.variables, tree.variables(file))
@@ -161,7 +161,7 @@ def _compared(file: SqlFile, clause: str, named: Names, needed: Mapping[str, int
 
 
 def order_problems(tree: Tree) -> Iterator[Problem]:
-    """Statements that the rules of the order do not see, and pairs of files whose order is left to the alphabet."""
+    """Statements that the ordering rules do not cover, and pairs of files whose order is alphabetical by accident."""
     folders: dict[str, dict[str, SqlFile]] = {}
     for file in tree.files.values():
         facts = file.facts
@@ -183,7 +183,7 @@ def order_problems(tree: Tree) -> Iterator[Problem]:
 
 
 def _closure(before: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """All files that run before each file, near and far."""
+    """All files that run before each file, directly or indirectly."""
     closure: dict[str, set[str]] = {}
     for name in in_order(before):
         closure[name] = before[name].union(*(closure[first] for first in before[name]))
@@ -191,7 +191,7 @@ def _closure(before: Mapping[str, set[str]]) -> dict[str, set[str]]:
 
 
 def _clash(tree: Tree, one: SqlFile, other: SqlFile) -> list[str]:
-    """Tables that one of two files changes and the other one uses; to insert rows into the same one is no clash."""
+    """Tables that one of two files changes and the other one uses. Two files may insert rows into the same table."""
     (read, writes), (read_too, writes_too) = ((set(tree.reach(file)[0]), _writes(file)) for file in (one, other))
     only_filled = (one.facts.fills - read) & (other.facts.fills - read_too)
     clash = writes & (read_too | writes_too) | writes_too & read
@@ -203,7 +203,7 @@ def _writes(file: SqlFile) -> set[str]:
 
 
 def column_problems(root: Path) -> Iterator[Problem]:
-    """Columns of tables and views that users see, and that have no comment."""
+    """Columns of users' tables and views that have no comment."""
     for folder in FOLDERS:
         for table in tables_in(root, folder):
             for column in table.columns:
@@ -215,7 +215,7 @@ def column_problems(root: Path) -> Iterator[Problem]:
 
 
 def fixed(tree: Tree, file: SqlFile) -> str:
-    """The text of a file with the clauses "Variables" and "Depends on" that its statements need."""
+    """The text of a file with its clauses "Variables" and "Depends on" updated from its statements."""
     header, body = [], file.text.split("\n")
     while body and body[0].startswith("--"):
         header.append(body.pop(0))
@@ -243,7 +243,7 @@ def problems_of(root: Path) -> list[Problem]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the tree; 1 where something is wrong."""
+    """Checks the tree; returns 1 if there are problems."""
     parser = argparse.ArgumentParser(prog="python -m tools.check_sql", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--fix", action="store_true", help="Rewrite 'Variables' and 'Depends on' from the statements.")
     parser.add_argument("--root", type=Path, default=resource_root("sql"), help="Folder to check.")

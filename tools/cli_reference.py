@@ -3,7 +3,7 @@
     python tools/cli_reference.py            writes docs/cli.md
     python tools/cli_reference.py --check    ends with 1 if docs/cli.md is not current
 
-The text is what ``--help`` prints, as Markdown: a formatter of click's receives the same calls and writes tables.
+The text is that of ``--help``, as Markdown: a subclass of click's formatter receives the same calls and writes tables.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _HEAD = f"""\
 Exit codes are in [gate.md](gate.md#exit-codes). Every command takes `-h` and `--help`.
 """
 _VERBATIM = "\b"
-"""How a paragraph of a docstring begins whose lines click keeps as they are."""
+"""First line of a docstring paragraph whose lines click keeps unchanged."""
 
 
 class _Markdown(click.HelpFormatter):
-    """Receives what a command's help consists of, and writes Markdown."""
+    """Receives the parts of a command's help, and writes Markdown."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         self.write(f"```\n{prog} {args}\n```\n\n")
@@ -71,7 +71,7 @@ def _cell(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text of which Markdown takes no sign for its own."""
+    """A text with Markdown's special characters escaped."""
     return text.replace("*", "\\*").replace("<", "&lt;")
 
 
@@ -102,7 +102,7 @@ def _pages(command: click.Command, name: str, parent: click.Context) -> Iterator
 
 
 def main() -> int:
-    """Writes or checks the file; the exit code."""
+    """Writes or checks the file; returns the exit code."""
     parser = argparse.ArgumentParser(description="Write docs/cli.md from the commands.")
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if the file is not current")
     if parser.parse_args().check:

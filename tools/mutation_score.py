@@ -1,8 +1,8 @@
-"""Puts faults into the Python of compare/, gate/ and rollout_is.py with mutmut, and says how many the tests notice.
+"""Puts faults into the Python of compare/, gate/ and rollout_is.py with mutmut, and reports how many the tests detect.
 
-All of them take hours, so functions are drawn by a seed: the same seed asks the same functions. mutmut works in
-``mutants/``, a copy; the checkout is never changed. What it does and which tests it runs stands in ``[tool.mutmut]`` of
-pyproject.toml. Faults in SQL and in constants, which mutmut does not make, are those of tests/mutants.
+All faults would take hours, so functions are sampled by a seed: the same seed gives the same functions. mutmut works in
+``mutants/``, a copy; the checkout is never changed. ``[tool.mutmut]`` of pyproject.toml configures it and selects the
+tests. Faults in SQL and in constants, which mutmut does not make, are covered by tests/mutants.
 
     python tools/mutation_score.py --functions 10 --seed 1
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 PLACES = ("rlcompare/compare", "rlcompare/gate", "rlcompare/rollout_is.py")
 KILLED = {1: "killed", 3: "killed", 36: "timeout", -24: "timeout", 24: "timeout", 152: "timeout", 255: "timeout"}
-"""mutmut's exit codes that mean that a test noticed; a test that no longer ends has noticed too."""
+"""mutmut's exit codes for detected faults; a test that no longer ends has detected the fault too."""
 SURVIVED, UNTESTED = 0, (5, 33)
 
 
@@ -48,7 +48,7 @@ def _names(path: Path) -> Iterator[str]:
 
 
 def verdicts(patterns: list[str]) -> dict[str, int]:
-    """By mutant, what became of it: mutmut's exit codes, of those that ran."""
+    """The result of each mutant that ran: mutmut's exit code."""
     stems = tuple(pattern.removesuffix("*") for pattern in patterns)
     found: dict[str, int] = {}
     for path in (CHECKOUT / "mutants").rglob("*.meta"):

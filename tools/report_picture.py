@@ -1,4 +1,4 @@
-"""Makes docs/report.png, the picture of README.md, from the report of README's own example.
+"""Makes docs/report.png, the picture in README.md, from the report of README's own example.
 
     python tools/report_picture.py
 

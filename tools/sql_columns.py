@@ -1,6 +1,6 @@
-"""The tables and views that users query, and what their columns mean: read from ``sql/schema``.
+"""The tables and views for users' queries, and the meaning of their columns: read from ``sql/schema``.
 
-A column's comment stands behind it, on the same line. Of a view, the columns of its first SELECT are meant.
+A column's comment is behind it, on the same line. For a view, the columns are those of its first SELECT.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDERS = ("schema/run", "schema/events", "schema/views", "schema/rollup")
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its type as it is written ('' in a view), its comment ('' if there is none), and its line."""
+    """One column: its type as written ('' in a view), its comment ('' if there is none), and its line."""
 
     name: str
     type: str
@@ -28,7 +28,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table or view: where it is made (below sql/, without suffix), what it holds, and its columns."""
+    """One table or view: its file (below sql/, without suffix), its description, and its columns."""
 
     name: str
     path: str

@@ -1,7 +1,7 @@
-"""What an SQL file of ours reads and makes, found by parsing it.
+"""Parses an SQL file to find what it reads and creates.
 
-The parser is sqlglot, a development dependency. DuckDB's own ``json_serialize_sql`` and ``get_table_names`` take SELECT
-only, and most of our files are CREATE, INSERT and macros; sqlglot parses them all, and knows the line of each name.
+The parser is sqlglot, a development dependency. DuckDB's own ``json_serialize_sql`` and ``get_table_names`` accept only
+SELECT, but most of our files are CREATE, INSERT and macros. sqlglot parses them all, with the line of each name.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from sqlglot import exp
 
 @dataclass
 class Facts:
-    """What the statements of one file do. Mappings lead from a name to the line where it first stands.
+    """The effects of one file's statements. Mappings lead from a name to the line of its first use.
 
     Attributes:
-        creates: what it creates, and as what: "TABLE", "VIEW" or "MACRO".
+        creates: created objects with their kind: "TABLE", "VIEW" or "MACRO".
         fills: tables that it inserts into or updates.
         removes: tables that it drops, or deletes rows from.
         sets: DuckDB variables that it sets.
@@ -47,7 +47,7 @@ def facts_of(text: str) -> Facts:
     """The facts of one SQL file.
 
     Raises:
-        sqlglot.errors.SqlglotError: it is not SQL that sqlglot knows.
+        sqlglot.errors.SqlglotError: sqlglot cannot parse it.
     """
     facts = Facts()
     for statement in sqlglot.parse(text, read="duckdb"):
@@ -82,7 +82,7 @@ def _add(facts: Facts, statement: exp.Expression) -> None:
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """Whether a name means a common table expression that is visible where it stands."""
+    """Whether a name refers to a common table expression visible at its place."""
     if table.args.get("db"):
         return False
     inner: exp.Expr = table
@@ -102,5 +102,5 @@ def _is_cte(table: exp.Table) -> bool:
 
 
 def _line(node: exp.Expr) -> int:
-    """The line on which a node starts, 1 where the parser does not say."""
+    """The line on which a node starts; 1 if the parser does not know it."""
     return min((found.meta["line"] for found in node.walk() if "line" in found.meta), default=1)

@@ -27,7 +27,7 @@ TARGET = Path(__file__).resolve().parent.parent / "docs" / "sql.md"
 REGENERATE = "python -m tools.sql_reference"
 MOST_ROWS = 6
 STEP_SECONDS = (31.2, 24.8, 26.1, 24.9)
-"""What the training of the sample logged."""
+"""Step times in the sample's training log."""
 
 TITLES = {
     "schema/run": "Run tables",
@@ -97,7 +97,7 @@ def _all_tables() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or check the page; 1 where it is not current."""
+    """Writes or checks the page; returns 1 if it is not current."""
     parser = argparse.ArgumentParser(prog=REGENERATE, description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--check", action="store_true", help="Write nothing; fail if the page is not current.")
     options = parser.parse_args(arguments)

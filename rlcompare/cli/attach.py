@@ -25,7 +25,7 @@ PROFILER = "Profiler"
 
 
 def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """A click callback: a range lets nan pass, and there is no end to wait for."""
+    """A click callback that refuses nan, which passes a range, and infinity, for which the wait would never end."""
     if not math.isfinite(value):
         raise click.BadParameter(f"{value} is not a number of seconds", ctx, param)
     return value
@@ -156,7 +156,7 @@ def command(
 
 
 def _check_empty(target: Path) -> None:
-    """A profile is told by its being new there, and a side of a diff must not hold others."""
+    """Refuses a folder with files: new files are taken for the profile, and a side of a diff must not hold others."""
     try:
         taken = next(target.iterdir(), None)
     except FileNotFoundError:
@@ -168,7 +168,7 @@ def _check_empty(target: Path) -> None:
 
 
 def _show(outcome: Outcome, folder: Path, target: Path) -> None:
-    """Says what there is and what to type next, or why something is missing.
+    """Prints the result and the next command to type, or why something is missing.
 
     Raises:
         InputError: something is missing.

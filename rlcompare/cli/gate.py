@@ -113,7 +113,7 @@ def command(
 
 
 def _policy_of_repository() -> Path | None:
-    """rlcompare.toml of the working folder, else of the nearest one above it that is still in the same repository."""
+    """rlcompare.toml in the working folder, else in its nearest parent folder within the same repository."""
     if DEFAULT_POLICY.is_file():
         return DEFAULT_POLICY
     here = Path.cwd()
@@ -129,11 +129,11 @@ def _from_sides(options: dict[str, Any], output: Path | None, varied: tuple[str,
 
 
 def _from_document(path: Path, options: dict[str, Any]) -> Diff:
-    """The diff of a document.
+    """Reads the diff from a diff.json.
 
     Raises:
         UsageError: sides or a selection were given too.
-        InputError: it cannot be read.
+        InputError: the file cannot be read.
     """
     if any(options[name] for name in ("new", "baseline", "steps", "base_steps", "new_steps", "ranks")):
         raise UsageError(f"{path} is already a comparison: pass it alone, or use -d and -bp instead")

@@ -1,8 +1,8 @@
 """The entry point: finds the command, runs it, and turns every error into one line and an exit code.
 
 Commands are imported only when they are called, so that ``rlcompare --help`` answers at once. Exit codes are those of
-``errors.ExitCode``, and beside them 70 for a fault of rlcompare itself, 141 where the reader of standard output went
-away, and 128 + N where signal N ended it: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+``errors.ExitCode``, and three more: 70 for an internal error of rlcompare, 141 if the reader of standard output closed
+it, and 128 + N after signal N: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(
 
 
 class _BrokenPipeError(Exception):
-    """Whoever read standard output stopped reading. click would exit with 1, which means a regression here."""
+    """The reader of standard output closed it. click would exit with 1, which means a regression here."""
 
 
 class _Commands(click.Group):
@@ -94,9 +94,9 @@ def cli() -> None:
 
 def main() -> None:
     """The console script ``rlcompare``."""
-    # One command makes many small objects and hardly a cycle: collecting them takes a tenth of a cached diff.
+    # A command makes many small objects and few reference cycles; garbage collection takes a tenth of a cached diff.
     gc.disable()
-    # DuckDB asks for pandas at every parameter of a query, and imports it where it is installed.
+    # DuckDB looks for pandas at every query parameter, and imports it if it is installed.
     sys.modules.setdefault("pandas", cast("ModuleType", None))
     _open_standard_streams()
     interrupt.listen()
@@ -109,14 +109,14 @@ def main() -> None:
 
 
 def _open_standard_streams() -> None:
-    """Where one was closed (``>&-``), what is written goes nowhere, and no file opened later takes its place."""
+    """Opens closed standard streams (``>&-``) on the null device, so that no file opened later takes their place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115, open until the end
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command line and returns the exit code; everything that goes wrong is said on standard error."""
+    """Runs one command line and returns the exit code. Errors are printed to standard error."""
     debug = "--debug" in arguments
     try:
         result = cli.main(list(arguments), prog_name="rlcompare", standalone_mode=False)
@@ -129,7 +129,7 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_BROKEN_PIPE
     except Exception as error:
         number = interrupt.received()
-        if number is not None:  # DuckDB turns the interruption into an error of its own
+        if number is not None:  # DuckDB raises its own error for the interruption
             return 128 + number
         return _failed(error, debug)
 
@@ -149,7 +149,7 @@ def _failed(error: Exception, debug: bool) -> int:
 
 
 def _os_message(error: OSError) -> str:
-    """What the system refused. Files that we write by name are looked after where they are written."""
+    """The message of an operating system error. Errors of files that we write by name are handled where we write."""
     reason = error.strerror or type(error).__name__
     if isinstance(error.filename, str):
         return f"{error.filename}: {reason}; choose another path, or fix the problem"
@@ -158,12 +158,12 @@ def _os_message(error: OSError) -> str:
 
 
 def _discard_standard_output() -> None:
-    """Python would complain once more when it flushes standard output at its end."""
+    """Prevents a second error when Python flushes standard output at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _wrong_usage(error: click.ClickException) -> int:
-    """One line like every other error; a command that needs arguments and got none shows its help instead."""
+    """Prints one line, like every other error. A command that needs arguments but got none shows its help."""
     if isinstance(error, _NO_ARGUMENTS):
         error.show()
         return ExitCode.USAGE
@@ -177,7 +177,7 @@ def _fail(message: str, code: int, debug: bool, reasons: Sequence[str] = ()) -> 
 
     lines = [message, *(f"  - {reason}" for reason in reasons)]
     text = "\n".join(for_encoding(safe_text(line, limit=4000), sys.stderr.encoding) for line in lines)
-    with suppress(OSError):  # where standard error cannot be written, the exit code has to do
+    with suppress(OSError):  # if standard error cannot be written, only the exit code is left
         if debug:
             import traceback
 

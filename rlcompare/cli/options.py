@@ -23,7 +23,7 @@ _MOST_NUMBERS = 1_000_000
 
 
 class Option(click.Option):
-    """An option with the heading that it stands under in the help."""
+    """An option with the heading under which the help lists it."""
 
     def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -50,7 +50,7 @@ class Command(click.Command):
 
 
 class _PathType(click.Path):
-    """Paths of type ``Path``. An empty one, which ``Path`` takes for the working folder, is refused."""
+    """Paths of type ``Path``. An empty one is refused, since ``Path`` would take it for the working folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         problem = problem_of_path(os.fspath(value))

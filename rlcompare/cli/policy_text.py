@@ -1,4 +1,4 @@
-"""A policy as the text of a policy file: where a team's own rules begin (``rlcompare gate --print-policy``)."""
+"""A policy as the text of a policy file: a starting point for your own rules (``rlcompare gate --print-policy``)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMMENTS = {
 
 
 def policy_text(policy: Policy) -> str:
-    """The policy as commented TOML, which gives the same rules when it is read again."""
+    """The policy as commented TOML. Reading it again gives the same rules."""
     return "\n".join([_HEAD, *_lines(policy)]) + "\n"
 
 
@@ -72,9 +72,9 @@ def _absolute(rule: Rule) -> str | float | None:
 
 
 def _line(key: str, value: object, said: set[str]) -> str:
-    """One key with its value; what it means stands beside the first of its kind."""
+    """One key with its value. The first line of each kind of key has a comment with its meaning."""
     subject = value if key == "metric" and isinstance(value, str) else key
     comment = "" if subject in said else _COMMENTS.get(subject, "")
     said.add(subject)
-    text = f"{key} = {json.dumps(value)}"  # strings, numbers and lists of strings are written alike in TOML
+    text = f"{key} = {json.dumps(value)}"  # TOML and JSON write strings, numbers and lists of strings alike
     return f"{text:<40}# {comment}" if comment else text

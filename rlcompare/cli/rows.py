@@ -25,11 +25,11 @@ _PARQUET_BATCH = 100_000
 
 
 def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Path | None) -> None:
-    """Runs a query and writes what it gives.
+    """Runs a query and writes its result.
 
     Args:
         form: ``table``, ``csv``, ``json`` (a list of objects) or ``parquet``.
-        output: a file, which appears whole or not at all; None: standard output.
+        output: a file, written atomically; None: standard output.
 
     Raises:
         UsageError: the query is wrong, or the file cannot be written.
@@ -44,7 +44,7 @@ def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Pat
 
 
 def _hint(con: DuckDBPyConnection) -> str:
-    """Says so where the store never had what was asked for."""
+    """A hint for the error message if the store does not contain the requested data."""
     row = con.execute("SELECT value FROM meta WHERE key = 'events'").fetchone()
     return "" if row and row[0] == "kept" else ". This store was made without events: see rlcompare ingest"
 
@@ -72,7 +72,7 @@ def _batches(result: DuckDBPyConnection) -> Iterator[list[tuple[Any, ...]]]:
 
 
 def _text(stream: BinaryIO) -> codecs.StreamWriter:
-    """A text stream whose end leaves the binary one open, also after an error."""
+    """A text stream that leaves the binary stream open when it is closed, also after an error."""
     return codecs.getwriter("utf-8")(stream, "replace")
 
 
@@ -88,7 +88,7 @@ def _write_csv(result: DuckDBPyConnection, stream: BinaryIO) -> None:
     from rlcompare.text import safe_text
 
     text = _text(stream)
-    # On a terminal, names from a profile must not be able to steer it; a file or a pipe gets them as they are.
+    # On a terminal, control characters in names must have no effect; a file or a pipe gets the names unchanged.
     shown = (lambda value: safe_text(value, 10_000) if isinstance(value, str) else value) if stream.isatty() else None
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_columns(result))
@@ -108,7 +108,7 @@ def _write_json(result: DuckDBPyConnection, stream: BinaryIO) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value of DuckDB as JSON has it; what is no number is null."""
+    """A DuckDB value as a JSON value. NaN and infinity become null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Decimal):

@@ -107,10 +107,10 @@ def command(
 
 
 def _new_folder(experiment: str) -> Path:
-    """A folder below ``runs/`` for an experiment, whose name must not lead out of it.
+    """A folder below ``runs/`` for an experiment. Its name must not lead outside ``runs/``.
 
     Raises:
-        UsageError: it is no name of a folder.
+        UsageError: the name is not a valid folder name.
     """
     if not experiment.strip(".") or any(sign in experiment for sign in "/\\\0"):
         raise UsageError(

@@ -23,7 +23,7 @@ MOST_RANKS = 100_000
 
 
 class _Finite(click.FloatRange):
-    """A range that not-a-number is outside of."""
+    """A range that refuses nan."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -41,13 +41,13 @@ def _parse_devices(text: str) -> tuple[tuple[int, ...], ...]:
 
 
 def _check_bounds(change: Change) -> None:
-    """Refuses what is no number, and what would take hours to write or overflow a column.
+    """Refuses nan, and values that would take hours to write or overflow a column.
 
     Raises:
         UsageError: a factor or a delay is out of its bounds.
     """
     least, most = FACTOR_BOUNDS
-    if not least <= change.factor <= most:  # not a number is within no bounds
+    if not least <= change.factor <= most:  # also refuses nan
         raise UsageError(
             f"--change {change.kind.value}: the factor must be from {least:g} to {most:g}, not {change.factor}"
         )

@@ -31,20 +31,20 @@ LATE = "; late: mean delay behind the first rank of its group to start a collect
 
 ROWS_SHOWN = 40
 PIPED_WIDTH = 140
-"""Columns of a table where names are long enough to be cut for it; on a terminal as many as that has."""
+"""Table width in columns when output is not a terminal. Longer names are cut to fit it."""
 
 TEXT_WIDTH = 160
 NAME_WIDTH = 40
-"""The least that is left of a name."""
+"""Names are never cut below this length."""
 
 WHOLE = ("quality",)
-"""Sections of sentences, whose ends say what follows."""
+"""Sections made of sentences, which are never cut."""
 
 SENTENCE_WIDTH = 1000
 OF_PIPELINES = ("p2p_ms", "bubble_ms", "stage_ms")
-"""Columns that say something only where ranks send to each other."""
+"""Columns of pipelines, shown only if ranks send to each other."""
 VIEWER_WIDTH = 4000
-"""A path that is cut cannot be opened."""
+"""Wide enough for whole paths: a cut path cannot be opened."""
 
 
 @click.command("show", cls=Command)
@@ -85,7 +85,7 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
 
 
 def _viewers(path: Path, captures: list[tuple[str, str]]) -> list[str]:
-    """What opens the same data elsewhere. Where a store's captures lay, it does not tell."""
+    """Other tools that open the same data. A store does not record where its captures were."""
     from rlcompare.app.selection import folder_and_run
     from rlcompare.app.viewers import viewer_lines
     from rlcompare.sources.peek import file_kind
@@ -123,14 +123,14 @@ def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], vie
 
 
 def _measured(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[int]:
-    """The columns in which something was measured, those of pipelines only where anything was sent."""
+    """Indexes of the columns that have measured values. Columns of pipelines count only if anything was sent."""
     known = [index for index in range(len(columns)) if any(row[index] is not None for row in rows)]
     sent = any(row[index] for index in known if columns[index] in OF_PIPELINES[:2] for row in rows)
     return known if sent else [index for index in known if columns[index] not in OF_PIPELINES]
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None) -> list[str]:
-    """The lines of a table; where they are wider than ``width``, names are cut so far that they are not."""
+    """The lines of a table. Names are cut if the table would be wider than ``width``."""
     from rlcompare.report.table import table_lines
     from rlcompare.text import width_of
 

@@ -151,7 +151,7 @@ def _short(path: str) -> str:
 
 
 def _header(path: str) -> str:
-    """What a file of SQL makes, in one line."""
+    """One line on what a file of SQL makes."""
     from rlcompare.resources import sql
     from rlcompare.sql_header import read_header
 

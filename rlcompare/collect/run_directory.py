@@ -1,10 +1,10 @@
 """Writes a run directory (docs/design.md §9).
 
-``run.json`` says what was run; ``metrics.jsonl`` has a line per training step.
+``run.json`` describes the run; ``metrics.jsonl`` has a line per training step.
 
-``run.json`` is written at the start with the status ``incomplete`` and again at the end, each time beside its place and
-renamed into it; a line of ``metrics.jsonl`` is flushed as soon as its step has ended. So a run that is killed leaves
-what it had finished, and says that it did not finish.
+``run.json`` is written at the start with the status ``incomplete`` and again at the end, each time to a temporary file
+that is then renamed. A line of ``metrics.jsonl`` is flushed as soon as its step has ended. So a killed run keeps its
+finished steps and the status ``incomplete``.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from rlcompare.model.run import METRICS, RUN_JSON
 SCHEMA = "rlcompare.run/1"
 PROFILE = "profile"
 LOG = "job.log"
-"""What a job that was launched printed."""
+"""Output of a launched job."""
 
 STATUSES = ("incomplete", "complete", "failed")
 
 
 def prepare_all(folder: Path, repeat: int, force: bool) -> list[Path]:
-    """Makes the folders of a run, or of several: ``run1`` and so on, all samples of one side.
+    """Creates the folders of one run, or of several: ``run1`` and so on, all samples of one side.
 
     Raises:
-        UsageError: as ``prepare``; also where runs of another number, or a single one, are there already.
+        UsageError: as in ``prepare``; also if the folder holds another number of runs, or a single one.
     """
     if repeat == 1:
         prepare(folder, force)
@@ -57,13 +57,13 @@ def prepare_all(folder: Path, repeat: int, force: bool) -> list[Path]:
 
 
 def prepare(folder: Path, force: bool) -> None:
-    """Makes the folder of a run.
+    """Creates the folder of a run.
 
     Args:
-        force: replace a run that is there; nothing else is ever removed.
+        force: replace an existing run; nothing else is ever removed.
 
     Raises:
-        UsageError: the folder holds something, or cannot be made.
+        UsageError: the folder holds other files, or cannot be created.
     """
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -75,7 +75,7 @@ def prepare(folder: Path, force: bool) -> None:
 
 
 def _replace(folder: Path, force: bool) -> None:
-    ours = (PROFILE, METRICS, LOG, "run.duckdb", RUN_JSON)  # what makes it a run goes last
+    ours = (PROFILE, METRICS, LOG, "run.duckdb", RUN_JSON)  # run.json, which marks a run, is removed last
     if not folder.is_dir() or not (folder / RUN_JSON).is_file():
         raise UsageError(f"{folder} contains other files than one run; choose an empty or new folder with -o")
     if not force:
@@ -89,17 +89,17 @@ def _replace(folder: Path, force: bool) -> None:
 
 
 class RunDirectory:
-    """What the process of rank 0 writes of a run."""
+    """The files of a run that the process of rank 0 writes."""
 
     def __init__(self, folder: Path, facts: Mapping[str, Any]) -> None:
-        """Begin.
+        """Starts the run's files.
 
         Args:
             folder: of the run; exists.
             facts: entries of run.json that are known before the first step: configuration, versions, seed, ….
 
         Raises:
-            UsageError: the disk takes no more; so do ``step`` and ``end``.
+            UsageError: the disk is full; ``step`` and ``end`` raise this too.
         """
         self._folder = folder
         self._run: dict[str, Any] = {
@@ -114,7 +114,7 @@ class RunDirectory:
             self._metrics = (folder / METRICS).open("w", encoding="utf-8")
 
     def step(self, step: int, data: Mapping[str, float], captures: Sequence[Mapping[str, Any]]) -> None:
-        """Adds the metrics of a step that has ended, and the captures that there are by now."""
+        """Adds the metrics of a finished step, and the list of captures so far."""
         line = {"step": step, "data": {key: _number(value) for key, value in data.items()}}
         with _written(self._folder / METRICS):
             self._metrics.write(json.dumps(line, allow_nan=False) + "\n")
@@ -126,7 +126,7 @@ class RunDirectory:
     def end(self, status: str, captures: Sequence[Mapping[str, Any]] | None = None, error: str | None = None) -> None:
         """Closes the run with its status."""
         assert status in STATUSES
-        with suppress(OSError):  # what a full disk did not take is lost; that the run has ended is not
+        with suppress(OSError):  # a full disk may lose the last metrics, but the status must still be written
             self._metrics.close()
         self._run |= {"status": status, "ended": now()}
         if captures is not None:
@@ -140,14 +140,14 @@ class RunDirectory:
 
 
 def blame(folder: Path, error: str) -> None:
-    """Marks a run as failed for a reason that its own processes did not know: the rank that failed first."""
-    with suppress(OSError, ValueError, UsageError):  # it may have failed before it began
+    """Marks a run as failed for a reason that its own processes do not know: the rank that failed first."""
+    with suppress(OSError, ValueError, UsageError):  # it may have failed before the files existed
         run = json.loads((folder / RUN_JSON).read_text(encoding="utf-8"))
         write_run(folder, {**run, "status": "failed", "error": error, "ended": run.get("ended") or now()})
 
 
 def write_run(folder: Path, run: Mapping[str, Any]) -> None:
-    """Puts run.json into place as a whole."""
+    """Writes run.json atomically."""
     partial = folder / f".{RUN_JSON}.{os.getpid()}"
     try:
         with _written(folder / RUN_JSON):
@@ -159,7 +159,7 @@ def write_run(folder: Path, run: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _written(path: Path) -> Iterator[None]:
-    """Says which file could not be written; a full disk names none."""
+    """Adds the file's name to errors: on a full disk the system's error names none."""
     try:
         yield
     except OSError as error:
@@ -169,7 +169,7 @@ def _written(path: Path) -> Iterator[None]:
 
 
 def versions() -> dict[str, str | None]:
-    """Versions of what a run depends on; None for what is not installed."""
+    """Versions of the packages that a run depends on; None if not installed."""
     found: dict[str, str | None] = {"python": platform.python_version(), "rlcompare": rlcompare.__version__}
     for key, package in (("torch", "torch"), ("torch_npu", "torch-npu"), ("omegaconf", "omegaconf")):
         try:
@@ -180,7 +180,7 @@ def versions() -> dict[str, str | None]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """The commit that a folder is at, and whether files differ from it; None where it is in no repository."""
+    """The commit of a folder, and whether files differ from it; None if it is in no repository."""
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(folder), *arguments]
@@ -193,10 +193,10 @@ def git_state(folder: Path) -> dict[str, Any] | None:
 
 
 def _number(value: float) -> float | None:
-    """JSON has no NaN and no infinity; newer verl writes null for them."""
+    """Converts NaN and infinity, which JSON does not have, to null, as newer verl does."""
     return value if isinstance(value, int) or math.isfinite(value) else None
 
 
 def now() -> str:
-    """The time, as run.json states it."""
+    """The current time in run.json's format."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""Whether the two sides may be compared: their settings, and what was recorded of each.
+"""Whether the two sides may be compared: checks their settings and environments for differences.
 
 Each difference is a finding. Severe ones forbid a comparison unless they were declared (``--varied``); cautions are
 shown above the numbers; the rest is information.
@@ -16,10 +16,10 @@ from rlcompare.model.words import SIDES, Comparable, Severity, SideName
 INFO, CAUTION, SEVERE = Severity.INFO, Severity.CAUTION, Severity.SEVERE
 
 UNBOUNDED = 999
-"""In ``c_release``: no release of verl is known to be too late."""
+"""Upper end of a range in ``c_release`` that has no known last verl release."""
 
 MATCHED_ENOUGH = 0.8
-"""Where less of the kernels' time than this has a match on the other side, the work itself differs."""
+"""If less than this fraction of the kernels' time has a match on the other side, the sides did different work."""
 
 _SEVERE = ("chip", "world_size", "executor", "device", "device_name")
 _INFO = (
@@ -84,7 +84,7 @@ _CONSEQUENCES = {
 
 
 def is_declared(key: str, varied: Sequence[str]) -> bool:
-    """Whether a difference was meant: its key, a glob over it, or the word before its dot is among ``varied``."""
+    """Whether a difference was declared: ``varied`` holds its key, a glob over it, or the word before its dot."""
     return any(fnmatchcase(key, pattern) or key.startswith(f"{pattern}.") for pattern in varied)
 
 
@@ -99,7 +99,7 @@ def assess(
     apart: Sequence[MetricApart],
     varied: Sequence[str],
 ) -> Comparability:
-    """What differs between the sides, and whether they may be compared.
+    """The differences between the sides, and whether the sides may be compared.
 
     Args:
         kernel_matched: share of the kernels' time that was matched at all.
@@ -132,7 +132,7 @@ def assess(
 
 
 def _rank(finding: Finding) -> tuple[int, int, str]:
-    """Worst first; among equals, what changes more of the numbers first."""
+    """Sort key: most severe first; then findings that affect more of the numbers."""
     telling = _TELLING.index(finding.key) if finding.key in _TELLING else len(_TELLING)
     return (SEVERE, CAUTION, INFO).index(finding.severity), telling, finding.key
 
@@ -142,7 +142,7 @@ def _declared(finding: Finding) -> Finding:
 
 
 def _have_metrics(training: Sequence[Training]) -> bool:
-    """Whether speed is judged by what training measured, on both sides, and not by profiles."""
+    """Whether both sides have training's own measurements, so that these and not the profiles decide about speed."""
     return all(any(logged.side == side for logged in training) for side in SIDES)
 
 
@@ -167,7 +167,7 @@ def _environment(
 
 
 def _facts(captures: Sequence[Capture]) -> dict[str, str]:
-    """What the captures tell beside the environment."""
+    """Facts from the captures that the environment does not contain."""
     told = {
         "tool": {capture.tool for capture in captures if capture.tool is not None},
         "executor": {capture.executor for capture in captures if capture.executor is not None},
@@ -196,7 +196,7 @@ def _sampled(
     captures: Mapping[SideName, Sequence[Capture]],
     severity: Severity,
 ) -> list[Finding]:
-    """Other ticks were sampled: their work differs, as that of a decode step does with its context's length."""
+    """Reports sides that sampled different ticks. Their work differs: a decode step depends on the context length."""
     phase = key.partition(".")[2]
     what = phase or "the profile"
     if baseline is not None and new is not None:
@@ -204,7 +204,7 @@ def _sampled(
         return [Finding(key, baseline, new, severity, message)]
     where, other = ("new side", "baseline") if baseline is None else ("baseline", "new side")
     if phase and not any(capture.phase == phase for capture in captures["new" if new is None else "baseline"]):
-        return []  # then the captures of this phase are missing on that side, which another finding reports
+        return []  # that side has no captures of this phase, which another finding reports
     message = f"The {where} holds only a sample of {what} ({baseline or new}), the {other} all of it."
     return [Finding(key, baseline, new, severity, message)]
 
@@ -242,7 +242,7 @@ def _extent(sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence
 
 
 def _training(training: Sequence[Training]) -> list[Finding]:
-    """Whether both sides logged metrics, and of the same steps."""
+    """Whether both sides logged metrics, and whether they did so for the same steps."""
     runs = {side: [run for run in training if run.side == side] for side in SIDES}
     has = ["yes" if runs[side] else "no" for side in SIDES]
     if has == ["no", "no"]:
@@ -270,7 +270,7 @@ def _span(first: int, last: int) -> str:
 
 
 def _other_meanings(apart: Sequence[MetricApart]) -> list[Finding]:
-    """Metrics that are not compared because verl changed what they mean, those of one change together."""
+    """Metrics that are not compared because verl changed their meaning; one finding per change."""
     changes: dict[str, list[MetricApart]] = {}
     for row in apart:
         changes.setdefault(changed_meaning(row), []).append(row)
@@ -285,7 +285,7 @@ def _other_meanings(apart: Sequence[MetricApart]) -> list[Finding]:
 
 
 def changed_meaning(metric: MetricApart) -> str:
-    """What a metric means on each side, in a clause."""
+    """A clause on the meaning of a metric on each side."""
     return f"baseline: {' or '.join(metric.baseline)}; new side: {' or '.join(metric.new)}"
 
 
@@ -321,7 +321,7 @@ def _groups(groups: Sequence[GroupOfCaptures]) -> list[Finding]:
 
 
 def _measured(measured: Sequence[Measured]) -> list[Finding]:
-    """What one side alone recorded of the host."""
+    """Host data that only one side recorded."""
     findings = []
     for domain, what in (("phase", "phases"), ("operator", "framework operators")):
         baseline, new = ("yes" if Measured(side, domain) in measured else "no" for side in SIDES)

@@ -17,12 +17,12 @@ from rlcompare.model.words import SIDES, SideName
 
 
 def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | None = None) -> Diff:
-    """Compare two sides. The same inputs give the same diff, and a side against itself gives no change at all.
+    """Compares two sides. The same inputs give the same diff, and a side compared with itself gives no changes.
 
     Args:
-        baseline: what is compared with.
-        new: what is judged.
-        options: which steps and ranks, and which differences were meant; everything and none if omitted.
+        baseline: the side to compare with.
+        new: the side to judge.
+        options: selected steps and ranks, and declared differences; by default everything is compared.
 
     Raises:
         UsageError: a selected step or rank does not exist.

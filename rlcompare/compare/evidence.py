@@ -1,4 +1,4 @@
-"""What the search for causes looks at: the aggregated rows of both sides, and how they are put into words."""
+"""Input of the search for causes: the aggregated rows of both sides, and helpers to put them into words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlcompare.model.diff import Cause, Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
-"""A headline that moved by less than either is not explained."""
+"""A headline change below either of these has no causes."""
 
 LONGEST_LAUNCH_MS = 0.5
 """Longest free time before an extra kernel call that may be attributed to its launch."""
@@ -25,11 +25,11 @@ class OperatorChange:
 
     Attributes:
         baseline, new: time on each side.
-        calls: change through the number of calls, new and vanished kinds included.
-        size: change through larger or smaller inputs, as far as shapes tell.
-        slower: change of the time per call of the same inputs.
-        gaps: change of the free time right before them: where the host is slow, one kernel more costs that too. 0 where
-            that is longer than a launch can take (``LONGEST_LAUNCH_MS``): then the device waited for something else.
+        calls: change due to the number of calls; includes new and vanished kinds.
+        size: change due to larger or smaller inputs, if shapes are known.
+        slower: change of the time per call for the same inputs.
+        gaps: change of the free time right before them: with a slow host, each extra kernel also costs free time. 0 if
+            it is longer than a launch can take (``LONGEST_LAUNCH_MS``): then the device waited for something else.
         baseline_calls, new_calls: calls on each side.
         on_both: whether both sides run it.
     """
@@ -47,37 +47,37 @@ class OperatorChange:
 
     @property
     def work(self) -> float:
-        """Change through what was asked for: more calls, with the free time before them, and larger inputs."""
+        """Change due to the requested work: more calls, with the free time before them, and larger inputs."""
         return self.calls + self.size + (self.gaps if self.calls else 0.0)
 
     @property
     def whole(self) -> float:
-        """Change of its own time and, where other numbers of calls cost that too, of the free time before them."""
+        """Change of its own time plus, if the number of calls changed, of the free time before them."""
         return self.new - self.baseline + (self.gaps if self.calls else 0.0)
 
     @property
     def factor(self) -> float:
-        """New time per call, for the same inputs, as a multiple of the old."""
+        """New time per call divided by the old one, for the same inputs."""
         before = self.new - self.slower
         return self.new / before if before > 0 else 1.0
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that a candidate cause may look at.
+    """All data that a candidate cause may use.
 
     Attributes:
         headline: the headline time in ms; None where a side lacks it.
-        profile: the profile's own time of a step, in ms, which differs from the headline where training timed its plain
-            steps: the parts of a profiled step sum to this, and not to the headline.
+        profile: the step time in the profile (ms). It differs from the headline if training timed its plain steps. The
+            parts of a profiled step sum to this time, not to the headline.
         metrics: overall metrics by id.
         operators: kernels by operator, largest change first.
         frequency: mean AI Core frequency by side, in MHz.
-        phase_of: the phase that holds most of an operator's change, where kernels have phases.
-        same_level: whether both sides were profiled at one level, as far as that is known.
-        on_device: whether a device was recorded; else times are those of the host's operators.
-        timed_phases: whether phases were timed by training, as the headline was, and not by the profile.
-        rare_phases: by phase that training did not time in every step, in how many.
+        phase_of: the phase with most of an operator's change, if kernels have phases.
+        same_level: whether both sides were profiled at one level, as far as known.
+        on_device: whether device data was recorded; else times are those of host operators.
+        timed_phases: whether training timed the phases, as it did the headline, and not the profile.
+        rare_phases: for each phase that training did not time in every step, in how many steps it did.
     """
 
     headline: Delta | None
@@ -107,12 +107,12 @@ class Evidence:
         timed_phases: bool,
         rare_phases: Mapping[str, str],
     ) -> Evidence:
-        """Gather the evidence.
+        """Gathers the evidence.
 
         Args:
             headline: id of the headline metric.
-            profile: id of the profile's time that does.
-            phases: where in the step the operators' kernels run.
+            profile: id of the profile's step time.
+            phases: the phases in which the operators' kernels run.
         """
         metrics = {delta.metric: delta for delta in overall}
         return cls(
@@ -131,16 +131,16 @@ class Evidence:
 
     @property
     def change(self) -> float:
-        """The headline's change in ms; 0 where it is unknown."""
+        """The headline's change in ms; 0 if unknown."""
         return self.headline.delta or 0.0 if self.headline else 0.0
 
     @property
     def profile_change(self) -> float:
-        """The change of the profile's own time in ms; 0 where it is unknown, or hardly moved."""
+        """The change of the profile's step time in ms; 0 if unknown or too small."""
         return self.profile.delta or 0.0 if self.profile and has_moved(self.profile) else 0.0
 
     def delta(self, metric: str) -> float:
-        """The change of a metric; 0 where it is unknown."""
+        """The change of a metric; 0 if unknown."""
         found = self.metrics.get(metric)
         return found.delta or 0.0 if found else 0.0
 
@@ -151,7 +151,7 @@ class Evidence:
     def profiled(self, what: str, delta_ms: float, text: str, section: str, row: str) -> Cause:
         """A candidate from the profile, with its share of the change of the profile's own step.
 
-        It has none where that step changed the other way than the headline: then the profile does not explain it.
+        The share is None if that step changed in the opposite direction: then the profile does not explain the change.
         """
         change = self.profile_change
         if self.profile == self.headline or self.headline is None:
@@ -162,14 +162,14 @@ class Evidence:
 
 
 def has_moved(headline: Delta) -> bool:
-    """Whether a time in ms changed by enough to have a cause worth naming."""
+    """Whether a time in ms changed by enough to look for causes."""
     if not headline.baseline or headline.delta is None:
         return False
     return abs(headline.delta) >= max(LEAST_MS, LEAST_RELATIVE * abs(headline.baseline))
 
 
 def _in_ms(delta: Delta | None) -> Delta | None:
-    """Training's own times are in seconds."""
+    """Converts training's own times, which are in seconds."""
     if delta is None or delta.unit != "s":
         return delta
     values = (None if value is None else value * 1e3 for value in (delta.baseline, delta.new, delta.delta))
@@ -183,13 +183,13 @@ def number(value: Value) -> float | None:
 
 
 def change_of(row: Row, part: str) -> float | None:
-    """How much a paired column changed, such as ``gap_ms``; None where it is known of one side only or of none."""
+    """The change of a paired column, such as ``gap_ms``; None if either side is unknown."""
     before, after = number(row.get(f"baseline_{part}")), number(row.get(f"new_{part}"))
     return None if before is None or after is None else after - before
 
 
 def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
-    """Kernels summed by operator, from rows that tell calls from time per call; largest change first."""
+    """Kernels summed by operator, from rows that separate calls from time per call; largest change first."""
     grouped: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if row["delta"] is not None:
@@ -200,7 +200,7 @@ def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
 
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     size = sum(_by_size(row) for row in rows)
-    # Unknown columns add nothing: traces have no gaps, new operators have no old time per call.
+    # Unknown columns count as 0: traces have no gaps, new operators have no old time per call.
     gaps = _total(change_of(row, "gap_ms") for row in rows)
     before, after = (_total(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
     return OperatorChange(
@@ -219,14 +219,14 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
 
 
 def _total(values: Iterable[float | None]) -> float:
-    """The sum of what is known; a row without the measure adds nothing."""
+    """The sum of all known values; unknown values count as 0."""
     return sum(value for value in values if value is not None)
 
 
 def _by_size(row: Row) -> float:
-    """What larger inputs explain of a change in the time per call: in proportion to elements, at most all of it.
+    """The part of a change in time per call that larger inputs explain: proportional to elements, at most all of it.
 
-    0 where elements, calls or times per call are not known of both sides.
+    0 if elements, calls or times per call are unknown on either side.
     """
     names = ("baseline_elements", "new_elements", "baseline_calls", "new_calls", "baseline_per_call_ms")
     elements, new_elements, calls, new_calls, per_call = (number(row.get(name)) for name in names)
@@ -284,6 +284,6 @@ def count(value: float) -> str:
 
 
 def short(name: Value) -> str:
-    """A name from a profile, cut to a length that a sentence can bear."""
+    """A name from a profile, shortened for use in a sentence."""
     text = str(name)
     return text if len(text) <= _NAME_LENGTH else f"{text[: _NAME_LENGTH - 1]}…"

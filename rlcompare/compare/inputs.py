@@ -1,4 +1,4 @@
-"""What a comparison is asked to compare."""
+"""The inputs of a comparison: two sides and its options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SideInput:
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """What part of the sides is compared, and what was meant to differ.
+    """The part of the sides to compare, and the declared differences.
 
     Attributes:
         base_steps, new_steps: step numbers; None: all.

@@ -41,7 +41,7 @@ _NO_TIMES = {
     "timing_s/*ratio*": "ratio",
     "timing_s/*utilization*": "ratio",
 }
-"""Those of verl's ``timing_s/*`` that are no seconds, with what they are."""
+"""Members of verl's ``timing_s/*`` that are not in seconds, with their meaning."""
 
 _OF_A_TIME = ("time.{}", "time.{}@max", "time.{}@spread", "role.*.{}")
 _POLARITIES = (
@@ -90,22 +90,22 @@ WORKLOAD = {
     "response_length/mean": "workload.response_length_mean",
     "prompt_length/mean": "workload.prompt_length_mean",
 }
-"""Training metrics that say how much was asked for, and the workload that they are where training names none itself."""
+"""Training metrics of the workload, each with the workload metric that it replaces if training has no such metric."""
 
 TOKEN_RATE = "timing_per_token_ms/step"
-"""The step's time per token, prompts and responses: where responses got longer, the measure of speed."""
+"""The step's time per token (prompt and response tokens): the measure of speed if responses got longer."""
 
 
 def polarity_of(metric: str) -> Polarity:
-    """Which direction of a metric is better; neutral where that is not known."""
+    """Which direction of a metric is better; neutral if unknown."""
     return next((polarity for pattern, polarity in _POLARITIES if fnmatchcase(metric, pattern)), NEUTRAL)
 
 
 def unit_of(metric: str) -> str:
-    """The unit of a metric; empty where it has none or none is known."""
+    """The unit of a metric; empty if it has none or if unknown."""
     return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")
 
 
 def kind_of(member: str) -> str:
-    """What a member is one of: ``rank``, ``replica``, ``critic``; these are never averaged together."""
+    """The kind of a member: ``rank``, ``replica``, ``critic``. Different kinds are never averaged together."""
     return member.partition(" ")[0]

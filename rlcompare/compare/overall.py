@@ -1,9 +1,10 @@
 """The metrics of the whole step (``Diff.overall``): one value per run, their mean per side, and the difference.
 
-Times are means over ranks of means over steps, per run; what a rank did not measure is skipped. ``@max`` is the slowest
-rank, ``@spread`` the slowest less the fastest (summed over the roles of discrete mode). Where captures are of several
-roles, a time is the sum over roles of the mean over their own processes, and ``role.<role>.…`` has the parts. Memory
-peaks are the highest of all ranks, because the fullest rank runs out first. Several runs of a side are averaged.
+Times are means over ranks of means over steps, per run. Ranks without a measurement are skipped. ``@max`` is the
+slowest rank, ``@spread`` the slowest minus the fastest (summed over the roles of discrete mode). If captures are of
+several roles, a time is the sum over roles of each role's mean over its processes, and ``role.<role>.…`` has the parts.
+Memory peaks are the maximum over ranks, because the fullest rank runs out of memory first. Several runs of a side are
+averaged.
 """
 
 from __future__ import annotations
@@ -43,21 +44,21 @@ OUTSIDE = "(outside)"
 _REST = f"phase.{OUTSIDE}.wall"
 
 SPEED = "timing_s/step"
-"""The step's wall time as training measured it: the headline where both sides logged it (docs/design.md §4)."""
+"""The step's wall time as training measured it: the headline if both sides logged it (docs/design.md §4)."""
 
 PROFILED_STEP, OUTSIDE_PROFILE = "time.profiled_step", "time.outside_profile"
-"""Training's own time of the steps that ran under the profiler, and what the device's span leaves of it."""
+"""Training's own time of the profiled steps, and the part of it that the device's span does not cover."""
 
 HEADLINES = ("time.step", "time.device_span", "time.comm", "time.phases")
-"""The headline metric is the first that both sides have; without kernels only communication is known, without any
-device data (level_none) the phases on the host."""
+"""The headline metric is the first that both sides have. Without kernels only communication is known; without any
+device data (level_none) only the phases on the host."""
 
 
 _LARGEST = 1e300
 
 
 class Overall:
-    """Collects samples by metric, in order, and makes the deltas."""
+    """Collects samples by metric, in order, and computes the deltas."""
 
     def __init__(self, runs: Mapping[SideName, int], apart: Mapping[str, str]) -> None:
         """``runs``: the number of runs of each side; ``apart``: why a metric's values are not compared."""
@@ -67,9 +68,9 @@ class Overall:
         self._scale: dict[str, float] = {}
 
     def add(self, metric: str, side: SideName, run: int, value: float | None, scale: float = 1) -> None:
-        """A value of one run; ``scale``: how many of the value's units make one of the metric's (``unit_of``).
+        """Adds a value of one run. ``scale``: the number of the value's units in one unit of the metric (``unit_of``).
 
-        One that is no number, or so large that sums would be none, counts as unknown.
+        NaN, infinity, and values so large that their sum would overflow count as unknown.
         """
         self._scale.setdefault(metric, scale)
         self._samples.setdefault(metric, {side: {} for side in SIDES})[side][run] = (
@@ -111,7 +112,7 @@ def _evidence(values: Mapping[SideName, Sequence[float | None]]) -> dict[str, Va
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of what is known; None if nothing is."""
+    """The mean of all known values; None if there are none."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
 
@@ -157,7 +158,7 @@ def headline_of(deltas: Sequence[Delta]) -> str:
 
 
 def profile_headline(deltas: Sequence[Delta]) -> str:
-    """The headline time of the profile; ``time.device_span`` where no time is known on both sides."""
+    """The headline time of the profile; ``time.device_span`` if no time is known on both sides."""
     known = {delta.metric for delta in deltas if delta.delta is not None}
     return next((metric for metric in HEADLINES if metric in known), "time.device_span")
 
@@ -180,7 +181,7 @@ def _is_on_both(times: Sequence[TimeSample], name: str) -> bool:
 
 
 def _add_sum_of_phases(overall: Overall, phases: Sequence[PhaseSample]) -> None:
-    """``time.phases``: the wall time of all phases, where there is no other headline metric."""
+    """``time.phases``: the wall time of all phases, if there is no other headline metric."""
     sums: dict[tuple[SideName, int], float] = {}
     for phase in phases:
         if phase.what == "wall" and phase.phase != OUTSIDE:
@@ -190,7 +191,7 @@ def _add_sum_of_phases(overall: Overall, phases: Sequence[PhaseSample]) -> None:
 
 
 def _add_phases(overall: Overall, phases: Sequence[PhaseSample], timers: Sequence[TrainingPhase]) -> None:
-    """The parts of the phases, and their wall times: training's timers are better than a profile's marks."""
+    """The parts of the phases, and their wall times. Training's timers take precedence over a profile's marks."""
     if have_phases(timers):
         walls = [PhaseSample(timer.side, timer.run, timer.phase, "wall", timer.ns) for timer in timers]
         phases = [*(phase for phase in phases if phase.what != "wall"), *walls]
@@ -216,7 +217,7 @@ def _add_workload(overall: Overall, metrics: Sequence[MetricSample], counted: Se
             overall.add(name, side, run, value)
     given = {sample.name for sample in metrics}
     for count in counted:
-        if count.metric not in given:  # else what training says it was asked for counts
+        if count.metric not in given:  # else training's own workload metric counts
             overall.add(count.metric, count.side, count.run, count.value)
 
 

@@ -1,8 +1,8 @@
-"""One type per record of a section: what both sides have under one key, side by side.
+"""One type per record of a section: the values of both sides under one key.
 
 As in ``records``, a class is named after its query in ``sql/compare`` and has the query's columns; ``StepPair``,
 ``RankPair`` and ``TimerPair`` are made in Python. Columns come in pairs (``baseline_ns``, ``new_ns``): means per rank
-and step, None where a side has no such row. ``rows.SectionMaker`` turns records into the rows of a section.
+and step, None if a side has no such row. ``rows.SectionMaker`` turns records into the rows of a section.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Pair(Protocol):
-    """What all records of a section have."""
+    """The fields that all records of a section have."""
 
     @property
     def name(self) -> str | None: ...
@@ -247,7 +247,7 @@ class Stack(NamedTuple):
 
 
 class StepPair(NamedTuple):
-    """A step of both sides; ``ns``: the time that stands for the step."""
+    """A step of both sides; ``ns``: the time used as the step's time."""
 
     name: str
     position: int
@@ -266,7 +266,7 @@ class StepPair(NamedTuple):
 
 
 class RankPair(NamedTuple):
-    """A rank of both sides; ``ns``: the time that stands for the step."""
+    """A rank of both sides; ``ns``: the time used as the step's time."""
 
     name: str
     in_baseline: bool
@@ -290,7 +290,7 @@ class RankPair(NamedTuple):
 
 
 class TimerPair(NamedTuple):
-    """A phase as training's timers measured it, and inside it what the profile saw."""
+    """A phase's time by training's timers, and its parts by the profile."""
 
     name: str
     role: str | None

@@ -1,4 +1,4 @@
-"""Warnings and notes about the data of each side (``Diff.quality``): missing, damaged, inferred or left out."""
+"""Warnings and notes about the data of each side (``Diff.quality``): missing, damaged, inferred or omitted data."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _finding(key: str, side: SideName, severity: Severity, message: str) -> Find
 
 
 def _where(row: OfRun, given: Mapping[SideName, SideInput]) -> str:
-    """The run, where its side has several."""
+    """The name of the run, if its side has several."""
     stores = given[row.side].stores
     return f"{stores[row.run].name}: " if len(stores) > 1 else ""
 
@@ -107,7 +107,7 @@ def _invalid(sample: records.MetricSample, given: Mapping[SideName, SideInput]) 
 
 
 def _uneven_times(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> list[Finding]:
-    """Says so where the steps of a run differ by more than ``VARIES``; one step alone has no deviation."""
+    """Reports steps of a run that differ by more than ``VARIES``. A single step has no deviation."""
     if sample.value is None or sample.deviation is None or not sample.deviation > VARIES * sample.value > 0:
         return []
     part = f"{sample.deviation / sample.value:.0%}".replace("%", " %")
@@ -139,7 +139,7 @@ def _left_out(steps: records.LeftOut, given: Mapping[SideName, SideInput]) -> Fi
 
 
 def _apart(side: SideName, deltas: Sequence[Delta]) -> list[Finding]:
-    """Runs of one side that differ widely in time or work: reported for the first such measure."""
+    """Runs of one side that differ widely in time or work. Only the first such measure is reported."""
     for delta in deltas:
         values = known(delta.samples[side])
         if len(values) > 1 and 0 < FAR_APART * min(values) < max(values):
@@ -153,7 +153,7 @@ def _apart(side: SideName, deltas: Sequence[Delta]) -> list[Finding]:
 
 
 def _memory(peaks: Sequence[records.MemoryPeak]) -> list[Finding]:
-    """Sides whose memory was recorded by different components only."""
+    """Reports sides whose memory was recorded by different components."""
     if not peaks or any(peak.main for peak in peaks):
         return []
     components = [", ".join(dict.fromkeys(peak.component for peak in peaks if peak.side == side)) for side in SIDES]

@@ -1,8 +1,8 @@
 """One type per query of ``sql/compare`` that does not make a section: a row is a named tuple.
 
 ``TimeSample`` is a row of ``sql/compare/time_sample.sql``. Its fields are the columns, in the query's order, which
-``Rollups.rows`` checks. Named tuples, because a frozen dataclass takes four times as long to make. The query says what
-a column means. None: not measured.
+``Rollups.rows`` checks. They are named tuples because a frozen dataclass takes four times as long to create. The query
+documents the columns. None: not measured.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """One in-memory database that holds the rollups of all runs of both sides (docs/design.md §3), and the queries over it.
 
-Each store is attached read-only, its rollups are copied under the keys (side, run) while its steps and ranks are
-selected and its steps are summed, and it is detached. Raw events are never read.
+Each store is attached read-only. Its rollups are copied under the keys (side, run); this selects steps and ranks, and
+sums steps. Then the store is detached. Raw events are never read.
 
-The tables are small, so most of the time goes into planning statements. Statements that do not wait for each other
-therefore run side by side, each on one thread, and all queries start as soon as the tables are there.
+The tables are small, so most of the time goes into planning statements. Independent statements therefore run in
+parallel, each on one thread, and all queries start as soon as the tables are ready.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ R = TypeVar("R", bound=NamedTuple)
 """A row of the query after which its class is named (``records``, ``pairs``)."""
 
 WORKERS = min(4, os.cpu_count() or 1)
-"""Statements that run at once. One statement has one thread: the rollups are small."""
+"""Number of statements that run in parallel. Each uses one thread, since the rollups are small."""
 
 
 def query_of(record: type[NamedTuple]) -> str:
@@ -47,7 +47,7 @@ def _queried() -> list[Any]:
 
 
 class Rollups:
-    """The rollups of both sides. ``rows`` gives what the query of a record found; use as a context manager."""
+    """The rollups of both sides. ``rows`` returns the result of a record's query. Use it as a context manager."""
 
     def __init__(self, baseline: SideInput, new: SideInput, options: CompareOptions) -> None:
         """Load all runs.
@@ -82,13 +82,13 @@ class Rollups:
         self.close()
 
     def close(self) -> None:
-        """End the queries that nobody asked for, and forget all tables."""
+        """Ends the queries whose results nobody requested, and drops all tables."""
         self._pool.shutdown(cancel_futures=True)
         for con in (*self._cursors, self._con):
             con.close()
 
     def rows(self, record: type[R]) -> list[R]:
-        """The rows of the query of a record; each query runs once."""
+        """The rows of a record's query. Each query runs once."""
         if record not in self._rows:
             self._rows[record] = self._pool.submit(self._query, record)
         return cast("list[R]", self._rows[record].result())
@@ -116,7 +116,7 @@ class Rollups:
             cursor.execute(resources.sql(name))
 
     def _run_folder(self, folder: str) -> None:
-        """Run the files of a folder, each as soon as those that it depends on have run."""
+        """Runs the files of a folder, each one as soon as its dependencies have run."""
         order = TopologicalSorter(resources.sql_predecessors(folder))
         order.prepare()
         running: dict[Future[None], str] = {}
@@ -174,6 +174,6 @@ class Rollups:
 
 
 def _listed(numbers: Sequence[int] | None) -> str:
-    """Numbers for a message, the first twenty."""
+    """Numbers for a message; the first twenty only."""
     shown = ", ".join(str(number) for number in (numbers or ())[:20])
     return f"{shown} and {len(numbers) - 20} more" if numbers and len(numbers) > 20 else shown

@@ -1,7 +1,7 @@
-"""Rows of sections: how two sides differ, in calls and in time per call, and how much of them was matched.
+"""Rows of sections: the differences in calls and in time per call, and the share of both sides that was matched.
 
-Queries give times in nanoseconds (columns that end in ``_ns``), so that differences of whole numbers are exact; rows
-carry milliseconds.
+Queries return times in nanoseconds (columns that end in ``_ns``), so that differences of integers are exact. Rows
+contain milliseconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEAST_REMAINDER = 0.001
 """Time outside all phases has no ratio below this fraction of the step: it may be rounding error only."""
 
 _UNSUFFIXED = frozenset({"compute", "comm", "exposed_comm", "free"})
-"""Times whose columns carry no ``_ms``: the parts of a step, of a phase and of a rank."""
+"""Times whose columns have no ``_ms`` suffix: the parts of a step, of a phase and of a rank."""
 
 
 def to_ms(ns: float | None) -> float | None:
@@ -41,27 +41,27 @@ def to_ms(ns: float | None) -> float | None:
 
 
 def ratio(baseline: float | None, new: float | None) -> float | None:
-    """``new / baseline``; None where either is absent, or the baseline is 0 or negative."""
+    """``new / baseline``; None if either is absent, or the baseline is 0 or negative."""
     return new / baseline if baseline is not None and baseline > 0 and new is not None else None
 
 
 def is_remainder(baseline: float | None, parts: Iterable[float]) -> bool:
-    """Whether what the parts of a step leave, one of them itself, is too little of it to be compared with anything."""
+    """Whether a baseline is a remainder too close to zero, relative to the parts of the step, to have a ratio."""
     return baseline is not None and baseline < LEAST_REMAINDER * sum(parts)
 
 
 def difference(baseline: float | None, new: float | None) -> float | None:
-    """``new − baseline``; None where either is absent."""
+    """``new − baseline``; None if either is absent."""
     return None if baseline is None or new is None else new - baseline
 
 
 def decompose(
     baseline: float, new: float, baseline_calls: float, new_calls: float
 ) -> tuple[float | None, float | None]:
-    """What a change in the number of calls, and what a change in the time per call contributed (docs/design.md §6).
+    """Splits a change into the part due to the number of calls and the part due to the time per call (design.md §6).
 
-    Δ = Δcalls × old time per call + new calls × Δ(time per call). What did not exist before, or is gone, changed by its
-    calls alone. The two sum to ``new − baseline``; both are None where time was spent in no call.
+    Δ = Δcalls × old time per call + new calls × Δ(time per call). The change of a new or vanished row is due to its
+    calls alone. The two parts sum to ``new − baseline``; both are None if time was spent outside of any call.
     """
     delta = new - baseline
     if baseline_calls == 0:
@@ -74,17 +74,17 @@ def decompose(
 class SectionMaker:
     """Makes sections from the records of queries (``pairs``).
 
-    What is absent on a side counts 0 if that side measured such things, else it is unknown.
+    A row that a side lacks counts as 0 if that side measured this domain, else as unknown.
 
     Args:
-        measured: what each side measured (column ``domain`` of sql/compare/divisor.sql).
+        measured: the domains that each side measured (column ``domain`` of sql/compare/divisor.sql).
     """
 
     def __init__(self, measured: Collection[Measured]) -> None:
         self._measured = frozenset(measured)
 
     def measures(self, side: SideName, domain: str) -> bool:
-        """Whether any rank of the side measured this."""
+        """Whether any rank of the side measured this domain."""
         return Measured(side, domain) in self._measured
 
     def timed(
@@ -101,7 +101,7 @@ class SectionMaker:
         """A section of times, largest change first.
 
         Args:
-            domain: what a side must have measured for an absent row to count 0; may depend on the record.
+            domain: what a side must have measured for an absent row to count as 0; may depend on the record.
             keys: the columns that, with ``name``, identify a row.
             measure: the stem of the two columns that become ``baseline`` and ``new``.
             same: further columns, with the same value in all rows.
@@ -136,7 +136,7 @@ class SectionMaker:
         }
 
     def completed(self, record: Pair, domain: str) -> dict[str, Any]:
-        """The paired columns of a record, with 0 for what is absent on a side that measured such things."""
+        """The paired columns of a record, with 0 for values absent on a side that measured the domain."""
         sides = {key: value for key, value in record._asdict().items() if key.startswith(_PREFIXES)}
         found = {"baseline": record.in_baseline, "new": record.in_new}
         for here, there in zip(SIDES, reversed(SIDES), strict=True):
@@ -154,7 +154,7 @@ _NOT_SUMS = ("max_ns", "max_bytes", "gb_per_s", "ns_per_element")
 
 
 def display_name(key: str) -> str:
-    """The column of a row for a column of a query: ``baseline_wait_ns`` is shown in ms as ``baseline_wait_ms``."""
+    """Converts a query's column name to a row's: ``baseline_wait_ns`` is shown in ms as ``baseline_wait_ms``."""
     if not key.endswith("_ns"):
         return key
     stem = key.removesuffix("_ns")
@@ -163,7 +163,7 @@ def display_name(key: str) -> str:
 
 
 def presence_of(in_baseline: bool, in_new: bool) -> Presence:
-    """On which sides something was found that was found on one of them."""
+    """The sides on which something was found; at least one must be true."""
     if in_baseline and in_new:
         return Presence.BOTH
     return Presence.BASELINE_ONLY if in_baseline else Presence.NEW_ONLY
@@ -185,7 +185,7 @@ def _tidy(value: Value) -> Value:
 
 
 def counted(value: float | None) -> float | int | None:
-    """A mean count, as an integer where it is one."""
+    """A mean count, as an integer if it is one."""
     return int(value) if value is not None and float(value).is_integer() else value
 
 
@@ -205,7 +205,7 @@ def _size(row: Row) -> float:
 
 
 def ordered(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:
-    """Rows by absolute change, largest first; equal ones by size, name and keys: the order is always the same."""
+    """Rows by absolute change, largest first; ties by size, name and keys, so that the order is deterministic."""
 
     def place(row: Row) -> tuple[float, float, tuple[str, ...]]:
         delta, size = row["delta"], row["new"] if row["new"] is not None else row["baseline"]
@@ -219,7 +219,7 @@ def ordered(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:
 
 
 def empty(name: str, unit: str = "ms", keys: tuple[str, ...] = ()) -> Section:
-    """A section in which nothing was found."""
+    """A section without rows."""
     return Section(name, unit, keys, None, "", ())
 
 

@@ -16,7 +16,7 @@ ALPHA = 1 / 70
 
 
 def known(values: Sequence[float | None]) -> list[float]:
-    """The runs in which the metric was measured."""
+    """The values of the runs that measured the metric."""
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
@@ -35,8 +35,8 @@ def overlap(baseline: Sequence[float | None], new: Sequence[float | None]) -> bo
 
 @lru_cache(maxsize=256)
 def allowed(few: int, many: int) -> int:
-    """How many pairs of runs may be in the wrong order at error probability ``ALPHA`` per tail."""
-    # Coefficients of the Gaussian binomial: how many orders of all runs have 0, 1, 2, … pairs in the wrong order.
+    """The number of pairs of runs that may be in the wrong order at error probability ``ALPHA`` per tail."""
+    # Coefficients of the Gaussian binomial: the number of orderings with 0, 1, 2, … pairs in the wrong order.
     ways = [1] + [0] * (few * many)
     for step in range(1, few + 1):
         for place in range(len(ways) - 1, many + step - 1, -1):

@@ -1,4 +1,4 @@
-"""The tables of the answer (``Diff.sections``), from the rollups; in the order of the report."""
+"""The tables of the result (``Diff.sections``), from the rollups; in the order of the report."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def make_sections(
     """All sections by name.
 
     Args:
-        env: what each side was made with.
+        env: the environment of each side.
         headline: the profile's headline time, as a metric id.
     """
     maker = SectionMaker(rollups.rows(Measured))
@@ -116,7 +116,7 @@ def _is_known(values: Iterable[float | None]) -> bool:
 
 
 def _with_remainder(section: Section) -> Section:
-    """Time outside all phases is a remainder: where it is close to 0, it has no ratio."""
+    """Removes the ratio of the time outside all phases if that remainder is close to 0."""
     baselines = {row["name"]: value for row in section.rows if isinstance(value := row["baseline"], (int, float))}
     little = is_remainder(baselines.get(OUTSIDE), baselines.values())
     rows = ({**row, "ratio": None} if little and row["name"] == OUTSIDE else row for row in section.rows)
@@ -129,7 +129,7 @@ def _training_phases(
     timed: Sequence[ProfiledTimer],
     tokens: Mapping[SideName, Mapping[str, float]],
 ) -> Section:
-    # Both sides timed their phases: one that a side does not know took no time there.
+    # Both sides timed their phases: a phase that a side lacks took no time there.
     maker = SectionMaker([Measured(side, "timers") for side in SIDES])
     note = "Wall time from training's timers, in unprofiled steps where available."
     if profiled:
@@ -159,7 +159,7 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
 def _host_or_device(
     maker: SectionMaker, name: str, records: Sequence[pairs.Operator] | Sequence[pairs.Module], domain: str
 ) -> Section:
-    """Operators or modules: device time where both sides know it, else host time; nested ones are counted in both."""
+    """Operators or modules: device time if both sides know it, else host time. Nested ones count in both."""
     on_baseline = _is_known(record.baseline_device_ns for record in records)
     device = on_baseline and _is_known(record.new_device_ns for record in records)
     measure, note = ("device_ns", "Time of the kernels launched inside.") if device else ("host_ns", "Host time.")

@@ -1,4 +1,4 @@
-"""What the two sides are: runs, captures, steps, and what they were made with."""
+"""Describes the two sides: runs, captures, steps, and environments."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _VALUES_SHOWN = 3
 
 
 def environments(env: Sequence[Env], captures: Sequence[Capture]) -> dict[SideName, dict[str, str]]:
-    """What each side was made with.
+    """The environment of each side.
 
-    Several values of one key are listed, the first three. Level and world size come from the captures where the
-    environment does not name them.
+    If a key has several values, the first three are listed. Level and world size come from the captures if the
+    environment does not contain them.
     """
     merged: dict[SideName, dict[str, str]] = {side: {} for side in SIDES}
     for row in env:
@@ -34,7 +34,7 @@ def environments(env: Sequence[Env], captures: Sequence[Capture]) -> dict[SideNa
 
 
 def differing_levels(env: Mapping[SideName, Mapping[str, str]]) -> tuple[str, str] | None:
-    """The profiler levels of both sides where they are known and differ."""
+    """The profiler levels of both sides if they are known and differ."""
     baseline, new = (env[side].get("profiler.level") for side in SIDES)
     return (baseline, new) if baseline and new and baseline != new else None
 
@@ -57,8 +57,8 @@ def make_sides(
     Args:
         given: the inputs by side.
         steps: the step numbers of each side.
-        training: how many steps each run logged. They count where a run has no profile.
-        env: what each side was made with.
+        training: how many steps each run logged. They count if a run has no profile.
+        env: the environment of each side.
     """
     return {
         side: Side(

@@ -1,4 +1,4 @@
-"""Sections ``steps`` and ``ranks``: the same step, and the same rank, of both sides beside each other."""
+"""Sections ``steps`` and ``ranks``: pairs the same step, and the same rank, of both sides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlcompare.model.diff import Section
 from rlcompare.model.words import SIDES, SideName
 
 LATE_ENOUGH = 0.02
-"""A rank whose delays sum to less than this part of the step is no straggler: somebody is always last."""
+"""A rank is no straggler if its delays sum to less than this fraction of the step: some rank is always last."""
 
 
 def _paired(key: Callable[[S], K], records: Iterable[S]) -> dict[K, tuple[S | None, S | None]]:
@@ -26,7 +26,7 @@ def _paired(key: Callable[[S], K], records: Iterable[S]) -> dict[K, tuple[S | No
 
 
 def _headline_ns(times: Step | Rank | None, headline: str) -> float | None:
-    """The time that stands for the step. Steps and ranks have no sum of phases, and then no device time either."""
+    """The time used as the step's time. Steps and ranks have no sum of phases; without one, no device time either."""
     if times is None:
         return None
     if headline == "time.step":
@@ -70,7 +70,7 @@ def ranks_section(maker: SectionMaker, records: Sequence[Rank], headline: str) -
     rows = [
         maker.timed_row(_rank_pair(name, *paired[name], late, headline), "") for name in sorted(paired, key=_natural)
     ]
-    if headline == "time.comm":  # it is the measure itself
+    if headline == "time.comm":  # communication is the measure itself
         rows = [{key: row[key] for key in row if key not in ("baseline_comm", "new_comm")} for row in rows]
     return Section("ranks", "ms", (), matched_share(rows), note, tuple(rows))
 
@@ -102,9 +102,9 @@ def _rank_pair(
 
 
 def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
-    """The rank of a side that most often starts collectives last, of those late enough to matter (docs/design.md §4).
+    """The straggler of a side: the rank that most often starts collectives last (docs/design.md §4).
 
-    Enough: all its delays in a step together, against the step. The one with the most delay if equal.
+    Only ranks whose delays sum to at least ``LATE_ENOUGH`` of a step count. Ties go to the rank with most delay.
     """
     kinds: dict[str, list[Rank]] = {}
     for rank in members:
@@ -121,5 +121,5 @@ def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
 
 
 def _natural(name: str) -> tuple[tuple[str, int], ...]:
-    """A key under which ``rank 10`` comes after ``rank 9``."""
+    """A sort key under which ``rank 10`` comes after ``rank 9``."""
     return tuple((text, int(number or 0)) for text, number in re.findall(r"(\D+)(\d*)", name))

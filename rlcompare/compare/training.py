@@ -1,7 +1,7 @@
-"""What training itself measured, beside the profile: its timers as phases, the time per token, and the metrics' health.
+"""Training's own measurements beside the profile: its timers as phases, the time per token, and the metrics' health.
 
-Timers of steps without a profiler say how long a phase takes; the profile says what it does in that time. Where
-responses got longer, time per token shows whether anything got slower.
+Timers of steps without a profiler show how long a phase takes. The profile shows how that time is spent. If responses
+got longer, the time per token shows whether anything got slower.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from rlcompare.model.health import HealthRange, health_ranges, in_range
 from rlcompare.model.words import SIDES, Health, SideName
 
 GENERATION = ("generate_sequences", "generate_baseline")
-"""Phases whose time per token counts the tokens of responses; the others count prompts too."""
+"""Phases whose time per token counts response tokens only; other phases count prompt tokens too."""
 
 BESIDE_TOKENS = ("save_checkpoint", "testing")
-"""Phases that take as long whatever the step's tokens were."""
+"""Phases whose time does not depend on the step's tokens."""
 
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
 
 _PREFIXES = ("mismatch/", "rollout_corr/")
-# Where verl's configuration holds the bounds of the weights: up to 0.6.0, and since.
+# Keys of the bounds of the weights in verl's configuration: up to 0.6.0, and since then.
 _THRESHOLDS = (
     ("algorithm.rollout_is_threshold", "algorithm.rollout_correction.rollout_is_threshold"),
     ("algorithm.rollout_is_threshold_lower",),
@@ -34,7 +34,7 @@ _THRESHOLDS = (
 
 
 def have_phases(timers: Sequence[TrainingPhase]) -> bool:
-    """Whether training's timers tell the phases of both sides."""
+    """Whether both sides have phases timed by training."""
     return {timer.side for timer in timers} == set(SIDES)
 
 
@@ -44,15 +44,15 @@ def timer_pairs(
     timed: Sequence[ProfiledTimer],
     tokens: Mapping[SideName, Mapping[str, float]],
 ) -> list[pairs.TimerPair]:
-    """Wall times of training's timers, and inside them what the profile saw.
+    """Wall times by training's timers, and the parts of them that the profile saw.
 
-    A side's value is the mean over its runs, and a run without such a phase counts 0. What of a phase lies outside of
-    the profile is told by the timers of the steps that were profiled.
+    A side's value is the mean over its runs, and a run without such a phase counts as 0. The time of a phase outside of
+    the profile comes from the timers of the profiled steps.
 
     Args:
         profiled: the phases of the profile.
         timed: the timers of profiled steps.
-        tokens: by side, the tokens of a step (``TOTAL``, ``RESPONSE``), as far as they are known.
+        tokens: by side, the tokens of a step (``TOTAL``, ``RESPONSE``), if known.
     """
     inside = {phase.name: phase for phase in profiled}
     has_profile = {
@@ -69,7 +69,7 @@ def timer_pairs(
         seen = inside.get(name)
         whole = {side: _mean_of_runs(timed, side, name) if has_profile[side] else None for side in SIDES}
         device = {"baseline": seen and seen.baseline_device_ns, "new": seen and seen.new_device_ns}
-        # A phase in which the device did nothing lies outside of its profile as a whole.
+        # If the device did nothing in a phase, the whole phase lies outside of the profile.
         outside = {side: None if (ns := whole[side]) is None else ns - (device[side] or 0.0) for side in SIDES}
         made.append(
             pairs.TimerPair(
@@ -100,14 +100,14 @@ def _wall_ns(found: Sequence[TrainingPhase], timers: Sequence[TrainingPhase], si
 
 
 def _ms_per_token(phase: str, wall_ns: float, tokens: Mapping[str, float]) -> float | None:
-    """None where the tokens are not known, or the phase does not depend on them."""
+    """None if the tokens are unknown, or the phase does not depend on them."""
     if phase in BESIDE_TOKENS:
         return None
     return ratio(tokens.get(RESPONSE if phase in GENERATION else TOTAL), wall_ns / NS_PER_MS)
 
 
 def rare_phases(timers: Sequence[TrainingPhase]) -> dict[str, str]:
-    """By phase that not every step has, in how many it was: ``in 4 of 19 steps, before in 0 of 19``."""
+    """For each phase that not every step has, in how many steps it ran: ``in 4 of 19 steps, before in 0 of 19``."""
     steps = {
         side: sum({timer.run: timer.of_steps for timer in timers if timer.side == side}.values()) for side in SIDES
     }
@@ -123,14 +123,14 @@ def rare_phases(timers: Sequence[TrainingPhase]) -> dict[str, str]:
 
 
 def _mean_of_runs(timed: Sequence[ProfiledTimer], side: SideName, phase: str) -> float | None:
-    """A phase's time in profiled steps; None where there are none."""
+    """A phase's time in profiled steps; None if there are none."""
     own = [timer for timer in timed if timer.side == side]
     found = [timer.ns for timer in own if timer.phase == phase]
     return sum(found) / len({timer.run for timer in own}) if found else None
 
 
 class ProfiledStep(NamedTuple):
-    """Training's time of a profiled step, and what of it lies outside of the profile (None: unknown), in ns."""
+    """Training's time of a profiled step, and the part of it outside of the profile (None: unknown), in ns."""
 
     side: SideName
     run: int
@@ -141,8 +141,9 @@ class ProfiledStep(NamedTuple):
 def profiled_steps(timed: Sequence[ProfiledTimer], times: Sequence[TimeSample]) -> list[ProfiledStep]:
     """The profiled steps of each run.
 
-    Outside of the profile is what the device's span leaves: what the host did before and after, ranks and phases that
-    were not profiled, and time between captures. It is negative where a profile holds more than the step.
+    The time outside of the profile is the part that the device's span does not cover: host work before and after it,
+    ranks and phases that were not profiled, and time between captures. It is negative if a profile covers more than
+    the step.
     """
     spans = {(time.side, time.run): time.mean_ns for time in times if time.metric == "device_span"}
     found = []
@@ -154,7 +155,7 @@ def profiled_steps(timed: Sequence[ProfiledTimer], times: Sequence[TimeSample]) 
 
 
 def workload_of(samples: Sequence[MetricSample]) -> dict[tuple[SideName, int], dict[str, float]]:
-    """What training says each run was asked for: its own ``workload.*``, else what verl's names tell."""
+    """The workload of each run according to training: its own ``workload.*``, else derived from verl's metrics."""
     found: dict[tuple[SideName, int], dict[str, float]] = {}
     for sample in samples:
         own = sample.name.startswith("workload.")
@@ -167,7 +168,7 @@ def workload_of(samples: Sequence[MetricSample]) -> dict[tuple[SideName, int], d
 
 
 def tokens_of(samples: Sequence[MetricSample]) -> dict[SideName, dict[str, float]]:
-    """By side, the mean over runs of the tokens of a step, as far as all of its runs know them."""
+    """By side, the mean over runs of the tokens of a step, if all of its runs know them."""
     asked = workload_of(samples)
     tokens: dict[SideName, dict[str, float]] = {side: {} for side in SIDES}
     for side in SIDES:
@@ -181,13 +182,13 @@ def tokens_of(samples: Sequence[MetricSample]) -> dict[SideName, dict[str, float
 def health_columns(
     name: str, values: Mapping[SideName, float | None], env: Mapping[SideName, Mapping[str, str]]
 ) -> dict[str, Value]:
-    """What the ideal ranges say about a metric: the range, ``healthy`` or ``outside`` by side, and what to try.
+    """Ideal range of a metric, ``healthy`` or ``outside`` by side, and advice.
 
-    Empty where the metric has no ideal range, or one that depends on a threshold that is not known.
+    Empty if the metric has no ideal range, or one that depends on an unknown threshold.
 
     Args:
         values: by side.
-        env: what each side was made with.
+        env: the environment of each side.
     """
     columns: dict[str, Value] = {}
     for side in SIDES:
@@ -213,7 +214,7 @@ def _range(name: str, env: Mapping[str, str]) -> HealthRange | None:
 
 
 def _number(text: str | None) -> float | None:
-    """The one number that a setting is; None where it is off, unknown, or differs between the runs of a side."""
+    """The value of a setting as a number; None if it is off, unknown, or differs between the runs of a side."""
     try:
         return None if text is None else float(text)
     except ValueError:

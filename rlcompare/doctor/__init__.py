@@ -1,4 +1,4 @@
-"""What this machine can collect and read, why not, and what to install.
+"""Reports what this machine can collect and read, why not, and what to install.
 
-``machine`` looks, ``advice`` concludes: facts of a machine that is not here can be put into its place.
+``machine`` gathers facts, ``advice`` draws conclusions. Tests can replace the facts by those of another machine.
 """

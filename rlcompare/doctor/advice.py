@@ -1,4 +1,4 @@
-"""Concludes from the facts of a machine what can be collected and read there, why not, and what to do about it."""
+"""Decides from the facts of a machine what it can collect and read, why not, and what to do about it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GIB = 2**30
 _LITTLE_ROOM = 20 * _GIB
 _LITTLE_SHARED_MEMORY = 1 * _GIB
 _VERL = ((0, 5), (0, 10))
-"""The first verl version that can be started, and the first one that nobody has tried."""
+"""The oldest supported verl version, and the first untested one."""
 _MOST_PARANOID = 2
 
 
@@ -24,9 +24,9 @@ class Row:
 
     Attributes:
         section: ``collect``, ``read`` or ``machine``.
-        status: ``ok``, ``limited``, ``no``, or ``-`` where nothing depends on it.
-        found: what there is.
-        todo: what to do; empty where there is nothing to do.
+        status: ``ok``, ``limited``, ``no``, or ``-`` if nothing depends on it.
+        found: what was found.
+        todo: what to do; empty if nothing.
     """
 
     section: str
@@ -37,7 +37,7 @@ class Row:
 
 
 def advise(machine: Machine) -> list[Row]:
-    """All rows, those of what can be collected first."""
+    """All rows, starting with those on collecting."""
     return [
         _step(machine),
         _npu(machine),
@@ -62,7 +62,7 @@ def _step(machine: Machine) -> Row:
 
 
 def _npu(machine: Machine) -> Row:
-    """The first thing that is missing on the way to an NPU's profile; what comes after it depends on it."""
+    """The first missing prerequisite for an NPU profile. Later ones depend on it and are not checked."""
     for status, found, todo in _npu_obstacles(machine):
         return Row("collect", "tool npu", status, found, todo)
     found = f"torch_npu {machine.packages['torch-npu']}, CANN {machine.cann_version or 'of unknown version'}, "

@@ -1,7 +1,7 @@
-"""Looks at the machine: packages, devices, toolkits, tools and room.
+"""Inspects the machine: packages, devices, toolkits, tools and free disk space.
 
-Frameworks are imported by processes of their own, with a time limit: torch_npu without CANN may end the process that
-imports it, or never come back. Of the environment only the variables named here are looked at.
+Frameworks are imported in separate processes with a time limit: torch_npu without CANN may crash the process that
+imports it, or hang. Only the environment variables named here are read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rlcompare.errors import UsageError
 
 PACKAGES = ("torch", "torch-npu", "verl", "vllm", "vllm-ascend", "sglang", "ray", "omegaconf", "hydra-core", "duckdb")
 SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
-"""With one of them set, torch_npu's profiler does nothing, and does not say so."""
+"""If one of these is set, torch_npu's profiler silently does nothing."""
 _CANN_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _CANN_FOLDERS = ("/usr/local/Ascend/ascend-toolkit/latest", "/usr/local/Ascend/cann", "~/Ascend/ascend-toolkit/latest")
 _VERSION_FILES = ("version.info", "compiler/version.info", "runtime/version.info", "opp/version.info")
@@ -56,11 +56,11 @@ print("rlcompare:" + json.dumps({"devices": names}))
 
 @dataclass(frozen=True)
 class Imported:
-    """What a framework said when a process of its own imported it.
+    """Result of importing a framework in a separate process.
 
     Attributes:
         problem: why it could not be imported; None: it could.
-        devices: names of the devices that it sees.
+        devices: names of the devices that it reports.
     """
 
     problem: str | None = None
@@ -69,16 +69,18 @@ class Imported:
 
 @dataclass(frozen=True)
 class Machine:
-    """Facts of a machine. What is None is not there.
+    """Facts of a machine. None means not present.
 
     Attributes:
         packages: versions by distribution.
-        npu_nodes: device files of NPUs; npu_usable: whether they may be opened.
-        cann: its folder; cann_sourced: whether its set_env.sh was.
+        npu_nodes: device files of NPUs.
+        npu_usable: whether these may be opened.
+        cann: its folder.
+        cann_sourced: whether its set_env.sh was sourced.
         tools: path by name, of ``msprof``, ``nsys``, ``nvidia-smi``, ``gcc``, ``npu-smi``.
         silencers: variables that switch torch_npu's profiler off.
         perf_paranoid: kernel.perf_event_paranoid.
-        free_bytes: of the working folder, of temporary files and of shared memory, by path.
+        free_bytes: free space by path: of the working folder, the folder for temporary files and shared memory.
         extension_problem: why SQLite databases cannot be read; None: they can.
         cache_problem: why stores cannot be kept; None: they can.
     """
@@ -102,13 +104,13 @@ class Machine:
 
 
 def look(python: str = sys.executable) -> Machine:
-    """Looks at this machine; takes as long as importing torch does.
+    """Inspects this machine. Takes as long as importing torch does.
 
     Args:
-        python: the interpreter whose packages are asked about.
+        python: the interpreter whose packages are listed.
 
     Raises:
-        UsageError: it does not answer.
+        UsageError: the interpreter does not answer.
     """
     version, packages = _packages(python)
     with ThreadPoolExecutor(2) as pool:
@@ -138,7 +140,7 @@ def look(python: str = sys.executable) -> Machine:
 
 
 def imported(code: str, seconds: float = _IMPORT_SECONDS, python: str = sys.executable) -> Imported:
-    """Runs code that prints its findings in a process of its own."""
+    """Runs code that prints its findings in a separate process."""
     try:
         done = subprocess.run([python, "-c", code], capture_output=True, text=True, errors="replace", timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -154,7 +156,7 @@ def imported(code: str, seconds: float = _IMPORT_SECONDS, python: str = sys.exec
 
 
 def _devices(text: str) -> Imported:
-    """What ``_TORCH`` printed; a module of the user's own that is called json or torch may print anything."""
+    """Parses the output of ``_TORCH``. It may be anything if a module of the user's own is called json or torch."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -166,7 +168,7 @@ def _devices(text: str) -> Imported:
 
 
 def _packages(python: str) -> tuple[str, dict[str, str]]:
-    """The version of an interpreter, and those of its packages; DuckDB is rlcompare's own."""
+    """The version of an interpreter, and those of its packages. DuckDB's version is that of rlcompare's interpreter."""
     line = [python, "-c", _VERSIONS, *PACKAGES]
     try:
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=_IMPORT_SECONDS)
@@ -244,7 +246,7 @@ def _extension_problem() -> str | None:
             with closing(db.connect(1, sqlite=True)) as con:
                 db.attach_sqlite(con, path, "profile")
                 return None if db.run(con, "SELECT n FROM profile.TASK") == [(7,)] else "it reads wrong values"
-    except Exception as error:  # whatever a wrong pair of versions, or a full disk, has to say
+    except Exception as error:  # wrong versions and a full disk raise different errors
         return " ".join(str(error).split())
 
 

@@ -9,7 +9,7 @@ from rlcompare.model.verdict import RUNS_NEEDED
 
 
 def is_exact(metric: str) -> bool:
-    """Whether one run is enough: the workload that was asked for does not vary by chance."""
+    """Whether one run is enough. This holds for the requested workload, which does not vary by chance."""
     return metric.startswith("workload.")
 
 

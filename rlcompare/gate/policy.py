@@ -34,12 +34,14 @@ sides do not overlap; otherwise it is inconclusive. ``"limits"`` judges by the m
 An absolute limit carries its unit (ns, us, ms, s; B, KiB, MiB, GiB, TiB), and is converted into the metric's: the
 headline is in ms or in s. A bare number is in the metric's own unit, as the diff shows it.
 
-``max_increase`` and ``max_decrease`` name the same limit, on a change for the worse: write the one that reads right.
-Where no direction is better (``workload.*``, ``actor/grad_norm``), a change either way counts, if the rule names the
-metric itself or the metric is exact; a glob leaves the others alone. A glob matches ``time.step@max`` only if it has an
-``@`` itself. A rule needs its metric: one that was not measured fails it, unless the rule is ``optional``. Then it is
-skipped where no such metric is known, or for a change no baseline; the headline only where neither side has one. Where
-all rules are skipped, the first fails. Unknown keys and words are refused, and the message
+``max_increase`` and ``max_decrease`` name the same limit, on a change for the worse: use the one that reads better.
+Where no direction is better (``workload.*``, ``actor/grad_norm``), a change in either direction counts, if the rule
+names the metric itself or the metric is exact; a glob skips all other such metrics. A glob matches ``time.step@max``
+only if it contains an ``@``.
+
+A rule fails if its metric was not measured, unless the rule is ``optional``. An optional rule is skipped if no such
+metric is known or, for a limit on a change, if the baseline has no value. For the headline it is skipped only if
+neither side has one. If all rules are skipped, the first one fails. Unknown keys and words are errors, and the message
 names the nearest known one.
 """
 
@@ -85,10 +87,10 @@ _EXPECTED = {
 
 
 def built_in_policy() -> Policy:
-    """What is tolerated where a repository has no policy file.
+    """The policy for repositories without a policy file.
 
-    The step may take 5 % (and 1 ms) longer, and throughput may drop by 5 %. Of phases that take 10 % longer and memory
-    peaks 5 % higher it warns. Importance sampling must stay in the ideal ranges that verl documents.
+    The step may take 5 % (and 1 ms) longer, and throughput may drop by 5 %. It warns if a phase takes 10 % longer or a
+    memory peak is 5 % higher. Importance sampling must stay in the ideal ranges that verl documents.
     """
     return Policy(
         source=BUILT_IN,
@@ -112,7 +114,7 @@ def built_in_policy() -> Policy:
 
 
 def load_policy(path: Path | None) -> Policy:
-    """The policy of a file; the built-in one without a file.
+    """Loads a policy from a file; None: the built-in policy.
 
     Raises:
         UsageError: the file cannot be read, is not TOML, or is not a valid policy; the message has file and line.
@@ -180,7 +182,7 @@ class _Reader:
         return rule
 
     def _absolute(self, table: RuleTable, number: int) -> tuple[float | None, str]:
-        """A limit and its unit: ``"1ms"``, ``"64MiB"``, or a bare number in the metric's own."""
+        """A limit and its unit: ``"1ms"``, ``"64MiB"``, or a bare number in the metric's own unit."""
         key = "max_increase_abs" if table.max_decrease_abs is None else "max_decrease_abs"
         value = table.max_increase_abs if table.max_decrease_abs is None else table.max_decrease_abs
         if not isinstance(value, str):
@@ -192,7 +194,7 @@ class _Reader:
         return found
 
     def _part(self, table: RuleTable, number: int) -> float | None:
-        """A part of the baseline: ``"5%"`` or ``0.05``."""
+        """A fraction of the baseline: ``"5%"`` or ``0.05``."""
         key = "max_increase" if table.max_decrease is None else "max_decrease"
         value = table.max_increase if table.max_decrease is None else table.max_decrease
         if isinstance(value, str):
@@ -205,23 +207,23 @@ class _Reader:
         return value
 
     def _misfit(self, error: MisfitError) -> NoReturn:
-        """Says of a key of [gate] or of a rule what is wrong with it."""
+        """Reports what is wrong with a key of [gate] or of a rule."""
         table, *rest = error.path if error.path else ("",)
         number = None if not rest else 0 if table == "gate" else int(rest[0]) + 1
         keys = [key for key in rest if isinstance(key, str)]
         key = keys[0] if keys else str(table)
-        if number is not None and not keys:  # a rule that is no table
+        if number is not None and not keys:  # a rule that is not a table
             number, key = None, "rule"
         if error.problem.startswith("is not known"):
             self._fail(number, key, error.problem.replace("is not known", "is not a policy key", 1))
         problem = error.problem.replace("should", "must", 1).replace("a finite number", "a number")
-        if "one of" in problem:  # names the word that was meant
+        if "one of" in problem:  # the message names the nearest known word
             self._fail(number, key, problem)
         shown = "" if error.value is None or key in ("gate", "rule", "metric", "varied") else f", not {error.value!r}"
         self._fail(number, key, (problem if "at least" in problem else _EXPECTED.get(key, problem)) + shown)
 
     def _fail(self, number: int | None, key: str, problem: str) -> NoReturn:
-        """``number``: of the rule, from 1; 0: the table [gate]; None: the top of the file."""
+        """``number``: the rule's number, from 1; 0: the table [gate]; None: the top of the file."""
         line = self._line(number, key)
         where = f"{self._path}:{line}" if line else str(self._path)
         table = "" if number is None else "[gate]: " if number == 0 else f"[[rule]] {number}: "

@@ -1,4 +1,4 @@
-"""The tables of a policy file, as msgspec checks them. ``policy`` imports this only where there is a file."""
+"""The tables of a policy file, validated by msgspec. ``policy`` imports this only if there is a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GateTable(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RuleTable(msgspec.Struct, forbid_unknown_fields=True):
-    """``[[rule]]``. Limits on a change may be texts with a unit."""
+    """``[[rule]]``. Limits on a change may be strings with a unit."""
 
     metric: Text
     max_increase: Size | str | None = None

@@ -1,7 +1,7 @@
 """Judges each metric of a diff by the rules of a policy (docs/design.md §8).
 
-A verdict's text says what was expected, what was found and all values. A value that was not measured, or is no number,
-is missing and never passes.
+A verdict's text says what was expected, what was found and all values. A value that was not measured, or is NaN or
+infinite, counts as missing and never passes.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _ROUNDING = 1e-9
 
 
 def judge(diff: Diff, policy: Policy) -> GateResult:
-    """All verdicts of a policy over a diff, and the exit code that they add up to.
+    """All verdicts of a policy on a diff, and the resulting exit code.
 
-    Undeclared severe differences end with 5, failed rules of severity ``error`` with 1, evidence that does not decide
-    with 3 if the policy says ``fail``, everything else with 0.
+    The exit code is 5 for undeclared severe differences, 1 if rules of severity ``error`` failed, 3 if the evidence is
+    inconclusive and the policy says ``fail``, and else 0.
 
     Raises:
-        UsageError: a limit is of another kind than the metric: a time for a size, for example.
+        UsageError: the unit of a limit does not fit the metric: a time for a size, for example.
     """
     barred = tuple(
         finding
@@ -51,7 +51,7 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
     verdicts = tuple(
         verdict for rule in policy.rules for verdict in _verdicts(rule, diff, policy, comparable=not barred)
     )
-    if not verdicts and policy.rules:  # where every rule was skipped, nothing must pass
+    if not verdicts and policy.rules:  # if every rule was skipped, the gate must not pass
         verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in policy.rules[:1])
     return GateResult(
         policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, diff, policy, barred)
@@ -85,13 +85,13 @@ def _absent(rule: Rule, name: str, diff: Diff) -> Verdict:
 
 def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
     """Whether there is no value to judge, so that an optional rule is skipped."""
-    if rule.metric == HEADLINE:  # a baseline without it would let every new side pass
+    if rule.metric == HEADLINE:  # skipping without a baseline would let every new side pass
         return not units.fits(rule.absolute_unit, delta.unit)
     return _limits_change(rule) and _unmeasured(delta.baseline)
 
 
 def _headline(diff: Diff) -> str:
-    """The headline metric of the baseline: a new side without it must not pass by another metric."""
+    """The headline metric of the baseline. A new side without it must not pass by another metric."""
     for side in SIDES:
         known = {delta.metric for delta in diff.overall if not _unmeasured(delta.value(side))}
         found = next((metric for metric in (SPEED, *HEADLINES) if metric in known), None)
@@ -118,7 +118,7 @@ def _unknown(metric: str, diff: Diff) -> str:
 
 
 def _with_new_phase(delta: Delta, diff: Diff) -> Delta:
-    """A phase that the baseline does not have, although it has phases, took no time there."""
+    """Sets the baseline to 0 for a phase that only the new side has, if the baseline has phases at all."""
     part = delta.metric.rpartition(".")[2]
     if not delta.metric.startswith("phase.") or not _unmeasured(delta.baseline) or _unmeasured(delta.new):
         return delta
@@ -218,7 +218,7 @@ def _is_trifling(delta: Delta) -> bool:
 
 
 def _worsening(delta: Delta) -> float:
-    """The change for the worse, in the metric's unit; either way where no direction is better."""
+    """The change for the worse, in the metric's unit. The absolute change where no direction is better."""
     change = (delta.new or 0.0) - (delta.baseline or 0.0)
     if delta.polarity == Polarity.NEUTRAL:
         return abs(change)

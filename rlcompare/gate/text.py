@@ -46,7 +46,7 @@ def values(delta: Delta) -> str:
     runs = [known(delta.samples.get(side, ())) for side in SIDES]
     if max(map(len, runs)) < 2:
         return f" ({pair})"
-    unit = "bytes" if delta.unit == "bytes" else ""  # the unit of times follows the two values
+    unit = "bytes" if delta.unit == "bytes" else ""  # two times share one unit, after both values
     shown = " against ".join(", ".join(quantity(run, unit) for run in side) or "none" for side in runs)
     return f" ({pair}; runs {shown})"
 

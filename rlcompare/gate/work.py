@@ -36,7 +36,7 @@ class PerToken:
 
 
 def per_token(delta: Delta, diff: Diff) -> PerToken | None:
-    """The change of a time per token; None where the work is the same or unknown, or this is no time."""
+    """The change of a time per token; None if the work is the same or unknown, or if the metric is not a time."""
     if delta.unit not in ("ms", "s") or delta.polarity != Polarity.LOWER or delta.ratio is None:
         return None
     of_responses = delta.metric.startswith(_OF_RESPONSES) and growth(diff, RESPONSE) is not None
@@ -58,7 +58,7 @@ def growth(diff: Diff, metric: str) -> float | None:
 
 
 def work_text(diff: Diff) -> str:
-    """How the work differs, in a sentence; empty where it does not."""
+    """One sentence on how the work differs; empty if it does not."""
     grown = growth(diff, TOTAL)
     if grown is None or abs(grown - 1) < MATTERS:
         return ""

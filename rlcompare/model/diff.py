@@ -1,4 +1,4 @@
-"""The answer of a comparison: what ``diff.json`` holds (docs/design.md §7), as frozen dataclasses.
+"""The result of a comparison, as in ``diff.json`` (docs/design.md §7), as frozen dataclasses.
 
 ``report`` renders a ``Diff`` and computes nothing; ``gate`` judges one and reads nothing else.
 """
@@ -13,20 +13,20 @@ from rlcompare.model.words import Comparable, Polarity, Severity, SideName
 SCHEMA = "rlcompare.diff/1"
 
 NOT_COMPARED = "not_compared"
-"""In a metric's evidence and in a row: why there is no difference although both sides have a value."""
+"""Key in a metric's evidence and in a row: why there is no difference although both sides have a value."""
 
 RUNS_OVERLAP = "runs_overlap"
-"""In a metric's evidence, where a side has several runs: whether luck alone may have put them in their order."""
+"""Key in a metric's evidence if a side has several runs: whether the order of the runs may be due to chance."""
 
 Value = float | int | str | bool | None
 Row = Mapping[str, Value]
 Samples = Mapping[SideName, tuple[float | None, ...]]
-"""One value per run, by side; None where a run has no such measurement."""
+"""One value per run, by side; None if a run has no such measurement."""
 
 
 @dataclass(frozen=True)
 class RunInfo:
-    """One run of a side; ``replicas``: of rollout, which are no ranks."""
+    """One run of a side; ``replicas``: rollout replicas, which are not ranks."""
 
     name: str
     path: str
@@ -49,11 +49,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that differs between the sides, or that is wrong with the data of one of them.
+    """A difference between the sides, or a problem with the data of one of them.
 
     Attributes:
-        key: what it is about: ``profiler.level``, ``world_size``, ``missing_file``, …
-        message: one sentence; says what follows from it.
+        key: its subject: ``profiler.level``, ``world_size``, ``missing_file``, …
+        message: one sentence, with the consequence.
     """
 
     key: str
@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Comparability:
-    """May the two sides be compared, and if not, why."""
+    """Whether the two sides may be compared, and if not, why."""
 
     status: Comparable
     findings: tuple[Finding, ...]
@@ -78,11 +78,11 @@ class Delta:
     Attributes:
         metric: its id (docs/design.md §7), such as ``time.step``.
         unit: ``ms``, ``s``, ``bytes``, ``ratio``, ``count`` or ``""``.
-        baseline, new: None where a side has no such measurement.
-        ratio: new / baseline; None where the baseline is None, 0 or negative, or a remainder of next to nothing.
+        baseline, new: None if a side has no such measurement.
+        ratio: new / baseline; None if the baseline is None, 0 or negative, or a remainder close to zero.
         samples: one value per run of each side.
-        evidence: statistics over runs, when there are several; else empty. Under ``NOT_COMPARED`` why there is no
-            difference although both values are known: they do not mean the same.
+        evidence: statistics over runs if there are several; else empty. ``NOT_COMPARED`` says why there is no
+            difference although both values are known: they have different meanings.
     """
 
     metric: str
@@ -102,16 +102,17 @@ class Delta:
 
 @dataclass(frozen=True)
 class Cause:
-    """A candidate for what made the headline move, largest share first.
+    """A possible cause of the headline's change. Causes are sorted by share, largest first.
 
     Attributes:
         what: a short stable word: ``phase``, ``operator_slower``, ``operator_calls``, ``straggler``, ``lost_overlap``,
             ``workload``, ``frequency``, ``free``, ``communication``.
-        share: part of the headline's change that it explains; where the headline is of plain steps and the
-            cause of the profile, part of the profiled step's change, as the text says. May exceed 1 or be negative.
+        share: fraction of the headline's change that it explains. If the headline is measured on plain steps and the
+            cause in the profile, the fraction of the profiled step's change; the text then says so. May exceed 1 or be
+            negative.
         delta_ms: its change in ms per step and rank.
-        text: one sentence for a tired engineer.
-        section, row: where the evidence stands: a section's name and the row's ``name``.
+        text: one sentence for the user.
+        section, row: where to find the evidence: a section's name and the row's ``name``.
     """
 
     what: str
@@ -124,16 +125,16 @@ class Cause:
 
 @dataclass(frozen=True)
 class Section:
-    """One table of the answer.
+    """One table of the result.
 
     Attributes:
         name: its key in ``sections``.
         unit: of ``baseline``, ``new`` and ``delta``.
         keys: the columns that, with ``name``, identify a row.
-        matched_share: part of the measure, both sides together, that stands in rows of both; None if empty.
-        note: how its rows were matched or what a reader must know; may be empty.
+        matched_share: fraction of the measure, both sides together, in rows that both sides have; None if empty.
+        note: how its rows were matched, or other notes for the reader; may be empty.
         rows: each has ``name``, ``presence`` (both, baseline_only, new_only), ``baseline``, ``new``, ``delta``,
-            ``ratio``, the keys, ``baseline_calls`` and ``new_calls`` where calls are counted, and further columns of
+            ``ratio``, the keys, ``baseline_calls`` and ``new_calls`` if calls are counted, and further columns of
             the section. Ordered by the absolute change, largest first (``msprof``, ``steps``, ``ranks``, ``env``:
             natural order).
     """
@@ -148,13 +149,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Diff:
-    """The whole answer.
+    """The whole result.
 
     Attributes:
-        headline: id of the headline metric: ``timing_s/step`` where training measured it, else
-            ``time.step`` where steps are marked, else ``time.device_span``, ``time.comm``, ``time.phases``.
-        quality: what was missing, damaged, inferred or left out, per side.
-        sections: by name, in the order of the report; all names of docs/design.md §7 are present, some may be empty.
+        headline: id of the headline metric: ``timing_s/step`` if training measured it, else
+            ``time.step`` if steps are marked, else ``time.device_span``, ``time.comm``, ``time.phases``.
+        quality: missing, damaged, inferred or omitted data, per side.
+        sections: by name, in the order of the report. All names of docs/design.md §7 are present; some may be empty.
     """
 
     baseline: Side
@@ -167,5 +168,5 @@ class Diff:
     sections: Mapping[str, Section]
 
     def metric(self, name: str) -> Delta | None:
-        """The overall metric of that id, or None."""
+        """The overall metric with that id, or None."""
         return next((delta for delta in self.overall if delta.metric == name), None)

@@ -1,7 +1,7 @@
 """Ideal ranges of the rollout importance-sampling metrics, and advice for metrics outside them. Does not import torch.
 
 The ranges and the advice are those of verl's Rollout Importance Sampling framework. Where it says "about 1.0" without
-a width, ABOUT is ours.
+a width, ABOUT is our choice.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _CATASTROPHIC = (
 
 @dataclass(frozen=True)
 class HealthRange:
-    """Where one metric should be.
+    """The ideal range of one metric.
 
     Attributes:
         metric: the key in metrics.jsonl, such as ``mismatch/rollout_is_mean``.
         ideal: the range in words, such as ``> 0.8``.
-        low, high: its ends; None: open to that side.
+        low, high: its ends; None: no limit on that side.
         inclusive: whether the ends belong to it.
-        advice: what to try when the metric has left it.
+        advice: what to try if the metric is outside its range.
     """
 
     metric: str
@@ -50,9 +50,9 @@ def health_ranges(
     """The ideal ranges under ``algorithm.rollout_is_*``.
 
     Args:
-        threshold: the upper bound of the weights; None (off or unknown): no ranges that end at it.
-        threshold_lower: the lower bound; None: 1/threshold, as verl takes it.
-        mode: truncate or clip; only clip holds the smallest weight to the lower bound.
+        threshold: the upper bound of the weights; None (off or unknown): ranges that end at it are omitted.
+        threshold_lower: the lower bound; None: 1/threshold, as in verl.
+        mode: truncate or clip; only clip applies the lower bound to the weights.
     """
     ranges = [
         HealthRange(_key("eff_sample_size"), "> 0.8", 0.8, None, False, _TUNE),
@@ -78,7 +78,7 @@ def health_ranges(
 
 
 def in_range(value: float, entry: HealthRange) -> bool:
-    """Whether the value is where it should be; NaN never is."""
+    """Whether the value is in its range. NaN never is."""
     if value != value:
         return False
     above = entry.low is None or value > entry.low or (entry.inclusive and value == entry.low)

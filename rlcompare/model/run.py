@@ -1,4 +1,4 @@
-"""What detection found under a path, before any of it is read."""
+"""The result of detection: the runs and captures under a path, before any of them is read."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ METRICS = "metrics.jsonl"
 
 @dataclass(frozen=True)
 class CaptureInput:
-    """One profiler window of one process, as files.
+    """The files of one profiler window of one process.
 
     Attributes:
-        source: which source reads it: a name of ``rlcompare.sources.registry``, as ``ascend_db``.
+        source: the source that reads it: a name of ``rlcompare.sources.registry``, such as ``ascend_db``.
         path: the ``*_ascend_pt`` folder, else the folder or file of the capture.
-        files: which file plays which part, for example ``{"db": …, "analysis_db": …}`` or ``{"kernel_details": …}``.
+        files: its files by purpose, for example ``{"db": …, "analysis_db": …}`` or ``{"kernel_details": …}``.
         role, phase: from a discrete folder's name (``actor_update`` is role ``actor``, phase ``update_actor``).
         replica: number of a rollout replica; never a rank.
-        rank: global rank, within a replica that of its process; None where nothing tells it.
-        step_hint: training step that verl's folder or file names, else None.
-        step_place: where no name tells the step, the one that the order of captures in time gives: the number of a step
-            that others of the run name, else a position, from 0. None where ``step_hint`` is known, and outside of
-            verl's trees.
-        started_ns: host time by which captures are put in order; None where nothing tells it.
+        rank: global rank, or the rank of the process within its replica; None if unknown.
+        step_hint: training step in the name of verl's folder or file, else None.
+        step_place: the step inferred from the order of captures in time, if no name contains it: a step number that
+            other captures of the run have in their names, else a position, from 0. None if ``step_hint`` is known, and
+            outside of verl's trees.
+        started_ns: host time by which captures are ordered; None if unknown.
         info: profiler_info.json, parsed; empty where absent.
         metadata: profiler_metadata.json, parsed; empty where absent. Holds an environment dump: see sources/env.py.
     """
@@ -47,7 +47,7 @@ class CaptureInput:
 
     @property
     def step(self) -> int | None:
-        """The step that the whole capture is of, as far as names and order tell it."""
+        """The step of the whole capture, as far as names and order tell it."""
         return self.step_place if self.step_hint is None else self.step_hint
 
 
@@ -67,9 +67,9 @@ class MetricsInput:
 
     Attributes:
         form: one of ``rlcompare.sources.metrics.form``.
-        files: one, except TensorBoard's files of a run that was started again, and a run in MLflow's file store.
-        name: what it is called in messages.
-        part: which of several runs in the file; empty where there is one.
+        files: one, except for the TensorBoard files of a restarted run, and a run in MLflow's file store.
+        name: its name in messages.
+        part: which of several runs in the file; empty if there is only one.
     """
 
     form: str
@@ -83,7 +83,7 @@ Scalar = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class RunCapture:
-    """A profile that run.json lists; ``path`` is relative to the run directory. Empty or None: not said."""
+    """A profile listed in run.json; ``path`` is relative to the run directory. Empty or None: not recorded."""
 
     path: str
     role: str | None = None
@@ -95,7 +95,7 @@ class RunCapture:
 
 @dataclass(frozen=True)
 class RunCommit:
-    """The commit that was run, and whether files differed from it."""
+    """The commit of the run, and whether the working tree differed from it."""
 
     commit: str | None = None
     dirty: bool | None = None
@@ -103,12 +103,12 @@ class RunCommit:
 
 @dataclass(frozen=True)
 class RunFile:
-    """What is read of run.json (docs/design.md §9).
+    """The keys of run.json that are read (docs/design.md §9).
 
     Attributes:
         steps: step numbers by kind: ``warmup``, ``plain``, ``profiled``.
         config: the configuration, in verl's tree.
-        misfits: what in the file was left out because it is not what its key takes, one clause each.
+        misfits: parts of the file that were ignored because their type or value is wrong, one clause each.
     """
 
     schema: str | None = None
@@ -128,14 +128,14 @@ class RunFile:
 
 @dataclass(frozen=True)
 class TrainingInput:
-    """What training itself wrote about a run: a run directory's files (docs/design.md §9), or metrics alone.
+    """Data that training itself wrote about a run: a run directory's files (docs/design.md §9), or metrics alone.
 
     Attributes:
-        path: the run directory, else the file or folder of the metrics; of one run among several in a file, the run's
-            name below the file.
-        metrics: where its metrics stand; of several that have a value, the first counts. Empty where there are none.
-        description: run.json; None if there is none.
-        run: run.json; None where it is absent or damaged.
+        path: the run directory, else the file or folder of the metrics. For one of several runs in a file, the file's
+            path and the run's name below it.
+        metrics: all sources of its metrics; if several have a value, the first one counts. Empty if there are none.
+        description: path of run.json; None if there is none.
+        run: content of run.json; None if it is absent or damaged.
     """
 
     path: Path
@@ -146,15 +146,15 @@ class TrainingInput:
 
 @dataclass(frozen=True)
 class RunInput:
-    """One execution under one configuration: its captures, or what training wrote, or both.
+    """One execution under one configuration: its captures, or data that training wrote, or both.
 
     Attributes:
-        name: the shortest path that tells it from its siblings.
+        name: the shortest path that differs from those of its siblings.
         root: the path that the user named, to which all stored paths are relative.
-        captures: ordered by role, replica, rank and time; none where only training's metrics are known.
-        findings: what detection has to say (database preferred over text, folders left out, ranks inferred).
+        captures: ordered by role, replica, rank and time; empty if only training's metrics are known.
+        findings: notes of detection (database preferred over text, folders left out, ranks inferred).
         steps: the only steps of the captures to read; None: all.
-        training: what training wrote about it.
+        training: data that training wrote about it.
     """
 
     name: str
@@ -166,11 +166,11 @@ class RunInput:
 
     @property
     def is_store(self) -> bool:
-        """Whether it was read already: its only capture is a store."""
+        """Whether it is already a store: its only capture is one."""
         return bool(self.captures) and self.captures[0].source == "store"
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files and folders that it is made of."""
+        """Its files and folders."""
         training = () if self.training is None else (self.training.path,)
         return (*(capture.path for capture in self.captures), *training)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity, Status
 
 RUNS_NEEDED = 4
-"""Runs a side from which a difference can be told from luck: that all of one side lie beyond all of the other although
-nothing changed has a chance of 2 in 70 with four against four, and still of 2 in 20 with three against three."""
+"""Runs per side that are needed for a verdict. If nothing changed, the probability that all runs of one side lie beyond
+all runs of the other is 2 in 70 with four runs per side, but 2 in 20 with three."""
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,13 @@ class Rule:
 
     Attributes:
         metric: a metric id or a glob over ids, such as ``phase.*.wall``.
-        max_relative: largest tolerated worsening as a part of the baseline (0.05: five percent); None: no such limit.
+        max_relative: largest tolerated worsening as a fraction of the baseline (0.05: five percent); None: no limit.
         max_absolute: largest tolerated worsening. With both, the rule fails only if both are exceeded.
         absolute_unit: the unit of ``max_absolute``, such as ``ms`` or ``MiB``; empty: the metric's own.
         min_value, max_value: limits on the new value itself.
         message: the team's own words, printed when the rule fails; may be empty.
-        optional: skipped, not failed, where there is nothing to judge: no such metric, or for a change no baseline.
-            The headline is skipped only where neither side has one.
+        optional: skipped instead of failed if there is no value to judge: no such metric, or for a limit on a change no
+            baseline. The headline is skipped only if neither side has one.
     """
 
     metric: str
@@ -43,7 +43,7 @@ class Policy:
 
     Attributes:
         source: the file they came from, or ``built-in``.
-        evidence: what verdicts rest on; by limits alone they are unverified.
+        evidence: what verdicts are based on. Verdicts by limits alone are unverified.
         varied: env keys that were meant to differ.
     """
 
@@ -56,7 +56,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one rule for one metric.
+    """The result of one rule for one metric.
 
     ``text`` says what was expected, what was found, and all values.
     """
@@ -73,7 +73,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class GateResult:
-    """All verdicts, and the exit code that they add up to."""
+    """All verdicts, and the resulting exit code."""
 
     policy: Policy
     verdicts: tuple[Verdict, ...]

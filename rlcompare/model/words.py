@@ -62,7 +62,7 @@ class Health(Word):
 
 
 class Status(Word):
-    """What came of a rule for one metric."""
+    """The result of a rule for one metric."""
 
     PASS = "pass"
     IMPROVED = "improved"
@@ -80,7 +80,7 @@ class RuleSeverity(Word):
 
 
 class EvidenceMode(Word):
-    """What a gate judges by: the limits alone, the runs of both sides, or the runs where each side has enough."""
+    """The basis of a gate's verdicts: limits alone, runs of both sides, or runs if each side has enough of them."""
 
     AUTO = "auto"
     LIMITS = "limits"
@@ -88,7 +88,7 @@ class EvidenceMode(Word):
 
 
 class OnInconclusive(Word):
-    """What evidence that does not decide leads to."""
+    """The outcome of inconclusive evidence."""
 
     PASS = "pass"
     WARN = "warn"

@@ -14,10 +14,10 @@ Numbers = int | Iterable[int] | None
 
 
 def path_of(value: PathLike, name: str) -> Path:
-    """A path.
+    """Converts a value to a path.
 
     Raises:
-        UsageError: the value cannot be one.
+        UsageError: the value is not a path.
     """
     try:
         text = os.fspath(value)
@@ -35,7 +35,7 @@ def numbers_of(value: Numbers, name: str) -> tuple[int, ...] | None:
     """Step or rank numbers, sorted; None: all.
 
     Raises:
-        UsageError: a value is not a number, or there is none.
+        UsageError: a value is not a number, or the selection is empty.
     """
     if value is None:
         return None
@@ -49,7 +49,7 @@ def numbers_of(value: Numbers, name: str) -> tuple[int, ...] | None:
 
 
 def keys_of(value: str | Iterable[str], name: str) -> tuple[str, ...]:
-    """Strings, such as keys of declared differences; a single one need not be in a list.
+    """Strings, such as keys of declared differences. A single string need not be in a list.
 
     Raises:
         UsageError: a value is not a string.

@@ -41,16 +41,16 @@ def diff(
     """Compares two sides, as ``rlcompare diff -bp BASELINE -d NEW`` does.
 
     Args:
-        baseline, new: what ``rlcompare diff`` takes as a side, a run that was loaded (it is read anew, whole), or
-            several of these; a text may carry a label (``"cann82=runs/base"``).
+        baseline, new: a side as ``rlcompare diff`` takes it, or a loaded run (it is read again, in full), or a list of
+            these. A string may carry a label (``"cann82=runs/base"``).
         steps, base_steps, new_steps: only these steps, of both sides or of one.
         ranks: only these ranks of both sides.
-        layout: ``"ranks"`` or ``"runs"``: what the captures in a folder are; inferred if omitted.
-        prefer: ``"db"`` or ``"text"``, where a profile has both.
+        layout: ``"ranks"`` or ``"runs"``: the meaning of the captures in a folder; inferred if omitted.
+        prefer: ``"db"`` or ``"text"``, if a profile has both.
         varied: differences that are intended, such as ``["cann"]``.
         cache_dir: where to keep stores; the command line's default if omitted.
         cache: whether to keep stores.
-        quiet: no progress on standard error.
+        quiet: show no progress on standard error.
 
     Raises:
         InputError: a side cannot be read.
@@ -94,21 +94,21 @@ class Comparison(Mapping[str, Table]):
     """Two sides compared: the sections of ``diff.json`` by name (``comparison["kernels"]``).
 
     Attributes:
-        diff: the whole answer as frozen dataclasses (``rlcompare.model.diff``).
+        diff: the whole result as frozen dataclasses (``rlcompare.model.diff``).
     """
 
     diff: Diff
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """What ``diff.json`` holds."""
+        """The content of ``diff.json``."""
         from rlcompare.report.document import to_document
 
         return to_document(self.diff)
 
     @property
     def headline(self) -> Delta | None:
-        """The headline."""
+        """The headline metric, or None."""
         return self.diff.metric(self.diff.headline)
 
     @cached_property
@@ -123,7 +123,7 @@ class Comparison(Mapping[str, Table]):
 
     @cached_property
     def quality(self) -> Table:
-        """What was missing, damaged, inferred or left out."""
+        """Missing, damaged, inferred or omitted data."""
         return self._listed("quality", "Data quality")
 
     def _listed(self, member: str, title: str, without: tuple[str, ...] = ()) -> Table:
@@ -132,7 +132,7 @@ class Comparison(Mapping[str, Table]):
 
     @cached_property
     def summary(self) -> str:
-        """The summary as on a terminal, without the next command to type."""
+        """The summary as on a terminal, without the suggested next command."""
         from rlcompare.report.terminal import summary_lines, warning_lines
 
         lines = [line for line in summary_lines(self._view) if not line.startswith("next ")]
@@ -176,10 +176,10 @@ class Comparison(Mapping[str, Table]):
         """Writes report.html, diff.json and further formats (``"md"``, ``"csv"``) to a folder.
 
         Returns:
-            The page.
+            The path of report.html.
 
         Raises:
-            UsageError: the folder cannot be written, or holds something else.
+            UsageError: the folder cannot be written, or holds other files.
         """
         from rlcompare.report.write import write_report
 

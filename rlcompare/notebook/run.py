@@ -33,21 +33,21 @@ def load(
     cache: bool = True,
     quiet: bool = False,
 ) -> Run:
-    """Reads one run, or takes it from the cache.
+    """Reads one run, or loads it from the cache.
 
     Args:
         path: a profile of any kind that ``rlcompare diff`` takes, a run directory, metrics, or a store.
         steps, ranks: only these, such as ``3`` or ``range(8)``; all if omitted.
-        layout: ``"ranks"`` or ``"runs"``: what the captures in a folder are; inferred if omitted.
-        prefer: ``"db"`` or ``"text"``, where a profile has both.
+        layout: ``"ranks"`` or ``"runs"``: the meaning of the captures in a folder; inferred if omitted.
+        prefer: ``"db"`` or ``"text"``, if a profile has both.
         events: also keep every kernel, operator and call; reading is faster without.
         cache_dir: where to keep stores; the command line's default if omitted.
         cache: whether to keep stores.
-        quiet: no progress on standard error.
+        quiet: show no progress on standard error.
 
     Raises:
-        InputError: it cannot be read.
-        UsageError: it holds several runs, or a step or rank does not exist.
+        InputError: the path cannot be read.
+        UsageError: the path holds several runs, or a step or rank does not exist.
     """
     from rlcompare.store.cache import cached_stores
 
@@ -73,20 +73,20 @@ def load(
 class Run(Mapping[str, Table]):
     """One run: its sections by name (those of ``rlcompare show``), and its tables by ``table`` and ``sql``.
 
-    It may be used from several threads. Closing it is only needed to free the file at once.
+    It may be used from several threads. Close it only to free the file at once.
     """
 
     def __init__(
         self, name: str, path: Path, store: Path, scratch: tempfile.TemporaryDirectory[str] | None = None
     ) -> None:
-        """Opens a store. ``scratch`` is its temporary folder, where it is not kept."""
+        """Opens a store. ``scratch`` is its temporary folder, if the store is not kept."""
         self.name = name
         self.path = path
         self._scratch = scratch
         self._store = store
         self._lock = threading.RLock()
         self._closed = False
-        self._con = db.connect_to_stores(2, [store])  # a query may come from somebody else
+        self._con = db.connect_to_stores(2, [store])  # a query may be untrusted
         db.attach(self._con, store, read_only=True)
         db.check_store(self._con, store, macros=True)
         self._con.execute("USE store")
@@ -117,8 +117,8 @@ class Run(Mapping[str, Table]):
         """The result of a query in DuckDB's dialect. It can only read this run.
 
         Raises:
-            UsageError: the query is wrong, or gives no rows.
-            DamagedStoreError: the part of the store that it needs cannot be read.
+            UsageError: the query is wrong, or has no result table.
+            DamagedStoreError: the required part of the store cannot be read.
         """
         return self._table("query", query)
 

@@ -1,4 +1,4 @@
-"""A table of a run or of a comparison: as Arrow, as a relation of DuckDB, or as a data frame of pandas."""
+"""A table of a run or of a comparison: as Arrow, as a DuckDB relation, or as a pandas data frame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rlcompare.report.notebook import ShownTable
 
 ROWS_SHOWN = 20
-"""Rows that a notebook shows of a table by itself."""
+"""Number of rows in a notebook's preview of a table."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Table:
     """Rows under named columns.
 
     Attributes:
-        name: what its owner calls it.
+        name: its name in the run or the comparison.
         title: its heading.
-        note: how its rows were made, where a reader must know; may be empty.
+        note: how its rows were made, if a reader must know; may be empty.
         data: the rows.
     """
 
@@ -54,7 +54,7 @@ class Table:
         return self.data
 
     def relation(self) -> duckdb.DuckDBPyRelation:
-        """As a relation of DuckDB, in a database of its own in memory, without a copy."""
+        """As a DuckDB relation, in its own in-memory database, without a copy."""
         import duckdb
 
         return duckdb.connect(":memory:").from_arrow(self.data)
@@ -87,21 +87,21 @@ class Table:
         return list(zip(*(column.to_pylist() for column in head.columns), strict=True)) if self.columns else []
 
     def shown(self) -> ShownTable:
-        """What a notebook shows of it."""
+        """The preview in a notebook."""
         from rlcompare.report.notebook import ShownTable
 
         return ShownTable(self.title, self.note, self.columns, self.first(ROWS_SHOWN), len(self))
 
 
 def table_of_rows(name: str, title: str, rows: Sequence[Row], note: str = "") -> Table:
-    """A table of rows that need not all have the same columns. Missing values are null."""
+    """A table of rows whose columns may differ. Missing values are null."""
     columns = dict.fromkeys(key for row in rows for key in row)
     arrays = {column: _array([row.get(column) for row in rows]) for column in columns}
     return Table(name, title, pyarrow.table(arrays), note)
 
 
 def _array(values: list[Any]) -> pyarrow.Array:
-    """Numbers stay numbers; where a column holds texts as well, all are texts."""
+    """An Arrow array. Numbers stay numbers; if a column also holds strings, all values become strings."""
     kinds = {type(value) for value in values if value is not None}
     if str in kinds and len(kinds) > 1:
         return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())

@@ -1,1 +1,1 @@
-"""Renders a ``Diff`` and a ``GateResult``, one module per format; makes no numbers of its own."""
+"""Renders a ``Diff`` and a ``GateResult``, one module per format. Computes no results of its own."""

@@ -1,6 +1,6 @@
-"""Where the time of a step goes, as bars: by phase where there are phases, else the step as a whole.
+"""Bars of a step's time: by phase if there are phases, else for the step as a whole.
 
-Lengths are thousandths of the longest bar. All bars of a report have one scale.
+Lengths are thousandths of the longest bar. All bars of a report share one scale.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Bar:
-    """How one phase, or the step, spends its time on one side."""
+    """The time of one phase, or of the step, on one side."""
 
     name: str
     side: str
@@ -50,7 +50,7 @@ class Bar:
 
 
 def bars_of(diff: Diff) -> tuple[tuple[Bar, ...], str]:
-    """Two bars a phase, or two for the step, with the device's time inside; and a sentence that says which."""
+    """Two bars per phase, or two for the step, with the device's time inside; and a sentence that says which."""
     section = diff.sections.get("phases")
     rows = () if section is None else section.rows
     if any(row.get("name") != OUTSIDE for row in rows):
@@ -76,7 +76,7 @@ def _phases(rows: Iterable[Row]) -> tuple[Bar, ...]:
 def _step(diff: Diff, name: str, total: Delta | None) -> tuple[Bar, ...]:
     bars = []
     for side in _SIDES if total is not None else ():
-        # Without a mark of the step nothing is known of the host before and after the device.
+        # Without a mark of the step, the host's time before and after the device is unknown.
         parts = [
             (kind, label, _value(diff.metric(metric), side))
             for metric, kind, label in _STEP_PARTS

@@ -1,7 +1,7 @@
 """``diff.json``: a ``Diff`` as a JSON document, and back (docs/design.md §7).
 
 ``report_templates/diff.schema.json`` describes the document member by member and holds its history of versions. A
-document never holds NaN or Infinity: what was not measured is null. Members that a reader does not know are ignored.
+document never holds NaN or Infinity: values that were not measured are null. Unknown members are ignored.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class DocumentError(ValueError):
     """A document is not a diff, or is damaged.
 
     Attributes:
-        problem: what is wrong, in one sentence without a full stop.
-        remedy: what to do, likewise; the two are those of ``errors.InputError``.
+        problem: the problem, in one sentence without a full stop.
+        remedy: what to do, also without a full stop. Both are passed on to ``errors.InputError``.
     """
 
     def __init__(self, problem: str, remedy: str = _REMEDY) -> None:
@@ -74,10 +74,10 @@ def to_document(diff: Diff) -> Document:
 
 
 def from_document(document: object) -> Diff:
-    """The diff of a document.
+    """Reads a diff from a document.
 
     Raises:
-        DocumentError: (a ``ValueError``) it is something else, of another version, or damaged; the message says where.
+        DocumentError: (a ``ValueError``) not a diff, an unsupported version, or damaged; the message says where.
     """
     from rlcompare.validation import MisfitError, dotted, fit, not_finite
 
@@ -128,7 +128,7 @@ class _Document:
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:
-    # The name becomes a file name and an anchor, and the document may come from anybody.
+    # The name becomes a file name and an anchor, and the document is untrusted.
     if not _SECTION_NAME.fullmatch(name):
         raise DocumentError("a section name has characters other than lower-case letters, digits and _")
     if name not in info:

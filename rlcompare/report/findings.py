@@ -1,6 +1,6 @@
-"""Findings as texts: what differs between the sides, and what is wrong with their data.
+"""Findings as texts: differences between the sides, and problems with their data.
 
-Where there is room for one line only, findings that share a key are shown once with their number; the tables of a
+If there is room for one line only, findings that share a key are shown once with their number. The tables of a
 report list them all.
 """
 
@@ -20,15 +20,15 @@ _SERIOUS = (Severity.SEVERE, Severity.CAUTION)
 _TONE = {Severity.SEVERE: "worse", Severity.CAUTION: "caution"}
 _VALUE_LIMIT = 20
 _SENTENCE_LIMIT = 63
-"""So that one sentence has room on a line beside the status and the number of further findings."""
+"""Leaves room on the line for the status and the number of further findings."""
 
 _SEVERAL = {"captures": "roles"}
-"""What several findings of a key are about."""
+"""The plural noun for several findings of a key."""
 
 
 @dataclass(frozen=True)
 class FindingView:
-    """Something that differs, or is wrong with the data."""
+    """A difference, or a problem with the data."""
 
     severity: str
     tone: str
@@ -43,12 +43,12 @@ def count(number: int, noun: str) -> str:
 
 
 def is_serious(finding: Finding) -> bool:
-    """Whether a reader must know it before the numbers: of severity caution or worse."""
+    """Whether it must be shown before the numbers: severity caution or worse."""
     return finding.severity in _SERIOUS
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings by severity; among equals they keep their order."""
+    """The findings by severity, most severe first; the sort is stable."""
     return sorted(findings, key=lambda finding: [*_SERIOUS, finding.severity].index(finding.severity))
 
 
@@ -58,7 +58,7 @@ def views(findings: Iterable[Finding]) -> tuple[FindingView, ...]:
 
 
 def merged_views(findings: Iterable[Finding]) -> tuple[FindingView, ...]:
-    """The findings, the worst first, those of one key as one with their number."""
+    """The findings, the worst first; those with the same key are merged and counted."""
     return tuple(
         replace(_view(group[0]), sides=_number(group)) if len(group) > 1 else _view(group[0])
         for group in _groups(findings)
@@ -74,7 +74,7 @@ def differences(findings: Iterable[Finding]) -> list[str]:
 
 
 def quality_texts(findings: Sequence[Finding]) -> list[str]:
-    """How many warnings and notes there are with the worst of them, then the others."""
+    """The number of warnings and notes, with the worst finding; then the other findings."""
     first, *others = [safe_text(finding.message, 200) for finding in worst_first(findings)]
     return [f"{quality_counts(findings)}: {first}", *others]
 
@@ -100,7 +100,7 @@ def _view(finding: Finding) -> FindingView:
 def _groups(findings: Iterable[Finding]) -> list[list[Finding]]:
     groups: dict[tuple[str, str | None], list[Finding]] = {}
     for finding in worst_first(findings):
-        # Findings without a value are sentences: each says something of its own.
+        # A finding without values is a sentence of its own and cannot be merged.
         own = finding.message if finding.baseline is None and finding.new is None else None
         groups.setdefault((finding.key, own), []).append(finding)
     return list(groups.values())

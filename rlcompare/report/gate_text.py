@@ -1,8 +1,8 @@
 """A gate's result as text for a log, and as a JSON document.
 
-First whether the sides may be compared, what differs, and warnings about the data. Then one line per failing
-rule, which says what was expected, what was found and all values (the verdict's own text, made by the gate); what
-passed takes one line. A verdict without run-level evidence is marked ``unverified``, which the last line explains.
+First come comparability, differences, and warnings about the data. Then one line per failing rule, with the expected
+limits, the change found and all values (the verdict's own text, made by the gate). Rules that passed share one line.
+A verdict without run-level evidence is marked ``unverified``, which the last line explains.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STATUS_WIDTH = 16
 
 
 def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> None:
-    """Writes the lines, coloured where ``stream`` is a terminal. Lines are not broken, so that a log can be searched.
+    """Writes the lines, coloured if ``stream`` is a terminal. Lines are not wrapped, so that a log can be searched.
 
     Args:
         diff: the diff that was judged; without it, comparability is not shown.
@@ -43,8 +43,8 @@ def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> 
 def gate_document(result: GateResult, diff: Diff | None = None) -> dict[str, Any]:
     """The result as JSON: schema, exit_code, summary, policy, and one member of verdicts per rule and metric.
 
-    With a diff also comparability (status, and findings of severity caution or worse; ``declared`` are those that the
-    policy lets differ) and quality (warnings about the data).
+    With a diff it also holds comparability (status, and findings of severity caution or worse; ``declared`` are those
+    that the policy allows) and quality (warnings about the data).
     """
     return {
         "schema": SCHEMA,
@@ -90,7 +90,7 @@ def _entry(label: str, text: str, tone: str = "") -> Line:
 
 
 def _finding(finding: FindingView) -> Line:
-    # Declared differences are not warnings; values that the message contains are not repeated.
+    # Declared differences are not warnings. Values that the message contains are not repeated.
     said = [] if finding.severity == Severity.DECLARED else [finding.message]
     if not said or not all(side in finding.message for side in finding.sides.split(" → ")):
         said.insert(0, finding.sides)

@@ -1,7 +1,7 @@
 """``report.html``: one file that works from ``file://`` and needs no network.
 
-Style and script are inlined and allowed by their hashes in a Content-Security-Policy, so that a name from a profile
-that slipped through the escaping could still not run. Jinja2 is imported only here, with autoescape on.
+Style and script are inlined, and allowed by their hashes in a Content-Security-Policy: a name from a profile could not
+run as a script even if it were not escaped. Jinja2 is imported only here, with autoescape on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def render_html(view: ReportView) -> str:
     style, script = _asset("report.css"), _asset("report.js")
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
-    # Both assets are our own files, not data: they must not be escaped, or their hashes would not match.
+    # Both assets are our own files. Escaping them would change their hashes.
     page = environment().get_template("report.html.j2")
     return page.render(view=view, policy=policy, style=Markup(style), script=Markup(script))
 
@@ -42,7 +42,7 @@ def environment() -> Environment:
 
 @cache
 def _asset(name: str) -> str:
-    # A browser hashes the text after it has made all line ends \n, which is what read_text does too.
+    # A browser hashes the text after converting line endings to \n, as read_text does too.
     return (resource_root("report_templates") / name).read_text(encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
-"""``report.md``: the answer in the size of a comment on a pull request: summary, verdicts and what changed most.
+"""``report.md``, sized for a pull request comment: summary, verdicts and the largest changes.
 
-A name is shown as code. One that holds anything beyond plain characters is written in character references, so that it
-is neither Markdown nor HTML to any renderer, mentions nobody and links nowhere.
+Names are shown as code. A name with anything but plain characters is written in character references, so that no
+renderer takes it for Markdown, HTML, a mention or a link.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def render_markdown(view: ReportView) -> str:
 
 
 def code(name: str) -> str:
-    """A name as code, whatever it holds."""
+    """A name as code, safe for any characters."""
     text = safe_text(name, _NAME_LIMIT).strip()
     if not text:
         return ""
@@ -39,7 +39,7 @@ def code(name: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence with all markup escaped; ``@`` mentions nobody, ``#1`` and addresses do not become links."""
+    """A sentence with all markup escaped; ``@``, ``#1`` and addresses do not become mentions or links."""
     text = _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", text)
     return (
         text.replace("@", "@&#8203;")

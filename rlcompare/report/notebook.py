@@ -1,7 +1,7 @@
-"""What a notebook shows of a comparison or of tables: HTML without a script, in which every name is escaped.
+"""Notebook view of a comparison or of tables: HTML without scripts, with every name escaped.
 
-A cell's output is part of the notebook's page: it is styled by its own class, and kept from formulas (``$…$``), which
-Jupyter would set in anything that it shows.
+A cell's output is part of the notebook's page: it has its own CSS class, and is protected from Jupyter's rendering of
+formulas (``$…$``).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class ShownTable:
     """The first rows of a table.
 
     Attributes:
-        rows: as many as are shown, in the order of ``columns``.
-        total: how many there are.
+        rows: the rows shown, with values in the order of ``columns``.
+        total: the number of all rows.
     """
 
     title: str

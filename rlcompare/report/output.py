@@ -1,6 +1,6 @@
-"""Writes lines: coloured by rich where the output is a terminal, plain text where it is a file or a pipe.
+"""Writes lines: coloured by rich if the output is a terminal, plain text if it is a file or a pipe.
 
-rich is imported only when something is coloured. It respects NO_COLOR, and no name is read as its markup.
+rich is imported only if something is coloured. It respects NO_COLOR, and no name is read as rich markup.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Line:
 
 
 def print_lines(lines: Iterable[Line], stream: TextIO) -> None:
-    """Writes lines, in characters that the stream's encoding has."""
+    """Writes lines, with characters that the stream's encoding does not have replaced."""
     if not stream.isatty():
         stream.writelines(for_encoding(line.text, stream.encoding) + "\n" for line in lines)
         return
@@ -41,7 +41,7 @@ def print_lines(lines: Iterable[Line], stream: TextIO) -> None:
     for line in lines:
         shown = for_encoding(line.text, stream.encoding)
         text = Text(shown)
-        # Where marks had to be replaced by longer ones, columns moved: such a terminal gets no colours.
+        # If replacements are longer than the original characters, the spans no longer fit: no colours then.
         for start, end, style in line.spans if shown == line.text else ():
             text.stylize(STYLES.get(style, ""), start, end)
         console.print(text, soft_wrap=True)

@@ -1,7 +1,7 @@
-"""How numbers are written: the one place that turns a value and its unit into a text.
+"""Formats numbers. This is the only place that turns a value and its unit into text.
 
-Units are those of ``model.diff``: ms, s, bytes, ratio, count or none. ``—`` stands for what is absent,
-``from 0`` for a change that is no part of anything. Bytes are shown in KiB, MiB, … (powers of 1024).
+Units are those of ``model.diff``: ms, s, bytes, ratio, count or none. ``—`` means absent, ``from 0`` means that the
+baseline is 0 and there is no ratio. Bytes are shown in KiB, MiB, … (powers of 1024).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ FROM_ZERO = "from 0"
 _TIME_UNITS = ("ms", "s")
 _TIMES_FROM = 2.0
 SECONDS_FROM = 10_000.0
-"""Milliseconds from which on seconds are shown."""
+"""Times of at least this many milliseconds are shown in seconds."""
 
 _LARGE = 1e15
 
 
 def decimals_for(values: Iterable[Value]) -> int:
-    """Decimals with which a column of times in ms is written: down to the microsecond, fewer where values are large.
+    """Decimals for a column of times in ms: down to the microsecond, fewer if values are large.
 
-    Four where they are so large that they are shown in seconds.
+    Four if they are so large that they are shown in seconds.
     """
     largest = max((abs(value) for value in values if is_number(value)), default=0.0)
     return 3 if largest < 1000 else 2 if largest < SECONDS_FROM else 4
 
 
 def shown_unit(unit: str, values: Iterable[Value]) -> str:
-    """The unit in which values are shown: milliseconds as seconds where one of them is ten seconds or more."""
+    """The unit in which values are shown: milliseconds become seconds if one of them is ten seconds or more."""
     largest = max((abs(value) for value in values if is_number(value)), default=0.0)
     return "s" if unit == "ms" and largest >= SECONDS_FROM else unit
 
@@ -44,12 +44,12 @@ def in_unit(value: float | None, unit: str, shown: str) -> float | None: ...
 @overload
 def in_unit(value: Value, unit: str, shown: str) -> Value: ...
 def in_unit(value: Value, unit: str, shown: str) -> Value:
-    """A value of one unit in that which ``shown_unit`` chose."""
+    """A value converted to the unit that ``shown_unit`` chose."""
     return value / 1e3 if is_number(value) and (unit, shown) == ("ms", "s") else value
 
 
 def amount(value: Value, unit: str, decimals: int | None = None) -> str:
-    """A value without its unit, where the unit stands elsewhere (a column's heading); bytes carry theirs."""
+    """A value without its unit, for use below a heading that has the unit; bytes always have theirs."""
     if value is None:
         return ABSENT
     if isinstance(value, bool):
@@ -66,14 +66,14 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
 
 
 def quantity(value: Value, unit: str, decimals: int | None = None) -> str:
-    """A value with its unit; with ``decimals`` in the unit that is given."""
+    """A value with its unit; if ``decimals`` is given, in the given unit."""
     shown = unit if decimals is not None else shown_unit(unit, (value,))
     text = amount(in_unit(value, unit, shown), shown, decimals)
     return f"{text} {shown}" if shown in _TIME_UNITS and is_number(value) else text
 
 
 def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
-    """A difference without its unit, always with a sign unless it rounds to 0."""
+    """A difference without its unit, with a sign unless it rounds to 0."""
     if value is None:
         return ABSENT
     text = amount(value, unit, decimals)
@@ -81,14 +81,14 @@ def signed(value: float | None, unit: str, decimals: int | None = None) -> str:
 
 
 def signed_quantity(value: float | None, unit: str, decimals: int | None = None) -> str:
-    """A difference with its unit; with ``decimals`` in the unit that is given."""
+    """A difference with its unit; if ``decimals`` is given, in the given unit."""
     shown = unit if decimals is not None else shown_unit(unit, (value,))
     text = signed(in_unit(value, unit, shown), shown, decimals)
     return f"{text} {shown}" if shown in _TIME_UNITS and value is not None else text
 
 
 def moved(value: float | None, unit: str, among: Iterable[Value]) -> str:
-    """A difference in the unit and with the decimals of the values that it stands beside."""
+    """A difference with the unit and the decimals of the values shown beside it."""
     sizes = [abs(size) for size in among if is_number(size)]
     shown = shown_unit(unit, sizes)
     largest = in_unit(max(sizes, default=0.0), unit, shown)
@@ -117,7 +117,7 @@ def pair(baseline: Value, new: Value, unit: str) -> str:
 
 
 def change(ratio: float | None) -> str:
-    """A ratio new / baseline as a change: ``+18.0 %``, from two on as ``×3.4``; ``from 0`` without one."""
+    """A ratio new / baseline as a change: ``+18.0 %``; ``×3.4`` for ratios of 2 or more; ``from 0`` without a ratio."""
     if ratio is None:
         return FROM_ZERO
     if ratio >= _TIMES_FROM:
@@ -127,19 +127,19 @@ def change(ratio: float | None) -> str:
 
 
 def change_of(delta: float | None, ratio: float | None) -> str:
-    """A change as a part of the baseline: ``—`` if it is unknown, ``from 0`` if there was none of it."""
+    """A change as a fraction of the baseline: ``—`` if unknown, ``from 0`` if the baseline is 0."""
     if delta is None and ratio is None:
         return ABSENT
     return change(1.0 if delta == 0 else ratio)
 
 
 def share(value: float | None) -> str:
-    """A part of a whole in percent, without decimals."""
+    """A fraction in percent, without decimals."""
     return ABSENT if value is None else _no_minus_zero(f"{value * 100:.0f} %")
 
 
 def is_number(value: Value) -> TypeGuard[float]:
-    """True for what can be calculated with; a boolean is an answer, not a number."""
+    """True for values that can be calculated with; a boolean is not a number here."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

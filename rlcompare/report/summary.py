@@ -1,8 +1,8 @@
-"""The summary of a diff: the first thing that the terminal and every report show (docs/design.md §7).
+"""The summary of a diff: the first part of the terminal output and of every report (docs/design.md §7).
 
-In this order: the sides and what differs between them, the headline with its workload, the most likely cause, the
-phases (or compute, communication and free) that sum to the headline, importance-sampling health, ranks, data quality,
-the unexplained rest, the next command to type. The rest is the one number made here: the headline's change less the
+In this order: the sides and their differences, the headline with its workload, the most likely cause, the phases (or
+compute, communication and free) that sum to the headline, importance-sampling health, ranks, data quality, the
+unexplained rest, the next command to type. The rest is the one number computed here: the headline's change minus the
 changes of the parts shown beside it.
 """
 
@@ -58,9 +58,9 @@ class SummaryItem:
         key: ``baseline``, ``new``, ``differs``, ``headline``, ``workload``, ``cause``, ``phases``, ``sampling``,
             ``ranks``, ``quality``, ``rest``, ``next``.
         label: the word in front.
-        parts: texts that belong together; a line may be broken between them.
-        lines: most lines that it takes on a terminal if there are none to spare; ``None``: as many as it needs.
-        shorter: other ``parts`` that say the same in fewer words, the longest first, for where there is no room.
+        parts: texts of one entry; a line may be broken between them.
+        lines: maximum number of lines on a terminal if space is short; ``None``: as many as it needs.
+        shorter: alternatives to ``parts`` with the same content in fewer words, the longest first, if space is short.
     """
 
     key: str
@@ -71,7 +71,7 @@ class SummaryItem:
     shorter: tuple[tuple[str, ...], ...] = ()
 
     def first(self, number: int) -> tuple[str, ...]:
-        """The first so many parts; where there are more, the last says how many."""
+        """The first ``number`` parts. If there are more, the last one says how many."""
         more = len(self.parts) - number
         return (*self.parts[:number], f"+{more} more") if more > 0 else self.parts
 
@@ -101,7 +101,7 @@ def label_text(side: Side) -> str:
 
 
 def extent_text(diff: Diff, name: str) -> str:
-    """How much a side holds: profiled and timed steps, and what was sampled of them."""
+    """The size of a side: profiled and timed steps, and sampled ticks."""
     side = diff.baseline if name == "baseline" else diff.new
     row = next((row for row in _rows(diff, "metrics") if row.get("name") == diff.headline), {})
     timed = row.get(f"{name}_steps")
@@ -109,7 +109,7 @@ def extent_text(diff: Diff, name: str) -> str:
     if quantity.is_number(timed) and any(run.ranks or run.replicas for run in side.runs):
         parts = [f"{parts[0]} profiled", f"{timed:,.0f} timed"]
     for key, value in side.env.items():
-        # What was sampled counts as steps of the profile, and is only a part of one of the training.
+        # Sampled ticks count as steps of the profile, but each is only a part of a training step.
         word, _, phase = key.partition(".")
         if word == "sampled":
             parts.append(safe_text(f"{phase}: {value} only" if phase else f"{value} only", 60))
@@ -117,7 +117,7 @@ def extent_text(diff: Diff, name: str) -> str:
 
 
 def runs_text(side: Side) -> str:
-    """How much a side holds: ``2 runs × 8 ranks, 4 steps``."""
+    """The size of a side: ``2 runs × 8 ranks, 4 steps``."""
     if not side.runs:
         return "no runs"
     steps = len(side.steps) or max(run.steps for run in side.runs)
@@ -128,13 +128,13 @@ def runs_text(side: Side) -> str:
 
 
 def _spread(numbers: Sequence[int], noun: str) -> str:
-    """``8 ranks``, or ``6 to 8 ranks`` where runs differ; nothing where there are none."""
+    """``8 ranks``, or ``6 to 8 ranks`` if runs differ; empty if there are none."""
     least, most = min(numbers), max(numbers)
     return "" if not most else count(least, noun) if least == most else f"{least} to {most} {noun}s"
 
 
 def next_command(diff: Diff, document: str) -> str:
-    """What to type next: declare what differs, look at one rank, or judge the diff."""
+    """The suggested next command: declare differences, look at one rank, or judge the diff."""
     severe = [finding.key for finding in diff.comparability.findings if finding.severity == Severity.SEVERE]
     sides = _side_options(diff)
     candidates = []
@@ -173,7 +173,7 @@ def _side(key: str, side: Side, extent: str) -> SummaryItem:
 
 
 def _end_of(path: str) -> str:
-    """The end of a path, which is more specific than its beginning."""
+    """The end of a path, which is more specific than its start."""
     return safe_text(path if len(path) <= _PATH_LIMIT else ELLIPSIS + path[1 - _PATH_LIMIT :], _PATH_LIMIT)
 
 
@@ -221,7 +221,7 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
 
 
 def _memory(diff: Diff) -> tuple[str, ...]:
-    """How the peaks of memory moved: the answer where no time was measured, as in memory snapshots."""
+    """Changes of the memory peaks: the main result if no time was measured, as in memory snapshots."""
     peaks = [delta for delta in diff.overall if delta.metric.startswith("memory.") and delta.delta is not None]
     return tuple(
         f"{delta.metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
@@ -264,7 +264,7 @@ def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
 
 
 def _size(headline: Delta | None) -> tuple[float, ...]:
-    """The values of the headline in ms: the parts of its change are written as they are."""
+    """The values of the headline in ms. The parts of its change are formatted like them."""
     if headline is None:
         return ()
     factor = 1e3 if headline.unit == "s" else 1.0
@@ -282,7 +282,7 @@ def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
 
 
 def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str, ...]:
-    """The first so many rows, and the sum of the others."""
+    """The first ``shown`` rows, and the sum of the others."""
     parts = [_part(row, size) for row in rows[:shown]]
     if len(rows) > shown:
         total = sum(_number(row.get("delta")) for row in rows[shown:])
@@ -324,7 +324,7 @@ def _sampling(diff: Diff) -> SummaryItem:
 
 
 def _before_and_after(row: Row) -> str:
-    """Both values; without an arrow where their meanings differ."""
+    """Both values; without an arrow if their meanings differ."""
     baseline, new = quantity.brief(row.get("baseline")), quantity.brief(row.get("new"))
     return f"{baseline} and {new} (not compared)" if row.get(NOT_COMPARED) else f"{baseline} → {new}"
 
@@ -370,7 +370,7 @@ def _quality(diff: Diff) -> SummaryItem:
     if not diff.quality:
         return SummaryItem("quality", "quality", ("no data missing or left out",))
     serious = any(map(is_serious, diff.quality))
-    # Warnings are not cut: those that do not fit are listed in full below the summary, notes in the report.
+    # Warnings are not cut. Those that do not fit are listed in full below the summary, notes in the report.
     where = "warnings below, full list in report.html" if serious else "in report.html"
     shorter = ((f"{quality_counts(diff.quality)}: {where}",),)
     mood = "caution" if serious else ""
@@ -391,7 +391,7 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
 
 
 def _outside_profile(diff: Diff) -> tuple[str, ...]:
-    """The part of a profiled step that its profile does not cover, where training timed the step."""
+    """The part of a profiled step that its profile does not cover, if training timed the step."""
     outside, step = diff.metric("time.outside_profile"), diff.metric("time.profiled_step")
     if outside is None or step is None or max(_number(outside.baseline), _number(outside.new)) <= 0:
         return ()

@@ -9,7 +9,7 @@ from rlcompare.text import fit, pad, safe_text, width_of
 
 ABSENT = "-"
 TEXT_WIDTH = 60
-"""Columns of the longest text, by default."""
+"""Default maximum width of a text, in columns."""
 
 
 def table_lines(
@@ -19,11 +19,11 @@ def table_lines(
     thousands: bool = False,
     text_width: int = TEXT_WIDTH,
 ) -> list[str]:
-    """A header and one line per row; numbers to the right, an absent value as ``-``.
+    """A header and one line per row; numbers are right-aligned, absent values shown as ``-``.
 
     Args:
-        thousands: for readers: thousands are separated, and a column of whole numbers has no decimals.
-        text_width: longer texts are cut.
+        thousands: use thousands separators, and show columns of integers without decimals.
+        text_width: maximum width of a text; longer ones are cut.
     """
     whole = [thousands and all(_is_whole(row[index]) for row in rows) for index in range(len(columns))]
     cells = [
@@ -64,7 +64,7 @@ def cell_text(value: object, thousands: bool, text_width: int) -> str:
 
 
 def _decimal(value: float, thousands: bool) -> str:
-    """Three decimals, or three digits of what is smaller than these show."""
+    """Three decimals, or three significant digits for smaller values."""
     if not math.isfinite(value):
         return str(value)
     if value and abs(value) < 0.001:

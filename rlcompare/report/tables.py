@@ -1,8 +1,8 @@
-"""A section of a diff as a table of texts: which columns it has, in what order, and how their values are written.
+"""A section of a diff as a table of texts: its columns, their order, and the format of their values.
 
-Sections carry columns of their own beside those that all have (``model.diff.Section``). A column's name says how it is
-written: ``baseline_…`` and ``new_…`` are sides, ``…_ms``, ``…_bytes`` and ``…_share`` units, ``…calls`` counts. Columns
-that are empty in all rows are left out; a value that is missing in one row is shown as absent.
+Sections have their own columns beside the common ones (``model.diff.Section``). A column's name determines its
+format: ``baseline_…`` and ``new_…`` are sides, ``…_ms``, ``…_bytes`` and ``…_share`` units, ``…calls`` counts. Columns
+that are empty in all rows are omitted. A value that is missing in one row is shown as absent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rlcompare.report.tone import floor_in, tone
 from rlcompare.text import safe_text
 
 ROW_LIMIT = 500
-"""Most rows of a table in a report; ``diff.json`` holds them all."""
+"""Maximum number of rows of a table in a report. ``diff.json`` holds all rows."""
 
 _TITLES = {
     "apis": "Framework and CANN calls",
@@ -65,7 +65,7 @@ _ONE_SIDED: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``coloured`` if its cells show the row's tone. ``unit`` is empty where cells carry their own."""
+    """A column; ``coloured`` if its cells show the row's tone. ``unit`` is empty if cells contain their own unit."""
 
     key: str
     label: str
@@ -76,7 +76,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A value as text, and the value that it sorts by where the text does not tell (empty: sorts last)."""
+    """A value as text, and its sort value if that differs from the text (empty: sorts last)."""
 
     text: str
     sort: str | None = None
@@ -87,8 +87,8 @@ class TableRow:
     """A row.
 
     Attributes:
-        tone: see ``tone.tone``; ``differs`` where two texts do.
-        depth: indents the row where rows form a tree.
+        tone: see ``tone.tone``; ``differs`` if two texts differ.
+        depth: indentation of the row if rows form a tree.
         detail: the keys that, with the name, identify the row.
     """
 
@@ -103,8 +103,8 @@ class Table:
     """A table of a report.
 
     Attributes:
-        matched: the share of the measure in rows that both sides have; empty where that says nothing.
-        total: how many rows there are; ``rows`` are the first of them.
+        matched: the share of the measure in rows that both sides have; empty if it is not meaningful.
+        total: the number of all rows; ``rows`` are the first of them.
     """
 
     name: str
@@ -130,12 +130,12 @@ def section_table(section: Section, floor: float, limit: int) -> Table:
     """The table of a section.
 
     Args:
-        floor: changes of a time below it are noise, in ms.
-        limit: most rows to show.
+        floor: changes of a time below this are noise, in ms.
+        limit: maximum number of rows to show.
     """
     rows = section.rows[:limit]
     units = {key: _unit(key, section) for key in _columns(section, rows)}
-    # One number of decimals for all times of a table, so that a reader can add and subtract.
+    # All times of a table have the same number of decimals, so that a reader can add and subtract.
     times = [row.get(key) for key, unit in units.items() if unit == "ms" for row in rows]
     shown = quantity.shown_unit("ms", times)
     decimals = quantity.decimals_for(times)
@@ -156,7 +156,7 @@ def section_table(section: Section, floor: float, limit: int) -> Table:
 
 
 def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Table:
-    """The table of the metrics of the whole step; values of runs and evidence only where there are several runs."""
+    """The table of overall metrics. Values of runs and evidence are shown only if there are several runs."""
     columns = [
         Column("metric", "metric", False),
         Column("baseline", "baseline", True),
@@ -190,7 +190,7 @@ def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Ta
 
 
 def samples_text(delta: Delta) -> str:
-    """The values of the runs of both sides, or that there is one run per side."""
+    """The values of the runs of both sides, or a note that there is one run per side."""
     sides = [delta.samples.get(side, ()) for side in ("baseline", "new")]
     if max(map(len, sides)) < 2:
         return "one run per side"
@@ -199,7 +199,7 @@ def samples_text(delta: Delta) -> str:
 
 
 def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
-    # Here each row carries its unit: what is short stays readable beside what takes minutes.
+    # Here each row has its own unit, so that short times stay readable beside times of minutes.
     unit = quantity.shown_unit(delta.unit, (delta.baseline, delta.new))
     shown = decimals if unit == "ms" else 3 if delta.unit == "ms" else None
     baseline, new, moved = (
@@ -226,7 +226,7 @@ def _columns(section: Section, rows: tuple[Row, ...]) -> list[str]:
     measured = any(quantity.is_number(row.get(key)) for row in rows for key in ("baseline", "new"))
     always = {"name", *(_MEASURE if measured else ())}
     fixed = [key for key in ("name", *_MEASURE, "baseline_calls", "new_calls") if key in seen or key in always]
-    # Keys that are texts stand beside the name, where a reader looks for them.
+    # String keys are shown beside the name, where a reader looks for them.
     texts = {key for key in section.keys if not any(quantity.is_number(row.get(key)) for row in rows)}
     return fixed + [key for key in seen if key not in (*fixed, *texts, "presence", "depth")]
 
@@ -270,7 +270,7 @@ def _cells(row: Row, units: dict[str, str], shown: str, decimals: int) -> tuple[
 def _detail(row: Row, keys: tuple[str, ...]) -> str:
     name = f" {row.get('name')} "
     texts = dict.fromkeys(text for text in (row.get(key) for key in keys) if isinstance(text, str) and text)
-    # Do not repeat what the name contains.
+    # Skip details that the name already contains.
     return " · ".join(safe_text(text, _DETAIL_LIMIT) for text in texts if f" {text} " not in name)
 
 
@@ -303,7 +303,7 @@ def _sort_key(value: Value) -> str:
 def _change(row: Row) -> str:
     presence, ratio, delta = row.get("presence"), row.get("ratio"), row.get("delta")
     if isinstance(presence, str) and presence in _ONE_SIDED:
-        # Gone and added need a side that looked and found nothing; else it may just not have been measured there.
+        # "gone" and "added" need a side that measured and found nothing; else it may not have been measured there.
         unknown, known = _ONE_SIDED[presence]
         return unknown if delta is None else known
     return quantity.change_of(

@@ -1,7 +1,7 @@
 """The summary on a terminal: at most fifteen lines, then short tables.
 
-``summary_lines``, ``warning_lines`` and ``table_lines`` make plain text of a width; ``print_summary`` writes all,
-coloured where the output is a terminal. Made for 100 columns; from 60 on it fits.
+``summary_lines``, ``warning_lines`` and ``table_lines`` return plain text of a given width. ``print_summary`` writes
+all of it, coloured if the output is a terminal. Designed for 100 columns; works from 60 columns on.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ PIPED_WIDTH = 100
 SUMMARY_LINES = 15
 TABLE_ROWS = 5
 WARNINGS = 8
-"""Most warnings about the data that a terminal shows; all stand in the report."""
+"""Maximum number of data warnings shown on a terminal. The report lists all of them."""
 
 TERMINAL_ROWS = 40
-"""Rows that a view needs for the terminal: of these the first ``TABLE_ROWS`` that are not noise are shown."""
+"""Rows that a view needs for the terminal. The first ``TABLE_ROWS`` of them that are not noise are shown."""
 
 _LABEL = 12
 _NAME = (20, 44)
@@ -35,12 +35,12 @@ _COLOURED = slice(2, 4)
 
 
 def summary_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
-    """The summary as plain text: at most ``SUMMARY_LINES`` lines of a width."""
+    """The summary as plain text: at most ``SUMMARY_LINES`` lines of the given width."""
     return [line.text for line in _summary(view, width)]
 
 
 def warning_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
-    """The warnings about the data, whole, where the summary has no room for them."""
+    """The data warnings in full, if the summary has no room for them."""
     return [line.text for line in _warnings(view, width)]
 
 
@@ -53,7 +53,7 @@ def print_summary(view: ReportView, stream: TextIO, width: int | None = None) ->
     """Writes summary, warnings and tables.
 
     Args:
-        width: columns; by default those of the terminal, or 100 where the output is no terminal.
+        width: columns; by default those of the terminal, or 100 if the output is not a terminal.
     """
     if width is None:
         width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns if stream.isatty() else PIPED_WIDTH
@@ -69,7 +69,9 @@ def _summary(view: ReportView, width: int) -> Iterator[Line]:
 
 
 def _layout(items: tuple[SummaryItem, ...], width: int) -> list[list[str]]:
-    """The lines of each entry: first what is never cut, then what wants several, then the first that had to be cut."""
+    """The lines of each entry. Space goes to entries that are never cut, then to those with several lines, then to the
+    first one that was cut.
+    """
     laid = [_item_lines(item, width, 1 if item.lines else SUMMARY_LINES + 1 - len(items)) for item in items]
     for further in (0, 1):
         for index, item in enumerate(items):
@@ -81,14 +83,14 @@ def _layout(items: tuple[SummaryItem, ...], width: int) -> list[list[str]]:
 
 def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
     if item.key == "next":
-        # A command that is cut cannot be typed: on a narrow terminal it may run over.
+        # A shortened command cannot be typed: on a narrow terminal it may exceed the width.
         return list(item.parts)
     if item.lines is None:
         for parts in (item.parts, *item.shorter):
             lines_of_words = wrap(" ".join(parts), width)
             if len(lines_of_words) <= lines:
                 return lines_of_words
-        # Long names leave gaps at the ends of lines: where there is no room for gaps, lines are broken anywhere.
+        # Long names leave gaps at line ends. If there is no space for gaps, lines are broken anywhere.
         return pieces(" ".join(parts), width)
     whole = (parts for parts in (item.parts, *item.shorter) if is_whole(parts, width, lines))
     return flow(next(whole, item.shorter[-1] if item.shorter else item.parts), width, lines)
@@ -128,7 +130,7 @@ def _is_metric(row: TableRow) -> bool:
 
 
 def _is_worth_a_row(row: TableRow) -> bool:
-    """Whether a side has a value other than 0: absent on one side and 0 on the other is not worth a line."""
+    """Whether a side has a value other than 0. A row that is absent on one side and 0 on the other is omitted."""
     texts = [cell.text for cell in row.cells[1:3]]
     return ABSENT not in texts or any(digit in text for text in texts for digit in "123456789")
 
@@ -153,7 +155,7 @@ def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Lin
     names = [table.columns[0].label, *(f"{row.cells[0].text} {row.detail}".rstrip() for row in rows)]
     for number, (name, *values) in enumerate(zip(names, *columns, strict=True)):
         text = pad(fit(name, name_width), name_width)
-        # Wide characters take more columns than places in the text, so the span is measured on the text.
+        # Wide characters take two columns, so spans are computed on the text.
         starts = []
         for value, column_width in zip(values, widths, strict=True):
             starts.append(len(text) + 2)

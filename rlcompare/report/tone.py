@@ -1,6 +1,6 @@
-"""When a change is shown as worse, as better, or as too small to matter.
+"""Decides whether a change is shown as worse, better, or too small to matter.
 
-This colours reports only; verdicts are the gate's.
+This only affects colours in reports. Verdicts are up to the gate.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ NOISE_RELATIVE = 0.01
 """Relative changes below this are shown in grey."""
 
 NOISE_OF_HEADLINE = 0.001
-"""Changes of a time below this part of the headline's baseline are shown in grey, whatever their ratio."""
+"""Changes of a time below this fraction of the headline's baseline are shown in grey, whatever their ratio."""
 
 _MS = {"ms": 1.0, "s": 1e3}
 
 
 def floor_of(headline: Delta | None) -> float:
-    """The smallest change of a time that is worth colour, in ms; 0 where the headline is no time."""
+    """The noise floor of times, in ms: smaller changes get no colour. 0 if the headline is not a time."""
     if headline is None or headline.unit not in _MS or headline.baseline is None:
         return 0.0
     return abs(headline.baseline) * NOISE_OF_HEADLINE * _MS[headline.unit]
@@ -30,7 +30,7 @@ def floor_in(unit: object, floor: float) -> float:
 
 
 def tone_of(headline: Delta, diff: Diff) -> str:
-    """The tone of the headline: never better or worse where the sides must not be compared, or where chance alone may
+    """The tone of the headline: neither better nor worse if the sides must not be compared, or if chance alone may
     explain the change.
     """
     floor = floor_in(headline.unit, floor_of(headline))
@@ -42,12 +42,12 @@ def tone_of(headline: Delta, diff: Diff) -> str:
 
 
 def tone(delta: float | None, ratio: float | None, polarity: str, floor: float, baseline: float | None = None) -> str:
-    """``worse``, ``better``, ``noise``, or none where nothing changed for better or worse.
+    """``worse``, ``better``, ``noise``, or empty if nothing changed for better or worse.
 
     Args:
         polarity: ``lower`` or ``higher`` is better, or ``neutral``.
         floor: absolute changes below it are noise, in the unit of ``delta``.
-        baseline: what a change is measured by where there is no ratio, because it is negative.
+        baseline: reference for the size of a change if there is no ratio because the baseline is negative.
     """
     if delta is None:
         return ""

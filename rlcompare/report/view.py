@@ -1,4 +1,4 @@
-"""What a report shows, as plain data: texts, their order and their tone are made once, and every renderer shares them.
+"""The content of a report as plain data: texts, their order and their tones, shared by all renderers.
 
 ``build_view`` turns a ``Diff`` into a ``ReportView``. Texts are safe to show (``text.safe_text``) but not yet escaped
 for a format. Tones: ``worse``, ``better``, ``noise`` (a change too small to matter), ``caution``, or none.
@@ -32,7 +32,7 @@ UNVERIFIED = "unverified"
 _FEW_RUNS = f"only the limits were checked: fewer than {RUNS_NEEDED} runs per side cannot rule out chance."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
 _DECIDED = (Status.IMPROVED, Status.REGRESSED)
-"""Statuses for which it matters whether they were verified: the others say that nothing changed or was decided."""
+"""Statuses for which verification matters. The others mean that nothing changed or was decided."""
 
 FAILING = (Status.REGRESSED, Status.MISSING, Status.NOT_COMPARABLE, Status.INCONCLUSIVE)
 
@@ -52,7 +52,7 @@ _STATUS_TEXT = {
 
 @dataclass(frozen=True)
 class CauseView:
-    """A candidate cause. ``section`` is empty where no table holds the evidence."""
+    """A candidate cause. ``section`` is empty if no table holds the evidence."""
 
     text: str
     share: str
@@ -75,7 +75,7 @@ class SideView:
 
 @dataclass(frozen=True)
 class Headline:
-    """The headline; ``absent`` says what there is instead where there is no headline metric."""
+    """The headline; ``absent`` is the text to show if there is no headline metric."""
 
     metric: str
     baseline: str
@@ -106,10 +106,10 @@ class GateView:
     """The result of the gate.
 
     Attributes:
-        status: may the sides be compared; empty where the diff is not known, as are the next two.
-        findings: differences that a reader must know before the verdicts, and those that the policy declares.
+        status: whether the sides may be compared; empty if the diff is unknown, as are the next two.
+        findings: differences that must be shown before the verdicts, and those that the policy declares.
         quality: warnings about the data in one line.
-        unverified: why some that failed are marked so; empty where none is.
+        unverified: why some failed verdicts are marked unverified; empty if none is.
     """
 
     summary: str
@@ -125,10 +125,10 @@ class GateView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """Everything that a report shows, in its order.
+    """The content of a report, in order.
 
     Attributes:
-        status: of comparability, or ``caution`` too where the workload differs much.
+        status: comparability; also ``caution`` if the workload differs much.
     """
 
     title: str
@@ -162,8 +162,8 @@ def build_view(
     """The view of a diff.
 
     Args:
-        document: path of the diff.json that goes with it, for the next command to type.
-        rows: most rows that a table holds; ``Table.total`` says how many there are.
+        document: path of the diff.json that goes with it, for the suggested next command.
+        rows: maximum number of rows in a table; ``Table.total`` is the number of all rows.
     """
     headline = diff.metric(diff.headline)
     floor = floor_of(headline)
@@ -224,7 +224,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
 
 def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
     """Differences of severity caution or worse; those that the policy declares are ``Severity.DECLARED``."""
-    # Only where there is a gate: this needs the comparison, which a report alone does not.
+    # Imported only if there is a gate: this needs the comparison package, which a report alone does not.
     from rlcompare.compare.comparability import is_declared
 
     return tuple(
@@ -235,7 +235,7 @@ def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
 
 
 def gate_status(judged: Sequence[Finding]) -> Comparable:
-    """The status of comparability that is left after what was declared."""
+    """The comparability status that remains without the declared differences."""
     worst = {finding.severity for finding in judged}
     if Severity.SEVERE in worst:
         return Comparable.NOT_COMPARABLE
@@ -247,7 +247,7 @@ def _one_line(texts: Sequence[str]) -> str:
 
 
 def _status(diff: Diff, status: Comparable) -> tuple[Comparable, str]:
-    """The status and its sentence, in which a workload of another size has its say."""
+    """The status and its sentence, which also takes differences of the workload into account."""
     workload = ", ".join(large_differences(diff))
     if not workload or status == Comparable.NOT_COMPARABLE:
         return status, _STATUS_TEXT[status]

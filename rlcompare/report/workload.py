@@ -1,4 +1,4 @@
-"""The workload of both sides: a step that takes longer because it did more work is not a slower program."""
+"""The workload of both sides: a step that takes longer because it did more work is not a regression."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rlcompare.report import quantity
 from rlcompare.text import safe_text
 
 LARGE_RELATIVE = 0.05
-"""A workload that differs by more than this is reported above all numbers."""
+"""A larger difference of the workload is reported above all numbers."""
 
 _SHAPES = "workload.input_elements"
 _KERNELS = "workload.kernels"
@@ -25,7 +25,7 @@ def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
     known = [row for row in rows if _is_known(row)]
     changed = [row for row in known if not _is_same(row.get("baseline"), row.get("new"))]
     if changed:
-        # All tokens and the time for one of them are what a reader must see where there is room for no more.
+        # If space is short, total tokens and the time per token matter most.
         first = [row for row in changed if row.get("name") == _TOKENS]
         others = [row for row in changed if row.get("name") != _TOKENS]
         return ("differs", *map(_moved, first), *(_rate(diff) if first else ()), *map(_moved, others)), True
@@ -41,7 +41,7 @@ def large_differences(diff: Diff) -> tuple[str, ...]:
 
 
 def _reservation(diff: Diff, known: list[Row]) -> str:
-    """Kernels of other sizes are as many kernels: without their shapes the work is known in part."""
+    """A note that the work is only partly known: without shapes, kernels of other sizes look the same."""
     names = {row.get("name") for row in known}
     if _KERNELS not in names or _SHAPES in names:
         return ""
@@ -59,7 +59,7 @@ def _is_known(row: Row) -> bool:
 
 
 def _is_same(baseline: Value, new: Value) -> bool:
-    """Whether values are equal but for rounding: consoles print three decimals, and TensorBoard keeps 24 bits."""
+    """Whether values are equal except for rounding: consoles print three decimals, and TensorBoard keeps 24 bits."""
     if not quantity.is_number(baseline) or not quantity.is_number(new):
         return baseline == new
     return math.isclose(baseline, new, rel_tol=1e-7, abs_tol=5e-4)
@@ -73,7 +73,7 @@ def _is_large(row: Row) -> bool:
 
 
 def _rate(diff: Diff) -> tuple[str, ...]:
-    """The step's time per token, which says whether anything is slower."""
+    """The step's time per token, which shows whether anything is slower."""
     rate = diff.metric(_RATE)
     if rate is None or rate.delta is None:
         return ()

@@ -1,8 +1,8 @@
-"""Writes the files of a report into a folder that is ours.
+"""Writes the files of a report into a folder that rlcompare owns.
 
-A folder is ours if it holds the file ``.rlcompare``, which lists what was written; anything else in it is left alone.
-Every file is written beside its place and renamed into it, so that none is ever half-written, also if the process is
-stopped. Files of an earlier report that this one does not have are removed.
+rlcompare owns a folder that holds the file ``.rlcompare``, which lists the files written. Other files in it are left
+alone. Every file is written under a temporary name and then renamed, so that no file is ever half-written, even if the
+process is stopped. Files of an earlier report that the new one does not have are removed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STAGE = ".rlcompare-part-"
 
 
 def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult | None = None) -> list[Path]:
-    """Writes ``report.html`` and ``diff.json``, and what else is asked for.
+    """Writes ``report.html`` and ``diff.json``, and the requested further formats.
 
     Args:
         formats: of ``FORMATS``; ``md`` adds ``report.md``, ``csv`` a folder ``csv`` with one file per section.
@@ -37,7 +37,7 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
         The files, ``report.html`` first.
 
     Raises:
-        UsageError: the folder holds something else, cannot be written to, or a format is unknown.
+        UsageError: the folder holds other files or cannot be written to, or a format is unknown.
     """
     unknown = formats - FORMATS
     if unknown:
@@ -52,7 +52,7 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
 
 
 def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str], out_dir: Path) -> list[PurePosixPath]:
-    # Imported here, so that a format that is not asked for costs nothing.
+    # Imported here, so that a format that is not requested costs nothing.
     from rlcompare.report.html import render_html
 
     view = build_view(diff, gate, document=str(out_dir / "diff.json"))
@@ -68,14 +68,14 @@ def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str],
     for name, text in texts.items():
         path = stage / name
         path.parent.mkdir(exist_ok=True)
-        # A lone surrogate in a name cannot be written as UTF-8; views replace them, this is for what slips through.
+        # A lone surrogate cannot be written as UTF-8. Views replace surrogates; this handles any that remain.
         path.write_text(text, encoding="utf-8", errors="replace", newline="")
     return [PurePosixPath(name) for name in texts]
 
 
 @contextlib.contextmanager
 def _stage(out_dir: Path) -> Iterator[Path]:
-    """A folder in ``out_dir`` in which files are made; gone at the end, and ``out_dir`` with it if it stayed empty."""
+    """A temporary folder in ``out_dir``. It is removed at the end, and so is ``out_dir`` if it is empty."""
     check_folder(out_dir)
     made = not out_dir.exists()
     out_dir.mkdir(parents=True, exist_ok=True)
@@ -91,10 +91,10 @@ def _stage(out_dir: Path) -> Iterator[Path]:
 
 
 def check_folder(out_dir: Path) -> None:
-    """Refuses a folder that holds something else, which can be known before anything is compared.
+    """Refuses a folder that holds other files. Called before a comparison, so that it fails early.
 
     Raises:
-        UsageError: it is not ours, or a file.
+        UsageError: the folder is not owned by rlcompare, or is a file.
     """
     if not out_dir.exists() or (out_dir / MARKER).is_file():
         return
@@ -105,7 +105,7 @@ def check_folder(out_dir: Path) -> None:
 
 
 def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Path]:
-    """Moves finished files into place; the marker first, so that the folder stays ours whatever happens after."""
+    """Moves finished files into place. The marker comes first, so that the folder stays ours if a later step fails."""
     before = _listed(out_dir)
     listing = "\n".join([_MARKER_HEAD, *dict.fromkeys(str(name) for name in [*files, *before])])
     marker = stage / MARKER
@@ -125,7 +125,7 @@ def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Pat
 
 
 def _listed(out_dir: Path) -> list[PurePosixPath]:
-    """What an earlier report wrote: only names that one could have, because the list may have been edited."""
+    """Files of an earlier report. Only names of report files are returned: the list may have been edited."""
     try:
         lines = (out_dir / MARKER).read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     except FileNotFoundError:

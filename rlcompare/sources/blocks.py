@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 GZIP = b"\x1f\x8b"
-"""How a compressed file begins."""
+"""The first bytes of a gzip file."""
 
 BLOCK_BYTES = 4 << 20
 
@@ -15,7 +15,7 @@ CUT = "it is truncated (cut off while it was written or copied)"
 
 
 class Blocks:
-    """The content of a file in blocks, uncompressed; ``damage`` says afterwards whether it came to its end."""
+    """The uncompressed content of a file in blocks. Afterwards ``damage`` tells whether the file was complete."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,7 +39,7 @@ class Blocks:
                 if data:
                     yield data
                 first = inflater.unconsumed_tail
-                if inflater.eof:  # a file may be several compressed ones, one after the other
+                if inflater.eof:  # a file may consist of several gzip members
                     first = inflater.unused_data or file.read(BLOCK_BYTES)
                     if not first.startswith(GZIP):
                         return

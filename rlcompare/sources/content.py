@@ -1,4 +1,4 @@
-"""What sources see of a file when they decide whether it is theirs: its first 64 KiB at most, or its table names.
+"""The part of a file by which sources recognise it: its first 64 KiB at most, or its table names.
 
 Nothing is written: databases are opened with ``immutable=1``, which neither takes locks nor leaves ``-wal`` and
 ``-shm`` files behind.
@@ -15,7 +15,7 @@ from typing import Any
 from rlcompare.sources.blocks import GZIP, head_of
 
 HEAD_BYTES = 64 * 1024
-"""How much of a file is looked at to tell what it is."""
+"""How much of a file is read to detect its format."""
 
 _SQLITE = b"SQLite format 3\0"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -31,7 +31,7 @@ class Content:
         text: its first bytes, uncompressed, without a byte order mark and leading white space; empty for a database.
         is_compressed: ``text`` was compressed (gzip).
         tables: the names of its tables, if it is an SQLite database, else None.
-        problem: why a database cannot be used, as a clause; None where it can.
+        problem: why a database cannot be used, as a clause; None if it can.
     """
 
     path: Path
@@ -43,7 +43,7 @@ class Content:
 
     @property
     def has_log(self) -> bool:
-        """Whether a write-ahead log lies beside it, which may hold tables that are not searched here."""
+        """Whether there is a write-ahead log beside it, which may hold tables that are not searched here."""
         return _log(self.path).is_file()
 
 
@@ -76,7 +76,7 @@ def _of_database(path: Path, head: bytes) -> Content:
 
 
 def _truncation(path: Path, head: bytes) -> str | None:
-    """Compares the size that the header states with the file's; it counts only if the two change counters agree."""
+    """Checks the size in the header against the file's. It is valid only if the two change counters agree."""
     if len(head) < 100:
         return "the database is truncated within its header"
     page_size = int.from_bytes(head[16:18], "big")
@@ -93,7 +93,7 @@ def _log(path: Path) -> Path:
 
 
 def quietly(path: Path, query: str) -> list[tuple[Any, ...]]:
-    """The rows that a query of ours finds in a database; none where the table is not there or cannot be read."""
+    """The rows of one of our queries on a database; empty if the table is missing or cannot be read."""
     try:
         return _rows(path, query)
     except sqlite3.Error:

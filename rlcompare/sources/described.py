@@ -27,10 +27,10 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Description:
-    """The parts that are sound.
+    """The valid parts of the description.
 
     Attributes:
-        sampled: which ticks of ``granularity`` were recorded; None where all of the phase was.
+        sampled: which ticks of ``granularity`` were recorded; None if the whole phase was.
     """
 
     role: str | None = None
@@ -63,7 +63,7 @@ def description(metadata: Mapping[str, object]) -> Description:
 
 
 def sampled_environment(metadata: Mapping[str, object]) -> dict[str, str]:
-    """What was sampled, for table ``env``: ``{"sampled.generate_sequences": "decode_step 30-32"}``; else empty."""
+    """Sampled ticks for the table ``env``: ``{"sampled.generate_sequences": "decode_step 30-32"}``; else empty."""
     found = description(metadata)
     if found.sampled is None:
         return {}

@@ -1,4 +1,4 @@
-"""Finds the profiles below a path by their content; the user is never asked.
+"""Finds the profiles below a path by their content. The user never has to name the format.
 
 ``find_runs`` accepts an ``*_ascend_pt`` folder or its output folder, a tree of many ranks or runs, verl's
 ``save_path``, one database, one text file, a run directory, metrics alone, or a store. It reads the first bytes of
@@ -37,7 +37,7 @@ _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git"})
 
 @dataclass
 class _Found:
-    """What a walk came across.
+    """The result of a walk.
 
     ``root`` is the named path without symbolic links.
     """
@@ -64,10 +64,10 @@ class _Found:
 def find_runs(
     path: Path, *, prefer: str = "db", layout: str | None = None, ranks: frozenset[int] | None = None
 ) -> list[RunInput]:
-    """The runs that a path holds.
+    """The runs below a path.
 
     Args:
-        path: a file or folder of any kind that the module's docstring names.
+        path: a file or folder of any kind listed in the module's docstring.
         prefer: ``"db"`` or ``"text"``: which to read where a capture has both.
         layout: ``"ranks"``: everything below is one run; ``"runs"``: each direct subfolder is one; None: inferred.
         ranks: only captures of these global ranks; None: all.
@@ -76,8 +76,8 @@ def find_runs(
         At least one run. A store comes as a run with one capture of source ``"store"``.
 
     Raises:
-        InputError: nothing usable is there.
-        UsageError: a rank that was asked for is not there.
+        InputError: there is nothing usable.
+        UsageError: a requested rank does not exist.
     """
     if run_directory.describes_a_run(path):
         path = path.parent
@@ -139,7 +139,7 @@ def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
 
 
 def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
-    """Depth-first through a tree in the order of names; folders that a profile is made of are not entered."""
+    """Walks a tree depth-first in the order of names. Folders that belong to a profile are not entered."""
     try:
         status = folder.stat()
         with os.scandir(folder) as scan:
@@ -154,7 +154,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
         found.problems.append(Problem(folder, error.strerror or "it cannot be opened", "Check its permissions"))
         return
     if (status.st_dev, status.st_ino) in found.seen:
-        return  # a symbolic link to a folder that was already looked at
+        return  # a symbolic link to a folder that was already visited
     found.seen.add((status.st_dev, status.st_ino))
     found.files += len(files)
     found.pickles += [folder / name for name in files if name.endswith(".pickle")]
@@ -184,7 +184,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
 
 
 def _look_into(listing: Listing, found: _Found, depth: int) -> bool:
-    """Looks at the files of one folder; whether that is all there is below it."""
+    """Inspects the files of one folder. Returns whether its subfolders can be skipped."""
     for source in sources():
         whole = source.whole_folder(listing)
         if whole is not None:
@@ -210,12 +210,12 @@ def _leads_out(path: Path, root: Path) -> bool:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a symbolic link that leads to itself or to where we may not look
+    except OSError:  # a symbolic link to itself, or to a place without access
         return False
 
 
 def _look_at_loose_files(listing: Listing, found: _Found, depth: int) -> None:
-    """The files of sources and the stores that lie in a folder that is not a profile's own."""
+    """The files and stores in a folder that is not a profile's own."""
     before = len(found.captures)
     for source in sources():
         others = frozenset().union(*(other.names for other in sources() if other is not source))
@@ -255,7 +255,7 @@ def _store_problem(path: Path) -> str | None:
 
 
 def _leave_out_undecodable(found: _Found) -> None:
-    """DuckDB takes UTF-8 only: a file whose path is something else is a problem."""
+    """DuckDB accepts only UTF-8: a file with any other path becomes a problem."""
     problem, remedy = "its path is not valid UTF-8, so DuckDB cannot open it", "Rename it"
     usable = []
     for capture in found.captures:
@@ -292,7 +292,7 @@ def _choose_ranks(path: Path, captures: Sequence[CaptureInput], ranks: frozenset
 
 
 def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | None) -> list[RunInput]:
-    """Gives each run its name and what detection has to say about it."""
+    """Sets the name and the findings of each run."""
     if not runs:
         return []
     findings: list[list[Finding]] = [[] for _ in runs]
@@ -309,7 +309,7 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
         said += findings_of(run.captures)
     names = run_names(path, [_home(run) for run in runs])
     if len(runs) == 1 and (training := runs[0].training) is not None and training.path.parent == path:
-        names = [training.path.name]  # one of the runs in a file
+        names = [training.path.name]  # one of several runs in a file
     return [
         RunInput(name, path, tuple(run.captures), tuple(said), training=run.training)
         for name, run, said in zip(names, runs, findings, strict=True)
@@ -317,7 +317,7 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
 
 
 def _home(run: Group) -> Path:
-    """The folder that holds a run, or the metrics file that it is."""
+    """The folder that holds a run, or its metrics file."""
     directory = None if run.training is None or not run.training.path.is_dir() else run.training.path
     return home_of([directory] if directory else run.paths)
 
@@ -327,7 +327,7 @@ def _storable(text: str) -> str:
 
 
 def _nearest(where: Path, runs: Sequence[Group]) -> int:
-    """The run whose files share the longest path with ``where``; the first one where several do."""
+    """The run whose files share the longest path with ``where``; the first one if there are several."""
     shares = [max(_shared_parts(where, path) for path in run.paths) for run in runs]
     return shares.index(max(shares))
 
@@ -347,7 +347,7 @@ def _store_run(path: Path, store: Path) -> RunInput:
 
 
 def _nothing(path: Path, found: _Found) -> InputError:
-    """Why a path gives no run: the first problem, or that it is empty, or that it holds something else."""
+    """Why a path has no run: the first problem, or that it is empty, or that it holds something else."""
     if found.problems:
         first = found.problems[0]
         more = len(found.problems) - 1

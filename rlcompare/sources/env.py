@@ -1,7 +1,7 @@
-"""What of a profile's metadata may be stored (table ``env``): an allowlist, because real traces carry access tokens.
+"""The metadata of a profile that may be stored (table ``env``): an allowlist, because real traces hold access tokens.
 
 Kept are the profiler's switches, versions, parallel sizes, a fixed list of documented environment variables, and the
-keys that users attached with ``add_metadata``. Whatever looks like a secret is left out, whatever its source. An
+keys that users attached with ``add_metadata``. Values that look like secrets are always left out. An
 environment dump is never kept as such.
 """
 
@@ -16,7 +16,7 @@ from rlcompare.secret import SECRET_KEY, looks_secret
 from rlcompare.sources.described import METADATA, sampled_environment
 
 VALUE_LENGTH = 200
-"""Longer values of users are cut."""
+"""Longer user values are cut."""
 
 ENV_VARIABLES = frozenset(
     {
@@ -107,12 +107,12 @@ _CONFIGURATION = (
 )
 _NOT_CONFIGURATION = ("*save_path", "*_dir", "*_dirs", "*_files", "*_file")
 _OF_TOOLS = ("contents", "level", "discrete")
-"""What is kept of a profiler's ``tool_config``: the rest stands in the profile, as it was applied."""
+"""Keys of a profiler's ``tool_config`` that are kept. The profile has the others, with their actual values."""
 _MOST_LEVELS = 12
 
 
 def environment_of_profile(info: Mapping[str, object], metadata: Mapping[str, object]) -> dict[str, str]:
-    """What may be stored of profiler_info.json and profiler_metadata.json, by key of table ``env``."""
+    """Storable values of profiler_info.json and profiler_metadata.json, by key of table ``env``."""
     return _versions_and_switches(info) | _from_metadata(metadata)
 
 
@@ -129,7 +129,7 @@ def environment_from_metadata(rows: Iterable[tuple[str, str]]) -> dict[str, str]
 def environment_from_configuration(config: object) -> dict[str, str]:
     """A run's configuration under the paths of its keys (``algorithm.rollout_is_threshold``), by allowlist.
 
-    Of a path on a disk only the last name is kept, and of the critic nothing where the algorithm has none.
+    Paths on disk are reduced to their last name. The critic's keys are dropped if the algorithm has no critic.
     """
     found: dict[str, str] = {}
     leaves = dict(_leaves(config, "", 0))
@@ -139,7 +139,7 @@ def environment_from_configuration(config: object) -> dict[str, str]:
             continue
         if isinstance(value, str):
             put(found, key, re.split(r"[/\\]", value.rstrip("/\\"))[-1] if _is_path(value) else value)
-        elif len(key) <= VALUE_LENGTH:  # only text can be a secret
+        elif len(key) <= VALUE_LENGTH:  # only strings can be secrets
             text = "null" if value is None else "[]" if value == [] else _text(value)
             found |= {} if text is None else {key: text[:VALUE_LENGTH]}
     return found
@@ -186,7 +186,7 @@ def _versions_and_switches(info: Mapping[str, object]) -> dict[str, str]:
 
 
 def environment_of_trace(header: Mapping[str, object]) -> dict[str, str]:
-    """What may be stored of what a torch.profiler trace says of itself: devices, versions, world size and switches."""
+    """Storable values of a torch.profiler trace's own metadata: devices, versions, world size and switches."""
     found: dict[str, str] = {}
     distributed = _mapping(header.get("distributedInfo"))
     put(found, "chip", header.get("devices"))
@@ -204,7 +204,7 @@ def environment_of_trace(header: Mapping[str, object]) -> dict[str, str]:
 
 
 def _schedule(value: object) -> str | None:
-    """The schedule in one line; its keys began with an underscore in 2023."""
+    """The schedule in one line. In 2023 its keys began with an underscore."""
     steps = {str(name).lstrip("_"): number for name, number in _mapping(value).items()}
     names = ("skip_first", "skip_first_wait", "wait", "warmup", "active", "repeat")
     return " ".join(f"{name}={steps[name]}" for name in names if isinstance(steps.get(name), int)) or None
@@ -236,7 +236,7 @@ def _world_size(groups: object) -> int | None:
 
 
 def _put_users(found: dict[str, str], key: str, value: object) -> None:
-    """A user's key, its JSON object one level deep; a nested structure or an environment dump is not taken."""
+    """Adds a user's key, with its JSON object one level deep. Nested structures and environment dumps are dropped."""
     value = _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
     if isinstance(value, dict):
         if len(_DUMP_MARKS & value.keys()) < 2 and not SECRET_KEY.search(key):
@@ -247,14 +247,14 @@ def _put_users(found: dict[str, str], key: str, value: object) -> None:
 
 
 def put(found: dict[str, str], key: str, value: object) -> None:
-    """Adds a scalar, or a list of scalars, unless it is nothing, or looks like a secret."""
+    """Adds a scalar, or a list of scalars, unless it is empty or looks like a secret."""
     text = _text(value)
     if text and len(key) <= VALUE_LENGTH and not looks_secret(key, text):
         found[key] = text[:VALUE_LENGTH]
 
 
 def _text(value: object) -> str | None:
-    """A scalar, or a list of scalars, as it is shown; None for anything else and for nothing."""
+    """A scalar, or a list of scalars, as text; None for anything else and for empty values."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float | str):

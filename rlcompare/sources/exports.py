@@ -26,7 +26,7 @@ _STACKS_NAME = re.compile(r".*stacks?(?:[._-].*)?\.(?:log|txt)", re.IGNORECASE)
 _TIMELINE_NAME = re.compile(r".*mem(?:ory)?_?timeline.*\.(json|json\.gz|html)", re.IGNORECASE)
 _REMEDY = "export it again, or remove it"
 _ROOM = 64
-"""How many times as large a compressed timeline may be."""
+"""Maximum compression ratio of a timeline."""
 _MOST = 2**30
 
 
@@ -34,7 +34,7 @@ def with_exports(capture: CaptureInput, folders: Iterable[Path], notes: list[tup
     """A capture with the exports in its folders, one of each part.
 
     Args:
-        notes: what there is to say about others is added here.
+        notes: findings about exports that are not used are added here.
 
     Raises:
         OSError: a folder cannot be listed.
@@ -54,21 +54,21 @@ def with_exports(capture: CaptureInput, folders: Iterable[Path], notes: list[tup
 
 
 def part_of(name: str) -> str | None:
-    """``STACKS`` or ``TIMELINE`` for a file that is called like one."""
+    """``STACKS`` or ``TIMELINE`` by the file's name; None for other files."""
     if _STACKS_NAME.fullmatch(name):
         return STACKS
     return TIMELINE if _TIMELINE_NAME.fullmatch(name) else None
 
 
 def _preference(path: Path) -> tuple[int, int, str]:
-    """What can be read before what is a picture, and what is smaller to read before the raw form."""
+    """Sort key: readable forms before pictures, and small forms before the raw form."""
     name = path.name.lower()
     kinds = (name.endswith(".html"), ".raw." in name, name.endswith(".gz"))
     return kinds.index(True) if True in kinds else -1, len(path.parts), str(path)
 
 
 def _problem(path: Path, taken: Path | None) -> str | None:
-    """Why an export is not read, as a clause; None: it is."""
+    """Why an export is not read, as a clause; None: it is read."""
     if taken is not None:
         return f"{taken.name} was read instead, and this one may have other settings"
     if path.suffix.lower() == ".html":
@@ -80,7 +80,7 @@ def _problem(path: Path, taken: Path | None) -> str | None:
 def fill(
     con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Callable[[Finding], None]
 ) -> None:
-    """Read a capture's exports, if it has any, into ``exported_stack`` and ``memory_category``.
+    """Reads a capture's exports, if it has any, into ``exported_stack`` and ``memory_category``.
 
     Args:
         con: has the schema's tables and the variable ``capture``, equal to ``capture_id``.

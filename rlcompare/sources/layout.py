@@ -31,12 +31,12 @@ _INNER_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "profile")
 
 
 def group_runs(root: Path, captures: Sequence[CaptureInput], layout: str | None) -> list[list[CaptureInput]]:
-    """Divides captures into runs, gives them their place in verl's tree and their ordinals, and orders them.
+    """Divides captures into runs, sets their role and step from verl's tree and their ordinals, and orders them.
 
     Args:
         root: the path that the user named; every capture lies below it or is it.
         layout: ``"ranks"``: all captures are one run, and those without a rank are different ranks; ``"run"``: all
-            captures are one run, and its ranks are what they say; ``"runs"``: each direct subfolder of ``root`` is a
+            captures are one run, with ranks only where recorded; ``"runs"``: each direct subfolder of ``root`` is a
             run; None: inferred.
 
     Returns:
@@ -55,14 +55,14 @@ def group_runs(root: Path, captures: Sequence[CaptureInput], layout: str | None)
 
 
 def _placed(capture: CaptureInput, *, believe_number: bool = False) -> tuple[CaptureInput, Path | None]:
-    """The capture with role, phase, replica and step of its place, and the save_path; unchanged if it is not verl's."""
+    """The capture with role, phase, replica and step from its path, and its save_path. Unchanged if not verl's."""
     place = verl_place(capture.path)
     if place is None or not (place.certain or believe_number):
         return capture, None
     return (
         replace(
             capture,
-            role=capture.role or place.role,  # what a run.json said counts
+            role=capture.role or place.role,  # a role from run.json takes precedence
             phase=capture.phase or place.phase,
             replica=place.replica,
             rank=rank_in_replica(capture.path) if _is_unranked(capture, place) else capture.rank,
@@ -77,7 +77,7 @@ def _is_unranked(capture: CaptureInput, place: Place) -> bool:
 
 
 def _arranged(captures: list[CaptureInput]) -> list[CaptureInput]:
-    """Captures that the user called one run, with the steps that their order gives if they lie in verl's tree."""
+    """Captures that the user declared one run. In verl's tree, missing steps are inferred from their order."""
     places = [verl_place(capture.path) for capture in captures]
     return arranged(captures) if any(place is not None and place.certain for place in places) else captures
 
@@ -95,7 +95,7 @@ def _inferred(root: Path, captures: Sequence[CaptureInput]) -> list[list[Capture
         by_save_path.setdefault(parent, [])
     loose: list[CaptureInput] = []
     for capture in rest:
-        # Beside folders that are certainly verl's, SP/{step}/A and SP/A are its too.
+        # Next to folders that are certainly verl's, SP/{step}/A and SP/A are verl's too.
         placed, save_path = _placed(capture, believe_number=True)
         parent = absolute(capture.path).parent
         if save_path in by_save_path:
@@ -103,9 +103,7 @@ def _inferred(root: Path, captures: Sequence[CaptureInput]) -> list[list[Capture
         elif parent in by_save_path:
             by_save_path[parent].append(capture)
         elif parent.parent in by_save_path and any(c.phase is not None for c in by_save_path[parent.parent]):
-            by_save_path[parent.parent].append(
-                replace(capture, phase=parent.name)
-            )  # a role that this version knows not
+            by_save_path[parent.parent].append(replace(capture, phase=parent.name))  # a role unknown to this version
         else:
             loose.append(capture)
     joined = joined_by_node(joined_by_role(_without_numbers(by_save_path)))
@@ -115,7 +113,7 @@ def _inferred(root: Path, captures: Sequence[CaptureInput]) -> list[list[Capture
 
 
 def _without_numbers(by_save_path: Mapping[Path, list[CaptureInput]]) -> dict[Path, list[CaptureInput]]:
-    """Takes folders called 1, 2, … for the save paths of several runs, where they cannot be the steps of one."""
+    """Treats folders named 1, 2, … as save paths of several runs if they cannot be the steps of one run."""
     result: dict[Path, list[CaptureInput]] = defaultdict(list)
     for save_path, captures in by_save_path.items():
         places = {capture.path: verl_place(capture.path) for capture in captures}
@@ -132,7 +130,7 @@ def _without_numbers(by_save_path: Mapping[Path, list[CaptureInput]]) -> dict[Pa
 
 
 def _called_often(captures: Sequence[CaptureInput]) -> set[Path]:
-    """Folders in which one process of verl's left several captures: calls without a role, in the save path itself."""
+    """Folders in which one verl process left several captures: calls without a role, in the save path itself."""
     seen: set[tuple[Path, int | None, str]] = set()
     folders: set[Path] = set()
     for capture in captures:
@@ -196,7 +194,7 @@ def _by_child(here: Path, captures: Iterable[CaptureInput]) -> dict[Path, list[C
 
 
 def _rounds(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
-    """The n-th captures of all ranks, in time, are one run; captures without a rank are each a run of their own."""
+    """The n-th captures of all ranks, by time, are one run. Each capture without a rank is a separate run."""
     seen: dict[int, int] = defaultdict(int)
     runs: dict[int, list[CaptureInput]] = defaultdict(list)
     unranked: list[list[CaptureInput]] = []
@@ -210,7 +208,7 @@ def _rounds(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
 
 
 def _with_ranks(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
-    """Numbers captures without a rank in the order of their paths, because the user said that they are ranks."""
+    """Numbers captures without a rank in the order of their paths, because the user declared them to be ranks."""
     taken = {capture.rank for capture in captures}
     free = (number for number in range(len(captures)) if number not in taken)
     ordered = sorted(captures, key=lambda capture: str(capture.path))
@@ -218,7 +216,7 @@ def _with_ranks(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
 
 
 def _ordered(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
-    """Sorts a run and counts the captures of the same role, phase, replica and rank in time."""
+    """Sorts a run, and numbers the captures of the same role, phase, replica and rank by time."""
     seen: dict[tuple[object, ...], int] = defaultdict(int)
     result = []
     for capture in sorted(captures, key=run_order):
@@ -233,7 +231,7 @@ def _first(number: int | None) -> int:
 
 
 def run_names(root: Path, homes: Sequence[Path]) -> list[str]:
-    """For each run, by its home, the shortest path that tells it apart; a lone one is called after ``root``."""
+    """For each run, by its home, the shortest unique path. A single run is named after ``root``."""
     if len(homes) == 1:
         named = absolute(root)
         return [(named.parent if named.name in _INNER_FOLDERS else named).name or "input"]
@@ -243,7 +241,7 @@ def run_names(root: Path, homes: Sequence[Path]) -> list[str]:
 
 
 def _shortest(index: int, paths: Sequence[tuple[str, ...]]) -> str:
-    """The first parts of a path that no other path begins with; equal paths are numbered."""
+    """The shortest prefix of a path that no other path has; equal paths are numbered."""
     own = paths[index]
     others = [path for position, path in enumerate(paths) if position != index]
     length = next((n for n in range(1, len(own)) if all(other[:n] != own[:n] for other in others)), len(own))
@@ -252,7 +250,7 @@ def _shortest(index: int, paths: Sequence[tuple[str, ...]]) -> str:
 
 
 def home_of(paths: Sequence[Path]) -> Path:
-    """The folder that holds a run which is made of these."""
+    """The folder that holds a run with these paths."""
     home = Path(os.path.commonpath([absolute(path) for path in paths]))
     while home.name in _INNER_FOLDERS:
         home = home.parent
@@ -260,7 +258,7 @@ def home_of(paths: Sequence[Path]) -> Path:
 
 
 def layout_sentence(runs: Sequence[Sequence[CaptureInput]], layout: str | None) -> str:
-    """How many ranks, replicas and captures were read as how many runs."""
+    """How many ranks, replicas and captures were read, and as how many runs."""
     members = [{(c.replica, c.rank, c.role if c.phase is None else None) for c in run} for run in runs]
     ranks = _counted("rank", [len([member for member in run if member[0] is None]) for run in members])
     replicas = _counted("rollout replica", [len({c.replica for c in run if c.replica is not None}) for run in runs])

@@ -1,4 +1,4 @@
-"""Numbers of steps, ranks and ticks, in few words."""
+"""Short lists of step, rank and tick numbers."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ _WANDB = b":W&B"
 
 @dataclass(frozen=True)
 class FileKind:
-    """What a file turned out to be.
+    """The result of classifying a file.
 
     Attributes:
-        kind: of a source's file the source's own word; ``store``, one of ``metrics.form.FORMS``, ``other_db`` (a sound
-            database of something else), or ``unknown``.
-        problem: why it cannot be used, as a clause without a full stop; None where it can.
-        source: the name of the source that reads it; empty where none does.
+        kind: for a source's file, the source's own word; else ``store``, one of ``metrics.form.FORMS``, ``other_db`` (a
+            valid database of something else), or ``unknown``.
+        problem: why it cannot be used, as a clause without a full stop; None if it can.
+        source: the name of the source that reads it; empty if there is none.
     """
 
     kind: str
@@ -51,7 +51,7 @@ def file_problem(path: Path) -> str | None:
 
 
 def file_kind(path: Path) -> FileKind:
-    """Tells what one file is, by content; its name only settles what the content leaves open.
+    """Classifies one file by content. Its name only matters if the content is ambiguous.
 
     Raises:
         OSError: it cannot be opened or read.
@@ -79,7 +79,7 @@ def file_kind(path: Path) -> FileKind:
 
 
 def quiet_file_kind(path: Path) -> FileKind:
-    """The same where a file that cannot be read is a problem like others."""
+    """Like ``file_kind``, but a file that cannot be read becomes a problem instead of an error."""
     try:
         return file_kind(path)
     except OSError as error:
@@ -106,7 +106,7 @@ def captures_by_content(source: Source, listing: Listing) -> Found:
 
 
 def _by_first_bytes(content: Content) -> FileKind | None:
-    """What need not be asked about: a store, and what no source reads whatever follows."""
+    """Files that no source needs to see: a store, and content that no source reads."""
     if content.head[8:12] == b"DUCK":
         return FileKind("store")
     if content.head.startswith(_WANDB):
@@ -125,7 +125,7 @@ def _other_database(content: Content) -> FileKind:
 
 
 def _other_text(content: Content) -> FileKind:
-    # A log may begin with anything, a brace or a bracket too.
+    # A log may begin with any character, including a brace or a bracket.
     metrics = form.form_of_text(content.path, content.head)
     if metrics is not None:
         return FileKind(metrics)
@@ -147,7 +147,7 @@ def _why_no_profile(content: Content) -> str:
 
 
 def json_object(path: Path) -> tuple[dict[str, object], str | None]:
-    """A small JSON file as a dictionary, and what was wrong with it (then the dictionary is empty)."""
+    """A small JSON file as a dictionary, and its problem if it has one (then the dictionary is empty)."""
     problem = file_problem(path)
     if problem:
         return {}, problem

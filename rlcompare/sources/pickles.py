@@ -19,7 +19,7 @@ def pickle_problem(pickles: Sequence[Path], root: Path, *, is_stored: bool) -> P
     """The problem to report for memory snapshots that are pickles (at least one).
 
     Args:
-        is_stored: it becomes a finding, and stores do not tell where the input lies.
+        is_stored: the problem becomes a finding in a store, where paths of the input must not appear.
     """
     is_below = is_stored and pickles[0] != root and pickles[0].is_relative_to(root)
     first = pickles[0].relative_to(root) if is_below else pickles[0]

@@ -1,4 +1,4 @@
-"""The sources, one line each: to add one, write its module and name it here (CONTRIBUTING, "To add a source")."""
+"""The list of sources. To add one, write its module and add it here (CONTRIBUTING, "To add a source")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCES: tuple[str, ...] = (
     "rlcompare.sources.ascend.source:TEXT",
     "rlcompare.sources.nsys.source:EXPORT",
 )
-"""Each as ``module:attribute``, in the order in which they are asked about a file."""
+"""Sources as ``module:attribute``, in the order in which they inspect a file."""
 
 
 def sources() -> tuple[Source, ...]:
@@ -23,7 +23,7 @@ def sources() -> tuple[Source, ...]:
 
 
 def find(name: str) -> Source:
-    """The source with a name, as ``CaptureInput.source`` has it.
+    """The source of a given name, as in ``CaptureInput.source``.
 
     Raises:
         KeyError: no such source.
@@ -32,7 +32,7 @@ def find(name: str) -> Source:
 
 
 def reference_of(name: str) -> str:
-    """Where a source stands, as in ``SOURCES``: another process can ``load`` it, also one with other ``SOURCES``.
+    """A source's entry in ``SOURCES``. Another process can ``load`` it, even if its ``SOURCES`` differ.
 
     Raises:
         KeyError: no such source.
@@ -46,7 +46,7 @@ def load(reference: str) -> Source:
 
     Raises:
         ImportError: there is no such module.
-        TypeError: it is no ``Source``.
+        TypeError: it is not a ``Source``.
     """
     module, _, attribute = reference.partition(":")
     source = getattr(import_module(module), attribute, None)

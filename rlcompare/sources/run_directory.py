@@ -1,8 +1,8 @@
-"""A run directory (docs/design.md §9): what run.json says about a run, and how its files become one run.
+"""A run directory (docs/design.md §9): reads run.json, and combines the directory's files into one run.
 
-``run.json`` is a folder's claim that everything below is one execution; ``metrics.jsonl`` beside it has a line per
-training step. Metrics in any of the forms that verl's loggers write (``sources.metrics``) belong to the profile that
-lies nearest to them; alone they are a run without a profile.
+A folder with ``run.json`` declares that everything below it is one execution; ``metrics.jsonl`` beside it has a line
+per training step. Metrics in any format of verl's loggers (``sources.metrics``) belong to the nearest profile. Without
+a profile they are a run of their own.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ _PATH_LENGTH = 200
 
 @dataclass
 class Group:
-    """Captures and what training wrote, of one run."""
+    """Captures and training data of one run."""
 
     captures: list[CaptureInput]
     training: TrainingInput | None = None
 
     @property
     def paths(self) -> list[Path]:
-        """Where it lies."""
+        """Its paths."""
         return [capture.path for capture in self.captures] or ([self.training.path] if self.training else [])
 
 
 def training_in(folder: Path, files: Sequence[str]) -> TrainingInput | None:
-    """What training wrote into a folder that is a run directory; None if it is not one.
+    """The training data of a folder that is a run directory; None if it is not one.
 
-    A run.json that cannot be read makes one too if metrics lie beside it: the run was killed while it wrote.
+    A folder with an unreadable run.json counts too if it has metrics: the run was killed while it wrote the file.
 
     Args:
         files: names of the files in the folder.
@@ -75,7 +75,7 @@ def training_in(folder: Path, files: Sequence[str]) -> TrainingInput | None:
 
 
 def _run_file(path: Path) -> tuple[RunFile | None, str | None]:
-    """A run.json and what was wrong with it; what of it does not fit is left out."""
+    """A run.json and its problem, if any. Invalid parts are left out."""
     document, problem = json_object(path)
     if not document:
         return None, problem
@@ -91,7 +91,7 @@ def _own_metrics(path: Path) -> MetricsInput:
 
 
 def describes_a_run(path: Path) -> bool:
-    """Whether a path is the run.json of a run directory, by which the user means the directory."""
+    """Whether a path is the run.json of a run directory. The user then means the directory."""
     if path.name != RUN_JSON or not path.is_file():
         return False
     schema = json_object(path)[0].get("schema")
@@ -99,14 +99,14 @@ def describes_a_run(path: Path) -> bool:
 
 
 def training_of_file(path: Path, kind: str, wanted: str = "") -> TrainingInput:
-    """What one file of metrics says, with the run.json beside it if it is a run directory's.
+    """The training data in one metrics file, with the run.json beside it if it is a run directory's.
 
     Args:
-        kind: the form of its metrics.
-        wanted: which of several runs in it; empty where the user did not say.
+        kind: the format of its metrics.
+        wanted: which of several runs in it; empty if the user did not say.
 
     Raises:
-        InputError: it holds several runs and none was asked for, or another.
+        InputError: it holds several runs and none was named, or not the named one.
     """
     description = path.parent / RUN_JSON
     if path.name == METRICS and kind == form.FILE_LOGGER and description.is_file():
@@ -119,14 +119,14 @@ def training_of_file(path: Path, kind: str, wanted: str = "") -> TrainingInput:
 def loose_metrics(
     folder: Path, files: Sequence[str], folders: Sequence[str]
 ) -> tuple[list[TrainingInput], list[Problem], list[str] | None]:
-    """The metrics in the files of a folder, and the files that hold several runs.
+    """The metrics files of a folder, and its files with several runs.
 
     Args:
         files: names of the files in the folder that are not a run directory's own.
         folders: names of its subfolders.
 
     Returns:
-        The metrics, the problems, and the names of the files that are neither; None: nothing else lies below.
+        The metrics, the problems, and the names of the other files; None: there is nothing else below.
     """
     if mlflow.is_run_folder(folder, files, folders):
         return [jobs.mlflow_folder_run(folder)], [], None
@@ -146,7 +146,7 @@ def loose_metrics(
         except InputError as error:
             problems.append(Problem(error.path, error.problem, error.remedy, "metrics_of_no_run"))
         except OSError:
-            others.append(name)  # the other sources report why it cannot be read
+            others.append(name)  # other sources report why it cannot be read
     if event_files:
         entries.append(jobs.tensorboard_run(folder, event_files))
     return entries, problems, sorted(others)
@@ -157,12 +157,12 @@ def group(
 ) -> tuple[list[Group], list[tuple[Path, Finding]], list[Problem]]:
     """Divides captures and metrics into runs.
 
-    Captures and metrics below a run directory are its run. The other captures are grouped by layout and rank; metrics
-    belong to the run that alone lies in the nearest folder around them that holds a profile, and are a run of their
-    own if there is no profile.
+    Captures and metrics below a run directory are its run. The other captures are grouped by layout and rank. Metrics
+    belong to the only run in the nearest parent folder that holds a profile, and are a separate run if there is no
+    profile.
 
     Returns:
-        The runs, what to say about them, and what is left out.
+        The runs, findings about them, and problems.
     """
     directories = [entry for entry in training if entry.description is not None and entry.path.is_dir()]
     files = [entry for entry in training if entry not in directories]
@@ -196,7 +196,7 @@ def group(
 def _with_loose_metrics(
     directories: Sequence[TrainingInput], files: Sequence[TrainingInput]
 ) -> tuple[list[TrainingInput], list[TrainingInput]]:
-    """Run directories with the other metrics that lie in them, and the metrics that lie in none."""
+    """Run directories with the other metrics inside them, and the metrics outside of all of them."""
     made = []
     for directory in directories:
         inside = [entry for entry in files if entry.path.is_relative_to(directory.path)]
@@ -210,7 +210,7 @@ def _with_loose_metrics(
 def _joined(
     root: Path, groups: Sequence[Group], runs: Sequence[TrainingInput]
 ) -> tuple[list[tuple[Path, Finding]], list[Problem]]:
-    """Gives metrics to the runs that they lie beside; returns what to say, and the metrics of no run."""
+    """Assigns metrics to the runs beside them; returns findings, and the metrics without a run."""
     wanted: dict[int, list[TrainingInput]] = {}
     lost: list[Problem] = []
     for entry in runs:
@@ -233,7 +233,7 @@ def _joined(
 
 
 def _beside(root: Path, groups: Sequence[Group], path: Path) -> int | None:
-    """The number of the only run in the nearest folder around a path that holds a profile; None: it holds several."""
+    """Index of the only run in the nearest parent folder that holds a profile; None if it holds several runs."""
     for folder in path.parents:
         inside = [
             number for number, group in enumerate(groups)
@@ -250,7 +250,7 @@ def _of_no_run(entry: TrainingInput, problem: str = "it is unclear which run its
 
 
 def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:
-    """Gives the metrics of a run directory to the only run whose captures all lie in it, if there is one."""
+    """Assigns a run directory's metrics to the only run whose captures all lie in it, if there is one."""
     inside = [
         found for found in groups if all(capture.path.is_relative_to(directory.path) for capture in found.captures)
     ]
@@ -261,7 +261,7 @@ def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:
 
 
 def _described(capture: CaptureInput, training: TrainingInput) -> CaptureInput:
-    """The capture with the role, phase, step and rank that run.json states for it."""
+    """The capture with its role, phase, step and rank from run.json."""
     best = RunCapture("")
     length = -1
     for entry in training.run.captures if training.run else ():
@@ -272,7 +272,7 @@ def _described(capture: CaptureInput, training: TrainingInput) -> CaptureInput:
             path.is_relative_to(place) for path in (capture.path, *capture.files.values())
         ):
             best, length = entry, len(place.parts)
-    # Of a capture that holds several steps, its marks tell which.
+    # If a capture holds several steps, its marks identify them.
     step = None if best.steps is not None and len(best.steps) > 1 else _number(best.step)
     return replace(
         capture,
@@ -288,7 +288,7 @@ def _text(value: str | None) -> str | None:
 
 
 def _number(value: int | None) -> int | None:
-    """A step or a rank, as the store's columns hold them."""
+    """A step or rank number that fits into the store's columns; else None."""
     return value if value is not None and 0 <= value < 2**31 else None
 
 
@@ -297,7 +297,7 @@ def _first(value: int | None, other: int | None) -> int | None:
 
 
 def environment_of(training: TrainingInput) -> dict[str, str]:
-    """What may be stored of run.json, by key of table ``env``: versions, device, seed, commit, and the configuration
+    """Storable values of run.json, by key of table ``env``: versions, device, seed, commit, and the configuration
     under verl's own keys."""
     run = training.run
     if run is None:
@@ -316,13 +316,13 @@ def environment_of(training: TrainingInput) -> dict[str, str]:
 
 
 def steps_of(training: TrainingInput, kind: str) -> list[int] | None:
-    """The steps of a kind (``warmup``, ``plain``, ``profiled``); None where run.json does not say."""
+    """The steps of a kind (``warmup``, ``plain``, ``profiled``); None if run.json does not say."""
     listed = None if training.run is None else training.run.steps.get(kind)
     return None if listed is None else [step for step in listed if _number(step) is not None]
 
 
 def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Finding]:
-    """What run.json says about the run that a reader must know.
+    """Findings from run.json about the run.
 
     Args:
         last_step: the last step of the metrics; None if there is none.
@@ -351,7 +351,7 @@ def findings_of(training: TrainingInput, last_step: int | None) -> Iterator[Find
 
 
 def _absent_captures(training: TrainingInput, run: RunFile) -> Iterator[Finding]:
-    """What run.json lists and the folder does not hold."""
+    """Captures that run.json lists but the folder does not hold."""
     paths = [PurePosixPath(entry.path) for entry in run.captures]
     folder = training.path if training.path.is_dir() else training.path.parent
     elsewhere = [path for path in paths if path.is_absolute() or ".." in path.parts]
@@ -371,7 +371,7 @@ def _absent_captures(training: TrainingInput, run: RunFile) -> Iterator[Finding]
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a name too long for any file
+    except OSError:  # a name that is too long for a file
         return False
 
 
@@ -387,7 +387,7 @@ def _unfinished(training: TrainingInput, run: RunFile, last_step: int | None) ->
 def fill_training(
     con: duckdb.DuckDBPyConnection, run: RunInput, training: TrainingInput, report: Callable[[Finding], None]
 ) -> None:
-    """Fills the tables ``env`` and ``metric`` from what training wrote.
+    """Fills the tables ``env`` and ``metric`` from training data.
 
     Raises:
         InputError: its metrics cannot be read.

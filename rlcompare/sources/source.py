@@ -1,7 +1,7 @@
-"""What a source is: everything that rlcompare asks about one input format.
+"""The interface of a source: everything that rlcompare needs to know about one input format.
 
-A format is added by writing one module with a ``Source`` and naming it in ``sources.registry``. Detection, the choice
-of steps, the store and the hints at viewers ask the registry, and know no format by name.
+To add a format, write one module with a ``Source`` and name it in ``sources.registry``. Detection, the choice
+of steps, the store and the viewer hints use the registry, and know no format by name.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from rlcompare.sources.content import Content
 
 RECOVER = "Copy it again from where it was made, or parse the profile again"
-"""What to do about a damaged database."""
+"""Remedy for a damaged database."""
 
 Notes = list[tuple[Path, Finding]]
-"""Findings, each with the path that it is about."""
+"""Findings, each with its path."""
 
 Report = Callable[[Finding], None]
 
@@ -31,7 +31,7 @@ Together = Callable[["duckdb.DuckDBPyConnection", Mapping[int, CaptureInput], Ca
 
 @dataclass(frozen=True)
 class Problem:
-    """Something below a path that cannot be used: an error if nothing else can be used, else a finding (``key``)."""
+    """An unusable file or folder below a path: an error if nothing else can be used, else a finding (``key``)."""
 
     path: Path
     problem: str
@@ -40,7 +40,7 @@ class Problem:
 
 
 class Found(NamedTuple):
-    """What a source found in a file or a folder."""
+    """The captures, notes and problems that a source found in a file or a folder."""
 
     captures: Sequence[CaptureInput] = ()
     notes: Sequence[tuple[Path, Finding]] = ()
@@ -91,34 +91,34 @@ def _no_viewer(paths: Sequence[Path]) -> list[str]:
 class Source:
     """One input format. The first group of fields is required.
 
-    Functions that detection calls read the first bytes of files and the schema of databases, never all of the data, and
-    may raise ``OSError``. Nothing is ever written beside an input.
+    Functions called by detection read only the first bytes of files and the schema of databases, and may raise
+    ``OSError``. Nothing is ever written beside an input.
 
     Attributes:
         name: ``CaptureInput.source``, and column ``source`` of table ``capture``.
         tool: the profiler that writes this format; column ``tool`` of table ``capture``.
-        sql: the folder of its SQL. Stores are made again when a file in it changes.
-        recognise: what kind of file of this format a file is, by its content; None: it is another format's. The kind is
+        sql: the folder of its SQL. Stores are rebuilt if a file in it changes.
+        recognise: the kind of a file of this format, by its content; None: another format. The kind is
             a word of the source's own, passed to ``captures``. Sources are asked in the order of the registry.
-        captures: the captures in one recognised file: its path and its kind.
+        captures: the captures in one recognised file, given its path and its kind.
         fill: reads one capture into the stage tables (``sql/schema/stage``), and into the event tables that need no
             step or phase. It gets the connection, the capture, its number (also the variable ``capture``), and a
-            function that takes findings. Raises ``InputError`` where the capture cannot be read.
+            function that takes findings. Raises ``InputError`` if the capture cannot be read.
 
-        suffixes: endings of the names of files that are recognised in folders.
-        names: names of files that are this format's whatever they hold; no other source looks at them in folders.
+        suffixes: file name endings of files that are recognised in folders.
+        names: file names that always belong to this format; in folders, no other source inspects them.
         loose_files: the captures among the files of a folder; None: each file that ends in ``suffixes`` and is
             recognised.
-        whole_folder: the captures of a folder that the profiler writes as a whole, whose subfolders are then not looked
-            at; None: it is not such a folder.
-        complaint: why a file that no source recognises cannot be used, as a clause, where it resembles this format.
-        steps: the step numbers that a capture marks, told without reading it; None: it marks none, or it is not known.
-        ranges: which of some names the ranges in a capture have, where that can be told quickly.
+        whole_folder: the captures of a folder that the profiler writes as a unit, whose subfolders are not searched;
+            None: it is not such a folder.
+        complaint: for a file that resembles this format but is not recognised, why it cannot be used, as a clause.
+        steps: the step numbers that a capture marks, without reading it in full; None: there are none, or unknown.
+        ranges: which of the given names occur as ranges in a capture, if that can be found quickly.
         fill_together: reads several small captures into the same tables by one pass of all statements, by their
-            numbers, and returns the numbers of those that it read. Whatever is odd, it may leave to ``fill`` by raising
-            or by leaving the number out. None: each capture is read by ``fill``.
-        environment: what may be stored of what a capture says of itself (table ``env``), by key.
-        viewer: lines that say which tool opens captures on a timeline, of which the paths are given; empty: none does.
+            numbers, and returns the numbers of those that it read. It may leave captures with problems to ``fill`` by
+            raising or by omitting the number. None: each capture is read by ``fill``.
+        environment: the storable values of a capture's own metadata (table ``env``), by key.
+        viewer: lines on the tool that opens the captures with the given paths on a timeline; empty: there is none.
             Sources that share the function share the lines.
     """
 

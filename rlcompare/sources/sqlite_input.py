@@ -1,7 +1,7 @@
-"""Reads SQLite databases of other tools: nothing is written next to them; missing tables and columns read as NULL.
+"""Reads SQLite databases of other tools. Writes nothing next to them; missing tables and columns read as NULL.
 
-Two sources share it (ascend, nsys). Each has an SQL file ``stub`` that makes an empty database with every table and
-column that it reads, and a folder ``view`` with one view per table over both, so that every statement works with every
+Two sources use it (ascend, nsys). Each has an SQL file ``stub`` that creates an empty database with every table and
+column that it reads, and a folder ``view`` with one view per table over both. So every statement works with every
 schema.
 """
 
@@ -25,17 +25,17 @@ MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
 
 Failure = tuple[str, str]
-"""A table or a statement of ours, and why it could not be read."""
+"""A table or one of our statements, and why it could not be read."""
 
 UNREADABLE = (duckdb.Error, UnicodeError)
-"""What DuckDB raises for a damaged database; the second where its message quotes bytes that are no UTF-8."""
+"""DuckDB's errors for a damaged database; UnicodeError if the error message quotes invalid UTF-8."""
 
 
 def readable_copy(path: Path, scratch: Path) -> Path:
-    """The database itself, or a private copy of it where opening it would write beside it.
+    """The database itself, or a private copy if opening it would write beside it.
 
     Raises:
-        InputError: the file cannot be read or is no SQLite database.
+        InputError: the file cannot be read or is not an SQLite database.
     """
     if is_readable_in_place(path):
         return path
@@ -53,7 +53,7 @@ def is_readable_in_place(path: Path) -> bool:
     connection, and one with a rollback journal beside it would be rolled back.
 
     Raises:
-        InputError: the file cannot be read or is no SQLite database.
+        InputError: the file cannot be read or is not an SQLite database.
     """
     try:
         with path.open("rb") as handle:
@@ -67,12 +67,12 @@ def is_readable_in_place(path: Path) -> bool:
 
 
 def _beside(path: Path) -> list[Path]:
-    """Where the log and the journal of a database lie, if it has any."""
+    """The existing log and journal files of a database."""
     return [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
 
 
 def discards_log(copy: Path) -> bool:
-    """Whether SQLite takes nothing from the write-ahead log beside a private copy: the log is damaged, or another's.
+    """Whether SQLite ignores the write-ahead log beside a private copy: it is damaged, or belongs to another database.
 
     Raises:
         sqlite3.Error: the database cannot be read.
@@ -80,7 +80,7 @@ def discards_log(copy: Path) -> bool:
     log = copy.with_name(copy.name + "-wal")
     if not log.exists() or log.stat().st_size <= _LOG_HEADER:
         return False
-    # Opened apart and for writing: a log can only be asked for its frames by writing them to the copy.
+    # Opened separately and for writing: the only way to check a log's frames is to write them to the copy.
     with closing(sqlite3.connect(copy, timeout=1.0)) as con:
         con.execute("SELECT count(*) FROM sqlite_master").fetchall()
         (_, frames, _) = con.execute("PRAGMA wal_checkpoint").fetchone()
@@ -88,7 +88,7 @@ def discards_log(copy: Path) -> bool:
 
 
 def tables_of(path: Path, copy: Path) -> set[str]:
-    """Names of the tables in a database. Views are not included: they are foreign queries, which may never end.
+    """Names of the tables in a database. Views are excluded: they are untrusted queries, which may never end.
 
     Args:
         path: the file that the user knows, for the message.
@@ -109,7 +109,7 @@ def tables_of(path: Path, copy: Path) -> set[str]:
 
 @contextmanager
 def open_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection to a file that ``readable_copy`` gave."""
+    """A read-only connection to a file returned by ``readable_copy``."""
     con = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
     try:
         yield con
@@ -125,14 +125,14 @@ def bind(
     scratch: Path,
     only: Sequence[str] | None = None,
 ) -> list[Failure]:
-    """Point every view at the database where it has the table and it can be opened, else at the empty stand-in.
+    """Points every view at the database if it has the table and can be opened, else at the empty stand-in.
 
     Args:
         source: the folder below ``sql/sources``.
-        copy: what ``readable_copy`` gave.
-        present: the tables that it has.
+        copy: the result of ``readable_copy``.
+        present: the tables in the copy.
         scratch: a private folder.
-        only: the tables whose views are wanted; None: all.
+        only: the tables whose views are needed; None: all.
     """
     stub = stand_in(source, scratch)
     con.execute("SET VARIABLE stub_db = ?", [str(stub.absolute())])
@@ -153,13 +153,13 @@ def bind(
 
 
 def stand_in(source: str, scratch: Path) -> Path:
-    """The empty database of a source, made when first needed."""
+    """The empty database of a source, created when first needed."""
     stub = scratch / f"{source}-stub.db"
     if not stub.exists():
         try:
             with closing(sqlite3.connect(stub)) as con:
                 con.executescript(f"BEGIN; {resources.sql(f'sources/{source}/stub')} COMMIT")
-        except sqlite3.OperationalError as error:  # the stand-in is our own: only its disk can be at fault
+        except sqlite3.OperationalError as error:  # the stand-in is ours, so the cause must be the disk
             raise db.WriteError(stub, str(error)) from error
     return stub
 
@@ -167,14 +167,14 @@ def stand_in(source: str, scratch: Path) -> Path:
 def fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
     """The rows of one of our SQL files.
 
-    A value whose type is not that of its column stops the scanner: then the same statement reads everything as text,
-    and the views' casts turn the odd value alone into NULL.
+    A value whose type differs from its column's stops the scanner. Then the same statement reads everything as text,
+    and the views' casts turn only the wrong value into NULL.
     """
     rows: list[tuple[Any, ...]] = []
     for statement in con.extract_statements(resources.sql(name)):
         try:
             rows = db.run(con, statement)
-        except (duckdb.TypeMismatchException, UnicodeDecodeError):  # the latter where the message quotes the value
+        except (duckdb.TypeMismatchException, UnicodeDecodeError):  # the latter if the message quotes the value
             con.execute("SET sqlite_all_varchar = true")
             try:
                 rows = db.run(con, statement)
@@ -184,10 +184,10 @@ def fetch(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
 
 
 def attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
-    """Run one of our SQL files; its name and the reason where it fails.
+    """Runs one of our SQL files; returns its name and the reason if it fails.
 
     Raises:
-        duckdb.Error: it did not fail for what the database holds: interrupted, or the machine has no more memory.
+        duckdb.Error: the cause is not the database's content: interrupted, or out of memory.
     """
     try:
         fetch(con, name)
@@ -199,20 +199,20 @@ def attempt(con: duckdb.DuckDBPyConnection, name: str) -> Failure | None:
 
 
 def has_undecodable(con: duckdb.DuckDBPyConnection, table: str) -> bool:
-    """Whether a text is no UTF-8, in one of our own tables of texts."""
+    """Whether one of our own tables of texts holds invalid UTF-8."""
     return bool(con.execute(f"SELECT bool_or(undecodable) FROM {table}").fetchall()[0][0])  # noqa: S608
 
 
 def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: str) -> int | Failure:
-    """Make the table of texts once more where one is no UTF-8: such bytes are replaced.
+    """Creates the table of texts again if one is not valid UTF-8: invalid bytes are replaced.
 
     Args:
         path: the database that has the table.
-        table: one of our own words: the table with the columns ``id`` and ``value``.
+        table: one of our own names: the table with the columns ``id`` and ``value``.
         name: our SQL file that reads the registered table ``decoded_texts``.
 
     Returns:
-        How many texts were odd.
+        The number of invalid texts.
     """
     import pyarrow
 
@@ -232,7 +232,7 @@ def decode_texts(con: duckdb.DuckDBPyConnection, path: Path, table: str, name: s
 
 
 def damaged(path: Path, failures: Sequence[Failure], capture_id: int) -> Finding:
-    """The finding for a database of which at least one table or statement could not be read."""
+    """The finding for a database with at least one unreadable table or failed statement."""
     lost = ", ".join(name for name, _ in failures)
     message = f"{path.name} is damaged ({failures[0][1]}): the readable part is used, without {lost}"
     return Finding("warning", "damaged_database", message, capture_id)

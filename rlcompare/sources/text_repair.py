@@ -1,6 +1,6 @@
 """Private copies of damaged text files that DuckDB can read.
 
-Only damaged files come here, so this is the one place of the text source that looks at rows one by one.
+Only damaged files come here, so this is the only place in the text source that processes rows one by one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 CELL_LENGTH = 10_001
-"""Longer cells are cut in a mended table. Names are cut to 10,000 characters anyway; one more shows that they were."""
+"""Longer cells are cut in a repaired table. Names are cut to 10,000 characters anyway; one more shows the cut."""
 
 _CHUNK = 1 << 20
 _LONGEST_CELL = 1 << 26
@@ -38,7 +38,7 @@ def is_clean(path: Path) -> bool:
 
 
 def encoding_of(path: Path) -> str:
-    """The encoding that a byte order mark tells, else UTF-8.
+    """The encoding given by a byte order mark, else UTF-8.
 
     Raises:
         OSError: it cannot be read.
@@ -65,15 +65,15 @@ def mended_text(path: Path, scratch: Path) -> Path:
 
 
 def mended_table(path: Path, scratch: Path, *, multiline: bool) -> tuple[Path, int]:
-    """A copy of a CSV file that holds only its sound rows: as many cells as the header has, quoted as they should be.
+    """A copy of a CSV file with only its valid rows: as many cells as the header has, correctly quoted.
 
     Args:
         path: the damaged file.
-        scratch: where the copy goes.
-        multiline: cells may hold line breaks. Where they may not, a quote that is never closed spoils only its line.
+        scratch: folder for the copy.
+        multiline: cells may contain line breaks. If not, an unclosed quote damages only its own line.
 
     Returns:
-        The copy, and how many rows were left out.
+        The copy, and the number of dropped rows.
 
     Raises:
         OSError: it cannot be read.
@@ -94,7 +94,7 @@ def mended_table(path: Path, scratch: Path, *, multiline: bool) -> tuple[Path, i
 
 
 def _rows(lines: Iterable[str], multiline: bool) -> Iterator[list[str]]:
-    """Rows as Python's csv module reads them, with or without line breaks in cells."""
+    """Rows from Python's csv module, with or without line breaks in cells."""
     for piece in [lines] if multiline else ([line] for line in lines):
         with suppress(csv.Error):
             yield from csv.reader(piece)

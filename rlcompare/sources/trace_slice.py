@@ -1,8 +1,8 @@
 """Turns any Chrome trace into a file with a plain, complete JSON list of events.
 
-DuckDB can stream that form, in a tenth of the memory that a wrapped one takes. An intact plain list is used as it is. A
+DuckDB can stream that form, in a tenth of the memory of a wrapped one. An intact plain list is used as it is. A
 wrapped list (``{"traceEvents": [...]}``) is copied without its wrapper, a truncated one up to its last complete event.
-Files are read in blocks, as they may have gigabytes. Copies are in the scratch folder, never next to the input.
+Files are read in blocks, since they may have gigabytes. Copies go to the scratch folder, never next to the input.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class EventList:
 
     Attributes:
         path: the trace itself, or a copy.
-        damage: what was wrong with the trace, as a clause; None where nothing was left out.
+        damage: the damage of the trace, as a clause; None if nothing was left out.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class EventList:
 
 
 def bare_list(path: Path, scratch: Path) -> EventList:
-    """The events of a trace as DuckDB can read them, by looking at the beginning and the end of the file only.
+    """The events of a trace in a form that DuckDB can read. Inspects only the beginning and the end of the file.
 
     Raises:
         InputError: it holds no list of events.
@@ -71,7 +71,7 @@ def bare_list(path: Path, scratch: Path) -> EventList:
 
 
 def complete_events(path: Path, scratch: Path) -> EventList:
-    """A copy of all events up to the first that is broken, found by parsing each: slow, and right for any damage.
+    """A copy of all events before the first broken one, found by parsing each: slow, but correct for any damage.
 
     Raises:
         InputError: not one event is complete.
@@ -83,7 +83,7 @@ def complete_events(path: Path, scratch: Path) -> EventList:
     with copy.open("wb") as out:
         for event, is_last in _parsed_events(path):
             out.write(b"," if events else b"[")
-            out.write(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))  # half a surrogate becomes "?"
+            out.write(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))  # a lone surrogate becomes "?"
             events += 1
             is_whole = is_last
         out.write(b"]")
@@ -117,7 +117,7 @@ def _start_of_list(path: Path, file: BinaryIO) -> int | None:
 
 
 def _end_of_list(tail: bytes) -> int | None:
-    """Position after the last event of a wrapped list: the first bracket that only keys of the wrapping follow."""
+    """Position after the last event of a wrapped list: the first bracket followed only by keys of the wrapper."""
     for bracket in re.finditer(rb"\]", tail):
         try:
             rest = json.loads(b'{"traceEvents": []' + tail[bracket.end() :])
@@ -128,7 +128,7 @@ def _end_of_list(tail: bytes) -> int | None:
 
 
 def end_of_last_event(tail: bytes) -> int | None:
-    """Position after the last complete event of a list that was cut off; None where the tail does not show it."""
+    """Position after the last complete event of a truncated list; None if the tail does not contain it."""
     ends = [match.start() + 1 for match in _NEXT_EVENT.finditer(tail)]
     starts = [match.end() for match in _NEXT_EVENT.finditer(tail)]
     ends.append(len(tail.rstrip().rstrip(b",").rstrip()))
@@ -189,7 +189,7 @@ def _skip(text: str, position: int) -> int:
 
 
 def names_in_trace(path: Path, names: Iterable[str]) -> frozenset[str]:
-    """Which of some names events of a trace have, by one pass over its bytes.
+    """Which of the given names occur as event names in a trace, by one pass over its bytes.
 
     Raises:
         OSError: it cannot be read.

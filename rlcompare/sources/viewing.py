@@ -1,4 +1,4 @@
-"""Words shared by the hints at viewers."""
+"""Shared text for viewer hints."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from pathlib import Path
 
 
 def first_of(paths: Sequence[Path]) -> str:
-    """The first of some paths, quoted for a shell, and how many more there are."""
+    """The first path, quoted for a shell, and the number of further paths."""
     distinct = list(dict.fromkeys(paths))
     return shlex.quote(str(distinct[0])) + (f", and {len(distinct) - 1} more" if len(distinct) > 1 else "")

@@ -1,4 +1,4 @@
-"""Writes sample profiles: complete ``*_ascend_pt`` folders of a simulated RL run, as torch_npu would leave them.
+"""Writes sample profiles: complete ``*_ascend_pt`` folders of a simulated RL run, as torch_npu would write them.
 
 >>> write_sample(SampleRun(steps=(2,), changes=(Change.slower("MatMulV2", 1.3),)), Path("new"))  # doctest: +SKIP
 """

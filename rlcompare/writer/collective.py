@@ -1,6 +1,6 @@
-"""Communication operators: when they start and end on all ranks, and the plane tasks that they are made of.
+"""Communication operators: their start and end on all ranks, and their plane tasks.
 
-A rank's operator starts when it was launched, its stream is free and what it depends on is there. It waits for the last
+A rank's operator starts once it is launched, its stream is free and its inputs are ready. It waits for the last
 rank, then transfers. So the rank that comes last has the shortest span, and all others wait.
 """
 
@@ -40,7 +40,7 @@ class Arrival:
 
 
 def arrive(process: Process, device: Device, item: Collective, after_compute: bool) -> Arrival:
-    """The host's side on one device: operators, queue, CANN calls. Does not know yet when the collective ends."""
+    """The host's side on one device: operators, queue, CANN calls. The end of the collective is not known yet."""
     outer, inner = _CALLS[item.kind]
     key = f"{item.key}.{device.index}"
     slot, start = len(process.capture.ops), process.clock[item.thread]
@@ -65,7 +65,7 @@ def arrive(process: Process, device: Device, item: Collective, after_compute: bo
 
 
 def complete(item: Collective, arrivals: list[Arrival]) -> list[CollectiveTask]:
-    """When all have arrived: the operator of each arrival, in the same order, and the streams are free again."""
+    """Once all have arrived: the operator of each arrival, in the same order. The streams are free again."""
     first = arrivals[0].process
     arrived = max(arrival.start_ns for arrival in arrivals)
     size = item.count * _DTYPE_BYTES[item.dtype]
@@ -81,7 +81,7 @@ def complete(item: Collective, arrivals: list[Arrival]) -> list[CollectiveTask]:
 
 
 def _transfer_ns(kind: str, size_bytes: int, group_size: int) -> int:
-    """Time on the link to one peer: the whole of a shard, or a part of it there and back."""
+    """Time on the link to one peer: a whole shard, or a part of it in both directions."""
     traffic = 2 * size_bytes // group_size if kind == "allReduce" else size_bytes
     return traffic // LINK_BYTES_PER_NS
 
@@ -102,7 +102,7 @@ def _task(item: Collective, arrival: Arrival, arrived: int, end: int, size: int)
 
 
 def _planes(kind: str, start: int, arrived: int, end: int, own: int, group: int, size: int) -> list[PlaneTask]:
-    """Plane 0 copies locally, each other plane serves one peer: tell it, wait for it, transfer, tell and wait again."""
+    """Plane 0 copies locally. Each other plane serves one peer: notify, wait, transfer, notify and wait again."""
     tasks = [PlaneTask("Memcpy", 0, start, start + 3_400, own, own, size, None, "ON_CHIP")]
     for plane in range(1, min(group - 1, _MAX_PEERS) + 1):
         peer = (own + plane) % group

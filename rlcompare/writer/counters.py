@@ -11,7 +11,7 @@ _PERIOD_NS = 20_000_000
 _MODULES = {"HCCL": 3, "RUNTIME": 7, "DEVMM": 22, "GE": 45}
 _OVERHEAD_BYTES = 640 << 20
 HIT_RATE = 0.825
-"""Of the last-level cache, at all times."""
+"""Hit rate of the last-level cache, at all times."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def frequency(capture: Capture) -> Iterator[Sample]:
 
 
 def bandwidth(capture: Capture) -> Iterator[Sample]:
-    """HBM read and write, in bytes per second: what the kernels of each period moved, split over four stacks."""
+    """HBM read and write in bytes per second, from the kernels' traffic in each period, split over four stacks."""
     for device in capture.devices:
         for start in _ticks(capture):
             moved = {"read": 0, "write": 0}
@@ -54,7 +54,7 @@ def cache(capture: Capture) -> Iterator[Sample]:
 
 
 def process_memory(capture: Capture) -> Iterator[Sample]:
-    """Bytes that the process holds on the device: what the allocator reserved, and the runtime's own."""
+    """Bytes that the process holds on the device: the allocator's reserved memory, and the runtime's own."""
     for device in capture.devices:
         levels = [level for level in capture.memory if level.device == device]
         for start in _ticks(capture):

@@ -1,4 +1,4 @@
-"""A CSV file to be written: comma, quotes where needed, LF or CRLF, no byte order mark."""
+"""A CSV file to write: comma, quotes if needed, LF or CRLF, no byte order mark."""
 
 from __future__ import annotations
 

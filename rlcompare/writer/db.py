@@ -1,4 +1,4 @@
-"""Writes ``ascend_pytorch_profiler_N.db``: one capture, formatted as CANN and torch_npu do, and no more."""
+"""Writes ``ascend_pytorch_profiler_N.db``: formats one capture as CANN and torch_npu do, and computes nothing else."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def insert_table(con: sqlite3.Connection, name: str, definition: str, rows: Sequ
 
 
 def _described(run: SampleRun, capture: Capture) -> Iterator[tuple[str, list[Row]]]:
-    """The tables that say what was profiled. Device -1 means that no device was."""
+    """The tables that describe the capture. Device -1 means that no device was profiled."""
     yield "SESSION_TIME_INFO", [(capture.start_ns, capture.end_ns)]
     yield "HOST_INFO", [(host_uid(capture), host_name())]
     yield "META_DATA", list(metadata_rows(run, capture))
@@ -77,7 +77,7 @@ def _described(run: SampleRun, capture: Capture) -> Iterator[tuple[str, list[Row
 
 
 def _device_tables(run: SampleRun, capture: Capture, strings: Strings) -> dict[str, list[Row]]:
-    """TASK and its satellites. A task's place in time is its global id."""
+    """TASK and its satellites. A task's global id is its position in time."""
     tables: dict[str, list[Row]] = {name: [] for name in _TASK_TABLES}
     ordinals = {id(task): ordinal for ordinal, task in enumerate(capture.collectives, 1)}
     for ident, task in enumerate(hardware_tasks(capture, scheduled=run.newer)):

@@ -1,4 +1,4 @@
-"""Everything that ran on the devices of a capture in one list: what TASK holds, and the trace's Ascend Hardware."""
+"""All device tasks of a capture in one list: the rows of TASK, and the trace's Ascend Hardware."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class HardwareTask:
 
     Attributes:
         context: number inside an FFTS task, UINT32_MAX elsewhere.
-        record: what it is. A whole collective stands for the FFTS task that contains its plane tasks.
-        collective: that a plane task belongs to.
+        record: the task itself. A whole collective stands for the FFTS task that contains its plane tasks.
+        collective: the collective of a plane task.
     """
 
     start_ns: int
@@ -103,7 +103,7 @@ def _schedule(collective: CollectiveTask) -> HardwareTask:
 
 
 def db_type(task: HardwareTask, newer: bool) -> str:
-    """TASK.taskType: the runtime's names, which do not tell the directions of copies apart."""
+    """TASK.taskType: the runtime's names, which do not distinguish the directions of copies."""
     record = task.record
     if isinstance(record, KernelTask):
         return (_KERNEL_TYPES_1_2 if newer else _KERNEL_TYPES_1_0)[record.spec.core_type]
@@ -142,7 +142,7 @@ def trace_name(task: HardwareTask) -> str:
 
 
 def launch_flows(capture: Capture) -> dict[int, str]:
-    """Id of the flow HostToDevice by connection: of a kernel its place on the device, else the connection."""
+    """Id of the flow HostToDevice by connection: for a kernel its position on the device, else the connection."""
     flows = {copy.connection: str(copy.connection) for copy in capture.copies}
     for task in capture.collectives:
         flows[task.connection] = str((task.connection << 32) - 1)

@@ -1,4 +1,4 @@
-"""profiler_info_N.json, profiler_metadata.json and META_DATA: how the capture was made, and on what.
+"""profiler_info_N.json, profiler_metadata.json and META_DATA: settings and environment of the capture.
 
 The environment dump holds invented secrets. A reader that stores them fails the tests that look for them.
 """
@@ -99,7 +99,7 @@ def _experimental(run: SampleRun) -> dict[str, object]:
 
 
 def profiler_metadata(run: SampleRun, capture: Capture) -> dict[str, object]:
-    """The content of profiler_metadata.json: the environment, and in the newer generation who is in which group."""
+    """The content of profiler_metadata.json: the environment, and in the newer generation the groups' members."""
     data: dict[str, object] = {"sample_seed": str(run.seed)}
     if run.export != "db":
         data["ENV_VARIABLES"] = _ENVIRONMENT

@@ -14,7 +14,7 @@ LAYER_PARAMETERS = HIDDEN * (3 * HIDDEN + HIDDEN + 2 * FFN) + FFN * HIDDEN
 
 
 def linear(at: str, short: str, rows: int, inner: int, columns: int, saved: str | None) -> Op:
-    """A linear layer; where its output is saved it has a backward operator."""
+    """A linear layer; if its output is saved, it has a backward operator."""
     spec = k.matmul("aclnnMm", rows, inner, columns)
     label = f"{at}.{short}" if saved else None
     return call("aten::mm", f"{at}.{short}", "aclnnMm", (spec,), outer="aten::linear", forward=label, saved=saved)
@@ -99,7 +99,7 @@ def grad_vector(at: str, short: str, node: str, name: str, api: str, spec: Kerne
 
 
 def _forward_label(key: str) -> str:
-    """Backward operators are keyed as the forward ones, with ``.bwd`` between."""
+    """The key of the forward operator: backward keys are the same with ``.bwd`` inserted."""
     return key.replace(".bwd.", ".", 1)
 
 

@@ -1,4 +1,4 @@
-"""Puts the captures of a run into folders: plainly, or as verl lays them out (docs/formats.md#verls-folders)."""
+"""Puts the captures of a run into folders: plainly, or in verl's layout (docs/formats.md#verls-folders)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rlcompare.writer.spec import PHASE_ROLES, SampleRun
 from rlcompare.writer.text import write_text
 
 MARKER = ".rlcompare-sample"
-"""File by which a folder is known to be one of ours, and may be replaced."""
+"""Marker file of folders that this module wrote, and may replace."""
 
 
 def write_sample(run: SampleRun, out: Path) -> list[Path]:
@@ -32,7 +32,7 @@ def write_sample(run: SampleRun, out: Path) -> list[Path]:
         The ``*_ascend_pt`` folders, ordered by time, then by rank.
 
     Raises:
-        UsageError: ``out`` holds something else.
+        UsageError: ``out`` holds other files.
     """
     _check_target(out)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def write_capture(run: SampleRun, capture: Capture, folder: Path) -> None:
 
 
 def _place(run: SampleRun, capture: Capture) -> Path:
-    """Where a capture goes: ``.``, ``SP/{step}/e2e``, ``SP/e2e`` or ``SP/{role}``."""
+    """The folder of a capture: ``.``, ``SP/{step}/e2e``, ``SP/e2e`` or ``SP/{role}``."""
     if capture.phase is not None:
         return Path(PHASE_ROLES[capture.phase])
     if run.layout == "plain":

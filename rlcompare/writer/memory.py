@@ -1,4 +1,4 @@
-"""The caching allocator of one device, as far as a profile shows it."""
+"""Simulates the caching allocator of one device, as far as a profile shows it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _TRANSIENTS = 2
 
 
 class Allocator:
-    """Hands out memory, and remembers what a profile records of it.
+    """Allocates memory, and keeps the records of it that a profile has.
 
     Args:
         device: its id.
-        factor: all sizes, the resident ones included, are multiplied by it.
+        factor: multiplies all sizes, including resident ones.
     """
 
     def __init__(self, device: int, factor: float) -> None:
@@ -31,11 +31,11 @@ class Allocator:
         self.levels: list[MemoryLevel] = []
 
     def open(self) -> None:
-        """A capture begins: what was allocated before it is not in its records."""
+        """Starts a capture. Earlier allocations are not in its records."""
         self.allocations, self.levels, self._alive = [], [], []
 
     def allocate(self, name: str, size_bytes: int, time_ns: int, label: str | None) -> None:
-        """Memory for an operator's output; without a label it is freed when two more outputs were made."""
+        """Memory for an operator's output; without a label it is freed after two more outputs."""
         size = self._size(size_bytes)
         time_ns = self._tick(time_ns)
         self._allocated += size
@@ -49,7 +49,7 @@ class Allocator:
                 self._free(entry, time_ns + 800)
 
     def release(self, label: str, time_ns: int) -> None:
-        """Frees everything under the label, and what has none."""
+        """Frees all outputs with the label, and those without one."""
         for entry in [entry for entry in self._alive if entry[0] in (label, None)]:
             self._free(entry, time_ns)
 

@@ -1,7 +1,7 @@
-"""What the simulation hands to the exporters: everything that happened in one capture, in plain records.
+"""Data passed from the simulation to the exporters: everything that happened in one capture, in plain records.
 
-Times are integer nanoseconds since the epoch, sizes bytes. The records hold all that the highest level would record;
-the exporters leave out what the level of the profile leaves out.
+Times are integer nanoseconds since the epoch, sizes bytes. The records hold everything that the highest level records;
+the exporters omit what the profile's level does not record.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 UINT32_MAX = 4294967295
-"""What CANN writes where a 32-bit id is unset."""
+"""CANN's value for an unset 32-bit id."""
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,10 @@ class HostOp:
     """A framework operator.
 
     Attributes:
-        sequence: autograd's sequence number, -1 where there is none.
+        sequence: autograd's sequence number, -1 if there is none.
         forward_thread: 1 on a backward operator, else 0.
-        connections: node-level launches (and copies) that it made itself.
-        pair: number that a forward operator shares with its backward operator; None without one.
+        connections: node-level launches (and copies) made by the operator itself.
+        pair: number that a forward operator shares with its backward operator; None if it has none.
         stack: call stack, innermost frame first; empty on autograd's thread.
     """
 
@@ -187,7 +187,7 @@ class CannCall:
 
     Attributes:
         layer: acl, node, runtime or communication.
-        mode: what the trace shows as ``Mode`` (ACL_RTS, ACL_NN, launch, …).
+        mode: the value of ``Mode`` in the trace (ACL_RTS, ACL_NN, launch, …).
         item: name of the kernel that a node-level launch starts.
     """
 
@@ -203,7 +203,7 @@ class CannCall:
 
 @dataclass(frozen=True)
 class Mark:
-    """An mstx range (or, where start equals end, a mark). ``connection`` is None where it was put on no stream."""
+    """An mstx range, or a mark if start equals end. ``connection`` is None if it is on no stream."""
 
     message: str
     domain: str
@@ -265,8 +265,8 @@ class Group:
     """The communicator of all ranks.
 
     Attributes:
-        name: as COMMUNICATION_OP has it: address, port and time, or ``group_name_N``.
-        digest: as communication.json has it.
+        name: as in COMMUNICATION_OP: address, port and time, or ``group_name_N``.
+        digest: as in communication.json.
         size: devices in it.
     """
 
@@ -278,7 +278,7 @@ class Group:
 
 @dataclass
 class Capture:
-    """One profiler window of one process, filled while it is simulated, read by the exporters."""
+    """One profiler window of one process. The simulation fills it, and the exporters read it."""
 
     rank: int
     index: int

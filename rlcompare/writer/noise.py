@@ -1,6 +1,6 @@
-"""Noise that depends on what it is drawn for and not on the order of drawing.
+"""Noise that depends on its key only, and not on the order of drawing.
 
-So a run with one more operator gives all other operators the same durations as before.
+So in a run with one more operator, all other operators keep their durations.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rlcompare.writer.spec import SampleRun
 
 
 class Noise:
-    """Draws from the run's seed; with ``jitter`` also from its changes and its work, not from how it is profiled."""
+    """Draws from the run's seed; with ``jitter`` also from its changes and work, but not from profiling settings."""
 
     def __init__(self, run: SampleRun) -> None:
         self._seed = str(run.seed)
@@ -27,10 +27,10 @@ class Noise:
         return factor
 
     def integer(self, key: str, low: int, high: int) -> int:
-        """An integer from ``low`` to ``high`` - 1; free of jitter, for identifiers."""
+        """An integer from ``low`` to ``high`` - 1, without jitter, for identifiers."""
         return low + int(_uniform(f"{self._seed}/{key}") * (high - low))
 
 
 def _uniform(text: str) -> float:
-    """A number in [0, 1) that the text decides."""
+    """A number in [0, 1) derived from the text."""
     return int.from_bytes(blake2b(text.encode(), digest_size=6).digest(), "big") / 2**48

@@ -1,4 +1,4 @@
-"""AI Core counters of a kernel, as ``aic_metrics=PipeUtilization`` gives them."""
+"""AI Core counters of a kernel, as with ``aic_metrics=PipeUtilization``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Counters = dict[str, float]
 
 
 def counters(task: KernelTask, mhz: int) -> Counters | None:
-    """Times in ns, ratios from 0 to 1, cycles over all cores; None for a kernel that runs on no AI Core."""
+    """Times in ns, ratios from 0 to 1, cycles over all cores; None for a kernel that does not run on an AI Core."""
     core = task.spec.core_type
     if core == "DSA_SQE":
         return None
@@ -25,7 +25,7 @@ def counters(task: KernelTask, mhz: int) -> Counters | None:
 
 
 def _unit(unit: str, pipes: tuple[str, ...], task: KernelTask, mhz: int, blocks: int) -> Counters:
-    """Counters of one unit; zeros where the kernel does not use it."""
+    """Counters of one unit; zeros if the kernel does not use it."""
     total = (task.end_ns - task.start_ns) * 0.97 if blocks else 0
     values: Counters = {f"{unit}_total_time": total, f"{unit}_total_cycles": round(total * mhz / 1_000 * blocks)}
     for pipe in pipes:
@@ -41,5 +41,5 @@ def cube_utilization(values: Counters, duration_ns: int, mhz: int) -> float:
 
 
 def _wobble(*key: str) -> float:
-    """A factor from 0.8 to 1.2 that the key decides."""
+    """A factor from 0.8 to 1.2 derived from the key."""
     return 0.8 + 0.4 * blake2b("/".join(key).encode(), digest_size=1).digest()[0] / 255

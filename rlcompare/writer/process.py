@@ -1,8 +1,8 @@
 """One simulated process: its host threads, its devices' streams, and the capture that it is recording into.
 
 The main thread (autograd's, during backward) runs operators and puts launches into the task queue. The queue's thread
-takes them out and calls CANN. A kernel starts when it was launched and its stream is free. Streams: 0 control,
-2 compute, 3 side, 4 communication. Host times are multiples of 10 ns, as the real profiler's are.
+takes them out and calls CANN. A kernel starts once it is launched and its stream is free. Streams: 0 control,
+2 compute, 3 side, 4 communication. Host times are multiples of 10 ns, as in the real profiler.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Device:
 
 
 class Process:
-    """The process of one rank. ``capture`` is replaced at the begin of each profiler window.
+    """The process of one rank. ``capture`` is replaced at the start of each profiler window.
 
-    A rank that is not profiled behaves as its ``twin``, the first that is, save for its delay: so a late rank that
-    nobody sees adds its delay and nothing else.
+    A rank that is not profiled behaves like its ``twin``, the first profiled rank, except for its delay. So a late
+    rank that is not profiled adds its delay and nothing else.
     """
 
     def __init__(self, run: SampleRun, noise: Noise, rank: int, devices: tuple[int, ...], capture: Capture) -> None:
@@ -82,7 +82,7 @@ class Process:
         self.open(capture)
 
     def open(self, capture: Capture) -> None:
-        """A profiler window begins: its numbers start anew."""
+        """A profiler window begins. All numbering restarts."""
         self.capture = capture
         self._connection, self._correlation, self._range, self._module_count = 900, 8_000, 0, 0
         self._apis.clear()
@@ -90,7 +90,7 @@ class Process:
             device.memory.open()
 
     def idle_at(self) -> int:
-        """When host and devices have nothing left to do."""
+        """The time at which host and devices have no work left."""
         return max(self.clock["main"], *(max(device.free.values()) for device in self.devices))
 
     # numbers
@@ -104,7 +104,7 @@ class Process:
         return self._range
 
     def host_ns(self, key: str, cost_ns: int, spread: float = 0.15) -> int:
-        """Host time that a piece of work takes on this rank, in this step."""
+        """Host time of a piece of work on this rank, in this step."""
         return round(cost_ns * self.noise.scale(f"{self.twin}/{self.scope}/{key}", spread) / 10) * 10
 
     def thread_id(self, thread: str) -> int:
@@ -113,7 +113,7 @@ class Process:
     # operators
 
     def run_op(self, op: Op, device: Device) -> None:
-        """An operator, and what it does inside, on one device."""
+        """Runs an operator, including its inner work, on one device."""
         start = self.clock[op.thread]
         slot = len(self.capture.ops)
         sequence, pair = self._autograd(op)
@@ -160,7 +160,7 @@ class Process:
         self.capture.ops.insert(slot, op)
 
     def enqueue(self, thread: str, key: str) -> tuple[int, int]:
-        """Puts a call into the task queue; returns when its turn comes on the queue's thread, and its correlation."""
+        """Puts a call into the task queue; returns the start of its turn on the queue's thread, and its correlation."""
         self._correlation += 1
         self.clock[thread] += self.host_ns(f"{key}.prepare", 6_000)
         start = self.clock[thread]
@@ -172,7 +172,7 @@ class Process:
         return max(self._queue_free + 900, self.clock[thread] + 700), self._correlation
 
     def dequeued(self, name: str, start: int, end: int, correlation: int) -> None:
-        """The queue's thread is done with a call."""
+        """The queue's thread has finished a call."""
         thread = self.capture.queue_thread
         self.capture.queue.append(QueueCall(f"Dequeue@{name}", thread, start, end, correlation))
         self._queue_free = end
@@ -224,7 +224,7 @@ class Process:
         return connection
 
     def kernel_ns(self, spec: KernelSpec, key: str) -> int:
-        """Duration of a kernel, with the changes that bear on it."""
+        """Duration of a kernel, with the changes that affect it."""
         scale = self.run.factor(ChangeKind.SLOWER, spec.op_type) / self.run.factor(ChangeKind.FREQUENCY)
         return max(600, round(spec.cost_ns * scale * self.noise.scale(f"{self.twin}/{self.scope}/{key}", 0.02)))
 

@@ -1,4 +1,4 @@
-"""The instructions of which a phase's work is made. Every rank of a run executes the same ones."""
+"""The instructions of a phase's work. Every rank of a run executes the same ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HOST_DTYPES = {"DT_BF16": "c10::BFloat16", "FLOAT": "float", "INT64": "long int
 
 
 def host_input(tensor: Tensor) -> HostInput:
-    """How the framework names a tensor argument."""
+    """The framework's description of a tensor argument."""
     return tensor.shape, _HOST_DTYPES[tensor.dtype]
 
 
@@ -37,13 +37,13 @@ class Copy:
 
 @dataclass(frozen=True)
 class Op:
-    """A framework operator with what it does inside, in order.
+    """A framework operator with its inner work, in order.
 
     Attributes:
-        key: what its noise is drawn from; stays the same when other operators come or go.
+        key: the key of its noise; it stays the same when other operators are added or removed.
         thread: main or autograd.
         forward: label by which its backward operator finds it.
-        backward: label of the forward operator that it belongs to.
+        backward: label of its forward operator.
         saved: label under which its output is kept until a ``Release``; None: freed soon after.
     """
 
@@ -92,19 +92,19 @@ class Module:
 
 @dataclass(frozen=True)
 class Backward:
-    """The main thread hands over to autograd's thread (``end`` False), or goes on after it."""
+    """The main thread hands over to autograd's thread (``end`` False), or continues after it."""
 
     end: bool = False
 
 
 @dataclass(frozen=True)
 class Late:
-    """Where a late rank loses its time."""
+    """The point at which a late rank loses time."""
 
 
 @dataclass(frozen=True)
 class Idle:
-    """The host does something that no operator shows."""
+    """The host does work that is not shown by any operator."""
 
     key: str
     cost_ns: int
@@ -134,6 +134,6 @@ def call(
 
 
 def backward(node: str, key: str, forward: str, inside: tuple[Op, ...]) -> Op:
-    """What autograd's thread shows for one node of the graph."""
+    """The operators on autograd's thread for one node of the graph."""
     node_op = Op(node, f"{key}.node", inside, inside[0].inputs[:1], "autograd", None, forward)
     return Op(f"autograd::engine::evaluate_function: {node}", f"{key}.engine", (node_op,), (), "autograd")

@@ -1,4 +1,4 @@
-"""What the profiler itself sums up of a capture: step times, the overlap of compute and communication, collectives.
+"""The profiler's own summary of a capture: step times, the overlap of compute and communication, collectives.
 
 Both exports print these numbers (``StepTraceTime`` and ``step_trace_time.csv``, ``CommAnalyzer*`` and
 ``communication*.json``). Definitions: torch_npu's, as of 2024-10 and later.
@@ -31,7 +31,7 @@ def length(intervals: Iterable[Interval]) -> int:
 
 
 def without(intervals: Iterable[Interval], holes: Iterable[Interval]) -> list[Interval]:
-    """What of the union of ``intervals`` lies outside the union of ``holes``."""
+    """The part of the union of ``intervals`` outside the union of ``holes``."""
     result = []
     cuts = merged(holes)
     for start, end in merged(intervals):
@@ -65,7 +65,7 @@ class Overlap:
 
 
 def overlap(capture: Capture, device: int) -> Overlap:
-    """What the process ``Overlap Analysis`` of the trace shows."""
+    """The process ``Overlap Analysis`` of the trace."""
     kernels, collectives = kernel_intervals(capture, device), collective_intervals(capture, device)
     busy = merged(kernels + collectives)
     free = without([(busy[0][0], busy[-1][1])], busy) if busy else []
@@ -74,7 +74,7 @@ def overlap(capture: Capture, device: int) -> Overlap:
 
 @dataclass(frozen=True)
 class StepRange:
-    """The device's time that the profiler counts to a step. ``host_start_ns`` is None without step marks."""
+    """The device time that the profiler assigns to a step. ``host_start_ns`` is None without step marks."""
 
     number: int | None
     start_ns: int
@@ -83,7 +83,7 @@ class StepRange:
 
 
 def step_ranges(capture: Capture, device: int) -> list[StepRange]:
-    """Per step: from the first task that was launched within the host's step, to the later of its end and the last.
+    """Per step: from the first task launched in the host's step, to the later of the step's end and the last task's.
 
     Only tasks with a node-level launch count. Without step marks the whole capture is one range.
     """
@@ -186,7 +186,7 @@ def collective_times(task: CollectiveTask) -> CollectiveTimes:
 
 
 def package_sizes(tasks: Iterable[PlaneTask]) -> dict[int, tuple[int, int]]:
-    """Transfers between ranks by size in bytes: how many, and their summed duration."""
+    """Transfers between ranks by size in bytes: their number, and their total duration."""
     sizes: dict[int, tuple[int, int]] = {}
     for part in tasks:
         if part.link == "HCCS":
@@ -219,7 +219,7 @@ def by_step(capture: Capture) -> dict[int | None, list[CollectiveTask]]:
 
 
 def step_key(number: int | None) -> str:
-    """How the communication tables name a step."""
+    """The name of a step in the communication tables."""
     return "step" if number is None else f"step{number}"
 
 

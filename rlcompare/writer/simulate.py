@@ -1,7 +1,7 @@
 """Runs the program of a ``SampleRun`` on all its ranks in lockstep, and cuts it into captures.
 
-All streams are first in, first out, so what an instruction does depends only on earlier ones: the ranks can be advanced
-one instruction at a time, and a collective is settled as soon as every rank has reached it.
+All streams are first in, first out, so an instruction depends only on earlier ones. The ranks can be advanced
+one instruction at a time, and a collective is completed as soon as every rank has reached it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def simulate(run: SampleRun) -> list[Capture]:
     """All captures of the profiled ranks, ordered by time, then by rank.
 
     Raises:
-        UsageError: a kernel type is to be slower that the run does not launch.
+        UsageError: a change slows down a kernel type that the run does not launch.
     """
     captures = _Simulation(run).captures()
     types = {kernel.spec.op_type for capture in captures for kernel in capture.kernels}
@@ -102,7 +102,7 @@ class _Simulation:
         return [capture for capture in self.done if capture.rank in self.run.ranks]
 
     def _open(self, step: int | None, phase: str | None) -> None:
-        """A profiler window begins on all ranks, some seconds after the last one."""
+        """Starts a profiler window on all ranks, some seconds after the last one."""
         start = max(process.idle_at() for process in self.processes)
         if self.done:
             start += 3 * _SECOND_NS
@@ -137,7 +137,7 @@ class _Simulation:
     # work
 
     def _phase(self, index: int, phase: str) -> None:
-        """One phase on all ranks. They begin it together, as a controller calls them."""
+        """Runs one phase on all ranks. They start it together, as a controller would call them."""
         begin = max(process.clock["main"] for process in self.processes)
         starts = []
         for process in self.processes:

@@ -1,6 +1,6 @@
-"""What a sample profile shall be: the run, and the changes injected into it. Frozen dataclasses that check themselves.
+"""The specification of a sample profile: the run, and the changes injected into it. Frozen, self-checking dataclasses.
 
-A ``SampleRun`` alone decides every byte that is written: equal values give equal files.
+A ``SampleRun`` alone determines every byte that is written: equal values give equal files.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ PHASE_ROLES = {
     "compute_ref_log_prob": "ref_compute_log_prob",
     "update_actor": "actor_update",
 }
-"""The annotated methods of an RL step, in order, and the folder that verl's discrete mode gives each."""
+"""The annotated methods of an RL step, in order, with their folders in verl's discrete mode."""
 
 
 class ChangeKind(Enum):
-    """What can be different in a changed run; the value is the word of the command line."""
+    """The kinds of changes; the values are those of the command line."""
 
     SLOWER = "slower"
     EXTRA = "extra"
@@ -41,13 +41,13 @@ class ChangeKind(Enum):
 
 @dataclass(frozen=True)
 class Change:
-    """One injected change. Build it with the constructors below, which name what each kind needs.
+    """One injected change. Use the constructors below, which have the parameters of each kind.
 
     Attributes:
         kind: what changes.
         op_type: kernel type (SLOWER, EXTRA).
         factor: of duration (SLOWER), frequency (FREQUENCY), workload (TOKENS), allocated bytes (MEMORY).
-        rank, delay_ns: who comes late, and by how much host time in each step (LATE).
+        rank, delay_ns: the late rank, and its host delay in each step (LATE).
     """
 
     kind: ChangeKind
@@ -96,7 +96,7 @@ class Change:
 
     @classmethod
     def memory(cls, factor: float) -> Change:
-        """Every tensor, the resident ones included, takes ``factor`` times the bytes."""
+        """Every tensor, including resident ones, takes ``factor`` times the bytes."""
         return cls(ChangeKind.MEMORY, factor=factor)
 
 
@@ -104,7 +104,7 @@ _NS_PER_UNIT = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
 def parse_change(text: str) -> Change:
-    """A change as the command line spells it.
+    """Parses a change in the syntax of the command line.
 
     ``slower:MatMulV2:1.3``, ``extra:Sort``, ``late:1:5ms``, ``frequency:0.8``, ``lost-overlap``, ``tokens:1.5``,
     ``memory:1.5``.
@@ -132,7 +132,7 @@ def parse_change(text: str) -> Change:
 
 
 def _parse_duration(text: str) -> int:
-    """Nanoseconds of a text such as ``5ms``; ValueError if it is none."""
+    """Nanoseconds of a text such as ``5ms``; raises ValueError for any other text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)", text)
     if match is None:
         raise ValueError(text)
@@ -141,7 +141,7 @@ def _parse_duration(text: str) -> int:
 
 @dataclass(frozen=True)
 class SampleRun:
-    """One simulated run and how it is profiled.
+    """One simulated run and its profiling.
 
     Attributes:
         ranks: global ranks that are profiled.
@@ -155,13 +155,13 @@ class SampleRun:
             ``verl`` (verl's folders, no step marks, a capture per step). Discrete mode is always laid out as verl does.
         export: ``db``, ``text`` or ``both`` in the same capture folders.
         schema: ``1.0`` (CANN of early 2025) or ``1.2`` (``blockNum``, ``communication``, native overlap analysis).
-        contents: what verl calls so: npu, cpu, memory, shapes, module, stack.
+        contents: verl's names: npu, cpu, memory, shapes, module, stack.
         gc: the interpreter collects garbage in each phase, and the profiler records it (databases only).
         comm_marks: record ``comm:…`` ranges of domain ``communication``; None: at level_none only.
         layers, decode_steps, batch, prompt_length, response_length: size of the model and of the work.
-        changes: what differs from the baseline.
-        start_ns: when the first window begins, since the epoch; None: by the seed, as for every sample of the command.
-        jitter: relative size of further noise that two runs of one seed do not share unless all else is equal.
+        changes: differences from the baseline.
+        start_ns: start of the first window, since the epoch; None: from the seed, as for every sample of the command.
+        jitter: relative size of further noise. Two runs with one seed share it only if everything else is equal.
         seed: of all noise, identifiers and times.
     """
 
@@ -219,7 +219,7 @@ class SampleRun:
 
     @property
     def has_device_data(self) -> bool:
-        """Whether kernels and the like are recorded (not at level_none, nor without content npu)."""
+        """Whether device data such as kernels is recorded (not at level_none, nor without content npu)."""
         return self.level != "level_none" and "npu" in self.contents
 
     @property
@@ -234,17 +234,17 @@ class SampleRun:
 
     @property
     def marks_steps(self) -> bool:
-        """Whether steps are marked (``ProfilerStep#N``): verl marks none."""
+        """Whether steps are marked (``ProfilerStep#N``). verl does not mark them."""
         return bool(self.steps) and self.mode == "e2e" and self.layout == "plain"
 
     @property
     def newer(self) -> bool:
-        """Whether the files are of the generation of schema 1.2."""
+        """Whether the files belong to the generation of schema 1.2."""
         return self.schema == "1.2"
 
     @property
     def names_devices(self) -> bool:
-        """Whether files have a column for the device: since one process can drive several."""
+        """Whether files have a device column: they do since one process can drive several devices."""
         return self.newer or any(len(self.devices_of(rank)) > 1 for rank in self.ranks)
 
     def devices_of(self, rank: int) -> tuple[int, ...]:
@@ -269,7 +269,7 @@ class SampleRun:
         return sum(c.delay_ns for c in self.changes if c.kind is ChangeKind.LATE and c.rank == rank)
 
     def extra_types(self) -> tuple[str, ...]:
-        """Types of the kernels that every layer additionally launches."""
+        """Types of the additional kernels that every layer launches."""
         return tuple(c.op_type for c in self.changes if c.kind is ChangeKind.EXTRA)
 
 

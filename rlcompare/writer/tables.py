@@ -1,6 +1,6 @@
 """The tables of ``ascend_pytorch_profiler_N.db`` and ``analysis.db``, as CANN and torch_npu declare them.
 
-A database holds only those tables that have rows, save the enumerations and the descriptions of the run.
+A database holds only tables with rows, plus the enumerations and the descriptions of the run.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ INDEXES = {
 }
 
 MODULES = {0: "SLOG", 3: "HCCL", 7: "RUNTIME", 22: "DEVMM", 33: "APP", 36: "AICPU", 45: "GE"}
-"""Of CANN's 78 modules, those that hold memory here."""
+"""The modules that hold memory here, of CANN's 78."""
 
 _UNSET = {65534: "N/A", 65535: "INVALID_TYPE"}
 DATA_TYPES = {

@@ -1,4 +1,4 @@
-"""Writes the text files of one capture. Which there are depends on the level and on the contents."""
+"""Writes the text files of one capture. Which files exist depends on the level and on the contents."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _times(tasks: list[CollectiveTask]) -> Json:
 
 
 def _bandwidths(tasks: list[CollectiveTask], *, total: bool) -> Json:
-    """By transport. Everything goes over HCCS, and SDMA repeats it without the distribution."""
+    """Bandwidths by transport. Everything goes over HCCS; SDMA repeats it without the distribution."""
     sizes = package_sizes(part for task in tasks for part in task.tasks)
     size = sum(package * count for package, (count, _) in sizes.items())
     duration = sum(time for _, time in sizes.values())

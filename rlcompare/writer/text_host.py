@@ -1,4 +1,4 @@
-"""The CSV files about the host and the memory: operators, calls, allocations, memory levels."""
+"""The CSV files of the host and the memory: operators, calls, allocations, memory levels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MIB = 1 << 20
 
 
 def operator_details(run: SampleRun, capture: Capture) -> CsvFile:
-    """One row per operator call, with the device time of what it launched itself and of what ran inside."""
+    """One row per operator call, with the device time of its own launches and of its inner operators."""
     header = [
         "Name", "Input Shapes", "Call Stack", "Host Self Duration(us)", "Host Total Duration(us)",
         "Device Self Duration(us)", "Device Total Duration(us)", "Device Self Duration With AICore(us)",
@@ -55,7 +55,7 @@ def _sum(times: dict[int, tuple[int, int]], ops: list[HostOp]) -> tuple[int, int
 
 
 def _with_inner(ops: list[HostOp]) -> list[tuple[HostOp, list[HostOp]]]:
-    """Each operator with all operators inside it on its thread. Operators stand before what is inside them."""
+    """Each operator with all operators inside it on its thread. Operators come before their inner operators."""
     result = []
     for position, op in enumerate(ops):
         inner = []
@@ -92,7 +92,7 @@ def api_statistic(run: SampleRun, capture: Capture) -> CsvFile:
 
 
 def operator_memory(run: SampleRun, capture: Capture) -> CsvFile:
-    """One row per allocation: KB, microseconds, MB. What was not released has empty cells."""
+    """One row per allocation: KB, microseconds, MB. Allocations that were not released have empty cells."""
     header = ["Name", "Size(KB)", "Allocation Time(us)", "Release Time(us)", "Active Release Time(us)", "Duration(us)",
               "Active Duration(us)"]  # fmt: skip
     for event in ("Allocation", "Release"):
@@ -148,5 +148,5 @@ def _levels(allocated: int, reserved: int) -> Cells:
 
 
 def _tab(ns: int) -> str:
-    """A time as the profiler prints it, with the TAB that keeps spreadsheets from rounding it."""
+    """A time in the profiler's format, with the TAB that keeps spreadsheets from rounding it."""
     return f"{time_us(ns)}\t"

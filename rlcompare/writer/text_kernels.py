@@ -1,4 +1,4 @@
-"""The CSV files about what ran on the devices: kernel_details, op_statistic, step_trace_time, l2_cache."""
+"""The CSV files of device tasks: kernel_details, op_statistic, step_trace_time, l2_cache."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def step_trace_time(run: SampleRun, capture: Capture) -> CsvFile:
 
 
 def l2_cache(capture: Capture) -> CsvFile:
-    """Hit rates, which this chip does not tell, and victim rates of all kernels on AI Cores."""
+    """Hit rates, which this chip does not report, and victim rates of all kernels on AI Cores."""
     rows: list[Cells] = []
     for task in capture.kernels:
         if task.spec.core_type != "DSA_SQE":

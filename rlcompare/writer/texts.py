@@ -1,4 +1,4 @@
-"""How both exports spell shapes, dtypes, formats and framework arguments."""
+"""The format of shapes, dtypes, formats and framework arguments in both exports."""
 
 from __future__ import annotations
 

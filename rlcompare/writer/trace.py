@@ -77,7 +77,7 @@ def _operator(run: SampleRun, capture: Capture, op: HostOp) -> Event:
 
 
 def _queue(capture: Capture) -> Iterator[Event]:
-    """Enqueues, then dequeues, each followed by its end of the flow between them."""
+    """Enqueues, then dequeues, each followed by its end of the flow between the two."""
     for category, phase in (("enqueue", "s"), ("dequeue", "f")):
         for call in capture.queue:
             if call.name.lower().startswith(category):
@@ -110,7 +110,7 @@ def _pairs(capture: Capture) -> Iterator[Event]:
 
 
 def _marks(capture: Capture) -> Iterator[Event]:
-    """mstx ranges, in a row of their own that is named after the program."""
+    """mstx ranges, in a separate row named after the program."""
     pid = synthetic_pid(capture, _MSTX_INDEX, 0)
     yield from process_events(pid, "python3", "CPU", _MSTX_INDEX)
     for mark in capture.marks:
@@ -123,7 +123,7 @@ def _marks(capture: Capture) -> Iterator[Event]:
 
 
 def _calls(run: SampleRun, capture: Capture) -> Iterator[Event]:
-    """CANN's calls, and where they lead to a device the begin of the flow."""
+    """CANN's calls, each with the start of its flow if it leads to a device."""
     pid = synthetic_pid(capture, _CANN_INDEX, 0)
     yield from process_events(pid, "CANN", "CPU", _CANN_INDEX)
     flows = launch_flows(capture)

@@ -29,7 +29,7 @@ def synthetic_pid(capture: Capture, index: int, device: int) -> int:
 
 
 def process_events(pid: int, name: str, label: str, index: int) -> Iterator[Event]:
-    """What names and places a row of the trace."""
+    """Events that set the name and the position of a row in the trace."""
     for kind, args in (
         ("process_name", {"name": name}),
         ("process_labels", {"labels": label}),
@@ -49,7 +49,7 @@ def device_events(run: SampleRun, capture: Capture) -> Iterator[Event]:
 
 
 def thread_events(pid: int, tid: int, name: str) -> Iterator[Event]:
-    """What names and places a thread of a row."""
+    """Events that set the name and the position of a thread in a row."""
     yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
     yield {"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": tid}}
 

@@ -1,8 +1,8 @@
-"""What an RL step of a small transformer does, as instructions: generation, log-probabilities, actor update.
+"""The work of an RL step of a small transformer, as instructions: generation, log-probabilities, actor update.
 
-The shapes follow from the run: ``batch`` sequences, responses longer by the token factor. Parameters are sharded, so
-each layer's are gathered while the layer before computes, and its gradients scattered while the next one is
-differentiated.
+The shapes follow from the run: ``batch`` sequences, with responses longer by the token factor. Parameters are sharded.
+So each layer's parameters are gathered while the previous layer computes, and its gradients are scattered during the
+backward pass of the next one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def phase_program(run: SampleRun, phase: str, late: bool) -> list[Instruction]:
     """The instructions of one phase.
 
     Args:
-        late: the phase at whose begin a late rank loses its time.
+        late: the phase at whose start a late rank loses its time.
     """
     programs: dict[str, Callable[[_Work], None]] = {
         "generate_sequences": _generate,
@@ -77,7 +77,7 @@ class _Work:
         self.items += items
 
     def begin(self) -> None:
-        """Positions are made, then the batch comes from the host."""
+        """Positions are created, then the batch is copied from the host."""
         ids = Tensor((self.rows,), "INT64")
         arange = k.vector("aclnnArange", "Range", (), (ids,))
         self.add(
@@ -91,7 +91,7 @@ class _Work:
         return Op("aten::to", key, (Op("aten::_to_copy", f"{key}._to_copy", (inner,)),))
 
     def item(self, key: str) -> Op:
-        """The host reads one number, and so waits for the device."""
+        """The host reads one number, and therefore waits for the device."""
         inner = Op("aten::_local_scalar_dense", f"{key}.dense", (Copy("device_to_host", 4, True),))
         return Op("aten::item", key, (inner,))
 
@@ -110,7 +110,7 @@ class _Work:
             self.collective("allGather", LAYER_PARAMETERS // self.run.world, f"{at}.l{layer}.gather")
 
     def layer(self, at: str, saved: str | None) -> None:
-        """A layer over whole sequences, with what changes insert into it."""
+        """A layer over whole sequences, with the operators that changes insert."""
         self.add(*dense_layer(at, self.run.batch, self.length, saved))
         self.extra(at, self.rows)
 
@@ -137,7 +137,7 @@ def _embed(work: _Work, at: str, rows: int, saved: str | None) -> None:
 
 
 def _head(work: _Work, at: str, rows: int, saved: str | None) -> None:
-    """Logits, through a change of format as graph-mode operators make it."""
+    """Logits, with a change of format as graph-mode operators have it."""
     hidden = Tensor((rows, HIDDEN))
     change = k.transform(work.transforms, hidden)
     work.transforms += 1
@@ -150,7 +150,7 @@ def _head(work: _Work, at: str, rows: int, saved: str | None) -> None:
 
 
 def _sample(work: _Work, at: str) -> None:
-    """The next token of each sequence is drawn, and the host looks whether to stop."""
+    """Draws the next token of each sequence; the host checks whether to stop."""
     batch = work.run.batch
     logits, token = Tensor((batch, VOCABULARY), "FLOAT"), Tensor((batch,), "INT64")
     softmax = k.vector("aclnnSoftmax", "SoftmaxV2", (logits,), (logits,))
@@ -196,7 +196,7 @@ def _generate(work: _Work) -> None:
 
 
 def _forward(work: _Work, at: str, grad: bool) -> None:
-    """All layers, each gathered while the one before computes."""
+    """All layers, each gathered while the previous one computes."""
     work.gather(at, 0)
     work.add(Module("Qwen3ForCausalLM"))
     _embed(work, at, work.rows, f"{at}.head" if grad else None)
@@ -223,7 +223,7 @@ def _log_softmax(work: _Work, at: str, saved: str | None) -> None:
 
 
 def _deliver(work: _Work, at: str) -> None:
-    """The result goes to the host. A kernel comes last, so that the device's span ends with one."""
+    """Copies the result to the host. A kernel comes last, so that the device's span ends with one."""
     result = Tensor((work.rows,), "FLOAT")
     clear = k.vector("aclnnInplaceZero", "ZerosLike", (result,), (result,))
     work.add(
@@ -262,7 +262,7 @@ def _loss(work: _Work, at: str) -> None:
 
 
 def _backward(work: _Work, at: str) -> None:
-    """All layers in reverse, the gradients of each scattered while the next is differentiated."""
+    """All layers in reverse; the gradients of each are scattered during the backward pass of the next."""
     logits = Tensor((work.rows, VOCABULARY))
     softmax = k.vector("aclnnLogSoftmaxBackward", "LogSoftmaxGrad", (logits, logits), (logits,))
     back = f"{at}.bwd"
@@ -283,7 +283,7 @@ def _backward(work: _Work, at: str) -> None:
 
 
 def _optimizer(work: _Work, at: str) -> None:
-    """The norm over all ranks, read by the host, then one fused update per layer that nobody waits for."""
+    """The norm over all ranks, read by the host, then one fused update per layer without waiting."""
     shard = Tensor((LAYER_PARAMETERS // work.run.world,), "FLOAT")
     scalar = Tensor((1,), "FLOAT")
     norm = k.vector("aclnnForeachNorm", "ForeachNorm", (shard,), (scalar,), inner="ForeachNorm")

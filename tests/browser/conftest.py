@@ -1,4 +1,4 @@
-"""A real Chromium for the tests of this folder; they are skipped, with the reason, where there is none."""
+"""A real Chromium for the tests of this folder. Without one they are skipped, with the reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FLAGS = (
 
 
 class Visit:
-    """A report in a browser, and all that happened there that should not."""
+    """A report in a browser, and all unwanted events there."""
 
     def __init__(self, page: Page, path: Path) -> None:
         self.page = page
@@ -46,13 +46,13 @@ class Visit:
         dialog.dismiss()
 
     def shown(self, section: str, column: int = 0) -> list[str]:
-        """The texts of a column of a table, of the rows that can be seen."""
+        """The texts of a column of a table, in its visible rows."""
         script = "(rows, column) => rows.filter(r => r.checkVisibility()).map(r => r.cells[column].textContent.trim())"
         texts: list[str] = self.page.locator(f"#s-{section} tbody tr").evaluate_all(script, column)
         return texts
 
 
-@pytest.fixture(scope="module")  # while it lives, an event loop runs in this thread, which other tests do not expect
+@pytest.fixture(scope="module")  # its event loop runs in this thread, which tests of other modules do not expect
 def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
     """A browser with a fresh profile."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright for Python is not installed")

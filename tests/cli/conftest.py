@@ -1,4 +1,4 @@
-"""The command line run inside the test's process, and sample profiles to run it on."""
+"""Runs the command line in the test's process, and provides sample profiles for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlcompare.cli.main import run
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one command line did."""
+    """The result of one command line."""
 
     code: int
     out: str
@@ -22,7 +22,7 @@ class Outcome:
 
     @property
     def error(self) -> str:
-        """The one line of standard error; fails if there is none, or more."""
+        """The only line of standard error; fails if there is none, or more than one."""
         assert "Traceback" not in self.err
         (line,) = self.err.splitlines()
         assert line.startswith("rlcompare: error: ")
@@ -34,7 +34,7 @@ Command = Callable[..., Outcome]
 
 @pytest.fixture
 def rlcompare(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Runs ``rlcompare ARGUMENTS`` in an empty working folder, which is where relative output goes."""
+    """Runs ``rlcompare ARGUMENTS`` in an empty working folder, which receives relative output."""
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
     # A slow machine would otherwise add a line of progress to standard error.

@@ -1,4 +1,4 @@
-"""``rlcompare analyse``: raw profiles parsed by torch_npu, for which a small package stands that keeps its habits."""
+"""``rlcompare analyse``: raw profiles parsed by torch_npu, replaced by a small package that behaves like it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers of `rlcompare diff` against numbers that others computed, and on runs whose truth is known."""
+"""The results of `rlcompare diff` against numbers from other tools, and on runs with known differences."""
 
 from __future__ import annotations
 

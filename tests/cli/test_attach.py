@@ -1,4 +1,4 @@
-"""``rlcompare attach``: a running job's profile, or the reason within the time limit why there is none."""
+"""``rlcompare attach``: a running job's profile, or within the time limit the reason why there is none."""
 
 from __future__ import annotations
 

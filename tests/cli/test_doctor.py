@@ -1,4 +1,4 @@
-"""``rlcompare doctor``: what it concludes from the facts of machines, and how it comes by them."""
+"""``rlcompare doctor``: its advice for given facts of machines, and how it gathers these facts."""
 
 from __future__ import annotations
 

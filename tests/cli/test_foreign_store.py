@@ -1,4 +1,4 @@
-"""A store that somebody else made: it is data. It runs nothing, reads no other file, and never hangs a command."""
+"""Untrusted stores: they run no code, read no other file, and never hang a command."""
 
 from __future__ import annotations
 

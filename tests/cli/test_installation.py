@@ -1,4 +1,4 @@
-"""That an installation is whole: the package's resources and the console script, in a checkout and from a wheel."""
+"""A complete installation: the package's resources and the console script, in a checkout and from a wheel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A format of somebody else's is one module, its SQL and one line in the registry: then every command knows it."""
+"""A new format needs one module, its SQL and one line in the registry: then every command supports it."""
 
 from __future__ import annotations
 

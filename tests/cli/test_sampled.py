@@ -1,4 +1,4 @@
-"""Profiles of which rlcompare itself chose a few ticks: their phase, and that both sides hold the same ones."""
+"""Profiles with a few ticks sampled by rlcompare: their phase, and that both sides have the same ticks."""
 
 from __future__ import annotations
 

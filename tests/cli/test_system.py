@@ -1,4 +1,4 @@
-"""What the system refuses, and paths that cannot be: one line that names the file, and no fault of ours."""
+"""Operating system errors and invalid paths: one line that names the file, and no internal error."""
 
 from __future__ import annotations
 

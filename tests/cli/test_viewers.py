@@ -1,4 +1,4 @@
-"""Beside MindStudio Insight and other viewers: `show` says what they open, and nothing of ours gets into their way."""
+"""MindStudio Insight and other viewers: `show` names the files that they open, and our files do not disturb them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input as bad as it comes: what can be read is used, what was left out is said, and nothing else happens.
+"""Damaged input: readable data is used, omitted data is reported, and nothing else happens.
 
 Each case damages a profile in one way and compares it with a sound one. Either the diff is made, or the command ends
 with 4 and one line that names the file and a way out; never a traceback, nothing half-written, nothing beside the

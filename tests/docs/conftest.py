@@ -19,7 +19,7 @@ DEMO = (
 
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the commands of ``DEMO`` were run; ``out.txt`` is what the last one printed."""
+    """A folder in which the commands of ``DEMO`` were run; ``out.txt`` is the output of the last one."""
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -33,7 +33,7 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def demo(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The working folder is that of the demonstration; gives the lines that ``rlcompare diff`` printed."""
+    """Changes to the demonstration's folder; returns the output lines of ``rlcompare diff``."""
     monkeypatch.chdir(demo_folder)
     monkeypatch.setenv("RLCOMPARE_CACHE_DIR", str(demo_folder / "cache"))
     return (demo_folder / "out.txt").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""A machine with NPUs, made up: the unmodified torch_npu wheel on our stand-in for CANN."""
+"""A simulated machine with NPUs: the unmodified torch_npu wheel on our stand-in for CANN."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SMALL = (
     "trainer.device=npu", "trainer.total_training_steps=1", "trainer.warmup_steps=0", "data.train_batch_size=2",
     "data.max_response_length=3", "actor_rollout_ref.rollout.n=2", "actor_rollout_ref.actor.ppo_mini_batch_size=2",
 )  # fmt: skip
-"""A run of seconds, in which every operator is computed."""
+"""A run that takes seconds, in which every operator is computed."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Machine:
         )
 
     def python_runs(self, *command: str, devices: int = 1, computes: bool = True, **more: str) -> str:
-        """What a process that must succeed says on standard output."""
+        """Standard output of a process that must succeed."""
         process = self.start(*command, devices=devices, computes=computes, **more)
         try:
             out, err = process.communicate(timeout=300)
@@ -73,7 +73,7 @@ class Machine:
 
 @pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """Skips where the wheel or the stand-in cannot be had."""
+    """Skips the test if the wheel or the stand-in is not available."""
     python = os.environ.get("RLCOMPARE_NPU_PYTHON")
     if not python:
         pytest.skip("no interpreter with torch_npu (make test makes one, and sets RLCOMPARE_NPU_PYTHON to it)")

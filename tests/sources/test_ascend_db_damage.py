@@ -1,4 +1,4 @@
-"""Databases that are damaged, odd, or opened by other tools: what is readable is used, the input stays as it was."""
+"""Databases that are damaged, unusual, or open in other tools: readable data is used, the input stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged text files: values that are none, cut rows, traces of any form. What is sound is used, the rest is said."""
+"""Damaged text files: invalid values, cut rows, traces of any form. Valid data is used, the rest is reported."""
 
 from __future__ import annotations
 

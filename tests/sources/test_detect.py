@@ -1,4 +1,4 @@
-"""What a path holds: every layout that a user may name, and every way in which it may be broken."""
+"""Detection: every layout that a user may name, and every way in which it may be broken."""
 
 from __future__ import annotations
 

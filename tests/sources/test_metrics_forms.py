@@ -1,4 +1,4 @@
-"""Every form in which verl's loggers leave metrics: all numbers exactly; what cannot be read is counted and said."""
+"""Every format of verl's loggers: all numbers are read exactly; unreadable values are counted and reported."""
 
 from __future__ import annotations
 

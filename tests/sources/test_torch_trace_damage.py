@@ -1,4 +1,4 @@
-"""Traces that were cut off, emptied or written by something else: said as such, and what is sound is still read."""
+"""Traces that were cut off, emptied or written by another tool: this is reported, and valid data is still read."""
 
 from __future__ import annotations
 

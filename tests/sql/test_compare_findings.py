@@ -1,4 +1,4 @@
-"""May two sides be compared, and what is wrong with their data."""
+"""Whether two sides may be compared, and problems with their data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guard against a fault of the DuckDB release that is pinned."""
+"""A guard against a bug in the pinned DuckDB release."""
 
 from __future__ import annotations
 

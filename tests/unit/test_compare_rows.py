@@ -1,4 +1,4 @@
-"""Properties of how a difference is told apart, and of how much was matched."""
+"""Properties of the decomposition of a difference, and of the matched share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether luck alone may have ordered the runs of two sides."""
+"""Whether chance alone may explain the order of the runs of two sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration of a run: what verl's overrides and files come to."""
+"""The configuration of a run: the result of verl's overrides and files."""
 
 from __future__ import annotations
 

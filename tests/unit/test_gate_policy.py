@@ -1,4 +1,4 @@
-"""The policy file: what it can say, and how it refuses what it cannot."""
+"""The policy file: its valid content, and the errors for invalid content."""
 
 from __future__ import annotations
 

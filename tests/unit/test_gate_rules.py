@@ -1,4 +1,4 @@
-"""What becomes of rules: statuses, texts and exit codes."""
+"""Results of rules: statuses, texts and exit codes."""
 
 from __future__ import annotations
 

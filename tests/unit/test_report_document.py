@@ -1,4 +1,4 @@
-"""diff.json: the schema describes it, and it says all that a diff holds."""
+"""diff.json: the schema describes it, and it contains everything in a diff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profile says of its own sample, whoever wrote it, and what differs between two."""
+"""A profile's description of its own sample, from any tool, and the differences between two."""
 
 from __future__ import annotations
 

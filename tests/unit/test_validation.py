@@ -1,4 +1,4 @@
-"""What is said of a value that does not fit, and where."""
+"""Messages for invalid values, and their location."""
 
 from __future__ import annotations
 

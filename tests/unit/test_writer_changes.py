@@ -1,4 +1,4 @@
-"""Each injected change shows where it should, and nowhere else."""
+"""Each injected change is visible where expected, and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verl as an interpreter finds it: configuration and metadata of the real wheel, and a stand-in for its trainer."""
+"""verl as an interpreter sees it: configuration and metadata of the real wheel, and a stand-in for its trainer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def verl_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def installed_verl(tmp_path_factory: pytest.TempPathFactory) -> VerlOf:
-    """The environment of an interpreter in which a verl version is installed; skips where its wheel is not here."""
+    """The environment of an interpreter with a verl version installed; skips the test if its wheel is not available."""
     made: dict[str, Path] = {}
 
     def install(version: str) -> dict[str, str]:

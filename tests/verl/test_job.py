@@ -1,4 +1,4 @@
-"""A job's output goes on as it comes and into its log by lines; its end is told, whatever it leaves behind."""
+"""A job's output goes on as it comes and into its log by lines; its end is reported, whatever it leaves behind."""
 
 from __future__ import annotations
 

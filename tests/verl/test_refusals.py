@@ -1,4 +1,4 @@
-"""What would collect nothing, or what verl cannot do, is refused before anything starts, with the remedy."""
+"""Jobs that would collect nothing, or that verl cannot run, are refused before the start, with the remedy."""
 
 from __future__ import annotations
 

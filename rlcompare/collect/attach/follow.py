@@ -1,4 +1,4 @@
-"""Waits for what a running job makes of a request: one folder per process that takes part, or the reason why not."""
+"""Waits for a running job to serve a request: one folder per participating process, or the reason for the failure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from rlcompare.errors import InputError
 
 _LOOK_SECONDS = 0.5
 _LATE_SECONDS = 15
-"""So long, beside the poll interval, other processes may come after those that are done."""
+"""Time that other processes get after the first ones finish, in addition to the poll interval."""
 _APPEARING_SECONDS = 5
-"""So long a folder may take to be seen after its process is done: shared storage shows it late."""
+"""Time until a finished process's folder must be visible: shared storage may show it late."""
 _MOST_QUOTED = 8
 _FOLDER = re.compile(r"(.+)_(\d{1,10})_\d+_ascend_pt")
 
 
 @dataclass(frozen=True)
 class Capture:
-    """One process's profile; ``first_step`` is counted from 0, as torch_npu does."""
+    """One process's profile. ``first_step`` counts from 0, as in torch_npu."""
 
     folder: Path
     rank: int
@@ -39,7 +39,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a request. Where there is a reason, something is missing, and ``quoted`` holds what the job said."""
+    """The result of a request. If ``reason`` is set, something is missing, and ``quoted`` has the job's messages."""
 
     captures: tuple[Capture, ...]
     reason: Reason | None = None
@@ -50,7 +50,7 @@ class Job:
     """The processes that poll one folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Looks at the logs as they are.
+        """Reads the existing logs.
 
         Raises:
             InputError: no job has used the folder, or its logs cannot be read.
@@ -72,7 +72,7 @@ class Job:
             raise InputError(self._folder, "it cannot be read", "Run this as the user of the job") from error
 
     def look(self) -> None:
-        """Reads what is new."""
+        """Reads new log lines and the state of the processes."""
         find_logs(self._folder, self._logs)
         for log in self._logs.values():
             log.read()
@@ -81,7 +81,7 @@ class Job:
                 self._outputs.setdefault(log.pid, Output(log.pid)).read()
 
     def mark(self) -> int:
-        """A request follows; gives the last second in which the job is known to have done something."""
+        """Called before a request; returns the last second in which the job is known to have been active."""
         for log in self._logs.values():
             log.mark()
         for output in self._outputs.values():
@@ -89,7 +89,7 @@ class Job:
         return max((int(log.modified) for log in self._logs.values()), default=0)
 
     def view(self, request: Request, written: bytes | None, waited: float) -> View:
-        """What is known now.
+        """The current state.
 
         Args:
             written: the content of the request; None: it is not written yet.
@@ -111,7 +111,7 @@ class Job:
         )
 
     def quoted(self) -> Iterator[str]:
-        """What the job said that may matter: warnings and errors, else each log's last line; the latest last."""
+        """Relevant output of the job: warnings and errors, else each log's last line; the latest last."""
         logs = sorted(self._logs.values(), key=lambda log: log.modified)
         lines = [(log.path.name, line) for log in logs for line in log.lines]
         bad = [(name, line) for name, line in lines if line.level in ("WARNING", "ERROR")]
@@ -142,14 +142,14 @@ class Job:
 
 
 def attach(request: Request, timeout: float, say: Callable[[str], None]) -> Outcome:
-    """Asks a running job for a profile, and waits for it.
+    """Requests a profile from a running job, and waits for it.
 
     Args:
         timeout: seconds.
-        say: told what the job has come to, whenever that changes.
+        say: called with the state of the job whenever it changes.
 
     Raises:
-        InputError: no job can serve it; then nothing was written.
+        InputError: the job cannot serve the request; nothing was written.
         UsageError: the request cannot be written.
     """
     job = Job(request.folder)
@@ -166,7 +166,7 @@ def attach(request: Request, timeout: float, say: Callable[[str], None]) -> Outc
         return _wait(job, request, written, timeout, say)
     finally:
         if is_ours:
-            with suppress(OSError):  # it holds something; if not, a job that comes to the request later makes it itself
+            with suppress(OSError):  # not empty; if it is removed, a job that reads the request later creates it
                 request.output.rmdir()
 
 
@@ -204,7 +204,7 @@ def _captures(view: View) -> tuple[Capture, ...]:
 
 
 def _folders(output: Path) -> dict[tuple[str, int], Path]:
-    """The folder that each process, by host and number, made for the request: the output was empty before."""
+    """Each process's folder for the request, by host and process id. The output was empty before."""
     try:
         found = sorted(path for path in output.iterdir() if path.is_dir())
     except OSError:
@@ -214,7 +214,7 @@ def _folders(output: Path) -> dict[tuple[str, int], Path]:
 
 
 def _problem(folder: Path) -> str:
-    """What keeps a folder from being whole; torch_npu lets nobody but its user and group into it."""
+    """Why a folder is incomplete or unreadable. torch_npu's permissions allow only its user and group."""
     if not os.access(folder, os.R_OK | os.X_OK):
         return "only the user of the job can read it"
     return missing(folder, False, ())

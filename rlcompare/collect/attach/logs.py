@@ -11,12 +11,12 @@ from pathlib import Path
 _NAME = re.compile(r"(monitor_)?dp_(.+)_(\d{1,10})_rank_(-?\d{1,9})\.log")
 _LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} \[(\w+)\] \[\d+\] \S+: (.*)")
 _MOST_AT_ONCE = 1024 * 1024
-"""torch_npu turns a log over at 200 KB: more at once is none of its logs."""
+"""torch_npu rotates a log at 200 KB, so a larger amount of new text is not a torch_npu log."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One message; level is empty where the line is not in torch_npu's form."""
+    """One message; level is empty if the line is not in torch_npu's format."""
 
     level: str
     text: str
@@ -24,11 +24,11 @@ class Line:
 
 @dataclass
 class Log:
-    """One log, read as it grows, also where torch_npu turns it over (``.log`` becomes ``.log.1``).
+    """One log, read as it grows, also across torch_npu's rotation (``.log`` becomes ``.log.1``).
 
     Attributes:
-        earlier: what was there before the request.
-        lines: what came since.
+        earlier: lines from before the request.
+        lines: lines since the request.
     """
 
     path: Path
@@ -48,7 +48,7 @@ class Log:
         return self.path.with_name(f"{self.path.name}.1")
 
     def read(self) -> None:
-        """Reads what is new."""
+        """Reads new lines."""
         if self._inode is not None and _inode(self.path) != self._inode and _inode(self.older) == self._inode:
             self._read(self.older)
         if self._inode is None and _inode(self.older) is not None:
@@ -56,7 +56,7 @@ class Log:
         self._read(self.path)
 
     def mark(self) -> None:
-        """From now on, lines are those after a request."""
+        """Marks a request: lines from now on come after it."""
         self.earlier += self.lines
         self.lines = []
 
@@ -79,7 +79,7 @@ class Log:
 
 
 def find_logs(folder: Path, known: dict[str, Log]) -> None:
-    """Adds the logs in a folder that are not known yet.
+    """Adds the logs in a folder that are not yet known.
 
     Raises:
         OSError: the folder cannot be listed.
@@ -93,13 +93,13 @@ def find_logs(folder: Path, known: dict[str, Log]) -> None:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the log of one process says about the last request.
+    """The answer of one process to the last request, from its log.
 
     Attributes:
-        asked: the start_step that it read; None: it has not come to look.
-        is_reset: it does not know that start_step, and took 0.
-        left_out: its rank is not among those asked for.
-        started, stopped: after how many of its steps profiling began and ended.
+        asked: the start_step that it read; None: it has not read the request.
+        is_reset: it does not support that start_step, and used 0.
+        left_out: its rank was not requested.
+        started, stopped: number of its finished steps when profiling began and ended.
     """
 
     asked: int | None = None
@@ -116,7 +116,7 @@ _INTERVAL = re.compile(r"Dynamic profiling monitor process poll interval time ch
 
 
 def answer(lines: list[Line]) -> Answer:
-    """What a process said since a request was written."""
+    """The answer of a process, from its log lines since the request."""
     asked = started = stopped = None
     is_reset = will_reset = left_out = False
     for line in lines:
@@ -127,7 +127,7 @@ def answer(lines: list[Line]) -> Answer:
         elif match := _STARTED.fullmatch(text):
             started = int(match[1]) if asked is not None else None
         elif match := _STOPPED.fullmatch(text):
-            # A profile that ran already when the request came ends between it and its own start.
+            # A profile that was running when the request came ends between the request and its own start.
             stopped = int(match[1]) if started is not None else None
         elif text.startswith("Start step is not valid"):
             will_reset = True
@@ -137,13 +137,13 @@ def answer(lines: list[Line]) -> Answer:
 
 
 def poll_interval(lines: list[Line]) -> int:
-    """Seconds between two looks at the file: 2, from the eleventh step on as long as a step took, at least 1."""
+    """Seconds between two reads of the file: at first 2; from the eleventh step on a step's duration, at least 1."""
     found = [int(match[1]) for line in lines if (match := _INTERVAL.fullmatch(line.text))]
     return found[-1] if found else 2
 
 
 def steps_done(lines: list[Line]) -> int:
-    """How many steps a process has made at least."""
+    """The minimum number of steps that a process has finished."""
     found = [
         int(match[1]) for line in lines if (match := _STARTED.fullmatch(line.text) or _STOPPED.fullmatch(line.text))
     ]
@@ -151,7 +151,7 @@ def steps_done(lines: list[Line]) -> int:
 
 
 def is_bystander(lines: list[Line]) -> bool:
-    """Whether a process only starts others (torchrun), and has no part in polling."""
+    """Whether a process only starts others (torchrun) and does not poll."""
     texts = [line.text for line in lines]
     return any("no need to create process" in text for text in texts) and not any(
         "shared memory is" in text for text in texts

@@ -1,4 +1,4 @@
-"""The processes of a job as ``/proc`` shows them: whether they live, and what torch_npu said on their output."""
+"""The processes of a job from ``/proc``: whether they are running, and torch_npu's messages in their output."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from rlcompare.collect.attach.logs import Log
 SHARED_MEMORY = Path("/dev/shm")
 _MEMORY = re.compile(r"DynamicProfileNpuShm\d{10}")
 _SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
-"""With one of them set, torch_npu's profiler does nothing, and says so on the process's output alone (from 2.13 on)."""
+"""If one of these is set, torch_npu's profiler does nothing. It reports this only on standard output (since 2.13)."""
 _SAID = re.compile(r"\[(WARNING|ERROR)\] \[(\d+)\] profiler\.py: (.*)")
 _NO_RANK = "rank_id will be set to -1"
-"""torch_npu says so again and again in a process without RANK, where nothing is wrong."""
+"""torch_npu repeats this message in a process without RANK, where it is harmless."""
 _MOST_OUTPUT = 4 * 1024 * 1024
 
 
 class Life(Enum):
-    """Whether a process lives; UNKNOWN: it is of another machine or user."""
+    """Whether a process is running; UNKNOWN: it belongs to another machine or user."""
 
     ALIVE = "alive"
     GONE = "gone"
@@ -33,7 +33,7 @@ class Life(Enum):
 
 
 def life_of(log: Log) -> Life:
-    """Whether the process that writes a log lives: it keeps it open, which a later process of its number does not."""
+    """Whether the process that writes a log is running. It keeps the log open; a later process with its id does not."""
     if log.host != socket.gethostname():
         return Life.UNKNOWN
     process = Path("/proc", str(log.pid))
@@ -46,7 +46,7 @@ def life_of(log: Log) -> Life:
 
 
 def silencers(pid: int) -> list[str]:
-    """Those of the variables that switch the profiler off which were set when a process began."""
+    """The variables that disable the profiler and were set when a process started."""
     try:
         entries = Path("/proc", str(pid), "environ").read_bytes().split(b"\0")
     except OSError:
@@ -56,9 +56,9 @@ def silencers(pid: int) -> list[str]:
 
 
 def memory_advice() -> str:
-    """Which shared memory of dynamic_profile there is on this machine, who uses it, and how to get rid of it.
+    """Lists dynamic_profile's shared memory on this machine, its users, and how to remove it.
 
-    torch_npu names it after the hour, for all jobs of a machine. A poller outlives a job that is killed, and holds it.
+    torch_npu names it after the hour, for all jobs of a machine. A poller survives a killed job and keeps it in use.
     """
     try:
         found = sorted(path for path in SHARED_MEMORY.iterdir() if _MEMORY.fullmatch(path.name))
@@ -92,7 +92,7 @@ def _users(memory: Path) -> Iterator[int]:
 
 
 def _polled(pid: int) -> set[Path]:
-    """The folders that a process polls: it keeps its own monitor log open."""
+    """The folders that a process polls. It keeps its own monitor log open."""
     folders = set()
     for opened in _opened(pid):
         with suppress(OSError):
@@ -104,7 +104,7 @@ def _polled(pid: int) -> set[Path]:
 
 def _parent(pid: int) -> int | None:
     with suppress(OSError, ValueError, IndexError):
-        # The second field is the name in brackets, which may hold anything.
+        # The second field is the name in brackets, which may contain any characters.
         return int(Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[1])
     return None
 
@@ -125,7 +125,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def init_failure(pid: int) -> str:
-    """Why ``dynamic_profile.init`` failed in a process, by its standard output; empty where that does not say."""
+    """Why ``dynamic_profile.init`` failed in a process, from its standard output; empty if unknown."""
     path = Path("/proc", str(pid), "fd", "1")
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -140,9 +140,9 @@ def init_failure(pid: int) -> str:
 
 @dataclass
 class Output:
-    """What torch_npu's profiler says on a process's standard output, where that is a file.
+    """Messages of torch_npu's profiler on a process's standard output, if that is a file.
 
-    Several of its reasons come there and not into the logs.
+    Some failures are reported only there and not in the logs.
     """
 
     pid: int
@@ -150,7 +150,7 @@ class Output:
     _offset: int | None = None
 
     def read(self) -> None:
-        """Reads what came since the call before; the first call begins."""
+        """Reads output since the last call. The first call only marks the start."""
         path = Path("/proc", str(self.pid), "fd", "1")
         try:
             found = path.stat()

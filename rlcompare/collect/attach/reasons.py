@@ -1,7 +1,7 @@
-"""Why a request is not served: what the logs, the processes and the folders show, as a sentence and what to do.
+"""Why a request is not served, from the logs, the processes and the folders: the problem and what to do.
 
-torch_npu answers most of it with silence. A reason is told as soon as it is certain; what is left when the time is over
-is told then, with what can be known.
+torch_npu reports few failures. A reason is reported as soon as it is certain. When the time is over, the most likely
+remaining reason is reported.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from rlcompare.collect.attach.view import View, Worker
 
 _STAYS = "The request stays in profiler_config.json, and is served when the job reaches it"
 _TAKEN_SECONDS = {True: 30, False: 120}
-"""How long a poller may take beyond its interval: one of this machine, and one that sees the file by shared storage."""
+"""Seconds that a poller may take beyond its interval: on this machine (True), or over shared storage (False)."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Attributes: problem: what is wrong, without a full stop; remedy: what to do, likewise."""
+    """A reason. ``problem`` and ``remedy`` are clauses without a full stop."""
 
     problem: str
     remedy: str
 
 
 def unservable(view: View) -> Reason | None:
-    """Why a job cannot serve a request that is not written yet; None: it may."""
+    """Why a job cannot serve a request that is not yet written; None: it may be able to."""
     workers = view.present
     if not workers:
         return _ended(view)
@@ -43,7 +43,7 @@ def unservable(view: View) -> Reason | None:
 
 
 def hopeless(view: View) -> Reason | None:
-    """Why a request will not be served, where that is certain already; None: it may still be."""
+    """Why a request will certainly not be served; None: it may still be."""
     if view.is_changed:
         return Reason(
             "profiler_config.json was changed or removed after the request",
@@ -76,7 +76,7 @@ def hopeless(view: View) -> Reason | None:
 
 
 def out_of_time(view: View, timeout: float) -> Reason:
-    """Why there is nothing, or not all, when the time is over."""
+    """Why the profile is missing or incomplete when the time is over."""
     asked = [worker for worker in view.workers if worker.answer.asked is not None]
     if view.started:
         return _unfinished(view, timeout)
@@ -159,7 +159,7 @@ def _no_such_rank(view: View, workers: tuple[Worker, ...]) -> Reason | None:
 
 
 def _refused(view: View) -> Reason | None:
-    """What the poller said of the file."""
+    """The poller's error message about the file."""
     for line in view.monitor:
         if "oad json failed" in line.text or "cfg bytes write failed" in line.text:
             return Reason(

@@ -1,4 +1,4 @@
-"""The request: a ``profiler_config.json`` that torch_npu's ``dynamic_profile`` takes, from 2.5.1 to 2.14."""
+"""The request: a ``profiler_config.json`` for torch_npu's ``dynamic_profile``, versions 2.5.1 to 2.14."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rlcompare.errors import InputError, UsageError
 
 CONFIG = "profiler_config.json"
 AT_ONCE = -1
-"""torch_npu's ``start_step`` for the next step; 2.5.1 does not know it."""
+"""torch_npu's ``start_step`` for the next step; 2.5.1 does not support it."""
 
 _LARGEST = 1024 * 1024 - 4
-"""torch_npu passes the file on through a shared memory of 1 MiB, after four bytes for the time."""
+"""torch_npu copies the file into a shared memory of 1 MiB, after four bytes for the time."""
 _LEVELS = {"level_none": "Level_none", "level0": "Level0", "level1": "Level1", "level2": "Level2"}
 _PATH = re.compile(r"[./_\-\s~0-9a-zA-Z\u4e00-\u9fa5]+")
-"""torch_npu before 2.13 refuses all other paths, and later ones warn."""
+"""torch_npu before 2.13 refuses other paths; later versions warn."""
 _EXPERIMENTAL: Mapping[str, Any] = {
     "aic_metrics": "AiCoreNone",
     "l2_cache": False,
@@ -40,21 +40,21 @@ _EXPERIMENTAL: Mapping[str, Any] = {
     "sys_io": False,
     "sys_interconnection": False,
 }
-"""What torch_npu writes itself where there is no file, beside what a request sets."""
+"""The remaining keys that torch_npu writes if there is no file."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a running job.
+    """A request to a running job.
 
     Attributes:
         folder: the folder that the job polls.
-        output: where its profile goes: absolute, without links, and empty.
-        start_step: how many steps the job must have finished; None: the next one that it finishes.
+        output: folder for its profile: absolute, without links, and empty.
+        start_step: number of steps that the job must have finished; None: the next one that it finishes.
         ranks: the only ranks to profile; None: all.
-        contents: verl's words: npu, cpu, memory, shapes, module, stack; npu and cpu where neither is named.
-        analysis: whether the job parses its profile, and stands still meanwhile. Where ranks are named, torch_npu does
-            not, whatever this says.
+        contents: verl's names: npu, cpu, memory, shapes, module, stack; npu and cpu if neither is named.
+        analysis: whether the job parses its profile, which pauses it. If ranks are named, torch_npu never parses,
+            whatever this says.
     """
 
     folder: Path
@@ -73,10 +73,10 @@ class Request:
 
 
 def check_path(path: Path, what: str) -> None:
-    """Refuses a path that torch_npu does not take.
+    """Refuses a path that torch_npu does not accept.
 
     Raises:
-        UsageError: it holds other characters.
+        UsageError: it contains other characters.
     """
     if not _PATH.fullmatch(str(path)):
         raise UsageError(
@@ -86,10 +86,10 @@ def check_path(path: Path, what: str) -> None:
 
 
 def settings(request: Request, present: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole configuration: what the file has already, with what is asked over it.
+    """The whole configuration: the existing file with the request's settings merged in.
 
     Args:
-        present: content of the file; empty where there is none.
+        present: content of the file; empty if there is none.
     """
     contents = request.contents
     both = "cpu" not in contents and "npu" not in contents
@@ -106,7 +106,7 @@ def settings(request: Request, present: Mapping[str, Any]) -> dict[str, Any]:
         "activities": [name for name in ("CPU", "NPU") if both or name.lower() in contents],
         "prof_dir": str(request.output),
         "analyse": request.analysis,
-        "async_mode": False,  # the log would say that profiling is over before the analysis is
+        "async_mode": False,  # if True, the log reports the end of profiling before the analysis has ended
         "record_shapes": "shapes" in contents,
         "profile_memory": "memory" in contents,
         "with_stack": "stack" in contents,
@@ -121,10 +121,10 @@ def settings(request: Request, present: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_config(file: Path) -> dict[str, Any]:
-    """What ``profiler_config.json`` holds; empty where there is none.
+    """The content of ``profiler_config.json``; empty if there is none.
 
     Raises:
-        InputError: it is a link, no file, or no JSON object.
+        InputError: it is a link, not a file, or not a JSON object.
     """
     try:
         if file.exists() and not (file.is_file() or file.is_symlink()):
@@ -148,15 +148,15 @@ def read_config(file: Path) -> dict[str, Any]:
 
 
 def write_config(file: Path, config: Mapping[str, Any], newer_than: int) -> bytes:
-    """Replaces the file at once, with a time of modification that the job sees as new; returns its content.
+    """Replaces the file atomically, with a modification time that the job sees as new; returns its content.
 
     Args:
-        newer_than: seconds since the epoch. torch_npu compares whole seconds, with those of its start and of what it
-            read before, and would overlook a file that is not later.
+        newer_than: seconds since the epoch. torch_npu compares whole seconds with its start time and with the last file
+            that it read, and would miss a file that is not newer.
 
     Raises:
         UsageError: the folder cannot be written.
-        InputError: the configuration is larger than torch_npu takes.
+        InputError: the configuration is larger than torch_npu accepts.
     """
     content = json.dumps(config, indent=4).encode()
     if len(json.dumps({**config, "is_valid": True}).encode()) > _LARGEST:
@@ -177,7 +177,7 @@ def _replace(file: Path, content: bytes, newer_than: int) -> None:
             written.write(content)
             os.fchmod(descriptor, _mode(earlier))
             if earlier is not None and earlier.st_uid != os.geteuid():
-                with suppress(PermissionError):  # the job can read it all the same
+                with suppress(PermissionError):  # the job can read it anyway
                     os.fchown(descriptor, earlier.st_uid, earlier.st_gid)
         modified = int(draft.stat().st_mtime)
         oldest = max(newer_than, int(earlier.st_mtime) if earlier else 0) + 1
@@ -191,7 +191,7 @@ def _replace(file: Path, content: bytes, newer_than: int) -> None:
 
 
 def _mode(earlier: os.stat_result | None) -> int:
-    """The permissions of the file before, and readable for a job of another user."""
+    """The permissions of the previous file, made readable for a job of another user."""
     return (stat.S_IMODE(earlier.st_mode) if earlier else 0o640) | (
         0o044 if earlier is None or earlier.st_uid != os.geteuid() else 0
     )

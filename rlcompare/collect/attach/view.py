@@ -1,4 +1,4 @@
-"""What is known of a job at one moment: the ground on which ``reasons`` judges."""
+"""The state of a job at one moment: the input of ``reasons``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ class Worker:
     """One process that may take part.
 
     Attributes:
-        has_begun: its log says something: ``dynamic_profile.init`` began its work.
-        has_ended: it is gone, or its log says that it came to its end.
-        steps_done: how many steps it has made at least.
-        folder: its ``*_ascend_pt`` folder for this request; problem: what is missing in it.
-        said: what torch_npu's profiler said on its output since the request, where that can be read.
-        silencers: variables of its environment that switch the profiler off.
+        has_begun: its log has lines: ``dynamic_profile.init`` has started.
+        has_ended: it is gone, or its log says that it ended.
+        steps_done: minimum number of steps that it has finished.
+        folder: its ``*_ascend_pt`` folder for this request.
+        problem: what is missing in that folder.
+        said: messages of torch_npu's profiler on its output since the request, if readable.
+        silencers: variables of its environment that disable the profiler.
     """
 
     host: str
@@ -42,7 +43,7 @@ class Worker:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Its name in messages."""
         return f"rank {self.rank}" if self.rank >= 0 else f"process {self.pid}"
 
 
@@ -51,11 +52,11 @@ class View:
     """The whole job.
 
     Attributes:
-        is_changed: somebody changed the configuration after the request.
+        is_changed: the configuration was changed after the request.
         waited: seconds since the request.
-        interval: seconds between two looks of the poller.
-        monitor: what the pollers said since the request.
-        polling_hosts: where a poller is, or may be, alive.
+        interval: seconds between two reads by the poller.
+        monitor: log lines of the pollers since the request.
+        polling_hosts: hosts with a poller that is, or may be, running.
     """
 
     request: Request
@@ -68,12 +69,12 @@ class View:
 
     @property
     def present(self) -> tuple[Worker, ...]:
-        """Processes that live, or may."""
+        """Processes that are running, or may be."""
         return tuple(worker for worker in self.workers if not worker.has_ended)
 
     @property
     def all_seen(self) -> bool:
-        """Whether of every process that may live it is known that it does."""
+        """Whether all processes that may be running are known to be running."""
         return all(worker.life is Life.ALIVE for worker in self.present)
 
     @property
@@ -82,19 +83,19 @@ class View:
 
     @property
     def is_over(self) -> bool:
-        """Whether every process that began to profile has ended it, or itself."""
+        """Whether every process that started profiling has stopped profiling, or has ended."""
         return bool(self.started) and all(
             worker.answer.stopped is not None or worker.has_ended for worker in self.started
         )
 
     @property
     def is_done(self) -> bool:
-        """Whether every process that began to profile left its profile."""
+        """Whether every process that started profiling left its profile."""
         return bool(self.started) and all(worker.is_done for worker in self.started)
 
     @property
     def others(self) -> tuple[Worker, ...]:
-        """Processes that could still begin."""
+        """Processes that could still start."""
         ranks = self.request.ranks
         return tuple(
             worker
@@ -107,13 +108,13 @@ class View:
 
     @property
     def is_read(self) -> bool:
-        """Whether a poller read the request, or a process came across it."""
+        """Whether a poller or a process has read the request."""
         return any("load json success" in line.text for line in self.monitor) or any(
             worker.answer.asked is not None for worker in self.workers
         )
 
     def state(self) -> str:
-        """How far it is, in one line."""
+        """The progress, in one line."""
         started = [worker.answer.started for worker in self.started if worker.answer.started is not None]
         done = sum(worker.is_done for worker in self.workers)
         if started:

@@ -1,1 +1,1 @@
-"""Probes record a few decode steps or micro batches of other people's code; `rlcompare.probe` is their front door."""
+"""Probes record a few decode steps or micro batches of other people's code. The public API is `rlcompare.probe`."""

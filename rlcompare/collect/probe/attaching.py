@@ -1,4 +1,4 @@
-"""Attaches requests to modules when these are imported, and says where it did, or why it could not."""
+"""Attaches requests to modules when these are imported, and reports where it did so, or why it could not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _sessions: dict[tuple[Variant, ...], Session] = {}
 
 
 def attach_request(request: Request) -> None:
-    """Attaches one probe; the second of a scope and tick is left out, and that is said."""
+    """Attaches one probe. A second probe with the same scope and tick is ignored, with a message."""
     probe = request.probe
     if probe.variants in _sessions:
         say(request, "is already attached; the existing probe stays")
@@ -56,7 +56,7 @@ def _attach_variant(session: Session, variant: Variant) -> None:
     )
     for point in variant.ticks:
         _attach_point(session, variant, point, tick)
-    if variant.scope is not None:  # last, so that it goes around the tick where both are one callable
+    if variant.scope is not None:  # last, so that it wraps the tick if both are one callable
         _attach_point(session, variant, variant.scope, scope)
 
 
@@ -75,14 +75,14 @@ def _attach_point(session: Session, variant: Variant, point: str, hooks: Hooks) 
             say(request, f"cannot attach to {point}: {type(error).__name__}: {error}")
         else:
             session.attached.add(point)
-            if point == (variant.scope or point):  # of the two, the one that the user knows it by
+            if point == (variant.scope or point):  # of the two, report the one that the user knows
                 say(request, f"attached to {point} ({version})")
 
     when_imported(name, watcher)
 
 
 def _check_version(request: Request, module: ModuleType) -> None:
-    """Says so where a package has none of the modules that a preset knows, because then none is ever imported."""
+    """Reports a package that has none of the modules that a preset knows: none of them will ever be imported."""
     points = [
         point
         for variant in request.probe.variants
@@ -113,7 +113,7 @@ def _version(package: str) -> str:
 
 
 def _end_with_process(_: object = None) -> None:
-    """Processes that multiprocessing made end without ``atexit``, but run these."""
+    """Registers ``_end`` for processes made by multiprocessing, which skip ``atexit`` but run these finalizers."""
     util.Finalize(None, _end, exitpriority=0)
 
 
@@ -124,9 +124,9 @@ def _end() -> None:
 
 
 def _say_unused(session: Session) -> None:
-    """What a probe of the user's own has not met: a misspelt module is never imported, and so says nothing itself."""
+    """Reports points of a user's own probe that were never found: a misspelt module is never imported."""
     probe = session.request.probe
-    if probe.known or session.is_forked:  # presets name several places, and most processes have none of them
+    if probe.known or session.is_forked:  # presets name several points, and most processes have none of them
         return
     (variant,) = probe.variants
     points = [variant.scope or variant.ticks[0], *variant.ticks]
@@ -140,14 +140,14 @@ def _say_unused(session: Session) -> None:
 
 
 def _missing(name: str) -> str | None:
-    """The part of a module's name that cannot be imported; None: it can, as far as that is known without importing."""
+    """The part of a module's name that cannot be imported; None: it can, as far as known without importing it."""
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
         part = ".".join(parts[:count])
         if part not in sys.modules:
             try:
                 return None if find_spec(part) else part
-            except (ImportError, ValueError):  # the one that it lies in is no package
+            except (ImportError, ValueError):  # its parent is not a package
                 return part
     return None
 

@@ -1,4 +1,4 @@
-"""Whether another profiler is at work in this process: a second one would take the events of the first, in silence."""
+"""Checks whether another profiler is active in this process: a second one would silently take its events."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _REMEDY = "turn it off (with verl: global_profiler.steps=null)"
 
 
 def other_profiler(callers: Iterable[object], tool: str | None) -> str | None:
-    """What runs beside us and what to do about it; None: nothing.
+    """The other profiler and what to do about it; None: there is none.
 
     Args:
-        callers: whose methods scope and tick are; workers of verl carry verl's profiler.
-        tool: the one that was asked for.
+        callers: objects whose methods scope and tick are; workers of verl hold verl's profiler.
+        tool: the requested tool.
     """
     found = next(filter(None, map(_of_verl, callers)), None)
     found = found or _of_torch_npu() or _of_torch() or (_of_nsys() if tool != "nsys" else None)
@@ -23,7 +23,7 @@ def other_profiler(callers: Iterable[object], tool: str | None) -> str | None:
 
 
 def _of_verl(caller: object) -> str | None:
-    """verl's global profiler, where it is at work in this step on this rank."""
+    """verl's global profiler, if it is active in this step on this rank."""
     profiler: Any = getattr(caller, "profiler", None)
     checks = [getattr(profiler, name, None) for name in ("check_enable", "check_this_step", "check_this_rank")]
     if all(callable(check) for check in checks) and all(check() for check in checks):  # type: ignore[misc]
@@ -39,7 +39,7 @@ def _of_torch() -> str | None:
 
 
 def _of_torch_npu() -> str | None:
-    """torch_npu wraps the methods of ``Event`` while it records, and so tells."""
+    """Detects torch_npu's profiler: it wraps the methods of ``Event`` while it records."""
     module: Any = sys.modules.get("torch_npu")
     event = getattr(getattr(module, "npu", None), "Event", None)
     return "torch_npu.profiler is already recording" if hasattr(getattr(event, "record", None), "origin_func") else None

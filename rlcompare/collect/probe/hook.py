@@ -1,7 +1,7 @@
-"""Runs something right after a module has been imported, before anybody else sees it.
+"""Runs a callback right after a module is imported, before other code sees it.
 
-A finder at the head of ``sys.meta_path`` looks for a few names only. It lets the others find the module, and puts
-itself into its loader for the one call that executes it; nothing of it stays on the module.
+A finder at the head of ``sys.meta_path`` watches a few names only. It lets the other finders find the module, and wraps
+its loader for the one call that executes it. Nothing of it stays on the module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _busy = threading.local()
 
 
 def when_imported(name: str, watcher: Watcher) -> None:
-    """Calls the watcher with the module of this name: now, if it is there, and whenever it is executed.
+    """Calls the watcher with the module of this name: now if it is already imported, and whenever it is executed.
 
     Args:
         watcher: must not raise.
@@ -35,14 +35,14 @@ def when_imported(name: str, watcher: Watcher) -> None:
 
 
 class _Finder:
-    """Finds what is watched by way of all other finders."""
+    """Finds watched modules with the help of all other finders."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name not in _watchers or name in _finding():
             return None
-        _finding().add(name)  # another hook of this kind would ask us again
+        _finding().add(name)  # prevents recursion through another hook of this kind
         try:
             spec = _found(name, path, target)
         finally:
@@ -71,7 +71,7 @@ def _found(name: str, path: Sequence[str] | None, target: ModuleType | None) -> 
 
 
 def _watch(loader: Any, name: str) -> None:
-    if getattr(vars(loader).get("exec_module"), "is_probes", False):  # it was found before, and not executed
+    if getattr(vars(loader).get("exec_module"), "is_probes", False):  # found before, but not yet executed
         del loader.exec_module
     execute = loader.exec_module
 

@@ -1,6 +1,7 @@
-"""Where the loops of verl, vLLM and SGLang are, and which of their calls count.
+"""The loops of verl, vLLM and SGLang, and which of their calls count.
 
-Nothing of these libraries is imported here: names are looked up when the library is, and conditions look at arguments.
+This module imports none of these libraries. Names are looked up after a library is imported, and conditions inspect
+arguments.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ def always(arguments: Arguments) -> bool:
 
 @dataclass(frozen=True)
 class Variant:
-    """Where one generation of a library has a probe's scope and tick, as ``package.module:Class.method``.
+    """Scope and tick of a probe in one generation of a library, as ``package.module:Class.method``.
 
     Attributes:
-        package: the distribution whose version is told.
+        package: the distribution whose version is reported.
         scope: None: the whole process.
         ticks: alternatives; those that are imported are wrapped.
-        edge: a tick is its call (``call``), or what comes before it too, from the scope's start on (``end``), or what
-            comes after it too, until the next one starts (``start``).
-        applies: whether a call of the scope is of this probe. Raises UsageError where it never can be recorded.
-        counts: whether a call of the tick is one; others pass.
+        edge: extent of a tick: its call (``call``), the call and the time before it from the scope's start on
+            (``end``), or the call and the time after it until the next one starts (``start``).
+        applies: whether a call of the scope belongs to this probe. Raises UsageError if it can never be recorded.
+        counts: whether a call of the tick counts.
     """
 
     package: str
@@ -46,11 +47,11 @@ class Variant:
 
 @dataclass(frozen=True)
 class Probe:
-    """What is recorded, and as which phase.
+    """What is recorded, and under which phase.
 
     Attributes:
-        role: empty where the phase is none of verl's.
-        known: the versions that it was read from.
+        role: empty if the phase is not one of verl's.
+        known: the library versions from which the preset was derived.
         schedule: its own defaults.
     """
 
@@ -69,9 +70,9 @@ def _argument(arguments: Arguments, position: int, name: str) -> Any:
 
 
 def is_vllm_decode(arguments: Arguments) -> bool:
-    """Whether vLLM runs a decode step: no new request, and of each its one token, and its drafts, at most.
+    """Whether vLLM runs a decode step: no new request, and per request one token plus its drafts at most.
 
-    So a step that also prefills, in whole or a chunk, does not count.
+    A step that also prefills, in whole or in part, does not count.
     """
     planned = _argument(arguments, 1, "scheduler_output")
     tokens, drafts = planned.num_scheduled_tokens, planned.scheduled_spec_decode_tokens
@@ -81,7 +82,7 @@ def is_vllm_decode(arguments: Arguments) -> bool:
 
 
 def is_sglang_decode(arguments: Arguments) -> bool:
-    """Whether SGLang runs a decode step of the model itself, or verifies drafts in place of one."""
+    """Whether SGLang runs a decode step of the model itself, or verifies drafts instead."""
     runner, mode = arguments[0][0], _argument(arguments, 1, "forward_batch").forward_mode
     return not getattr(runner, "is_draft_worker", False) and (mode.is_decode() or mode.is_target_verify())
 
@@ -96,7 +97,7 @@ def _is_reference(arguments: Arguments) -> bool:
 
 
 def _backend(arguments: Arguments, worker: str) -> str:
-    """The engine's backend of a worker of verl's from 0.7 on."""
+    """The engine's backend of a verl worker, from 0.7 on."""
     return str(getattr(getattr(getattr(arguments[0][0], worker, None), "engine_config", None), "strategy", ""))
 
 
@@ -105,7 +106,7 @@ def _is_megatron(backend: str) -> bool:
 
 
 def _micro(worker: str) -> Callable[[Arguments], bool]:
-    """Every call, but of Megatron none: its own scheduler runs the micro batches."""
+    """Counts every call, except under Megatron, whose own scheduler runs the micro batches."""
 
     def applies(arguments: Arguments) -> bool:
         backend = _backend(arguments, worker)
@@ -185,7 +186,7 @@ PRESETS: Mapping[str, Probe] = {
             _KNOWN, {"warmup": 0},
         ),
         Probe(
-            # The optimizer's step counts to the last micro batch before it.
+            # The optimizer step counts as part of the last micro batch before it.
             "update-micro", "actor", "update_actor", "micro_batch",
             (
                 Variant("verl", f"{_FSDP}.update_policy", (f"{_FSDP}._forward_micro_batch",), "start"),

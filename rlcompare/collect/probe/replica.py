@@ -1,7 +1,7 @@
-"""Which replica of the rollout's engine this process belongs to, where nothing but its process group tells.
+"""Finds the rollout replica of this process if only its process group identifies it.
 
-verl starts as many engines as fit beside each other; each of them counts its ranks from 0 and knows of no other. So
-they number themselves: the first that comes to the output folder is replica 0.
+verl starts several engines. Each of them counts its ranks from 0 and does not know about the others. So they number
+themselves: the first one that reaches the output folder is replica 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOLDER = "agent_loop_rollout_replica_{}"
 
 
 def replica_here(output: Path) -> int | None:
-    """The number of this process's engine; None where a launcher gave the process a global rank, or none can be had."""
+    """The number of this process's engine; None if a launcher gave the process a global rank, or if unknown."""
     if "RANK" in os.environ:
         return None
     try:
@@ -29,10 +29,10 @@ def replica_here(output: Path) -> int | None:
 
 
 def claimed(output: Path, group: str) -> int:
-    """The number of a group of processes, which all of them get, and no other group.
+    """The number of a group of processes: the same for all of its processes, and different from other groups.
 
     Raises:
-        OSError: the folder cannot be written, or has no hard links, which are what makes this safe on shared disks.
+        OSError: the folder cannot be written, or has no hard links, which make this safe on shared disks.
     """
     output.mkdir(parents=True, exist_ok=True)
     own = output / f".replica-of-{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"
@@ -52,7 +52,7 @@ def claimed(output: Path, group: str) -> int:
 
 
 def _group() -> str:
-    """What is alike in all processes of one engine: the address at which they met."""
+    """An id shared by all processes of one engine: the address of their rendezvous."""
     distributed: Any = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         store = distributed.distributed_c10d._get_default_store()

@@ -1,4 +1,4 @@
-"""What a user asks of a probe: in Python, or as text in RLCOMPARE_PROBE. Cheap to import: it runs at interpreter start.
+"""A user's request for a probe: in Python, or as text in RLCOMPARE_PROBE. Cheap to import at interpreter start.
 
 PRESET [KEY=VALUE]…[; …]      vllm-decode skip_first=30 active=3 output=/data/new ranks=[0,1]
 scope=PATH tick=PATH …        scope=engine.core:Engine.generate tick=engine.core:Engine.decode output=/data/new
@@ -24,7 +24,7 @@ _SCHEDULE = {"skip_first": 0, "wait": 0, "warmup": 1, "active": 1, "repeat": 1}
 _OTHERS = ("output", "tool", "steps", "ranks", "ticks")
 _POINTS = ("scope", "tick", "edge")
 _OF_WHOLE_STEPS = ("discrete", "step_start", "step_end")
-"""Settings of tools that act where whole training steps are recorded."""
+"""Settings of tools that only make sense when whole training steps are recorded."""
 _AT_LEAST_ONE = ("active", "ticks")
 _POINT = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _LIST = re.compile(r"\[?\s*(\d+(?:\s*,\s*\d+)*)?\s*\]?")
@@ -36,11 +36,11 @@ class Request:
 
     Attributes:
         schedule: the five numbers of ``profiler.schedule.Schedule``.
-        steps: which calls of the scope are recorded, from 1.
+        steps: calls of the scope to record, from 1.
         ranks: None: all.
-        ticks: how many there are at most in a call; None: not known.
-        tool: None: what the machine has.
-        settings: of the tool, in verl's words, as texts.
+        ticks: maximum number of ticks per call; None: unknown.
+        tool: None: the tool that fits the machine.
+        settings: of the tool, with verl's names, as strings.
     """
 
     probe: Probe
@@ -54,7 +54,7 @@ class Request:
 
 
 def request_of(preset: str | None, options: Mapping[str, object]) -> Request:
-    """Checks what can be checked without the tools.
+    """Checks everything that can be checked without the tools.
 
     Raises:
         UsageError: a preset or option is unknown, or has a wrong value.
@@ -80,7 +80,7 @@ def request_of(preset: str | None, options: Mapping[str, object]) -> Request:
 
 
 def _check_names(probe: Probe, tool: str | None, settings: Mapping[str, str]) -> None:
-    """Refuses what is neither an option of a probe nor a setting of its tool."""
+    """Refuses names that are neither an option of a probe nor a setting of its tool."""
     if not settings:
         return
     from rlcompare.collect.reference.config.schema import ToolConfig
@@ -101,7 +101,7 @@ def requests_in(text: str) -> list[Request]:
     """The probes of RLCOMPARE_PROBE.
 
     Raises:
-        UsageError: the text cannot be understood.
+        UsageError: the text cannot be parsed.
     """
     words = shlex.shlex(text, posix=True, punctuation_chars=";")
     words.whitespace_split, words.commenters = True, ""
@@ -135,7 +135,7 @@ def _preset(name: str) -> Probe:
 
 
 def _custom(given: Mapping[str, str]) -> Probe:
-    """A probe of the user's own: its phase is called as the scope's function is."""
+    """A user's own probe. Its phase is named after the scope's function."""
     if "tick" not in given:
         raise UsageError(f"a probe needs a preset ({', '.join(PRESETS)}), or tick= and usually scope=")
     scope, tick = given.get("scope"), given["tick"]

@@ -1,4 +1,4 @@
-"""What a probe has to tell, on standard error: it runs in a program that is not ours."""
+"""Messages of a probe, on standard error: it runs in another program."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _WORDS = (
     (re.compile(r"\bglobal_profiler\.tool="), "tool="),
     (re.compile(r"\bsave_path\b"), "output"),
 )
-"""What verl's configuration calls otherwise than a probe does."""
+"""Names that differ between verl's configuration and a probe."""
 _said: set[tuple[str, str]] = set()
 
 
 def in_own_words(message: str) -> str:
-    """What a profiler says of verl's keys, said of a probe's options."""
+    """Translates a profiler's message about verl's keys to a probe's options."""
     for pattern, word in _WORDS:
         message = pattern.sub(word, message)
     return message
 
 
 def say(request: Request, message: str) -> None:
-    """One line."""
+    """Writes one line."""
     with suppress(Exception):  # standard error may be closed
         line = f"probe {request.probe.name}: {' '.join(in_own_words(message).split())}"
         sys.stderr.write(f"rlcompare: {safe_text(line, _LONGEST)}\n")
@@ -35,7 +35,7 @@ def say(request: Request, message: str) -> None:
 
 
 def say_once(request: Request, message: str) -> None:
-    """One line, the first time."""
+    """Writes one line, unless it was written before."""
     if (request.probe.name, message) not in _said:
         _said.add((request.probe.name, message))
         say(request, message)

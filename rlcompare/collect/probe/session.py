@@ -1,7 +1,7 @@
-"""One probe at work in one process: follows the calls of its scope, counts ticks, and drives the profiler by them.
+"""One active probe in one process: follows the calls of its scope, counts ticks, and drives the profiler.
 
-A process has one profiler at a time, and a profiler is of the thread that started it. So of calls of the scope that
-overlap, in one thread or several, the first one has the session until it ends; ticks count on its thread only.
+A process has one profiler at a time, and a profiler belongs to the thread that started it. If calls of the scope
+overlap, in one thread or several, the first one has the session until it ends. Ticks count on its thread only.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from rlcompare.errors import UsageError
 Given = TypeVar("Given")
 
 _forgotten: list[Any] = []
-"""Captures of the process that this one was forked from; if they were deleted, some tools would stop them."""
+"""Captures of the process that this one was forked from. They are kept, since deleting them would stop some tools."""
 
 
 class Session:
     """The state of a probe.
 
     Attributes:
-        is_over: nothing will be recorded any more.
-        is_forked: the process was forked from the one where the probe was attached.
-        attached: the points where it is.
+        is_over: nothing more will be recorded.
+        is_forked: the process was forked from the one in which the probe was attached.
+        attached: the points at which it is attached.
     """
 
     def __init__(self, request: Request) -> None:
@@ -49,7 +49,7 @@ class Session:
         return self._calls > 0
 
     def guarded(self, hook: Callable[..., Given], otherwise: Given) -> Callable[..., Given]:
-        """A hook for somebody else's program: what goes wrong in it is said, ends this probe, and is not raised."""
+        """Makes a hook safe for use in another program: an error is reported and ends this probe, but is not raised."""
 
         def call(*arguments: Any) -> Given:
             try:
@@ -66,7 +66,7 @@ class Session:
     # The scope
 
     def enter_scope(self, variant: Variant, arguments: Arguments) -> bool:
-        """A call of the scope begins; False: it is none of this probe's, or one is under way already."""
+        """A call of the scope begins. Returns False if it does not belong to this probe, or another call is active."""
         if self.is_over or not self._judged(variant.applies, arguments):
             return False
         if not self._take():
@@ -87,7 +87,7 @@ class Session:
         self._thread = None
 
     def take_back_scope(self) -> None:
-        """The call was none yet: it returned a coroutine or generator, which calls again when it begins."""
+        """Undoes ``enter_scope``: the call returned a coroutine or generator, which calls again when it starts."""
         if self._call is not None:
             self._call.drop()
         self._call, self._thread = None, None
@@ -96,7 +96,7 @@ class Session:
     # The tick
 
     def enter_tick(self, variant: Variant, arguments: Arguments) -> bool:
-        """A call of the tick begins; False: it does not count."""
+        """A call of the tick begins. Returns False if it does not count."""
         if self.is_over or (variant.scope is None and not self._begun_by_tick(variant, arguments)):
             return False
         call = self._call
@@ -105,7 +105,7 @@ class Session:
         if self._thread != threading.get_ident():
             call.elsewhere += 1
             return False
-        if call.in_tick:  # it calls itself, or what it overrides
+        if call.in_tick:  # a recursive call, or a call of the overridden method
             return False
         if not self._judged(variant.counts, arguments):
             call.pass_by()
@@ -114,7 +114,7 @@ class Session:
         return True
 
     def leave_tick(self, error: BaseException | None) -> None:
-        """The call has ended; one that failed does not count."""
+        """The call has ended. A failed call does not count."""
         call = self._call
         if call is not None:
             call.end_tick(error)
@@ -126,7 +126,7 @@ class Session:
             self._call.take_back_tick()
 
     def _begun_by_tick(self, variant: Variant, arguments: Arguments) -> bool:
-        """Where the process is the scope: it begins with the first tick that counts."""
+        """If the process is the scope: starts the scope at the first tick that counts."""
         if self._call is None:
             if not self._judged(variant.counts, arguments):
                 return False
@@ -145,7 +145,7 @@ class Session:
     # The process
 
     def end(self) -> None:
-        """The process ends: what was recorded so far is written."""
+        """The process ends: writes what was recorded so far."""
         call, self._call, self.is_over = self._call, None, True
         if call is not None:
             call.close(None)
@@ -154,14 +154,14 @@ class Session:
             say(self.request, f"recorded nothing: the scope was called {times}, but steps={sorted(self.request.steps)}")
 
     def forget(self) -> None:
-        """This process was forked from the one where the calls are under way."""
+        """Called in a process forked from the one with the active calls: drops them."""
         self._lock = threading.Lock()
         if self._call is not None:
             _forgotten.append(self._call)
         self._call, self._thread, self._calls, self.is_forked = None, None, 0, True
 
     def _take(self) -> bool:
-        """Gives the session to this thread; False: a call has it already."""
+        """Gives the session to this thread. Returns False if a call has it already."""
         with self._lock:
             if self._thread is not None:
                 return False
@@ -178,7 +178,7 @@ class Session:
         return rank in self.request.ranks
 
     def _judged(self, condition: Callable[[Arguments], bool], arguments: Arguments) -> bool:
-        """A condition that must not fail in somebody else's program."""
+        """Evaluates a condition, which must not fail in another program."""
         try:
             return condition(arguments)
         except UsageError as error:
@@ -193,7 +193,7 @@ def _caller(arguments: Arguments) -> object:
 
 
 class _Call:
-    """One call of the scope that is to be recorded."""
+    """One call of the scope to record."""
 
     def __init__(self, request: Request, number: int, caller: object) -> None:
         self.in_tick = self.is_closed = False
@@ -204,9 +204,9 @@ class _Call:
         self._capture: Capture | None = None
         self._ticks = self._between = 0
         self._callers: tuple[object, object] = (caller, None)
-        """Whose methods scope and tick are."""
+        """The objects whose methods scope and tick are."""
         self._until_next = False
-        """Whether a tick lasts until the next one begins, and one is under way."""
+        """Whether a tick is active that lasts until the next one begins."""
         self._facts: dict[str, object] = {"probe": request.probe.name}
 
     def begin_tick(self, edge: str, caller: object) -> None:
@@ -228,7 +228,7 @@ class _Call:
         self.in_tick = self._until_next = False
 
     def pass_by(self) -> None:
-        """A call of the tick that does not count, a prefill: if it falls into what is recorded, the profile says so."""
+        """A call of the tick that does not count, such as a prefill. If it is recorded anyway, the profile says so."""
         if self._capture is not None and self._schedule.records(self._ticks):
             self._between += 1
             self._facts["between"] = self._between
@@ -283,7 +283,7 @@ class _Call:
             self._stop()
 
     def drop(self) -> None:
-        """Nothing is to be recorded after all."""
+        """Discards the capture."""
         capture, self._capture, self.is_closed = self._capture, None, True
         if capture is not None:
             with suppress(Exception):

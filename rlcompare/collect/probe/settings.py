@@ -1,4 +1,4 @@
-"""A probe's request in the terms of ``collect.profiler``: its schedule, its tool, and a capture of it."""
+"""Translates a probe's request to ``collect.profiler``: its schedule, its tool, and a capture."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _ROLE = "actor"
 _KEYS = f"actor_rollout_ref.{_ROLE}.profiler.tool_config"
-"""Where verl's tree has the settings of tools; those of all roles are alike."""
+"""The branch of verl's configuration with the tools' settings; all roles have the same ones."""
 
 
 @dataclass(frozen=True)
 class ProbeTarget(Target):
-    """A call of a probe's scope; ``facts`` go into the profile's description beside the usual."""
+    """A call of a probe's scope. ``facts`` are added to the profile's description."""
 
     facts: Mapping[str, object] = field(default_factory=dict)
 
@@ -36,15 +36,15 @@ class ProbeTarget(Target):
 
 
 def check(request: Request) -> None:
-    """Refuses what cannot be, before the library is imported.
+    """Refuses invalid requests before the library is imported.
 
     Raises:
-        UsageError: the schedule needs more ticks than there are, or the tool does not know a setting.
+        UsageError: the schedule needs more ticks than there are, or the tool does not support a setting.
     """
     if request.ticks is not None:
         check_schedule(schedule_of(request), request.ticks, f"probe {request.probe.name}")
     if request.settings:
-        # Which device there is shows only when it records: a GPU has all contents that the tool knows.
+        # The device is known only when recording starts. "cuda" supports all contents that the tool knows.
         _options(request, request.tool or ("npu" if find_spec("torch_npu") else "torch"), "cuda")
 
 
@@ -68,11 +68,11 @@ def target_of(request: Request, call: int, facts: Mapping[str, object]) -> Probe
 
 
 def start_capture(request: Request, target: Target) -> tuple[Capture, list[str]]:
-    """Starts the tool; also returns what the user should know of it.
+    """Starts the tool. Also returns notes for the user.
 
     Raises:
-        UsageError: this machine does not have the tool, or it does not know a setting.
-        OutputError: the folder cannot be made.
+        UsageError: this machine does not have the tool, or the tool does not support a setting.
+        OutputError: the folder cannot be created.
     """
     from rlcompare.collect.profiler.tools import find_tool
 
@@ -89,7 +89,7 @@ def start_capture(request: Request, target: Target) -> tuple[Capture, list[str]]
 def _tool_here(request: Request) -> tuple[str, str]:
     import torch
 
-    npu: Any = getattr(torch, "npu", None)  # where torch_npu has been imported
+    npu: Any = getattr(torch, "npu", None)  # present if torch_npu was imported
     has_npu = npu is not None and npu.is_available()
     device = "npu" if has_npu else "cuda" if torch.cuda.is_available() else "cpu"
     return request.tool or ("npu" if has_npu else "torch"), device
@@ -101,12 +101,12 @@ def _options(request: Request, tool: str, device: str) -> Options:
 
     settings = dict(request.settings)
     if tool == "npu" and _is_daemon():
-        settings["analysis"] = "false"  # torch_npu's needs processes of its own
+        settings["analysis"] = "false"  # torch_npu's analysis needs separate processes
     try:
         config = load_config([f"{_KEYS}.{tool}.{key}={value}" for key, value in settings.items()])
         return options_of(_ROLE, config.profilers[_ROLE], tool, device)
     except UsageError as error:
-        reasons = [reason for reason in error.reasons if reason.startswith(_KEYS)]  # the other roles follow the actor
+        reasons = [reason for reason in error.reasons if reason.startswith(_KEYS)]  # other roles repeat the actor's
         message = in_own_words("; ".join(reasons) or str(error))
         raise UsageError(f"probe {request.probe.name}, tool {tool}: {message}") from error
 
@@ -116,7 +116,7 @@ def _is_daemon() -> bool:
 
 
 def rank_here() -> tuple[int, int]:
-    """Rank and world size of this process: of torch.distributed where that runs, else of the launcher, else 0 of 1."""
+    """Rank and world size of this process: of torch.distributed if initialized, else of the launcher, else 0 of 1."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()

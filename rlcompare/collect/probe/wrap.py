@@ -1,4 +1,4 @@
-"""Puts a wrapper in the place of a callable: of a function, a method of any kind, a coroutine or a generator.
+"""Replaces a callable by a wrapper: a function, a method of any kind, a coroutine or a generator.
 
 The wrapper is of the same kind, and keeps the original's name, signature, documentation and attributes.
 """
@@ -18,13 +18,13 @@ from rlcompare.collect.probe.presets import Arguments
 
 @dataclass(frozen=True)
 class Hooks:
-    """What goes around a call.
+    """Callbacks around a call.
 
     Attributes:
-        enter: before it; False: it is of no interest.
-        leave: after it, with its error or None.
-        take_back: it had not begun: it returned a coroutine or generator, around which the hooks go then.
-        is_over: it will be of no interest any more.
+        enter: called before it; returns False to ignore the call.
+        leave: called after it, with its error or None.
+        take_back: the call has not started: it returned a coroutine or generator, around which the hooks then go.
+        is_over: no further call matters.
     """
 
     enter: Callable[[Arguments], bool]
@@ -34,14 +34,14 @@ class Hooks:
 
 
 class NoCallable(Exception):
-    """A module does not have what a point names, or it is no function."""
+    """A module does not have the named callable, or it is not a function."""
 
 
 def replace(module: ModuleType, path: str, hooks: Hooks) -> None:
     """Wraps ``Class.method`` or ``function`` of a module.
 
     Raises:
-        NoCallable: it is not there.
+        NoCallable: it does not exist.
     """
     *outer, name = path.split(".")
     owner: Any = module
@@ -63,7 +63,7 @@ def replace(module: ModuleType, path: str, hooks: Hooks) -> None:
 
 
 def _replace_copies(raw: object, wrapper: object) -> None:
-    """Other modules may have taken a function over by name before the wrapper was there."""
+    """Replaces copies in other modules, which may have imported a function by name before it was wrapped."""
     for module in list(sys.modules.values()):
         for name, value in list(getattr(module, "__dict__", {}).items()):
             if value is raw:
@@ -81,7 +81,7 @@ def wrapped(function: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     else:
         wrapper = _plain(function, hooks)
     functools.update_wrapper(wrapper, function)
-    if not inspect.isfunction(function):  # a compiled or cached one has its attributes elsewhere than in __dict__
+    if not inspect.isfunction(function):  # compiled and cached functions do not keep their attributes in __dict__
         for name in set(dir(function)) - set(dir(wrapper)):
             setattr(wrapper, name, getattr(function, name))
     return wrapper
@@ -100,7 +100,7 @@ def _plain(function: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
         if kind is None:
             hooks.leave(None)
             return result
-        hooks.take_back()  # of a decorated coroutine or generator, which begins when somebody goes on with it
+        hooks.take_back()  # a decorated coroutine or generator, which starts only when it is first resumed
         return kind(lambda *_, **__: result, hooks)(*args, **kwargs)
 
     return wrapper
@@ -128,7 +128,7 @@ def _generator(function: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]
         try:
             result = yield from function(*args, **kwargs)
         except BaseException as error:
-            hooks.leave(None if isinstance(error, GeneratorExit) else error)  # who reads it has had enough
+            hooks.leave(None if isinstance(error, GeneratorExit) else error)  # the consumer stopped early
             raise
         hooks.leave(None)
         return result

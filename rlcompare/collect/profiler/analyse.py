@@ -1,7 +1,7 @@
-"""Offline parsing of raw ``*_ascend_pt`` folders by torch_npu's own ``analyse``, each in a process of its own.
+"""Offline parsing of raw ``*_ascend_pt`` folders by torch_npu's own ``analyse``, each in a separate process.
 
-torch_npu deletes and writes within the folder, forces how processes are started, and swallows its errors: so the files
-are looked at afterwards, and its own words about errors are handed on.
+torch_npu deletes and writes files in the folder, changes how processes are started, and swallows its errors. So the
+files are checked afterwards, and torch_npu's error messages are passed on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RAW = re.compile(r"FRAMEWORK|PROF_\d+_\d+_[0-9a-zA-Z]+")
 
 
 class State(Enum):
-    """What became of a folder."""
+    """The state of a folder after parsing."""
 
     PARSED = "parsed"
     ALREADY = "already parsed"
@@ -48,7 +48,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Parsed:
-    """A folder, what became of it, the reason where it is not whole, and whether torch_npu was given it."""
+    """A folder, its state, the reason if it is incomplete, and whether torch_npu was run on it."""
 
     folder: Path
     state: State
@@ -66,7 +66,7 @@ def find_folders(path: Path) -> list[Path]:
         raise InputError(path, "it is not a folder", "Pass an *_ascend_pt folder, or one that contains several")
     found = []
     for folder, inner, _ in os.walk(path):
-        if folder.endswith("_ascend_ms"):  # MindSpore's, which looks the same within
+        if folder.endswith("_ascend_ms"):  # MindSpore's folder, which has the same structure
             inner.clear()
         elif folder.endswith("_ascend_pt") or any(_RAW.fullmatch(name) for name in inner):
             found.append(Path(folder))
@@ -77,7 +77,7 @@ def find_folders(path: Path) -> list[Path]:
 
 
 def analyse(folders: Sequence[Path], jobs: int) -> Iterator[Parsed]:
-    """Parses those that are raw, several at a time; gives each as soon as it is known.
+    """Parses raw folders, several at a time. Yields each result as soon as it is known.
 
     Raises:
         UsageError: torch_npu cannot be used here.
@@ -104,7 +104,7 @@ def analyse(folders: Sequence[Path], jobs: int) -> Iterator[Parsed]:
 
 
 def _unusable(folder: Path) -> str:
-    """Why a raw folder is not given to torch_npu."""
+    """Why torch_npu cannot parse a raw folder."""
     if missing(folder, False, ()):
         return f"{NO_INFO}, or is still running"
     if not any(_RAW.fullmatch(entry.name) for entry in folder.iterdir()):
@@ -115,7 +115,7 @@ def _unusable(folder: Path) -> str:
 
 
 def _parse(folder: Path, running: set[subprocess.Popen[bytes]]) -> Parsed:
-    """Runs torch_npu on one folder, in an empty working folder, so that nothing is imported from where profiles lie."""
+    """Runs torch_npu on one folder, in an empty working folder, so that nothing is imported from where profiles are."""
     with tempfile.TemporaryDirectory(prefix="rlcompare-analyse-") as empty, tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [sys.executable, "-c", _PARSE, str(folder)],
@@ -123,7 +123,7 @@ def _parse(folder: Path, running: set[subprocess.Popen[bytes]]) -> Parsed:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # what torch_npu starts ends with it
+            start_new_session=True,  # so that torch_npu's child processes end with it
         )
         running.add(process)
         code = process.wait()

@@ -1,7 +1,7 @@
-"""The ``*_ascend_pt`` folder that torch_npu's profiler leaves per process and window: what must be in it.
+"""Checks the ``*_ascend_pt`` folder that torch_npu's profiler writes per process and window.
 
-torch_npu swallows the errors of its profiler and of its analysis, and writes ``analyse.done`` though every parser
-failed (2.13): only the files tell.
+torch_npu swallows the errors of its profiler and of its analysis, and writes ``analyse.done`` even if every parser
+failed (2.13). Only the files show whether it worked.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _MAIN_FILES = {"db": "ascend_pytorch_profiler*.db", "text": "trace_view.json"}
 
 
 def missing(folder: Path, analysis: bool, export_type: Collection[str]) -> str:
-    """What is missing in a capture's folder; empty where all is there.
+    """What is missing in a capture's folder; empty if it is complete.
 
     Args:
-        analysis: whether it is to be parsed already.
-        export_type: what the analysis writes: ``"db"``, ``"text"`` or both.
+        analysis: whether it should be parsed already.
+        export_type: output of the analysis: ``"db"``, ``"text"`` or both.
     """
     if not any(folder.glob("profiler_info*.json")):
         return NO_INFO
@@ -38,12 +38,12 @@ def missing(folder: Path, analysis: bool, export_type: Collection[str]) -> str:
 
 
 def unparsed(folder: Path) -> str:
-    """What is missing for a folder to be parsed as its own ``profiler_info`` says; empty where all is there."""
+    """What is missing for the parsing that its own ``profiler_info`` asks for; empty if nothing is missing."""
     return missing(folder, True, export_type_of(folder))
 
 
 def export_type_of(folder: Path) -> tuple[str, ...]:
-    """What a folder is to be exported to, by ``profiler_info``; text, as torch_npu does, where that does not say."""
+    """The export types of a folder, from ``profiler_info``; text if not given, as in torch_npu."""
     config = profiler_info(folder).get("config")
     experimental = config.get("experimental_config") if isinstance(config, dict) else None
     given = experimental.get("_export_type") if isinstance(experimental, dict) else None
@@ -53,7 +53,7 @@ def export_type_of(folder: Path) -> tuple[str, ...]:
 
 
 def profiler_info(folder: Path) -> dict[str, object]:
-    """``profiler_info[_RANK].json``; empty where it is missing or damaged."""
+    """``profiler_info[_RANK].json``; empty if it is missing or damaged."""
     for path in sorted(folder.glob("profiler_info*.json")):
         try:
             if path.stat().st_size <= _LARGEST_INFO:
@@ -65,5 +65,5 @@ def profiler_info(folder: Path) -> dict[str, object]:
 
 
 def is_any_filled(folder: Path, pattern: str) -> bool:
-    """Whether a file of such a name is there, and not empty."""
+    """Whether a file with such a name exists and is not empty."""
     return any(path.stat().st_size > 0 for path in folder.glob(pattern))

@@ -1,4 +1,4 @@
-"""Whether there is room for a profile: a full disk would end the run, which is worth more than its profile."""
+"""Checks free disk space for a profile: a full disk would end the run, which is worth more than its profile."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from rlcompare.errors import UsageError
 
 _RESERVE = 64 << 20
-"""Bytes that a capture leaves to the run's own files and to others."""
+"""Free bytes that a capture must leave for the run's own files and for others."""
 _FIRST_CAPTURE = {"npu": 1 << 30}
-"""Bytes that the first capture of a tool may take, of which nothing is known yet; else ``_RESERVE``."""
+"""Bytes that a tool's first capture may need, since its size is unknown; for other tools ``_RESERVE``."""
 _MARGIN = 1.5
-"""A capture may be so much larger than the largest before it."""
+"""The next capture may be this many times as large as the largest one so far."""
 
 
 class DiskGuard:
     """Watches the file systems of one process's captures.
 
     Attributes:
-        problem: why there are no more captures; empty while there may be.
+        problem: why there are no more captures; empty as long as there may be.
     """
 
     def __init__(self) -> None:
@@ -29,10 +29,10 @@ class DiskGuard:
         self._largest: dict[str, int] = {}
 
     def allows(self, tool: str, folder: Path, what: str) -> bool:
-        """Whether a capture may begin, before the first for which there is too little room.
+        """Whether a capture may start. Once there is too little space, no more captures are made.
 
         Args:
-            what: it is of, for the message.
+            what: the subject of the capture, for the message.
         """
         if self.problem:
             return False
@@ -49,7 +49,7 @@ class DiskGuard:
         return not self.problem
 
     def still_allows(self, folder: Path, what: str) -> bool:
-        """Whether a capture that is running may go on."""
+        """Whether a running capture may continue."""
         free = _free(folder)
         if not self.problem and free is not None and free < _RESERVE:
             self.problem = (
@@ -60,16 +60,16 @@ class DiskGuard:
         return not self.problem
 
     def learn(self, tool: str, path: Path) -> None:
-        """Remembers how much room a capture took."""
+        """Records how much space a capture took."""
         size = sum(_sizes(path))
         self._largest[tool] = max(size, self._largest.get(tool, 0))
 
 
 def check_room(folder: Path, tool: str, ranks: int) -> None:
-    """Refuses a capture that another process is to write, while nothing has begun.
+    """Refuses a capture that another process will write, before anything starts.
 
     Raises:
-        UsageError: there is too little room.
+        UsageError: there is too little free space.
     """
     free, needed = _free(folder), _first_need(tool, ranks)
     if free is not None and free < needed:
@@ -88,7 +88,7 @@ def _ranks_here() -> int:
 
 
 def _free(folder: Path) -> int | None:
-    """Free bytes of the file system that the folder is on, or will be; None where that cannot be told."""
+    """Free bytes of the file system of a folder that may not exist yet; None if unknown."""
     place = next((place for place in (folder.absolute(), *folder.absolute().parents) if place.exists()), None)
     try:
         return None if place is None else shutil.disk_usage(place).free

@@ -17,8 +17,8 @@ def history(trace: Mapping[str, Any], limit: int, depth: int) -> dict[str, Any]:
 
     Args:
         trace: with its decimal numbers as text, so that nanoseconds stay exact.
-        limit: events to keep, the latest.
-        depth: operators around an allocation to keep, from the innermost outwards.
+        limit: number of events to keep, the latest.
+        depth: number of operators around an allocation to keep, from the innermost outwards.
     """
     base = int(trace.get("baseTimeNanoseconds", 0))
     events = sorted(
@@ -75,13 +75,13 @@ class _Operators:
         }
 
     def around(self, thread: object, ts: int) -> list[str]:
-        """Names of what is running on a thread at a time, the innermost first."""
+        """Names of the spans that are active on a thread at a given time, the innermost first."""
         found = self._threads.get(thread)
         return found.around(ts) if found else []
 
 
 class _Thread:
-    """Properly nested spans in the order of their starts, each with the one around it."""
+    """Properly nested spans in the order of their starts, each with its parent."""
 
     def __init__(self, spans: list[tuple[int, int, str]]) -> None:
         self._spans = spans

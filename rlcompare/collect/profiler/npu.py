@@ -1,7 +1,7 @@
-"""``torch_npu.profiler``: an ``*_ascend_pt`` folder per capture, parsed into databases where ``analysis`` is on.
+"""``torch_npu.profiler``: an ``*_ascend_pt`` folder per capture, parsed into databases if ``analysis`` is on.
 
-torch_npu catches the errors of its own profiler, logs them at best, and goes on: a capture may leave an empty folder,
-or none. So this module looks at what is on disk after each one, and says what is missing.
+torch_npu catches the errors of its own profiler, at best logs them, and continues: a capture may leave an empty folder,
+or none. So this module checks the files after each capture, and reports what is missing.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from rlcompare.collect.reference.config.schema import Config, NPUToolConfig
 from rlcompare.errors import InputError, UsageError
 
 _SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
-"""With one of them set, torch_npu's profiler does nothing, and does not say so (2.13 and later)."""
+"""If one of these is set, torch_npu's profiler silently does nothing (2.13 and later)."""
 _LONGEST_VALUE = 4096
 """torch_npu skips longer metadata."""
 _METADATA = "rlcompare"
 STACKS = "stacks.log"
-"""Of ``export_stacks``: a line per operator, its frames from the outermost and its microseconds, for a flame graph."""
+"""Output of ``export_stacks`` for flame graphs: per operator a line with its frames (outermost first) and its time."""
 MEMORY_TIMELINE = "memory_timeline.json"
-"""Of ``export_memory_timeline``: times, and at each the bytes by category of tensor."""
+"""Output of ``export_memory_timeline``: times, and for each time the bytes by category of tensor."""
 
 
 def npu_tool(config: Config | None, chosen: Iterable[Options]) -> Tool:
-    """The tool, where it can work.
+    """The tool, if it works on this machine.
 
     Args:
-        config: of the run, which goes into the profile.
-        chosen: options that captures will be started with.
+        config: of the run; it is stored in the profile.
+        chosen: options with which captures will be started.
 
     Raises:
-        UsageError: torch_npu is not here, sees no NPU, would silently do nothing, or does not know a setting; or
-            settings cannot act together.
+        UsageError: torch_npu is not installed, sees no NPU, would silently do nothing, or does not support a setting;
+            or settings contradict each other.
     """
     chosen = list(chosen)
     for options in chosen:
@@ -95,7 +95,7 @@ class NPUCapture:
         target.folder.mkdir(parents=True, exist_ok=True)
         self._known = set(_folders(target.folder))
         module.npu.synchronize()
-        # Built where it is started: one that is never started still stops when it is deleted.
+        # Built right before its start: torch_npu stops a profiler that is deleted even if it was never started.
         self._profile = self._built(experimental_config(module, options.npu))
         self._profile.start()
         if self._sampler is None:
@@ -108,7 +108,7 @@ class NPUCapture:
         activities = {"CPU": options.cpu, "NPU": options.device}
         return npu.profile(
             activities=[getattr(npu.ProfilerActivity, name) for name, wanted in activities.items() if wanted],
-            # Keywords, because its second place is active, where torch has warmup.
+            # Keywords, because its second parameter is active, while torch has warmup there.
             schedule=npu.schedule(
                 wait=chosen.wait,
                 warmup=chosen.warmup,
@@ -154,20 +154,20 @@ class NPUCapture:
             self._remove_rest()
 
     def _describe(self, sampled: tuple[int, ...] | None) -> None:
-        """Puts the run's configuration into the capture: once for each dump, which clears it."""
+        """Adds the run's configuration to the capture. Needed for each dump, since a dump clears it."""
         self._profile.add_metadata_json(_METADATA, self._target.description(sampled))
         for key, value in self._metadata.items():
             self._profile.add_metadata_json(key, value)
 
     def _dump(self, ready: Any) -> None:
-        """Called by torch_npu, which would swallow what is raised here."""
+        """Callback of torch_npu, which would swallow any exception."""
         if not self._aborted:
             self._was_called = True
             self._handler(ready)
             self._export(ready)
 
     def _export(self, ready: Any) -> None:
-        """The files that torch_npu makes besides, into the capture's folder, where a later analysis leaves them."""
+        """Writes torch_npu's additional exports into the capture's folder, where a later analysis keeps them."""
         new = self._new_folders()
         if not new:
             return
@@ -179,13 +179,13 @@ class NPUCapture:
             ready.export_memory_timeline(str(new[0] / MEMORY_TIMELINE), device=device)
 
     def _collect(self) -> None:
-        """Looks for what the dump of a window left."""
+        """Finds and checks the files of a window after its dump."""
         sampled = self._sampler.take() if self._sampler else None
         self._recorded = ()
         new = self._new_folders()
         if not self._was_called or not new:
             raise self._failure("torch_npu left no *_ascend_pt folder of this process")
-        # The one after it may be the next window's already: torch_npu makes it when that begins to warm up.
+        # Later folders may belong to the next window: torch_npu creates its folder when it starts to warm up.
         folder = new[0]
         chosen = self._options.npu
         if problem := missing(folder, chosen.analysis, chosen.export_type) or _lost_export(folder, chosen):
@@ -198,9 +198,9 @@ class NPUCapture:
         return [folder for folder in _folders(self._target.folder) if folder not in self._known]
 
     def _remove_rest(self) -> None:
-        """Removes what torch_npu made for a window that then was not reached, or was interrupted.
+        """Removes torch_npu's files of a window that was not reached, or was interrupted.
 
-        After a failure all of it stays, because its logs say why.
+        After a failure they are kept, because their logs say why.
         """
         for folder in () if self._has_failed else self._new_folders():
             shutil.rmtree(folder, ignore_errors=True)
@@ -215,7 +215,7 @@ class NPUCapture:
 
 
 def metadata_pieces(key: str, tree: object) -> Iterator[tuple[str, str]]:
-    """A tree of settings as (dotted key, JSON), in pieces that torch_npu takes."""
+    """A tree of settings as (dotted key, JSON), in pieces that are short enough for torch_npu."""
     text = json.dumps(tree)
     if len(text) <= _LONGEST_VALUE:
         yield key, text
@@ -226,19 +226,19 @@ def metadata_pieces(key: str, tree: object) -> Iterator[tuple[str, str]]:
         for index, value in enumerate(tree):
             yield from metadata_pieces(f"{key}.{index}", value)
     else:
-        # A quarter is short enough however much of it has to be escaped.
+        # This is short enough even if every character has to be escaped.
         yield key, json.dumps(str(tree)[: _LONGEST_VALUE // 8] + " …")
 
 
 def _folders(parent: Path) -> Iterator[Path]:
-    """The capture folders that this process left there, in the order of time."""
+    """The capture folders of this process, in the order of time."""
     own = re.compile(rf".*_{os.getpid()}_\d+_ascend_pt")
     if parent.is_dir():
         yield from sorted(path for path in parent.iterdir() if path.is_dir() and own.fullmatch(path.name))
 
 
 def _lost_export(folder: Path, chosen: NPUToolConfig) -> str:
-    """Which of the exports that were asked for is not there; empty where all are."""
+    """The requested exports that are missing; empty if none is."""
     if not chosen.analysis:
         return ""
     exports = {STACKS: chosen.export_stacks is not None, MEMORY_TIMELINE: chosen.export_memory_timeline}
@@ -248,7 +248,7 @@ def _lost_export(folder: Path, chosen: NPUToolConfig) -> str:
 
 @contextmanager
 def _mstx_range(module: Any, name: str) -> Iterator[None]:
-    """A range of this name; None in place of a number where mstx is off."""
+    """An mstx range of this name. mstx returns None instead of a range id if it is off."""
     number = module.npu.mstx.range_start(name)
     try:
         yield
@@ -258,7 +258,7 @@ def _mstx_range(module: Any, name: str) -> Iterator[None]:
 
 
 def _step_range(step: int) -> AbstractContextManager[None]:
-    """What torch_npu's parser takes for a step: it knows steps by the names of operators."""
+    """A step mark for torch_npu's parser, which recognizes steps by the names of operators."""
     import torch
 
     return torch.profiler.record_function(f"ProfilerStep#{step}")

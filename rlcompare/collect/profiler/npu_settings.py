@@ -1,7 +1,7 @@
-"""The settings of ``torch_npu.profiler``: refused where they cannot act together, and put as torch_npu takes them.
+"""Checks the settings of ``torch_npu.profiler`` for contradictions, and converts them to torch_npu's.
 
-What torch_npu would only warn of, or drop without a word, is refused, with the reason: a run is too long to find out
-afterwards that half of what was asked for was not recorded.
+Settings that torch_npu would only warn about, or silently drop, are refused, with the reason. A run is too long to find
+out afterwards that half of the requested data was not recorded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OF_THE_DEVICE = ("aic_metrics", "l2_cache", "op_attr", "host_sys", "sys_io", "s
 
 
 def check_settings(options: Options) -> None:
-    """Refuses what cannot act together.
+    """Refuses settings that contradict each other.
 
     Raises:
         UsageError: the first such setting, and what to change.
@@ -100,10 +100,10 @@ def _conflicts_of_exports(options: Options) -> Iterator[tuple[str, str]]:
 def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
     """torch_npu's ``_ExperimentalConfig`` of a role.
 
-    What is switched off or empty is left to torch_npu, so that a version that lacks it does not mind.
+    Options that are off or empty are not passed on, so that a version without them still works.
 
     Raises:
-        UsageError: something is asked for that this version of torch_npu does not know.
+        UsageError: an option is set that this version of torch_npu does not support.
     """
     npu = module.profiler
     known = inspect.signature(npu._ExperimentalConfig).parameters
@@ -119,15 +119,15 @@ def experimental_config(module: Any, chosen: NPUToolConfig) -> Any:
         if value is not None and value != ():
             given[field.name] = _native(module, field.name, value)
     if chosen.level in _WITHOUT_METRICS:
-        # From 2.13 on, torch_npu's own default is one that it then complains of.
+        # From 2.13 on, torch_npu warns about its own default.
         given["aic_metrics"] = _member(module, "AiCMetrics", "aic_metrics", _NO_METRICS)
-    # The newer of two names of one switch, where this version has it: there the older one warns.
+    # Use the newer of a switch's two names if this version has it: the older one then causes a warning.
     given["mstx" if "mstx" in known else "msprof_tx"] = any(getattr(chosen, key) for key in _MARKS)
     return npu._ExperimentalConfig(**given)
 
 
 def _native(module: Any, key: str, value: object) -> object:
-    """A value of the configuration as torch_npu takes it."""
+    """A value of the configuration in torch_npu's type."""
     if key not in _ENUMS:
         return list(value) if isinstance(value, tuple) else value
     if isinstance(value, tuple):
@@ -136,7 +136,7 @@ def _native(module: Any, key: str, value: object) -> object:
 
 
 def _member(module: Any, enum: str, key: str, name: str) -> object:
-    """The member of one of torch_npu's enumerations, whose names differ from verl's in case only."""
+    """The member of one of torch_npu's enumerations, whose names differ from verl's only in case."""
     members = getattr(module.profiler, enum, None)
     for candidate in dir(members):
         if candidate.lower() == name.lower():

@@ -1,6 +1,6 @@
-"""Nsight Systems: opens and closes its recording window around what is to be captured, and marks steps and phases.
+"""Nsight Systems: opens and closes its recording window, and marks steps and phases.
 
-Nsight Systems writes its own file. It has to start the process, and to be told to wait for the window:
+Nsight Systems writes its own file. It has to start the process with an option to wait for the window:
 
     nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi --capture-range-end=repeat rlcompare run …
 """
@@ -22,11 +22,11 @@ from rlcompare.errors import UsageError
 
 _COMMAND = "nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi --capture-range-end=repeat rlcompare run …"
 _SESSION = "NSYS_PROFILING_SESSION_ID"
-"""What nsys sets for the processes that it starts."""
+"""Set by nsys for the processes that it starts."""
 
 
 def _capture(target: Target, options: Options) -> Capture:
-    """Opens a window, or drives those of a schedule. nsys alone knows the name of the file that it writes."""
+    """Opens a window, or drives those of a schedule. Only nsys knows the name of its file."""
     window: Any = torch.cuda.profiler
 
     def start() -> None:
@@ -42,7 +42,7 @@ def _capture(target: Target, options: Options) -> Capture:
 
 
 def nsys_tool(device: str) -> Tool:
-    """The tool, where it can work.
+    """The tool, if it works on this machine.
 
     Raises:
         UsageError: there is no GPU, or the process does not run under nsys.

@@ -1,10 +1,10 @@
-"""What the configuration asks of one rank: which role calls of which training steps are captured, by which tool.
+"""The configuration's plan for one rank: which role calls of which training steps are captured, by which tool.
 
-A process holds one profiler at a time. So a rank records end to end only where every role that is profiled on it asks
-for that; with one that is discrete, or that has a schedule, all of them get captures of their own.
+A process holds one profiler at a time. So a rank records end to end only if every profiled role on it asks for that. If
+one role is discrete, or has a schedule, each role gets its own captures.
 
-A schedule of training steps stands in place of ``global_profiler.steps`` for its role; in its warm-up steps nothing is
-recorded, since the steps themselves warm up.
+A schedule of training steps replaces ``global_profiler.steps`` for its role. Its warm-up steps record nothing, since
+the steps themselves warm up.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _ACCELERATORS = {"torch": "cuda", "npu": "npu"}
 
 @dataclass(frozen=True)
 class Options:
-    """What a tool is to record.
+    """What a tool records.
 
     Attributes:
         cpu, device: activities of the host, and of the GPU or NPU.
-        npu: what only torch_npu takes.
-        torch_memory: what only memory snapshots take.
+        npu: settings of torch_npu only.
+        torch_memory: settings of memory snapshots only.
     """
 
     cpu: bool
@@ -47,7 +47,7 @@ class RolePlan:
     """How one role is profiled on this rank.
 
     Attributes:
-        schedule, phases: what of which phases is recorded; without a schedule, all of all.
+        schedule, phases: which parts of which phases are recorded; without a schedule, everything.
     """
 
     role: str
@@ -61,13 +61,13 @@ class RolePlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is captured on one rank.
+    """The captures of one rank.
 
     Attributes:
-        roles: those that are profiled on this rank.
-        steps: training steps of ``global_profiler.steps``; of roles with a schedule of steps, ``own_steps``.
+        roles: the profiled roles on this rank.
+        steps: training steps of ``global_profiler.steps``; for roles with a schedule of steps, ``own_steps``.
         profiled: training steps that any rank profiles.
-        notes: what of the configuration acts otherwise than one might expect.
+        notes: settings with an unexpected effect.
     """
 
     rank: int
@@ -82,7 +82,7 @@ class Plan:
 
     @property
     def end_to_end(self) -> RolePlan | None:
-        """The role whose tool records whole steps, with the contents of all; None where captures are discrete."""
+        """The role whose tool records whole steps, with the contents of all; None if captures are discrete."""
         if not self.roles or any(role.discrete or role.schedule for role in self.roles.values()):
             return None
         first, *others = self.roles.values()
@@ -92,7 +92,7 @@ class Plan:
         return replace(first, options=options)
 
     def call(self, role: str, phase: str, step: int) -> tuple[RolePlan, Target] | None:
-        """How a role's call is captured on its own; None: not at all."""
+        """How a role's call is captured on its own; None: not captured."""
         plan = self.roles.get(role)
         if plan is None or step not in self.own_steps.get(role, self.steps):
             return None
@@ -108,14 +108,14 @@ class Plan:
 
 
 def make_plan(config: Config, out: Path, rank: int, world_size: int, device: str) -> Plan:
-    """What one rank captures.
+    """The plan of one rank.
 
     Args:
         out: the run directory; profiles go below its ``profile`` unless a ``save_path`` says otherwise.
         device: ``cpu``, ``cuda`` or ``npu``.
 
     Raises:
-        UsageError: the configuration asks for what cannot be.
+        UsageError: the configuration is impossible.
     """
     enabled = {
         role: profiler
@@ -137,7 +137,7 @@ def make_plan(config: Config, out: Path, rank: int, world_size: int, device: str
 
 
 def _takes_part(role: str, config: Config) -> bool:
-    """Whether the algorithm has this role do anything."""
+    """Whether the role does anything in this algorithm."""
     if role == "critic":
         return config.algorithm.adv_estimator == "gae"
     return role != "ref" or config.actor_rollout_ref.actor.use_kl_loss or config.algorithm.use_kl_in_reward
@@ -167,7 +167,7 @@ def _role_plan(
 
 
 def _check_writable(path: Path, key: str) -> None:
-    """Refuses a folder that could not be made, before a long run."""
+    """Refuses a folder that cannot be created, before a long run."""
     folder = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(
@@ -176,10 +176,10 @@ def _check_writable(path: Path, key: str) -> None:
 
 
 def options_of(role: str, profiler: ProfilerConfig, tool: str, device: str) -> Options:
-    """What a role's tool is to record on a device.
+    """The options of a role's tool on a device.
 
     Raises:
-        UsageError: the device does not have it.
+        UsageError: the device does not support them.
     """
     contents = profiler.tool_config.npu.contents if tool == "npu" else profiler.tool_config.torch.contents
     accelerator = _ACCELERATORS.get(tool, "cuda")
@@ -227,7 +227,7 @@ def _united(one: Options, other: Options) -> Options:
 
 
 def _check_tools(plan: Plan) -> None:
-    """Refuses what one process cannot do: one capture of a whole step under two tools or two sets of options."""
+    """Refuses a capture of a whole step with two tools or two sets of options: one process cannot do that."""
     shared = plan.end_to_end
     if shared is None:
         return

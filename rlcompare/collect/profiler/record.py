@@ -1,4 +1,4 @@
-"""What a capture is of, where its files go, and what is remembered of it."""
+"""The target of a capture, the location of its files, and the record of it."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ MARKS = {
 
 @dataclass(frozen=True)
 class CaptureRecord:
-    """One capture that is on disk.
+    """One capture on disk.
 
     Attributes:
-        path: its file or folder, relative to the run directory where it is below it.
+        path: its file or folder, relative to the run directory if it is below it.
         role, phase: of a role call; empty for a capture of whole steps.
         step: the training step, the first of several.
-        tool: what wrote it.
-        sampled: ordinals, from 0, of the ticks that a schedule recorded; None where all was recorded.
+        tool: the tool that wrote it.
+        sampled: numbers, from 0, of the ticks that a schedule recorded; None if everything was recorded.
         steps: all training steps that it covers.
     """
 
@@ -61,11 +61,11 @@ class CaptureRecord:
 
 @dataclass(frozen=True)
 class Target:
-    """What a capture is of: a whole training step, or one call of a role in it.
+    """The target of a capture: a whole training step, or one call of a role in it.
 
     Attributes:
-        folder: where its files go.
-        schedule: which ticks of the call are recorded; None: all of it.
+        folder: folder for its files.
+        schedule: which ticks of the call are recorded; None: the whole call.
     """
 
     folder: Path
@@ -77,10 +77,10 @@ class Target:
     schedule: Schedule | None = None
 
     def file(self, prefix: str, suffix: str) -> Path:
-        """A new file, its folder made: ``{prefix}_step3_rank0-of-2_pid77_20261121150102003{suffix}``.
+        """A new file, with its folder created: ``{prefix}_step3_rank0-of-2_pid77_20261121150102003{suffix}``.
 
         Raises:
-            OutputError: the folder cannot be made.
+            OutputError: the folder cannot be created.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ class Target:
             time.sleep(0.001)
 
     def description(self, sampled: tuple[int, ...] | None) -> str:
-        """What it is of, as JSON to be put into the profile itself."""
+        """Its description as JSON, to be stored in the profile itself."""
         found: dict[str, object] = {"step": self.step, "rank": self.rank, "world_size": self.world_size}
         if self.phase:
             found |= ({"role": self.role} if self.role else {}) | {"phase": self.phase}
@@ -106,15 +106,15 @@ class Target:
         return json.dumps(found | self.details())
 
     def details(self) -> dict[str, object]:
-        """What else there is to say of it."""
+        """Further facts for the description."""
         return {}
 
 
 @dataclass(frozen=True)
 class Written:
-    """A file or folder that a capture left, with the ordinals of the ticks in it where a schedule chose them.
+    """A file or folder of a capture, with the numbers of the ticks in it if a schedule chose them.
 
-    The path is None where the tool alone knows it.
+    The path is None if only the tool knows it.
     """
 
     path: Path | None
@@ -122,20 +122,20 @@ class Written:
 
 
 class Capture(Protocol):
-    """A profiler of some tool that has been started."""
+    """A started profiler of some tool."""
 
     def tick(self) -> None:
-        """A tick of the schedule's kind has ended."""
+        """A tick of the schedule's granularity has ended."""
 
     def stop(self) -> list[Written]:
-        """Ends it, writes what is not written yet, and checks it.
+        """Stops it, writes the remaining files, and checks them.
 
         Returns:
-            All that it wrote; nothing where the schedule's window was not reached.
+            Everything that it wrote; empty if the schedule's window was not reached.
 
         Raises:
-            InputError: the files that were to come are not there.
+            InputError: expected files are missing.
         """
 
     def abort(self) -> None:
-        """Ends it after an error, without writing anything and without an error of its own."""
+        """Stops it after an error. Writes nothing and raises nothing."""

@@ -1,8 +1,8 @@
-"""Critical path sampling: which few of many decode steps, mini batches or micro batches of a phase are recorded.
+"""Critical path sampling: records a few of the many decode steps, mini batches or micro batches of a phase.
 
-A schedule counts ticks. The first ``skip_first`` are passed over; then ``repeat`` cycles follow, each of ``wait`` ticks
-without a profiler, ``warmup`` ticks with one whose events are thrown away, and ``active`` ticks that are recorded, as
-in ``torch.profiler.schedule``. So all of it needs skip_first + (wait + warmup + active) * repeat ticks.
+A schedule counts ticks. The first ``skip_first`` are skipped. Then ``repeat`` cycles follow, each of ``wait`` ticks
+without a profiler, ``warmup`` ticks whose events are discarded, and ``active`` ticks that are recorded, as
+in ``torch.profiler.schedule``. In total it needs skip_first + (wait + warmup + active) * repeat ticks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROLE_KEYS = {
     "ref": "actor_rollout_ref.ref",
     "critic": "critic",
 }
-"""Where the configuration has each role."""
+"""The configuration key of each role."""
 
 PHASES = {
     "actor": ("old_log_prob", "update_actor"),
@@ -34,13 +34,13 @@ PHASES = {
     "ref": ("ref_log_prob",),
     "critic": ("values", "update_critic"),
 }
-"""What each role does in a step."""
+"""The phases of each role in a step."""
 _UPDATES = ("update_actor", "update_critic")
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which ticks are recorded; ``repeat`` 0 goes on to the end."""
+    """Which ticks are recorded. With ``repeat`` 0 it continues to the end."""
 
     granularity: str
     skip_first: int = 0
@@ -56,19 +56,19 @@ class Schedule:
 
     @property
     def needs(self) -> int:
-        """Ticks after which the last window is complete; with ``repeat`` 0, the first."""
+        """Number of ticks after which the last window is complete; with ``repeat`` 0, the first one."""
         return self.skip_first + self.cycle * max(self.repeat, 1)
 
     def records(self, tick: int) -> bool:
-        """Whether the tick of this ordinal, from 0, is recorded."""
+        """Whether the tick of this number, from 0, is recorded."""
         return self.works(tick) and (tick - self.skip_first) % self.cycle >= self.wait + self.warmup
 
     def closes(self, tick: int) -> bool:
-        """Whether a window ends with the tick of this ordinal."""
+        """Whether a window ends with the tick of this number."""
         return self.records(tick) and (tick - self.skip_first + 1) % self.cycle == 0
 
     def works(self, tick: int) -> bool:
-        """Whether the profiler is at work in the tick of this ordinal: it warms up or records."""
+        """Whether the profiler is active in the tick of this number: it warms up or records."""
         place = tick - self.skip_first
         if place < 0 or (self.repeat and place >= self.cycle * self.repeat):
             return False
@@ -76,7 +76,7 @@ class Schedule:
 
     @property
     def formula(self) -> str:
-        """What it needs, with its numbers."""
+        """The formula for the number of ticks that it needs, with its numbers."""
         return (
             f"skip_first + (wait + warmup + active) * repeat = {self.skip_first} + "
             f"({self.wait} + {self.warmup} + {self.active}) * {max(self.repeat, 1)} = {self.needs}"
@@ -84,7 +84,7 @@ class Schedule:
 
 
 class Sampler:
-    """Counts ticks, and says which of those that have ended were recorded."""
+    """Counts ticks, and returns which of them were recorded."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -92,30 +92,30 @@ class Sampler:
         self._recorded: list[int] = []
 
     def advance(self) -> tuple[int, ...]:
-        """A tick has ended; the ordinals of the window that is being recorded, this tick included."""
+        """A tick has ended. Returns the numbers of the ticks in the current window, including this one."""
         if self._schedule.records(self._tick):
             self._recorded.append(self._tick)
         self._tick += 1
         return tuple(self._recorded)
 
     def take(self) -> tuple[int, ...]:
-        """The ordinals since the last call: those of a window that has closed."""
+        """The ticks since the last call: those of a window that has closed."""
         taken, self._recorded = tuple(self._recorded), []
         return taken
 
     @property
     def ticks(self) -> int:
-        """How many ticks have ended."""
+        """The number of ticks that have ended."""
         return self._tick
 
 
 def schedule_of(role: str, profiler: ProfilerConfig, tool: str) -> Schedule | None:
-    """The schedule of a role from its ``profiler`` configuration; None where it has none.
+    """The schedule of a role from its ``profiler`` configuration; None if it has none.
 
     ``tool_config.torch.step_start`` and ``step_end``, verl's way to choose mini batches, become a schedule as well.
 
     Raises:
-        UsageError: the granularity is not one of the role's, or two ways to choose contradict each other.
+        UsageError: the granularity does not exist for the role, or two settings contradict each other.
     """
     key = f"{ROLE_KEYS[role]}.profiler"
     given = profiler.schedule
@@ -163,7 +163,7 @@ def _has(phase: str, granularity: str) -> bool:
 
 
 def ticks_of(config: Config, phase: str, granularity: str, world_size: int) -> int:
-    """How many ticks a phase has at most on one rank: 0 for a kind of tick that it does not have."""
+    """The maximum number of ticks of a phase on one rank: 0 for a granularity that it does not have."""
     if not _has(phase, granularity):
         return 0
     if granularity == "step":
@@ -191,15 +191,15 @@ def _update_ticks(config: Config, phase: str, granularity: str, world_size: int)
 
 
 def _parts(whole: int, size: int) -> int:
-    """How many parts of at most ``size`` make up the whole."""
+    """The number of parts of at most ``size`` in the whole."""
     return -(-whole // size)
 
 
 def check_schedule(schedule: Schedule, ticks: int, key: str) -> None:
-    """Refuses a schedule that cannot come to its end.
+    """Refuses a schedule that cannot finish.
 
     Args:
-        ticks: how many there are at most.
+        ticks: maximum number of ticks.
         key: of the schedule, as in ``actor_rollout_ref.rollout.profiler.schedule``.
 
     Raises:

@@ -19,7 +19,7 @@ class StepProfiler:
 
     Attributes:
         captures: those on disk so far.
-        notes: what the user should know of what was, or was not, captured.
+        notes: notes for the user on captures that were or were not made.
     """
 
     def __init__(self, plan: Plan, tools: dict[str, Tool], out: Path) -> None:
@@ -40,7 +40,7 @@ class StepProfiler:
 
     @contextmanager
     def step(self, step: int) -> Iterator[None]:
-        """Goes around training step ``step``: with end-to-end profiling, its capture."""
+        """Wraps training step ``step``; with end-to-end profiling, this is its capture."""
         self._step = step
         if self._whole is None or step not in self._plan.steps:
             yield
@@ -58,10 +58,10 @@ class StepProfiler:
 
     @contextmanager
     def phase(self, role: str, name: str) -> Iterator[None]:
-        """Goes around a phase: its mark in the step's capture, or a capture of its own.
+        """Wraps a phase: marks it in the step's capture, or makes its own capture.
 
         Args:
-            role: ``rollout``, ``actor``, ``ref`` or ``critic``; empty for what belongs to none.
+            role: ``rollout``, ``actor``, ``ref`` or ``critic``; empty if it belongs to none.
         """
         self._look_for_room()
         if self._shared is not None:
@@ -84,7 +84,7 @@ class StepProfiler:
             self._closed(call_)
 
     def _mark_of(self, opened: _Open, name: str) -> AbstractContextManager[None]:
-        """The phase's mark; none around a schedule's windows, which open and close inside of it."""
+        """The phase's mark; none if a schedule is used, since its windows open and close inside the phase."""
         return nullcontext() if opened.target.schedule else opened.tool.mark(MARKS[name])
 
     def tick(self, granularity: str) -> None:
@@ -96,14 +96,14 @@ class StepProfiler:
             self._call.capture.tick()
 
     def close(self) -> None:
-        """Ends a capture of several steps that is still open."""
+        """Ends an open capture of several steps."""
         self._look_for_room()
         opened, self._shared = self._shared, None
         if opened is not None:
             self._closed(opened)
 
     def _opened(self, plan: RolePlan, target: Target) -> _Open | None:
-        """A new capture; None where there is no room for it."""
+        """A new capture; None if there is no disk space for it."""
         was_told = bool(self._disk.problem)
         if not self._disk.allows(plan.tool, target.folder, _name(target)):
             self.notes.extend([] if was_told else [self._disk.problem])
@@ -112,7 +112,7 @@ class StepProfiler:
         return _Open(tool, tool.open(target, plan.options), target, plan)
 
     def _look_for_room(self) -> None:
-        """Drops what is open where the disk runs full."""
+        """Drops open captures if the disk is nearly full."""
         opened = self._call or self._shared
         if opened is None or self._disk.still_allows(opened.target.folder, _name(opened.target)):
             return
@@ -151,7 +151,7 @@ class StepProfiler:
 
     @contextmanager
     def _aborting(self) -> Iterator[None]:
-        """Ends what is open without writing it where the step fails or is interrupted."""
+        """Stops open captures without writing them if the step fails or is interrupted."""
         try:
             yield
         except BaseException:
@@ -163,7 +163,7 @@ class StepProfiler:
 
 
 class _Open:
-    """A capture that is running."""
+    """A running capture."""
 
     def __init__(self, tool: Tool, capture: Capture, target: Target, plan: RolePlan) -> None:
         self.tool, self.capture, self.target, self.plan = tool, capture, target, plan
@@ -188,7 +188,7 @@ def make_profilers(config: Config, out: Path, rank: int, world_size: int, device
         device: ``cpu``, ``cuda`` or ``npu``, with or without a number.
 
     Raises:
-        UsageError: the configuration asks for what cannot be, or for a tool that this machine does not have.
+        UsageError: the configuration is impossible, or asks for a tool that this machine does not have.
     """
     plan = make_plan(config, out, rank, world_size, device.partition(":")[0])
     captured = [plan.end_to_end] if plan.end_to_end is not None else list(plan.roles.values())

@@ -1,4 +1,4 @@
-"""What a profiling tool offers to the step profiler."""
+"""The interface between a profiling tool and the step profiler."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Tool:
 
     Attributes:
         open: starts a capture.
-        mark: a range of a name in what is being captured.
-        mark_step: a range for a training step.
+        mark: makes a named range in the current capture.
+        mark_step: makes a range for a training step.
     """
 
     open: Callable[[Target, Options], Capture]

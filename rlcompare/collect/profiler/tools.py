@@ -1,4 +1,4 @@
-"""The profiling tools by name. A tool is imported where it is used, so that none needs another's packages."""
+"""The profiling tools by name. A tool is imported only when used, so that none needs another's packages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlcompare.collect.profiler.tool import Tool
 from rlcompare.collect.reference.config.schema import Config
 
 _SILENT = "6"
-"""Up to 5, torch writes two lines to standard error for each capture. Failures are told by the files."""
+"""Up to level 5, torch writes two lines to standard error per capture. Failures are detected from the files."""
 
 
 def find_tool(name: str, device: str, config: Config | None, captured: Iterable[Options]) -> Tool:
@@ -19,11 +19,11 @@ def find_tool(name: str, device: str, config: Config | None, captured: Iterable[
 
     Args:
         device: ``cpu``, ``cuda`` or ``npu``.
-        config: of the run, for tools that put it into the profile.
-        captured: options that its captures will be started with.
+        config: of the run, for tools that store it in the profile.
+        captured: options with which its captures will be started.
 
     Raises:
-        UsageError: this machine does not have it, or it cannot do what is asked of it.
+        UsageError: this machine does not have the tool, or the tool does not support the request.
     """
     if name == "npu":
         from rlcompare.collect.profiler.npu import npu_tool

@@ -1,4 +1,4 @@
-"""``torch.profiler``: Chrome traces (``.json.gz``) of host operators, and of the GPU's kernels where there is one."""
+"""``torch.profiler``: Chrome traces (``.json.gz``) of host operators, and of the GPU's kernels if there is a GPU."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TorchCapture:
         assert self._sampler is not None and self._target.schedule is not None
         if recorded := self._sampler.advance():
             self._profile.add_metadata_json(_METADATA, self._target.description(recorded))
-        # Only where it may warn: to change the filters makes Python say all warnings of a program again.
+        # Only if torch may warn: changing the filters makes Python repeat all warnings of a program.
         with _expected_warnings() if self._target.schedule.works(self._sampler.ticks) else nullcontext():
             self._profile.step()
 
@@ -72,12 +72,12 @@ class TorchCapture:
         self._written.append(Written(self._save(ready, sampled), sampled))
 
     def _save(self, ready: profile, sampled: tuple[int, ...] | None) -> Path:
-        """Writes what was recorded; ``sampled`` are the ordinals of its ticks."""
+        """Writes the recorded events; ``sampled`` are the numbers of its ticks."""
         return export(ready, self._target.file("prof", ".json.gz"))
 
 
 def torch_schedule(chosen: Schedule) -> Any:
-    """The schedule as torch takes it."""
+    """The schedule in torch's form."""
     with _expected_warnings():
         return schedule(
             skip_first=chosen.skip_first,
@@ -89,10 +89,10 @@ def torch_schedule(chosen: Schedule) -> Any:
 
 
 def export(ready: profile, path: Path) -> Path:
-    """Writes the trace beside its place, compressed, and renames it into it.
+    """Writes the trace to a temporary file, compressed, and renames it.
 
     Raises:
-        OutputError: it could not be written, or is not whole.
+        OutputError: it could not be written, or is incomplete.
     """
     packed = path.with_name(f".{path.name}.part")
     try:
@@ -107,10 +107,10 @@ def export(ready: profile, path: Path) -> Path:
 
 @contextmanager
 def whole_trace(ready: profile, path: Path) -> Iterator[Path]:
-    """The trace as a file for the time being, beside the ``path`` that is made from it.
+    """The trace as a temporary file, beside the ``path`` that is made from it.
 
     Raises:
-        OutputError: torch could not write it, which it does not say itself, or what is made of it cannot be written.
+        OutputError: torch could not write it (torch itself does not report this), or ``path`` cannot be written.
     """
     raw = path.with_name(f".{path.name}.json")
     try:
@@ -126,7 +126,7 @@ def whole_trace(ready: profile, path: Path) -> Iterator[Path]:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a file ends as a JSON object does."""
+    """Whether a file ends like a JSON object."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -136,7 +136,7 @@ def _is_whole(path: Path) -> bool:
 
 @contextmanager
 def mark(name: str) -> Iterator[None]:
-    """A range of this name in the trace, and in NVTX where there is a GPU."""
+    """A range of this name in the trace, and in NVTX if there is a GPU."""
     nvtx: Any = torch.cuda.nvtx if torch.cuda.is_available() else None
     if nvtx is not None:
         nvtx.range_push(name)
@@ -149,14 +149,14 @@ def mark(name: str) -> Iterator[None]:
 
 
 def synchronize() -> None:
-    """Waits for the GPU, so that a capture holds what was launched in it and nothing else."""
+    """Waits for the GPU, so that a capture contains exactly the kernels launched in it."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 
 
 @contextmanager
 def _expected_warnings() -> Iterator[None]:
-    """Without torch's words on what the user chose: no warm-up, and events cleared from window to window."""
+    """Suppresses torch's warnings about the user's choices: no warm-up, and events cleared between windows."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*(won't be using warmup|clears events).*")
         yield

@@ -1,7 +1,7 @@
-"""Memory snapshots: what was allocated when, by what, and for how long, as JSON of our own.
+"""Memory snapshots as JSON: when memory was allocated, by which operator, and for how long.
 
-On a GPU it is the history of torch's caching allocator, on the host what ``torch.profiler`` sees of allocations.
-torch's own snapshot files are pickles, which nobody should open; ours (``memory_step….json.gz``) hold one object:
+On a GPU the data is the history of torch's caching allocator, on the host ``torch.profiler``'s allocation events.
+torch's own snapshot files are pickles, which are unsafe to open. Ours (``memory_step….json.gz``) hold one object:
 
     {"schema": "rlcompare.memory/1",
      "tool": "torch.cuda.memory" | "torch.profiler",
@@ -44,10 +44,10 @@ SCHEMA = "rlcompare.memory/1"
 
 
 def opener(device: str) -> Callable[[Target, Options], Capture]:
-    """What starts a capture on ``cpu`` or ``cuda``.
+    """The function that starts a capture on ``cpu`` or ``cuda``.
 
     Raises:
-        UsageError: the device has no such history.
+        UsageError: the device has no allocation history.
     """
     if device == "cuda":
         return _of_gpu
@@ -60,7 +60,7 @@ def opener(device: str) -> Callable[[Target, Options], Capture]:
 
 
 class _HostCapture(TorchCapture):
-    """A run of torch.profiler of which only the allocations are kept."""
+    """A run of torch.profiler that keeps only the allocations."""
 
     def __init__(self, target: Target, options: Options) -> None:
         self._limits = options.torch_memory
@@ -104,11 +104,11 @@ def _of_gpu(target: Target, options: Options) -> Capture:
 def _gpu_history(
     snapshot: Mapping[str, Any], device: int, levels: tuple[int, int], limit: int, depth: int
 ) -> dict[str, Any]:
-    """The parts of our document that a snapshot of torch's allocator gives.
+    """The parts of our document that come from a snapshot of torch's allocator.
 
     Args:
-        levels: allocated and reserved bytes when the snapshot was made: the timeline is counted back from them, because
-            the oldest events may be missing.
+        levels: allocated and reserved bytes when the snapshot was made. The timeline is computed backwards from them,
+            because the oldest events may be missing.
     """
     events = snapshot["device_traces"][device]
     segments = [segment for segment in snapshot["segments"] if segment["device"] == device]
@@ -164,13 +164,13 @@ def _gpu_allocations(events: Iterable[Mapping[str, Any]], depth: int) -> list[di
 
 
 def _document(tool: str, device: str, description: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """What is short comes first: readers tell by it what the long lists are of."""
+    """The document, with short members first, so that readers can identify it before the long lists."""
     start = found["timeline"][0]["ts_ns"] if found["timeline"] else None
     return {"schema": SCHEMA, "tool": tool, "device": device, **json.loads(description), "start_ns": start, **found}
 
 
 def _write(path: Path, document: Mapping[str, Any]) -> Path:
-    """Writes the document beside its place and renames it into it.
+    """Writes the document to a temporary file and renames it.
 
     Raises:
         OutputError: it could not be written.

@@ -1,4 +1,4 @@
-"""Windows of a schedule for tools that know only on and off."""
+"""Windows of a schedule for tools that can only be switched on and off."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Windows:
         self, target: Target, start: Callable[[], None], stop: Callable[[tuple[int, ...] | None], list[Written]],
         discard: Callable[[], None],
     ) -> None:  # fmt: skip
-        """Starts the first, where it is due.
+        """Starts the first recording, if it is due.
 
         Args:
-            start: begins a recording.
-            stop: ends it and writes it, given the ordinals of the ticks in it.
-            discard: ends it without writing it.
+            start: starts a recording.
+            stop: stops and writes a recording, given the numbers of its ticks.
+            discard: stops a recording without writing it.
         """
         self._start, self._stop, self._discard = start, stop, discard
         self._schedule = target.schedule
@@ -32,7 +32,7 @@ class Windows:
             self._turn_on()
 
     def tick(self) -> None:
-        """Goes on to the next tick: a recording ends with the last active one of its cycle."""
+        """Advances to the next tick. A recording ends with the last active tick of its cycle."""
         assert self._sampler is not None and self._schedule is not None
         ended = self._sampler.ticks
         self._sampler.advance()
@@ -42,13 +42,13 @@ class Windows:
             self._turn_on()
 
     def stop(self) -> list[Written]:
-        """Ends what is on; see ``Capture.stop``."""
+        """Stops the active recording; see ``Capture.stop``."""
         if self._is_on:
             self._turn_off()
         return self._written
 
     def abort(self) -> None:
-        """Ends what is on without writing it."""
+        """Stops the active recording without writing it."""
         if self._is_on:
             self._is_on = False
             with suppress(Exception):

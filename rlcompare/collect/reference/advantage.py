@@ -1,6 +1,6 @@
 """Advantages: GRPO's of outcomes, generalized advantage estimation, the KL penalty in the reward, DAPO's group filter.
 
-Everything here is over the whole global batch: groups, and the moments by which GAE is whitened, span ranks.
+All functions work on the whole global batch: groups, and the moments for GAE's whitening, span ranks.
 Shapes: N rows (responses), R response tokens; ``groups`` (N,) is equal for the rows of one prompt.
 """
 
@@ -17,7 +17,7 @@ WHITEN_EPSILON = 1e-8
 
 
 def token_level_scores(scores: Tensor, response_mask: Tensor) -> Tensor:
-    """(N, R): each row's score (N,) at its last valid token, 0 elsewhere; a row without a valid token loses it."""
+    """(N, R): each row's score (N,) at its last valid token, 0 elsewhere; a row without one loses it."""
     valid = response_mask.bool()
     place = torch.arange(valid.shape[1], device=valid.device)
     last = torch.where(valid, place, -1).amax(-1, keepdim=True)
@@ -69,7 +69,7 @@ def grpo_advantage(
     advantage = centered
     if norm_adv_by_std_in_grpo:
         advantage = centered / (square.sqrt()[group] + GRPO_EPSILON)
-    advantage = torch.where(has_variance(scores, groups), advantage, 0.0)  # where rounding alone differs from the mean
+    advantage = torch.where(has_variance(scores, groups), advantage, 0.0)  # else rounding errors would remain
     single = scores / (1 + GRPO_EPSILON) if norm_adv_by_std_in_grpo else scores
     advantage = torch.where(size[group] == 1, single, advantage)
     advantage = masked(advantage[:, None], response_mask)
@@ -77,7 +77,7 @@ def grpo_advantage(
 
 
 def has_variance(scores: Tensor, groups: Tensor) -> Tensor:
-    """(N,) bool: whether a row's group holds different scores. DAPO trains on no others: they have no advantage."""
+    """(N,) bool: whether a row's group has different scores. DAPO trains on these only: others have no advantage."""
     group, size = _numbered(groups)
     high = torch.full((len(size),), -torch.inf, dtype=scores.dtype, device=scores.device)
     low = -high

@@ -1,4 +1,4 @@
-"""The rows of a training step: prompts, responses, and what is computed for them phase by phase."""
+"""The rows of a training step: prompts, responses, and the values computed for them phase by phase."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Batch:
         return self.response_mask.sum(-1).long()
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """What is there, by name."""
+        """The tensors that are not None, by name."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in named.items() if value is not None}
 

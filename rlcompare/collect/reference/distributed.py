@@ -1,4 +1,4 @@
-"""What the processes of a run say to each other. With one process there is no process group, and nothing is said."""
+"""Communication between the processes of a run. With one process there is no process group, and no communication."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class World:
 
     @property
     def is_first(self) -> bool:
-        """Whether this process writes what is written once per run."""
+        """Whether this process writes the files that are written once per run."""
         return self.rank == 0
 
     def gather_rows(self, rows: torch.Tensor) -> torch.Tensor:
@@ -41,7 +41,7 @@ class World:
         return torch.cat(parts)
 
     def from_first(self, value: torch.Tensor) -> torch.Tensor:
-        """The first rank's tensor; the others give one of the same shape and type."""
+        """The first rank's tensor. The other ranks pass one of the same shape and type."""
         if self.size > 1:
             value = value.contiguous()
             dist.broadcast(value, src=0)
@@ -53,11 +53,11 @@ class World:
         return rows[self.rank * share : (self.rank + 1) * share]
 
     def sums(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Sums over ranks, by name; every rank gives the same names in the same order."""
+        """Sums over ranks, by name. All ranks must pass the same names in the same order."""
         return self._reduced(values, dist.ReduceOp.SUM)
 
     def maxima(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Greatest values over ranks, by name."""
+        """Maxima over ranks, by name."""
         return self._reduced(values, dist.ReduceOp.MAX)
 
     def _reduced(self, values: Mapping[str, float], operation: dist.ReduceOp.RedOpType) -> dict[str, float]:

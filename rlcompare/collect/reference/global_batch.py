@@ -1,7 +1,7 @@
-"""What is computed over the whole batch of all ranks: importance sampling, rewards per token, advantages.
+"""Computations over the whole batch of all ranks: importance sampling, rewards per token, advantages.
 
-Effective sample sizes, percentiles and whitening are no means of what each rank would find, so the first rank computes
-them once, over all rows, and hands the rows back.
+Effective sample sizes, percentiles and whitening are not means of per-rank results. So the first rank computes them
+once, over all rows, and distributes the rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class GlobalBatch:
 
     Attributes:
         rewards: (N, R), per token, after the KL penalty if there is one.
-        metrics: of the mismatch and the penalty; empty but on the first rank.
+        metrics: of the mismatch and the penalty; empty on all ranks but the first.
     """
 
     batch: Batch
@@ -32,7 +32,7 @@ class GlobalBatch:
 
 
 def global_batch(own: Batch, world: World, config: Config) -> GlobalBatch:
-    """The whole batch, from each rank's own rows, of which every rank has as many."""
+    """The whole batch, from the rows of each rank. All ranks have the same number of rows."""
     whole = own.gathered(world)
     if world.is_first:
         rewards, metrics = _rewards(whole, config)
@@ -40,7 +40,7 @@ def global_batch(own: Batch, world: World, config: Config) -> GlobalBatch:
         weights, mismatch = _importance(whole, config)
         metrics |= mismatch
     else:
-        # Each is received into memory of its own.
+        # Each tensor is received into its own memory.
         rewards, advantages, returns, weights = (torch.zeros_like(whole.response_mask) for _ in range(4))
         metrics = {}
     applied = config.algorithm.rollout_is_threshold is not None and config.algorithm.rollout_is

@@ -22,11 +22,11 @@ from rlcompare.errors import ExitCode, InputError, OutputError, RlcompareError, 
 _KNOWN_ERRORS = (UsageError, OutputError, InputError)
 
 _RANK = ".rank"
-"""The suffix of an empty file named after a rank's process, from when that listens to signals."""
+"""The suffix of an empty file that a rank's process creates once it handles signals."""
 
 
 class RankError(RlcompareError):
-    """A rank ended with an error that tells the user what to do.
+    """A rank failed with an error that tells the user what to do.
 
     Args:
         exit_code: of that error.
@@ -39,14 +39,14 @@ class RankError(RlcompareError):
 
 @dataclass(frozen=True)
 class Launch:
-    """What every process of a run is told.
+    """The arguments of every process of a run.
 
     Attributes:
-        overrides: what the user changed of the configuration, for run.json.
+        overrides: the user's configuration changes, for run.json.
         folder: of the run; exists.
-        quiet: no line per step.
-        fresh: in a process of its own, also where it needs only one: one of several runs, which must not share caches
-            or the peak of their memory.
+        quiet: print no line per step.
+        fresh: use a separate process even if one is enough: several runs must not share caches or the peak of their
+            memory.
     """
 
     config: Config
@@ -57,10 +57,10 @@ class Launch:
 
 
 def check(config: Config, folder: Path) -> None:
-    """Refuses what a run would fail of after it has begun, before anything of an earlier run is replaced.
+    """Refuses requests that would fail only after the start, before anything of an earlier run is replaced.
 
     Raises:
-        UsageError: there is no such model, device or schedule, or profiles cannot be written where they are to go.
+        UsageError: the model, device or schedule does not exist, or profiles cannot be written to their folder.
     """
     from rlcompare.collect.profiler.plan import make_plan
     from rlcompare.collect.reference.model import PRESETS, model_folder
@@ -96,11 +96,11 @@ def launch(request: Launch) -> None:
 
 
 def _launch_here(world_size: int, request: Launch) -> None:
-    """Runs the ranks by torch's launcher, which works in a thread of its own.
+    """Runs the ranks with torch's launcher in a separate thread.
 
-    It would raise what a signal tells it wherever it is, also between the start of a rank and the sending of that
-    rank's arguments; ranks that are half started print tracebacks, and nobody ends them. Here the signal ends this
-    thread's waiting, and the ranks are told once they can hear it.
+    The launcher raises an exception on a signal wherever it is, also between starting a rank and sending that rank's
+    arguments. Half-started ranks then print tracebacks, and nobody ends them. Here a signal ends only the waiting of
+    the main thread, and the ranks are signalled as soon as they can handle it.
     """
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
@@ -134,14 +134,14 @@ def _launch_ranks(world_size: int, request: Launch, scratch: str) -> None:
         monitor_interval=0.1,
         logs_specs=DefaultLogsSpecs(log_dir=scratch),
     )
-    resource_tracker.ensure_running()  # which unblocks the signal when it starts
-    # The ranks take over this thread's mask: a terminal sends them SIGINT too, which they cannot hear while importing.
+    resource_tracker.ensure_running()  # starting it unblocks the signal
+    # The ranks inherit this thread's mask: a terminal sends them SIGINT too, which they cannot handle while importing.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     elastic_launch(config, _work_of_child)(request, scratch)
 
 
 def _interrupt_ranks(ranks: Future[None], scratch: Path) -> None:
-    """Tells each rank once, as soon as it listens, and waits for the launcher; how it ends does not matter then."""
+    """Signals each rank once, as soon as it handles signals, and waits for the launcher, whose result is ignored."""
     told: set[int] = set()
     while not ranks.done():
         for pid in {int(file.stem) for file in scratch.glob(f"*{_RANK}")} - told:
@@ -153,7 +153,7 @@ def _interrupt_ranks(ranks: Future[None], scratch: Path) -> None:
 
 @contextmanager
 def _scratch() -> Iterator[str]:
-    """A folder for what torch's launcher writes and leaves: logs, and what a rank failed of."""
+    """A folder for files of torch's launcher: logs, and the errors of ranks."""
     before = tempfile.tempdir
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
         tempfile.tempdir = folder
@@ -165,7 +165,7 @@ def _scratch() -> Iterator[str]:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """What a rank failed of is said once, by us; the launcher would log every traceback and signal as well."""
+    """Silences the launcher, which would log every traceback and signal. We report a rank's error once."""
     logging.disable(logging.CRITICAL)
     try:
         yield
@@ -174,7 +174,7 @@ def _silence() -> Iterator[None]:
 
 
 def _failure(where: str, said: str) -> Exception:
-    """The error that a rank ended with, as its kind of error here."""
+    """Converts a rank's error to an error of this process."""
     kind, colon, message = said.partition(": ")
     if kind == "BrokenPipeError":
         return BrokenPipeError(said)
@@ -183,7 +183,7 @@ def _failure(where: str, said: str) -> Exception:
 
 
 def _said(message: object) -> str:
-    """What a failed process left: a text, or a record with the text inside."""
+    """The error message of a failed process: a string, or a record that contains one."""
     while isinstance(message, dict) and "message" in message:
         message = message["message"]
     return str(message)
@@ -195,16 +195,16 @@ def _work_of_child(request: Launch, scratch: str) -> None:
     signal.signal(signal.SIGINT, _interrupt_rank)
     (Path(scratch) / f"{os.getpid()}{_RANK}").touch()  # see _interrupt_ranks
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which raises what came meanwhile
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # raises a signal that arrived meanwhile
         record(_work)(request)
     except KeyboardInterrupt:
-        # torch would end the process with 0, and its launcher wait for the result. At a usual end, it complains of
-        # collectives that nobody waits for.
+        # torch would end the process with 0, and its launcher would wait for the result. On a normal exit it warns
+        # about pending collectives.
         os._exit(128 + signal.SIGINT)
 
 
 def _interrupt_rank(number: int, frame: FrameType | None) -> None:
-    """Ends a rank; what the launcher does because another rank has ended must not stop the clean-up of this one."""
+    """Ends a rank. Further signals of the launcher, sent when another rank ended, must not stop the clean-up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt

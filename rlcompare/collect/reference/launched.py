@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
-"""What a launcher sets for each of its processes."""
+"""Variables that a launcher sets for each of its processes."""
 
 
 def is_launched() -> bool:

@@ -73,7 +73,7 @@ class RMSNorm(nn.Module):
 def rotation_of(position_ids: Tensor, config: DecoderConfig, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Cosine and sine of RoPE, (N, 1, T, D), the angles in float32; in halves, not interleaved, as Hugging Face has it.
 
-    Made anew for each call: a buffer would have to survive sharding, casts to bfloat16 and copies.
+    Computed anew in each call: a buffer would have to survive sharding, casts to bfloat16 and copies.
     """
     exponent = torch.arange(0, config.head_dim, 2, device=position_ids.device, dtype=torch.float32) / config.head_dim
     angles = position_ids[:, None, :, None].float() / config.rope_theta**exponent
@@ -87,9 +87,9 @@ def _rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def visible_keys(attention_mask: Tensor, tokens: int) -> Tensor:
-    """(N, 1, T, S): which keys each of the last ``tokens`` positions sees, from the padding mask (N, S).
+    """(N, 1, T, S): which keys each of the last ``tokens`` positions can see, from the padding mask (N, S).
 
-    Padding sees itself, because a softmax over nothing is NaN; nothing else sees padding.
+    Padding sees itself, because a softmax over nothing is NaN. No other token sees padding.
     """
     key = torch.arange(attention_mask.shape[1], device=attention_mask.device)
     query = key[-tokens:, None]
@@ -118,10 +118,10 @@ class Attention(nn.Module):
         if cache is not None:
             key, value = cache.append(layer, key, value)
         if tokens == 1:
-            # The group's queries become the positions of its one head: nothing of the cache is copied.
+            # The group's queries become positions of its one head, so that the cache is not copied.
             query = query.reshape(rows, self.kv_heads, -1, self.head_dim)
         else:
-            # Not enable_gqa: of CUDA's fused kernels only flash attention takes it, and that one takes no mask.
+            # Not enable_gqa: only flash attention of CUDA's fused kernels supports it, but without a mask.
             key, value = (part.repeat_interleave(self.heads // self.kv_heads, dim=1) for part in (key, value))
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
         mixed = mixed.reshape(rows, self.heads, tokens, self.head_dim)

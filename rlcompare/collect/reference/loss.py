@@ -1,12 +1,12 @@
 """verl's losses: policy losses by name, KL penalties, the value loss, and how token losses become one number.
 
-Shapes: N rows (responses), R response tokens. Nothing in padding counts, whatever it holds.
+Shapes: N rows (responses), R response tokens. Values in padding are ignored.
 
-**Micro batches.** Without ``totals`` a loss is the mean over the rows that are given. With ``totals``, the tokens and
-sequences of the mini batch over all ranks, it is these rows' part of the mini batch's mean: the losses of all micro
-batches of all ranks sum to the mini batch's, however unequal they are, and so do the metrics. Where gradients are
+**Micro batches.** Without ``totals`` a loss is the mean over the given rows. With ``totals``, the number of tokens and
+sequences of the mini batch over all ranks, it is these rows' share of the mini batch's mean. The losses of all micro
+batches of all ranks then sum to the mini batch's loss, whatever their sizes, and so do the metrics. If gradients are
 averaged over ranks (FSDP), multiply such a loss by the number of ranks. clip_cov and kl_cov choose tokens by their
-covariance within the rows that are given, as in verl, so what they choose depends on how a mini batch is cut.
+covariance within the given rows, as in verl, so their choice depends on how a mini batch is split.
 """
 
 from __future__ import annotations

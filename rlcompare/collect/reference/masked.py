@@ -1,4 +1,4 @@
-"""Means over the valid tokens of (N, R) tensors. What the others hold, NaN included, counts for nothing."""
+"""Means over the valid tokens of (N, R) tensors. Other values, NaN included, are ignored."""
 
 from __future__ import annotations
 

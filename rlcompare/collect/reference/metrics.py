@@ -1,4 +1,4 @@
-"""The metrics of a step under verl's names (docs/metrics.md), and the workload that stands beside the times."""
+"""The metrics of a step under verl's names (docs/metrics.md), and the workload."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PER_RESPONSE_TOKEN = ("gen",)
 
 
 def data_metrics(batch: Batch, rewards: torch.Tensor, max_response_length: int) -> dict[str, float]:
-    """What verl says about a batch of all ranks.
+    """verl's metrics of a batch of all ranks.
 
     Args:
         rewards: (N, R), the rewards per token after the KL penalty, if there is one.
@@ -39,11 +39,11 @@ def data_metrics(batch: Batch, rewards: torch.Tensor, max_response_length: int) 
 
 
 def workload(batch: Batch, counts: Mapping[str, int]) -> dict[str, float]:
-    """How much was asked for (docs/design.md §2), in exact counts.
+    """The requested work (docs/design.md §2), in exact counts.
 
     Args:
         batch: the rows of all ranks.
-        counts: what was counted on the way: decode steps of the slowest rank, mini and micro batches of the updates of
+        counts: counters of the step: decode steps of the slowest rank, mini and micro batches of the updates of
             one rank.
     """
     prompts, responses = int(batch.prompt_lengths.sum()), int(batch.response_lengths.sum())
@@ -75,7 +75,7 @@ def timing_metrics(seconds: Mapping[str, float], batch: Batch, world: World) -> 
 
 
 def _memory(world: World) -> dict[str, float]:
-    """GiB, peaks since the process began; a CPU has no such count."""
+    """Peak memory since the process began, in GiB. A CPU has no such counter."""
     if world.device.type == "cpu":
         return {}
     device = getattr(torch, world.device.type)

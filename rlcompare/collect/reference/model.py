@@ -20,27 +20,27 @@ from rlcompare.collect.reference.pretrained import read_config, read_weights
 from rlcompare.errors import UsageError
 
 PRESETS: dict[str, DecoderConfig] = {
-    # 0.08 is about 1/√128. With 0.02 so narrow a model is so close to uniform that bfloat16 would not change it.
+    # 0.08 is about 1/√128. With 0.02 so narrow a model is so close to uniform that bfloat16 would make no difference.
     "tiny": DecoderConfig(128, 128, 384, 2, 4, 2, 32, initializer_range=0.08),
     "small": DecoderConfig(32_768, 512, 1_536, 14, 8, 2, 64),
     "0.5b": DecoderConfig(151_936, 896, 4_864, 24, 14, 2, 64),
 }
-"""What ``actor_rollout_ref.model.path`` names; ``0.5b`` has the shape of Qwen2.5-0.5B."""
+"""Values of ``actor_rollout_ref.model.path``; ``0.5b`` has the shape of Qwen2.5-0.5B."""
 
 
 class _Body(nn.Module):
     """Embedding, ``layers`` and the last norm; ``output_size`` 0 reuses the embedding as the head.
 
     Args:
-        seed: of the random weights, the same on every machine; None leaves memory as it is, for weights to be copied
-            in. The body of a Decoder and of a ValueModel with one seed are the same.
+        seed: of the random weights, the same on every machine; None leaves memory uninitialized, for weights that are
+            copied in later. A Decoder and a ValueModel with the same seed have the same body.
     """
 
     def __init__(self, config: DecoderConfig, output_size: int, seed: int | None):
         super().__init__()
         self.config = config
         self.gradient_checkpointing = False
-        """Whether a training forward keeps only each block's input, and computes the rest again in the backward."""
+        """Whether a training forward keeps only each block's input, and the backward recomputes the rest."""
         with torch.device("meta"):  # PyTorch's own initialisation would cost time and draw from the global generator
             self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
             self.layers = nn.ModuleList(Block(config, layer) for layer in range(config.num_hidden_layers))
@@ -92,7 +92,7 @@ class Decoder(_Body):
             attention_mask: (N, S), 0 at padding; with a cache it begins at the cache's first token.
             position_ids: (N, T), not counting padding.
             cache: keys and values of the tokens before these, to which these are added.
-            logits_to_keep: only of the last so many positions, (N, logits_to_keep, V).
+            logits_to_keep: compute only the last positions, (N, logits_to_keep, V).
         """
         return self._head(input_ids, attention_mask, position_ids, cache, logits_to_keep)
 
@@ -107,12 +107,12 @@ class ValueModel(_Body):
         self, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, values_to_keep: int | None = None
     ) -> Tensor:
         """Values (N, T), or (N, values_to_keep) of the last positions; arguments as for a Decoder."""
-        # A copy, because FSDP2 asks for no view.
+        # A copy, because FSDP2 requires an output that is not a view.
         return self._head(input_ids, attention_mask, position_ids, None, values_to_keep)[..., 0].clone()
 
 
 def model_folder(path: str) -> Path:
-    """The folder of a model that is no preset.
+    """The folder of a model that is not a preset.
 
     Raises:
         UsageError: there is none.
@@ -120,7 +120,7 @@ def model_folder(path: str) -> Path:
     folder = Path(path)
     try:
         is_folder = folder.is_dir()
-    except (OSError, ValueError):  # no name that a file could have
+    except (OSError, ValueError):  # not a valid file name
         is_folder = False
     if not is_folder:
         presets = ", ".join(PRESETS)
@@ -147,7 +147,7 @@ def positions(attention_mask: Tensor) -> Tensor:
 
 
 class ResponseBatch(Protocol):
-    """What is needed of a rollout, or of some rows of it: sequences (N, P+R) and their responses (N, R)."""
+    """The required fields of a rollout, or of some rows of it: sequences (N, P+R) and their responses (N, R)."""
 
     @property
     def input_ids(self) -> Tensor: ...
@@ -187,8 +187,8 @@ def response_log_probs(
     Both (N, R), float32, after temperature, 0 at padding. The head is computed at the response's positions only.
 
     Args:
-        model: a Decoder, or what shards one.
-        want_entropy: without it None is returned for the entropy, which needs another (N, R, V).
+        model: a Decoder, or a sharded one.
+        want_entropy: if False, None is returned for the entropy, which needs another (N, R, V).
     """
     logits = model(*_before_responses(batch), batch.responses.shape[1]).float()
     if temperature != 1.0:

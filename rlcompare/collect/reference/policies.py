@@ -33,8 +33,8 @@ class Policies:
 
     Attributes:
         actor: the policy that is trained.
-        reference: the policy as it was at the start; None where no KL penalty asks for it.
-        critic: None but with ``algorithm.adv_estimator=gae``.
+        reference: the policy as it was at the start; None if no KL penalty needs it.
+        critic: None unless ``algorithm.adv_estimator=gae``.
     """
 
     def __init__(self, config: Config, world: World) -> None:
@@ -75,7 +75,7 @@ class Policies:
         """The copy that generates.
 
         Args:
-            refresh: give it the actor's weights of now; else it keeps those of the last time.
+            refresh: copy the actor's current weights; else keep those of the last call.
         """
         if refresh:
             with whole_weights(self.actor.model) as source:

@@ -18,12 +18,12 @@ from rlcompare.collect.reference.layers import DecoderConfig
 from rlcompare.errors import InputError, UsageError
 
 _ATTENTION_BIAS = {"Qwen2ForCausalLM": True, "LlamaForCausalLM": False}
-"""The architectures that the decoder can be, and whether their query, key and value have a bias."""
+"""The architectures that the decoder supports, and whether their query, key and value have a bias."""
 _KEY = "actor_rollout_ref.model.path"
 
 
 def read_weights(folder: Path, parameters: Mapping[str, Tensor]) -> None:
-    """Copy the folder's weights into all parameters of a Decoder, by name; others are left out.
+    """Copies the folder's weights into all parameters of a Decoder, by name; other weights are ignored.
 
     Raises:
         UsageError: the extra ``hf`` is not installed.
@@ -47,7 +47,7 @@ def read_weights(folder: Path, parameters: Mapping[str, Tensor]) -> None:
 
 
 def _fill(missing: dict[str, Tensor], name: str, tensors: Any, file: Path) -> None:
-    """Copy one tensor of a file into the parameter of its name, and take that off ``missing``."""
+    """Copies one tensor of a file into the parameter of its name, and removes that name from ``missing``."""
     own = name.removeprefix("model.")
     if own not in missing:
         return
@@ -70,7 +70,7 @@ def _weight_files(folder: Path) -> list[Path]:
 
 
 def read_config(folder: Path) -> DecoderConfig:
-    """The shape that the ``config.json`` of a Qwen2 or Llama means.
+    """The shape in the ``config.json`` of a Qwen2 or Llama.
 
     Raises:
         UsageError: the model computes something that the decoder does not.
@@ -96,7 +96,7 @@ def read_config(folder: Path) -> DecoderConfig:
 
 
 def _config(raw: dict[str, Any], rope_theta: float, architecture: str) -> DecoderConfig:
-    """Values that may be absent have the architecture's own default."""
+    """Builds the shape. Absent values get the architecture's own default."""
     hidden, heads = int(raw["hidden_size"]), int(raw["num_attention_heads"])
     return DecoderConfig(
         vocab_size=int(raw["vocab_size"]),
@@ -114,7 +114,7 @@ def _config(raw: dict[str, Any], rope_theta: float, architecture: str) -> Decode
 
 
 def _refuse_unknown(raw: dict[str, Any], rope: dict[str, Any], folder: Path) -> None:
-    """What would make the same weights compute something else here."""
+    """Refuses settings with which the same weights would give other results here."""
     found = {
         "rope_type": (rope.get("rope_type") or rope.get("type") or "default", "default"),
         "hidden_act": (raw.get("hidden_act", "silu"), "silu"),

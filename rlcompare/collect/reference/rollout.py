@@ -18,7 +18,7 @@ from rlcompare.collect.reference.task import EOS, PAD, Prompts
 from rlcompare.errors import UsageError
 
 _FSDP1_PREFIX = "_fsdp_wrapped_module."
-"""What FSDP1 puts into the names of the parameters of each module that it wraps."""
+"""FSDP1's addition to the parameter names of each module that it wraps."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Rollout:
     rollout_log_probs: Tensor
     """(N, R) float32: after temperature, before top-k and top-p, from logits of the rollout's dtype; 0 at padding."""
     decode_steps: int
-    """Forward passes after that of the prompts; the first token needs none."""
+    """Forward passes after the prompts' own. The first token needs none."""
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Rollout:
-        """Every tensor changed alike: some of the rows, another device."""
+        """Applies ``change`` to every tensor: to select rows, or move to another device."""
         changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TENSORS}
         return replace(self, **changed)
 
@@ -50,13 +50,13 @@ _TENSORS = [field.name for field in fields(Rollout) if field.name != "decode_ste
 
 
 def join(rollouts: Sequence[Rollout]) -> Rollout:
-    """The rows of all, in order; decode steps add up, since they ran one after the other."""
+    """The rows of all, in order. Decode steps are summed, since the rollouts ran one after the other."""
     joined = {name: torch.cat([getattr(rollout, name) for rollout in rollouts]) for name in _TENSORS}
     return Rollout(**joined, decode_steps=sum(rollout.decode_steps for rollout in rollouts))
 
 
 def rollout_copy(model: Decoder, dtype: torch.dtype) -> Decoder:
-    """A copy of the policy in ``dtype``, whole on this rank even if ``model`` is sharded; then all ranks must call."""
+    """A copy of the policy in ``dtype``, whole on this rank. If ``model`` is sharded, all ranks must call this."""
     device = next(model.parameters()).device
     copy = Decoder(model.config, seed=None).to(device=device, dtype=dtype).requires_grad_(False).eval()
     sync_weights(model, copy)
@@ -67,8 +67,8 @@ def rollout_copy(model: Decoder, dtype: torch.dtype) -> Decoder:
 def sync_weights(source: nn.Module, target: Decoder) -> None:
     """Copy all weights of ``source`` into ``target``, cast to its dtype.
 
-    Gathers one parameter at a time where ``source`` is sharded by FSDP2: a collective, which all ranks must enter.
-    FSDP1 must have been told to ``summon_full_params``.
+    Gathers one parameter at a time if ``source`` is sharded by FSDP2: a collective, which all ranks must enter.
+    With FSDP1, ``summon_full_params`` must be active.
     """
     weights = dict(target.named_parameters())
     for name, parameter in source.named_parameters():
@@ -162,7 +162,7 @@ class _State:
         return KVCache(self.model.config, rows, capacity, weight.dtype, weight.device)
 
     def prefill(self) -> Tensor:
-        """Logits (N, V) after the prompts. Each prompt is computed once, and its keys and values copied n times."""
+        """Logits (N, V) after the prompts. Each prompt is computed once; its keys and values are copied n times."""
         ids, mask = self.prompts.input_ids, self.prompts.attention_mask
         once = self._cache(ids.shape[0], self.prompt_width)
         logits: Tensor = self.model(ids, mask, positions(mask), once, logits_to_keep=1)

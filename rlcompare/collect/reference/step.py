@@ -25,7 +25,7 @@ from rlcompare.errors import UsageError
 
 
 class Trainer:
-    """Everything that one process keeps between steps."""
+    """State that one process keeps between steps."""
 
     def __init__(self, config: Config, world: World, profiler: StepProfiler) -> None:
         self._config = config
@@ -61,16 +61,16 @@ class Trainer:
 
     @contextmanager
     def _phase(self, role: str, name: str, timer: str) -> Iterator[None]:
-        # The timer is inside: to open and to write a capture of the phase's own is no part of the phase.
-        # A phase ends when all ranks have ended it, as for verl's driver: else a slow rank is booked to the next phase.
+        # The timer is inside, so that opening and writing a capture of the phase is not part of the phase.
+        # As in verl's driver, a phase ends on all ranks at once: else a slow rank would delay the next phase instead.
         with self._profiler.phase(role, name), self._timers.timed(timer):
             yield
             self._world.barrier()
 
     def _rewarded(self, step: int) -> Batch:
-        """Responses and their scores; with ``filter_groups``, of prompts whose responses do not all score alike.
+        """Responses and their scores; with ``filter_groups``, only prompts whose responses have different scores.
 
-        As in verl, the batch of all ranks is filtered, and filled up from further batches; what is too much is dropped.
+        As in verl, the batch of all ranks is filtered and filled up from further batches. Surplus rows are dropped.
         """
         algorithm, rollout = self._config.algorithm, self._config.actor_rollout_ref.rollout
         if not algorithm.filter_groups.enable:
@@ -82,7 +82,7 @@ class Trainer:
         while not limit or len(kept) < limit:
             whole = self._generated(step, attempt=len(kept)).gathered(self._world)
             kept.append(whole.rows(has_variance(whole.scores, whole.groups)))
-            # The workload's tokens are those of what was kept.
+            # The workload's tokens are those of the kept rows.
             self._counts["generated_batches"] = len(kept)
             self._counts["generated_response_tokens"] += int(whole.response_lengths.sum())
             if sum(map(len, kept)) >= wanted:

@@ -1,9 +1,9 @@
-"""The built-in task: answer with symbols that come after all of the prompt's, without saying one again too soon.
+"""The built-in task: answer with symbols that come after all of the prompt's, without repeating one too soon.
 
-Token ids are PAD, BOS, EOS and then symbols, in their order; prompts use the lower three quarters of them. The score is
-graded and counts against the room that there was, so that responses to one prompt differ and it pays to use it all.
-Repetitions do not count, else a policy that has learnt the order would collapse onto one symbol, and leave neither a
-difference within a group nor one between two policies.
+Token ids are PAD, BOS, EOS and then symbols, in their order. Prompts use the lower three quarters of the symbols. The
+score is graded, relative to the maximum length, so that responses to one prompt differ and longer answers score higher.
+Repetitions do not count: else a policy that has learnt the order would collapse onto one symbol, and scores would no
+longer differ, neither within a group nor between two policies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rlcompare.errors import UsageError
 PAD, BOS, EOS = 0, 1, 2
 FIRST_SYMBOL = 3
 MEMORY = 16
-"""A symbol counts again after so many other tokens."""
+"""A symbol counts again after this many other tokens."""
 _SHORTEST_PROMPT = 3
 _FEWEST_SYMBOLS = 4
 
@@ -34,7 +34,7 @@ class Prompts:
     attention_mask: Tensor
     """(B, P) int64."""
     answers: Tensor
-    """(B,) int64: the prompt's last symbol in the order, which a right one comes after."""
+    """(B,) int64: the prompt's last symbol in the order. Right symbols come after it."""
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Prompts:
         """Every tensor changed alike: some of the rows, each row n times, another device."""
@@ -46,7 +46,7 @@ class Prompts:
 
 
 class Task:
-    """Prompts without end, the same for one (seed, step) everywhere, and their rule-based reward.
+    """An endless supply of prompts, the same everywhere for one (seed, step), with a rule-based reward.
 
     Raises:
         UsageError: the vocabulary or the prompts' length leaves no room for the task.
@@ -67,7 +67,7 @@ class Task:
         """The prompts of a training step, on the CPU: BOS and two symbols or more.
 
         Args:
-            attempt: other prompts for the same step, for an algorithm that drops some and generates again.
+            attempt: gives other prompts for the same step, for an algorithm that drops some and generates again.
         """
         generator = torch.Generator().manual_seed(((self.seed * 1_000_003 + step) * 1_009 + attempt) % 2**63)
         width = self.max_prompt_length

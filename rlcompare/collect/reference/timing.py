@@ -18,7 +18,7 @@ class Timers:
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Times what happens inside, to the end of what it launched on the device."""
+        """Times a block, until the work that it launched on the device has finished."""
         self._synchronize()
         start = time.perf_counter()
         try:

@@ -43,11 +43,11 @@ def make_trained(model: nn.Module, optim: OptimConfig, total_steps: int) -> Trai
 
 
 LossOf = Callable[[Batch, Totals], tuple[torch.Tensor, dict[str, float]]]
-"""A micro batch's part of the mini batch's loss and metrics: those of all micro batches and ranks sum to them."""
+"""A micro batch's share of the mini batch's loss and metrics, which are sums over all micro batches and ranks."""
 
 
 class Updater:
-    """Goes through a batch as verl does, whatever the loss."""
+    """Iterates over a batch as verl does, for any loss."""
 
     def __init__(self, trained: Trained, config: ActorConfig | CriticConfig, n: int, world: World, tick: Tick) -> None:
         self._trained = trained
@@ -57,7 +57,7 @@ class Updater:
         self._mini_rows = config.ppo_mini_batch_size * n // world.size
 
     def is_on_policy(self, batch: Batch) -> bool:
-        """One mini batch and one epoch: what is trained is still the policy that generated."""
+        """Whether there is one mini batch and one epoch: the trained policy is then the one that generated."""
         return self._config.ppo_epochs == 1 and len(batch) <= self._mini_rows
 
     def run(self, batch: Batch, loss_of: LossOf) -> dict[str, float]:
@@ -75,7 +75,7 @@ class Updater:
             minis += 1
             self._tick("mini_batch")
         self._trained.scheduler.step()
-        norm = sums.pop("grad_norm") / minis  # of all ranks already
+        norm = sums.pop("grad_norm") / minis  # already over all ranks
         return self._world.sums({name: value / minis for name, value in sums.items()}) | {"grad_norm": norm}
 
     def _mini_batches(self, batch: Batch) -> Iterator[Batch]:
@@ -90,13 +90,13 @@ class Updater:
         metrics: dict[str, float] = {}
         for micro in mini.split(self._config.ppo_micro_batch_size_per_gpu):
             loss, found = loss_of(micro, totals)
-            # FSDP averages gradients over ranks, where the losses of all ranks are to be summed.
+            # FSDP averages gradients over ranks, but the losses of all ranks must be summed.
             (loss * self._world.size).backward()  # type: ignore[no-untyped-call]
             for name, value in found.items():
                 metrics[name] = metrics.get(name, 0.0) + value
             self._tick("micro_batch")
         metrics["grad_norm"] = clip_gradients(self._trained.model, self._config.grad_clip)
-        if math.isfinite(metrics["grad_norm"]):  # as in verl, else the weights would be lost; all ranks see one norm
+        if math.isfinite(metrics["grad_norm"]):  # as in verl: else the weights would become NaN; equal on all ranks
             self._trained.optimizer.step()
         return metrics
 

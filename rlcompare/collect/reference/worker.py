@@ -1,4 +1,4 @@
-"""One process of a run: makes the models, goes through the training steps, and writes what came of them."""
+"""One process of a run: creates the models, runs the training steps, and writes the results."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
     """Runs all steps of one process.
 
     Args:
-        overrides: what the user changed, for run.json.
-        folder: of the run; the first rank writes it, profiles are written by all.
-        quiet: no line per step on standard output.
+        overrides: the user's configuration changes, for run.json.
+        folder: of the run; the first rank writes it, all ranks write profiles.
+        quiet: print no line per step on standard output.
     """
     gc.enable()
     world = distributed.join(device_type(config))
@@ -51,7 +51,7 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
         captures = world.gather_lists(_captures(profiler))
         _say(world.gather_lists(profiler.notes[known:]), world)
         status = "complete"
-        # Only now: after a failure the others may wait in a collective for ever, and so would this.
+        # Not after a failure: the others may wait in a collective forever, and so would this process.
         distributed.leave(world)
     except Exception as error:
         shortage = _memory_shortage(error)
@@ -61,15 +61,15 @@ def run_worker(config: Config, overrides: Sequence[str], folder: Path, quiet: bo
         raise UsageError(shortage) from error
     finally:
         if directory is not None:
-            # After an error, that one is what the user must hear of.
+            # After an error, that error must be the one that the user sees.
             with nullcontext() if status == "complete" else suppress(UsageError):
                 directory.end(status, captures or _captures(profiler), problem)
 
 
 def _memory_shortage(error: Exception) -> str | None:
-    """What to say where memory was lacking; None where the error is another."""
+    """The message for lack of memory; None for other errors."""
     text = re.sub(r"^\[enforce fail[^]]*\] *(err == 0\. *)?", "", str(error))
-    # A CPU's allocator has no type of error.
+    # The CPU's allocator has no error type of its own.
     lacking = isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
         isinstance(error, RuntimeError) and _SHORTAGE.search(text)
     )
@@ -96,7 +96,7 @@ def _train(
 
 
 def _say(notes: Sequence[str], world: World) -> None:
-    """What the profilers have to tell, once each."""
+    """Prints the profilers' notes, each once."""
     if world.is_first:
         for note in dict.fromkeys(notes):
             sys.stderr.write(f"rlcompare: {note}\n")
@@ -112,10 +112,10 @@ def _printed(value: float) -> str:
 
 
 def device_type(config: Config) -> str:
-    """What the run computes on: the configuration's choice, else the best that this machine has.
+    """The device type of the run: the configuration's choice, else the best that this machine has.
 
     Raises:
-        UsageError: the machine does not have what was chosen.
+        UsageError: the machine does not have the chosen device.
     """
     available = [name for name in ("npu", "cuda") if hasattr(torch, name) and getattr(torch, name).is_available()]
     chosen = config.trainer.device
@@ -132,10 +132,10 @@ def _be_deterministic(seed: int, world: World) -> None:
 
 
 def _share_cores(config: Config, world: World) -> None:
-    """Threads of this process on a CPU, unless $OMP_NUM_THREADS says: a part of the cores, and one for ``tiny``.
+    """Sets the number of CPU threads, unless $OMP_NUM_THREADS is set: a share of the cores, or one for ``tiny``.
 
-    The operations of ``tiny`` are so small that a second thread gains nothing, and where another process takes its core
-    for a moment, all wait for it: steps then take ten times as long.
+    The operations of ``tiny`` are too small to gain from a second thread. If another process interrupts one thread,
+    all of them wait for it, and steps take ten times as long.
     """
     if world.device.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
         tiny = config.actor_rollout_ref.model.path == "tiny"

@@ -1,5 +1,5 @@
-"""Starts a verl job under verl's own profilers, and makes a run directory of what it leaves.
+"""Starts a verl job under verl's own profilers, and makes a run directory of its output.
 
-The job stays verl's: rlcompare adds overrides to its command line (``plan``), after it has asked the interpreter that
-the command names which verl it would run and with which configuration (``ask``). Nothing here imports verl or torch.
+rlcompare adds overrides to the job's command line (``plan``). Before that, it asks the interpreter that the command
+names for the verl version and the configuration (``ask``). Nothing here imports verl or torch.
 """

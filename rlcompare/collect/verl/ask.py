@@ -1,4 +1,4 @@
-"""Asks the interpreter of a verl job which verl it has, and how the job would be configured."""
+"""Asks the interpreter of a verl job for its verl version, and for the job's configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rlcompare.errors import UsageError
 
 OLDEST = (0, 5, 0)
 NEWEST = (0, 9, 1)
-"""The verl versions whose configuration is known."""
+"""The oldest and the newest verl version whose configuration is known."""
 _SECONDS = 120
 _UNKNOWN = re.compile(r"Could not override '([^']+)'")
 _RELEASE = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
@@ -25,11 +25,11 @@ _RELEASE = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 
 @dataclass(frozen=True)
 class Installed:
-    """What the interpreter of a job answered.
+    """The answer of a job's interpreter.
 
     Attributes:
         version: verl's, as three numbers.
-        versions: by package; what is not installed is absent.
+        versions: by package; packages that are not installed are absent.
         npu: whether torch_npu is installed.
         config: the composed configuration, with the overrides of the command.
     """
@@ -45,7 +45,7 @@ class Installed:
         return f"verl {self.versions['verl']}"
 
     def value(self, key: str) -> Any:
-        """The value of a dotted key; None where it is absent, missing or null."""
+        """The value of a dotted key; None if it is absent, missing or null."""
         node: Any = self.config
         for part in key.split("."):
             node = node.get(part) if isinstance(node, dict) else None
@@ -62,8 +62,8 @@ def ask(command: VerlCommand) -> Installed:
     """Asks about the command as the user gave it.
 
     Raises:
-        UsageError: the interpreter does not answer, has no verl or one that is too old, or verl's configuration does
-            not take the command's overrides.
+        UsageError: the interpreter does not answer, has no verl or a version that is too old, or verl's configuration
+            does not accept the command's overrides.
     """
     found = _answer(command, command.arguments)
     versions = found["versions"]
@@ -84,10 +84,10 @@ def ask(command: VerlCommand) -> Installed:
 
 
 def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) -> Installed:
-    """Composes the configuration with our overrides as well.
+    """Composes the configuration with our overrides added.
 
     Raises:
-        UsageError: this verl does not take one of them.
+        UsageError: this verl does not accept one of them.
     """
     found = _answer(command, [*command.arguments, *added])
     if found["config"] is None:
@@ -99,7 +99,7 @@ def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) ->
 
 
 def _nearest(command: VerlCommand, problem: str) -> str:
-    """The key that a mistyped one most likely means, as an end to Hydra's sentence; else empty."""
+    """The key that a mistyped one most likely means, as an ending for Hydra's message; else empty."""
     match = _UNKNOWN.search(problem)
     others = [argument for argument in command.arguments if match and argument.partition("=")[0] != match[1]]
     if match is None or len(others) == len(command.arguments):
@@ -112,7 +112,7 @@ def _nearest(command: VerlCommand, problem: str) -> str:
 
 
 def _keys(config: Any, branch: str = "") -> Iterator[str]:
-    """The dotted keys of a configuration, branches too."""
+    """The dotted keys of a configuration, including branches."""
     for name, value in config.items() if isinstance(config, dict) else ():
         yield f"{branch}{name}"
         yield from _keys(value, f"{branch}{name}.")
@@ -120,7 +120,7 @@ def _keys(config: Any, branch: str = "") -> Iterator[str]:
 
 def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
     question = {"entry": command.entry, "is_module": command.is_module, "arguments": list(arguments)}
-    # As -c, the working folder is looked at first, as it is for the job's own -m.
+    # With -c, the working folder is searched first, as it is with the job's own -m.
     script = Path(asked.__file__).read_text(encoding="utf-8")
     line = [command.python, "-c", script, json.dumps(question)]
     try:
@@ -140,7 +140,7 @@ def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def _understood(text: str) -> dict[str, Any] | None:
-    """An answer; None where it is of another form than ``asked`` gives."""
+    """An answer; None if it does not have the format of ``asked``."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""Runs under the interpreter of a verl job, as a script: which verl it has, and how the job would be configured.
+"""Runs as a script under the interpreter of a verl job: reports its verl version, and the job's configuration.
 
 It imports neither verl nor torch, which take a minute and may need a device: versions come from the installed
 packages' metadata, and the configuration from Hydra, which composes the files beside verl's entry point. Prints one
-line of JSON after ``MARK``. Needs nothing of rlcompare; every problem is an answer, not a traceback.
+line of JSON after ``MARK``. Does not depend on rlcompare. Every problem becomes part of the answer, not a traceback.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def versions() -> dict[str, str]:
 
 
 def source_of(entry: str, is_module: bool) -> Path | None:
-    """The file that an entry runs. Only the name of the outermost package is looked up: its parts would be imported."""
+    """The file that an entry runs. Only the outermost package is looked up by name: this avoids imports."""
     if not is_module:
         return Path(entry)
     top, *parts = entry.split(".")
@@ -99,7 +99,7 @@ def compose(source: Path, arguments: list[str]) -> Any:
 
 
 def plain(node: Any) -> Any:
-    """Dictionaries, lists and plain values; what is missing or refers to nothing is None."""
+    """Dictionaries, lists and plain values. Missing and unresolvable values become None."""
     from omegaconf import DictConfig, ListConfig
 
     if isinstance(node, DictConfig):
@@ -131,7 +131,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
         found["config"] = plain(compose(source, question["arguments"]))
     except ImportError as error:
         found["problem"] = f"{error}: verl needs Hydra (pip install hydra-core)"
-    except Exception as error:  # whatever Hydra, YAML or a file has to say
+    except Exception as error:  # Hydra, YAML and files raise many kinds of errors
         found["problem"] = str(error) or type(error).__name__
     return found
 

@@ -1,4 +1,4 @@
-"""The command of a verl job, taken apart: the interpreter, what it runs, and the overrides.
+"""Parses the command of a verl job: the interpreter, its entry point, and the overrides.
 
 [WRAPPER…] PYTHON [FLAGS] -m MODULE [KEY=VALUE…]
 [WRAPPER…] PYTHON [FLAGS] SCRIPT.py [KEY=VALUE…]
@@ -26,11 +26,11 @@ class VerlCommand:
     """The command of a verl job.
 
     Attributes:
-        tokens: all of it.
+        tokens: the whole command.
         python: the interpreter.
         entry: the module or the script that it runs.
-        is_module: which of the two.
-        arguments: what follows the entry: verl's overrides, and Hydra's options.
+        is_module: whether the entry is a module.
+        arguments: everything after the entry: verl's overrides, and Hydra's options.
     """
 
     tokens: tuple[str, ...]
@@ -41,7 +41,7 @@ class VerlCommand:
 
     @property
     def given(self) -> dict[str, str | None]:
-        """The keys that the overrides name, with their values as text; None for one that is deleted (``~key``)."""
+        """The keys that the overrides set, with their values as text; None for a deleted key (``~key``)."""
         found = {}
         for argument in self.arguments:
             match = _OVERRIDE.fullmatch(argument)
@@ -50,12 +50,12 @@ class VerlCommand:
         return found
 
     def names(self, key: str) -> bool:
-        """Whether an override sets a key, the branch that it is on, or something below it."""
+        """Whether an override sets a key, a parent of it, or something below it."""
         return any(key == given or key.startswith(f"{given}.") or given.startswith(f"{key}.") for given in self.given)
 
 
 def parse_command(tokens: Sequence[str]) -> VerlCommand:
-    """Takes a command apart.
+    """Parses a command.
 
     Raises:
         UsageError: it names no Python interpreter with a module or a script.
@@ -82,7 +82,7 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
 
 
 def without_secrets(tokens: Sequence[str]) -> list[str]:
-    """A command that may be stored: values that could be a secret are replaced."""
+    """A command that may be stored: values that could be secrets are replaced."""
     shown = []
     for token in tokens:
         key, separator, value = token.partition("=")
@@ -92,7 +92,7 @@ def without_secrets(tokens: Sequence[str]) -> list[str]:
 
 
 def written(value: object) -> str:
-    """A value as Hydra's override grammar takes it: texts in quotes where they need them."""
+    """A value in Hydra's override grammar: strings are quoted if needed."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -111,6 +111,6 @@ def written(value: object) -> str:
         "inf",
     ):
         return text
-    # Hydra takes a backslash for one only where it stands before a quote, and ${ for an interpolation even in quotes.
+    # Hydra treats a backslash as an escape only before a quote, and ${ as an interpolation even inside quotes.
     body = re.sub(r"(\\+)(?='|$)", r"\1\1", text).replace("'", "\\'").replace("${", "\\${")
     return f"'{body}'"

@@ -1,4 +1,4 @@
-"""Makes a run directory of what a verl job left: the captures by place and step, and why some may be missing."""
+"""Makes a run directory of a verl job's output: lists captures with their steps, and explains missing ones."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _CONSOLE = re.compile(rb"\bstep:(\d{1,12}) - ")
 
 
 def find_captures(profile: Path, folder: Path, steps: Sequence[int]) -> list[dict[str, Any]]:
-    """The captures below a folder, as entries of run.json, with the step where it can be told.
+    """The captures below a folder, as entries of run.json, with the step if known.
 
-    verl's folders say the role; where they do not say the step, the windows of one process that hold whole steps are
-    those of the profiled steps, in order, if there are as many.
+    verl's folders name the role. If they do not name the step, the windows of one process over whole steps are assigned
+    to the profiled steps, in order, if there are as many.
 
     Args:
         profile: where the job wrote its profiles.
@@ -58,17 +58,17 @@ def captures_in(folder: Path) -> list[Path]:
 
 
 def take_over(profile: Path, target: Path, before: Collection[Path]) -> str | None:
-    """Gives the captures that a job wrote to a folder of the user's a place in the run directory too.
+    """Adds the captures that a job wrote to the user's own folder to the run directory too.
 
-    They get a second name there, which takes no room; on another file system they are copied.
+    They are hard-linked, which takes no space; on another file system they are copied.
 
     Args:
         profile: the user's folder.
-        target: where the run directory has its profiles.
-        before: captures that lay there before the job, and are another's.
+        target: the profile folder of the run directory.
+        before: captures that were there before the job, and do not belong to it.
 
     Returns:
-        What to tell the user where it could not be done; None: it was.
+        A message for the user if it failed; None: it worked.
     """
     try:
         for path in captures_in(profile):
@@ -80,7 +80,7 @@ def take_over(profile: Path, target: Path, before: Collection[Path]) -> str | No
                 shutil.copytree(path, place, symlinks=True, copy_function=_second_name)
             else:
                 _second_name(path, place)
-    except OSError as error:  # a shutil.Error holds one for each file
+    except OSError as error:  # a shutil.Error contains one error per file
         reason = error.strerror or str(error)[:200]
         return f"the profiles in {profile} could not be moved into the run directory ({reason}): copy them to {target}"
     return None
@@ -94,7 +94,7 @@ def _second_name(source: str | Path, target: str | Path) -> None:
 
 
 def _captures(folder: Path) -> Iterator[Path]:
-    """Capture folders and files; nothing below a capture folder, and nothing behind a link."""
+    """Capture folders and files; does not look below a capture folder or follow links."""
     with suppress(OSError):
         for path in folder.iterdir():
             if path.is_symlink():
@@ -127,7 +127,7 @@ def _by_process(paths: Iterator[Path]) -> list[list[Path]]:
 
 
 def steps_that_ran(folder: Path) -> list[int]:
-    """The training steps that a run logged, to its file of metrics or else to the console."""
+    """The training steps that a run logged, from its metrics file or else from the console."""
     return _steps_of_file(folder / METRICS) or _steps_of_console(folder / LOG)
 
 
@@ -150,7 +150,7 @@ def _steps_of_file(path: Path) -> list[int]:
 
 
 def fetch_metrics(plan: VerlPlan, target: Path) -> None:
-    """Copies the metrics into the run directory if the user's environment sent them elsewhere."""
+    """Copies the metrics into the run directory if the user's environment redirected them."""
     if plan.metrics is not None and plan.metrics != target:
         with suppress(OSError):
             shutil.copyfile(plan.metrics, target)
@@ -163,11 +163,11 @@ def without_output(captures: Sequence[dict[str, Any]], folder: Path) -> list[str
 
 
 def why_no_profile(installed: Installed, plan: VerlPlan, ran: Sequence[int], ended: Ended) -> list[str]:
-    """Why a job may have left no profile: what can be seen, else what is known to happen.
+    """Why a job may have left no profile: reasons found in its data, else known causes.
 
     Args:
-        ran: the steps that it logged metrics of.
-        ended: how it did.
+        ran: the steps for which it logged metrics.
+        ended: how the job ended.
     """
     key = keys_of(installed).steps
     seen = []

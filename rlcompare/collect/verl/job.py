@@ -1,6 +1,6 @@
-"""Runs the job's command: its output goes on to ours and into a log, signals go on to it, and its end is told.
+"""Runs the job's command: copies its output to ours and into a log, forwards signals, and reports how it ended.
 
-The job is a session of its own, so that Ctrl-C reaches it once, through us, and all its processes with it.
+The job is a separate session, so that it and all its processes receive Ctrl-C only once, through us.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rlcompare.errors import UsageError
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _PATIENCE = 3
-"""So many signals kill the job at once."""
+"""This many signals kill the job at once."""
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 16
 _REST_SECONDS = 2
@@ -32,8 +32,8 @@ class Ended:
     """How a job ended.
 
     Attributes:
-        code: its exit code; 128 + N where signal N killed it.
-        received: the first signal that we passed on to it; None: none came.
+        code: its exit code; 128 + N if signal N killed it.
+        received: the first signal that we forwarded; None: there was none.
         last_error: the last line that it wrote to standard error, if any.
     """
 
@@ -46,10 +46,10 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
     """Runs a command to its end.
 
     Args:
-        log: takes standard output and standard error, line by line; replaced if it is there.
+        log: receives standard output and standard error, line by line; replaced if it exists.
 
     Raises:
-        UsageError: the command cannot be started, or the log not be written.
+        UsageError: the command cannot be started, or the log cannot be written.
     """
     try:
         sink = log.open("wb")
@@ -79,7 +79,7 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
 
 
 class _Copy(threading.Thread):
-    """Copies one stream of a job to one of ours as it comes, and into the log by whole lines."""
+    """Copies one stream of a job to one of ours immediately, and into the log by whole lines."""
 
     def __init__(self, stream: IO[bytes], target: int, log: IO[bytes], lock: threading.Lock) -> None:
         super().__init__(name="copy", daemon=True)
@@ -96,7 +96,7 @@ class _Copy(threading.Thread):
         while chunk := os.read(self._stream.fileno(), _CHUNK):
             self._show(chunk)
             self._rest += chunk
-            # A progress bar returns to the beginning of its line for hours.
+            # A progress bar may only use carriage returns for hours.
             end = max(self._rest.rfind(b"\n"), self._rest.rfind(b"\r")) + 1
             end = end or (len(self._rest) if len(self._rest) > _LONGEST_LINE else 0)
             if end:
@@ -106,14 +106,14 @@ class _Copy(threading.Thread):
             self._keep(self._rest + b"\n")
 
     def finish(self) -> None:
-        """Waits for the rest; not for ever, because a process that the job left behind may hold the stream open."""
+        """Waits for the rest, with a time limit: a process that the job left behind may keep the stream open."""
         self.join(_REST_SECONDS)
 
     def _show(self, chunk: bytes) -> None:
         try:
             while self._is_shown and chunk:
                 chunk = chunk[os.write(self._target, chunk) :]
-        except OSError:  # whoever read us went away: the job and its log go on
+        except OSError:  # the reader of our output closed it: the job and its log continue
             self._is_shown = False
 
     def _keep(self, text: bytes) -> None:
@@ -127,10 +127,10 @@ class _Copy(threading.Thread):
 
 @contextmanager
 def _passing_on() -> Iterator[tuple[Callable[[subprocess.Popen[bytes]], None], list[int]]]:
-    """Passes signals on to all processes of a job, also those that came while it was being started.
+    """Forwards signals to all processes of a job, including those received while it was being started.
 
     Yields:
-        What is told the job once it has started, and the list of the signals that came.
+        A function to call with the started job, and the list of received signals.
     """
     received: list[int] = []
     jobs: list[subprocess.Popen[bytes]] = []

@@ -1,4 +1,4 @@
-"""Where each verl version has what rlcompare sets and reads."""
+"""The keys of each verl version that rlcompare sets and reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rlcompare.collect.verl.ask import Installed
 
 FILE_LOGGER = (0, 6, 0)
-"""From this version on verl can log metrics to a file, and takes variables for Ray's workers in its configuration."""
+"""From this version on verl can log metrics to a file, and its configuration has variables for Ray's workers."""
 AGENT_LOOP = (0, 7, 1)
 """From this version on the rollout of an agent loop is profiled, and an empty list of ranks means rank 0."""
 TORCH = (0, 7, 1)
@@ -26,8 +26,8 @@ class Keys:
     """Names of keys.
 
     Attributes:
-        tool: None where the version takes the tool that fits the device.
-        default_save_path: what ``save_path`` is until somebody sets it.
+        tool: None if the version chooses the tool by the device.
+        default_save_path: the default of ``save_path``.
         roles: by role, the branch with ``ranks`` and ``all_ranks``.
         can_enable: whether these branches have ``enable``.
     """
@@ -89,7 +89,7 @@ def _has_critic(installed: Installed) -> bool:
 
 
 def is_agent_loop(installed: Installed) -> bool:
-    """Whether the rollout runs in servers of its own, each of them a replica."""
+    """Whether the rollout runs in separate servers, each of them a replica."""
     return bool(installed.value("actor_rollout_ref.rollout.mode") == "async")
 
 
@@ -99,10 +99,10 @@ def profiles_agent_loop(installed: Installed) -> bool:
 
 
 def number(value: object) -> int | None:
-    """A whole number of the configuration; None where it is none."""
+    """A value of the configuration as an integer; None if it is not one."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def numbers(value: object) -> list[int]:
-    """A list of whole numbers of the configuration; empty where it is none."""
+    """A value of the configuration as a list of integers; empty if it is not one."""
     return [item for item in value if number(item) is not None] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""One verl job from its command to a run directory."""
+"""Runs one verl job, from its command to a run directory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rlcompare.secret import looks_secret
 from rlcompare.text import safe_text
 
 _FIRST_SEED = 1
-"""What verl took at first where the configuration has no seed."""
+"""The default seed of early verl versions, whose configuration has no seed."""
 _ROOTS = ("data", "actor_rollout_ref", "critic", "algorithm")
 _OF_TRAINER = ("device", "n_gpus_per_node", "nnodes", "total_training_steps")
 
@@ -57,16 +57,16 @@ class VerlJob:
 
     @property
     def summary(self) -> str:
-        """What it is, in a line."""
+        """A one-line description."""
         steps = f"step {', '.join(map(str, self.plan.steps))}" if not self.plan.probes else "; ".join(self.plan.probes)
         added = f"{len(self.plan.overrides)} overrides added (see --dry-run)"
         return f"{self.installed.verl} · {self.plan.tool} · {steps} · {added}"
 
     @property
     def shown(self) -> str:
-        """The whole command for a shell, with the environment that it needs; without what could be a secret.
+        """The whole command for a shell, with the environment that it needs; values that could be secrets are removed.
 
-        One variable or override a line; ours are the last, and stand further in.
+        One variable or override per line. Ours come last and are indented further.
         """
         variables = [f"{name}={shlex.quote(value)}" for name, value in self.plan.environment.items()]
         begin = len(self.command.tokens) - len(self.command.arguments)
@@ -82,7 +82,7 @@ class VerlJob:
 
     @property
     def seed(self) -> int:
-        """That of the first of several runs."""
+        """The seed of the first of several runs."""
         seed = number(self.installed.value("data.seed"))
         return _FIRST_SEED if seed is None else seed
 
@@ -90,10 +90,10 @@ class VerlJob:
 def make_job(
     tokens: Sequence[str], folder: Path, tool: str | None, environment: Mapping[str, str], probes: Sequence[str] = ()
 ) -> VerlJob:
-    """Decides how a job is started; writes nothing.
+    """Decides how to start a job; writes nothing.
 
     Raises:
-        UsageError: it cannot be, or would collect nothing.
+        UsageError: the job cannot be started, or would collect nothing.
     """
     command = parse_command(tokens)
     asked = ask(command)
@@ -105,14 +105,14 @@ def make_job(
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a job.
+    """The result of a job.
 
     Attributes:
         code: its exit code.
-        interrupted: whether a signal was passed on to it.
-        captures: how many there are.
-        steps: how many steps it logged metrics of.
-        notes: what is missing, and why.
+        interrupted: whether a signal was forwarded to it.
+        captures: number of captures.
+        steps: number of steps for which it logged metrics.
+        notes: missing data, and why it is missing.
     """
 
     code: int
@@ -123,7 +123,7 @@ class Result:
 
 
 def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
-    """Runs a job to its end, and gathers what it left into its folder, which exists.
+    """Runs a job to its end, and collects its output in its folder, which exists.
 
     Raises:
         UsageError: it cannot be started.
@@ -181,7 +181,7 @@ def _notes(job: VerlJob, captures: Sequence[dict[str, Any]], ran: Sequence[int],
 
 
 def _record(job: VerlJob) -> dict[str, Any]:
-    """What run.json says before the job starts."""
+    """The content of run.json before the job starts."""
     installed, plan = job.installed, job.plan
     nodes, per_node = (number(installed.value(f"trainer.{name}")) or 1 for name in ("nnodes", "n_gpus_per_node"))
     last = number(installed.value("trainer.total_training_steps"))
@@ -210,7 +210,7 @@ def _record(job: VerlJob) -> dict[str, Any]:
 
 
 def _configuration(installed: Installed) -> dict[str, Any]:
-    """The configuration that tells runs apart; of the rest, which may hold what is nobody's business, nothing."""
+    """The part of the configuration that distinguishes runs. The rest may be confidential and is not stored."""
     keys = keys_of(installed)
     kept: dict[str, Any] = {root: _plain(installed.value(root)) for root in _ROOTS}
     kept["trainer"] = {name: installed.value(f"trainer.{name}") for name in _OF_TRAINER}

@@ -1,7 +1,7 @@
-"""What is added to a verl job, so that it is profiled and its metrics come as a file.
+"""The additions to a verl job that enable profiling and log its metrics to a file.
 
-Whatever the job's own configuration says stays: a key that the command names, or that differs from verl's default, is
-never overridden. The only exception is ``trainer.logger``, which gains loggers and loses none.
+The job's own configuration takes precedence: a key that the command names, or that differs from verl's default, is
+never overridden. The only exception is ``trainer.logger``, to which loggers are added.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ FILE_LOGGER_PATH = "VERL_FILE_LOGGER_PATH"
 _FIRST_STEP = 3
 """The first two steps compile, allocate and warm up."""
 _CONTENTS = ["cpu", "cuda", "shapes"]
-"""What torch records: operators are matched by their shapes, which verl leaves out by default."""
+"""Contents that torch records. Operators are matched by their shapes, which verl omits by default."""
 _ENGINE_FOLDER = "rollout_generate"
 _VLLM_WITH_OPTIONS = (0, 13)
-"""From this version on vLLM takes the profiler's options from verl, and rejects these variables."""
+"""From this version on verl passes the profiler's options to vLLM, which rejects these variables."""
 _RUNTIME_ENV = "ray_kwargs.ray_init.runtime_env.env_vars"
 
 
 @dataclass
 class VerlPlan:
-    """What a verl job is started with.
+    """The additions to a verl job.
 
     Attributes:
         tool: verl's name of the profiler.
-        steps: the training steps that are profiled.
-        overrides: those that are added to the command's.
-        environment: the variables that are added to the environment.
-        metrics: the file that the job logs its metrics to; None: verl has no such logger.
-        profile: the folder that the profiles go to.
-        elsewhere: folders outside of the run directory that the user sends profiles to.
-        probes: what is sampled in place of profiled steps.
-        notes: what the user might not expect.
+        steps: the training steps to profile.
+        overrides: added to the command's.
+        environment: variables added to the environment.
+        metrics: the file to which the job logs its metrics; None: this verl has no such logger.
+        profile: the folder for the profiles.
+        elsewhere: the user's own profile folders outside of the run directory.
+        probes: probes that replace profiled steps.
+        notes: effects that the user might not expect.
     """
 
     tool: str = ""
@@ -85,9 +85,9 @@ def make_plan(
     Args:
         installed: the answer about the command as it stands.
         folder: of the run; absolute.
-        tool: the user's choice of a profiler; None: by the machine.
-        environment: that the job will inherit.
-        probes: what is sampled in place of profiled steps, as the user names it.
+        tool: the user's choice of a profiler; None: chosen by the machine.
+        environment: the environment that the job will inherit.
+        probes: probes that replace profiled steps, as the user wrote them.
 
     Raises:
         UsageError: the user's choices contradict each other.
@@ -124,7 +124,7 @@ class _Maker:
         self.plan.overrides.append(f"{prefix}{key}={written(value)}")
 
     def _is_theirs(self, key: str, default: object) -> bool:
-        """Whether the job's own configuration settles a key."""
+        """Whether the job's own configuration sets a key."""
         return self._command.names(key) or self._installed.value(key) not in (default, None)
 
     def sample(self, probes: Sequence[str], tool: str | None) -> None:
@@ -149,7 +149,7 @@ class _Maker:
         self._note_missing()
 
     def _fitting(self) -> str:
-        """The tool for the job's device: on a GPU, verl had Nsight Systems alone at first."""
+        """The tool for the job's device. On a GPU, verl's first versions only support Nsight Systems."""
         if self._is_of_npu():
             return "npu"
         if self._installed.version >= TORCH:
@@ -170,7 +170,7 @@ class _Maker:
         return shutil.which("nsys", path=self._environment.get("PATH", os.defpath)) is not None
 
     def _note_missing(self) -> None:
-        """The workers may have what this machine has not."""
+        """Notes tools that this machine lacks; the workers may have them."""
         if self.plan.tool == "npu" and not self._installed.npu:
             self.plan.notes.append(
                 f"torch_npu is not installed for {self._command.python}: unless the workers have it, "
@@ -205,7 +205,7 @@ class _Maker:
         return is_last or any(frequency > 0 and step % frequency == 0 for frequency in every)
 
     def choose_folder(self) -> None:
-        """The profiles go into the run directory, unless the job has a folder for them."""
+        """Sends the profiles to the run directory, unless the job has its own folder for them."""
         key, ours = self._keys.save_path, self._folder / PROFILE
         theirs = self._installed.value(key)
         if not self._is_theirs(key, self._keys.default_save_path):
@@ -224,7 +224,7 @@ class _Maker:
             )
 
     def choose_roles(self) -> None:
-        """Every role that takes part, on rank 0, unless the job says which roles or ranks."""
+        """Profiles every role that takes part, on rank 0, unless the job sets roles or ranks."""
         roles = roles_of(self._installed)
         theirs = [branch for branch in roles.values() if self._installed.value(f"{branch}.enable") is True]
         for branch in roles.values():
@@ -235,7 +235,7 @@ class _Maker:
             self._choose_ranks(branch)
 
     def _choose_ranks(self, branch: str) -> None:
-        """As the actor's, where only those are set."""
+        """Uses the actor's ranks if only those are set."""
         if self._selects_ranks(branch):
             return
         actor = self._keys.roles["actor"]
@@ -268,7 +268,7 @@ class _Maker:
             self.plan.notes.append(f"{self._installed.verl} cannot profile an agent loop's rollout ({first} can)")
 
     def _choose_reports(self) -> None:
-        """Ray writes the reports of Nsight Systems to a folder that cannot be chosen."""
+        """Has verl move the reports of Nsight Systems, or notes where Ray leaves them: its folder cannot be chosen."""
         relocate = "global_profiler.relocate_results"
         if self._installed.version >= RELOCATES and not self._command.names(relocate):
             self._add(relocate, True)
@@ -299,7 +299,7 @@ class _Maker:
         added |= {} if self.plan.probes else self._engine_variables()
         if not self._installed.has("ray_kwargs.ray_init"):
             return
-        # A Ray cluster that runs already does not inherit this environment.
+        # A Ray cluster that is already running does not inherit this environment.
         queue = self._installed.value("transfer_queue.enable") is True
         if not (queue and self._installed.version <= LAST_WITH_STRUCT_RUNTIME_ENV):
             for name, value in added.items():
@@ -308,7 +308,7 @@ class _Maker:
                 self.plan.overrides.append(f"++{_RUNTIME_ENV}.{name}={_quoted(value)}")
 
     def _engine_variables(self) -> dict[str, str]:
-        """What vLLM is told by its environment; SGLang, and later vLLM, are told by verl."""
+        """Settings that vLLM reads from its environment. SGLang and later vLLM get them from verl."""
         if (
             not profiles_agent_loop(self._installed)
             or self._installed.value("actor_rollout_ref.rollout.name") != "vllm"
@@ -330,6 +330,6 @@ class _Maker:
 
 
 def _quoted(text: str) -> str:
-    """A text that must not become a number."""
+    """Quotes a string that must not become a number."""
     shown = written(text)
     return shown if shown.startswith("'") or not text.isdecimal() else f"'{text}'"

@@ -1,4 +1,4 @@
-"""Refuses, before anything starts, what would collect nothing or what verl cannot do; each time with the remedy."""
+"""Refuses, before the start, jobs that would collect nothing or that verl cannot run; each message has a remedy."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from rlcompare.collect.verl.sampling import refuse_probes
 from rlcompare.errors import UsageError
 
 _SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
-"""With one of them set, torch_npu's profiler does nothing, and does not say so."""
+"""If one of these is set, torch_npu's profiler silently does nothing."""
 _TOOLS = ("nsys", "npu", "torch", "torch_memory")
 _WITH_RANKS = ("nsys", "npu")
 
 
 def refuse(installed: Installed, plan: VerlPlan, environment: Mapping[str, str]) -> None:
-    """Looks at the configuration that the job would start with.
+    """Checks the configuration with which the job would start.
 
     Args:
         installed: the answer with our overrides.
-        environment: that the job will inherit.
+        environment: the environment that the job will inherit.
 
     Raises:
         UsageError: it would collect nothing, or fail.
@@ -109,7 +109,7 @@ def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
 
 
 def _of_rollout(installed: Installed, plan: VerlPlan) -> Iterator[str]:
-    """The engine of an agent loop is switched on and off around the generation; it knows no end-to-end mode."""
+    """Problems of an agent loop's engine, which is profiled only during generation and has no end-to-end mode."""
     if not profiles_agent_loop(installed) or _get(installed, ROLLOUT, "enable") is not True:
         return
     key = f"{ROLLOUT}.tool_config.{plan.tool}.discrete"

@@ -1,6 +1,6 @@
 """Probes in a verl job (``rlcompare.collect.probe``): a few decode steps, mini batches or micro batches of a phase.
 
-They stand in place of verl's own profiler, because a process has one at a time.
+They replace verl's own profiler, because a process can have only one at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENGINE = "actor_rollout_ref.rollout.name"
 
 @dataclass(frozen=True)
 class _Need:
-    """What a preset samples: of the actor's backend, or of an engine."""
+    """Requirements of a preset: the actor's backend, or an engine."""
 
     megatron: bool | None = None
     engine: str | None = None
@@ -43,13 +43,13 @@ _BACKENDS_OF_MEGATRON = ("megatron", "mindspeed")
 
 
 def refuse_probes(installed: Installed, probes: Sequence[str], tool: str) -> None:
-    """Refuses probes that the job has nothing for.
+    """Refuses probes that would record nothing in this job.
 
     Args:
-        tool: what records where a probe does not say.
+        tool: the tool if a probe names none.
 
     Raises:
-        UsageError: one of them would record nothing; the message says which would.
+        UsageError: one of them would record nothing; the message suggests alternatives.
     """
     for probe in probes:
         for problem in _problems(installed, probe, tool):
@@ -78,7 +78,7 @@ def _problems(installed: Installed, probe: str, tool: str) -> Iterator[str]:
 
 
 def _misunderstood(name: str | None, words: Sequence[str], tool: str) -> Iterator[str]:
-    """What the workers would say of the probe's own options."""
+    """Errors that the workers would report about the probe's own options."""
     from rlcompare.collect.probe.request import request_of
     from rlcompare.collect.probe.settings import check
 
@@ -86,7 +86,7 @@ def _misunderstood(name: str | None, words: Sequence[str], tool: str) -> Iterato
         check(
             request_of(name, {"output": "/", "tool": tool, **dict(word.split("=", 1) for word in words if "=" in word)})
         )
-    except (UsageError, ValueError) as error:  # the latter of a number that is too long for Python
+    except (UsageError, ValueError) as error:  # ValueError: a number too long for Python
         yield str(error)
 
 

@@ -14,10 +14,10 @@ _PRIMES = (29, 131)
 
 
 def group_hash(name: str) -> str:
-    """The number by which operators, communication.json and analysis.db call the group of that name.
+    """The number that operators, communication.json and analysis.db use for the group of that name.
 
-    Two polynomial hashes of the name's bytes modulo 2^32, the first one in the upper half: so it is in every pair of
-    profiler_metadata.json and communication.json that was looked at.
+    Two polynomial hashes of the name's bytes modulo 2^32, the first one in the upper half. This was derived from pairs
+    of profiler_metadata.json and communication.json, and holds for all of them.
     """
     halves = [0, 0]
     for byte in name.encode():
@@ -26,20 +26,20 @@ def group_hash(name: str) -> str:
 
 
 def load_groups(con: duckdb.DuckDBPyConnection, metadata: Mapping[int, Mapping[str, object]]) -> None:
-    """Make the table ``communication_group`` (sql/sources/communication_group) from the metadata of captures."""
+    """Creates the table ``communication_group`` (sql/sources/communication_group) from the metadata of captures."""
     listed = [
         (capture, name, group_hash(name), ",".join(map(str, ranks)))
         for capture, said in metadata.items()
         for name, ranks in group_members(said).items()
     ]
     for place, column in enumerate(("captures", "names", "hashes", "ranks")):
-        # The variable's name comes from this module.
+        # The variable's name comes from this module, so it is safe to insert.
         con.execute(f"SET VARIABLE group_{column} = ?", [[row[place] for row in listed]])
     con.execute(resources.sql("sources/communication_group"))
 
 
 def group_members(metadata: Mapping[str, object]) -> dict[str, tuple[int, ...]]:
-    """Global ranks by the group's name; empty where the metadata lists no groups."""
+    """Global ranks by the group's name; empty if the metadata lists no groups."""
     groups = metadata.get("parallel_group_info")
     if not isinstance(groups, Mapping):
         return {}

@@ -1,8 +1,8 @@
 """Reads ``ascend_pytorch_profiler_<rank>.db`` (schema 1.0 and 1.2) and ``analysis.db`` into the store's tables.
 
-The work is done by SQL over DuckDB's sqlite scanner (``sql/sources/ascend_db``): this module decides which tables are
-there, keeps the input untouched, and turns damage into findings. A table that is absent is read from an empty stand-in
-database instead, so that every statement is the same for every schema.
+SQL over DuckDB's sqlite scanner does the work (``sql/sources/ascend_db``). This module finds the existing tables, keeps
+the input unchanged, and turns damage into findings. An absent table is read from an empty stand-in database, so that
+every statement works with every schema.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ Report = Callable[[Finding], None]
 SOURCE = "ascend_db"
 
 AS_TEXT = ("sources/ascend_db/counter",)
-"""Files that read NUMERIC time stamps, which would arrive as DOUBLE and lose nanoseconds."""
+"""SQL files that read NUMERIC time stamps. These would otherwise arrive as DOUBLE and lose nanoseconds."""
 
 QUERIED = ("PYTORCH_API", "TASK_PMU_INFO")
-"""Tables of which SQLite itself chooses the rows, in attached databases ``profile_<table>``: to hand over millions that
-are not used takes longer than to read them. Of tables that are used whole, the scanner is twice as fast."""
+"""Tables whose rows are selected by SQLite itself, in attached databases ``profile_<table>``: transferring millions of
+unused rows would take longer than reading them. For tables that are used whole, the scanner is twice as fast."""
 
 ANALYSIS_TABLES = ("StepTraceTime", "CommAnalyzerMatrix")
 _VIEWS = {view.rsplit("/", 1)[1] for view in resources.sql_names("sources/ascend_db/view")}
@@ -58,12 +58,12 @@ TABLES = tuple(sorted((_VIEWS | set(QUERIED)) - set(ANALYSIS_TABLES)))
 
 
 def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
-    """Read one capture into the stage and event tables; the variable ``capture`` is set by the caller.
+    """Reads one capture into the stage and event tables. The caller sets the variable ``capture``.
 
     Raises:
-        InputError: the database cannot be opened at all, or nothing in it can be read.
+        InputError: the database cannot be opened at all, or no part of it can be read.
     """
-    con.execute(resources.sql("sources/ascend_db/clear"))  # one that failed may have left something
+    con.execute(resources.sql("sources/ascend_db/clear"))  # a failed capture may have left rows
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         copy = readable_copy(capture.files["db"], Path(scratch))
         present = tables_of(capture.files["db"], copy)
@@ -79,21 +79,21 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
 def fill_together(
     con: duckdb.DuckDBPyConnection, captures: Mapping[int, CaptureInput], report: Callable[[int, Finding], None]
 ) -> set[int]:
-    """Read small captures by one pass of all statements.
+    """Reads small captures with one pass of all statements.
 
     Args:
         con: as for ``fill``, without the variable ``capture``.
-        captures: by their numbers in the store; whole, not some of their steps.
-        report: told what is odd, with the capture's number.
+        captures: by their numbers in the store; all their steps are read.
+        report: called for each problem, with the capture's number.
 
     Returns:
-        The captures that were read. The others, and all if this raises, are to be read by ``fill``, which deals with
-        damage; rows of theirs may have been inserted.
+        The captures that were read. Read the others with ``fill``, and all of them if this raises; ``fill`` handles
+        damage. Some of their rows may already have been inserted.
 
     Raises:
-        duckdb.Error, UnicodeError: something is odd in one of them.
+        duckdb.Error, UnicodeError: one of them has a problem.
     """
-    con.execute(resources.sql("sources/ascend_db/clear"))  # what failed before may have left something
+    con.execute(resources.sql("sources/ascend_db/clear"))  # a failed capture may have left rows
     done: set[int] = set()
     keep_events = bool(con.execute("SELECT getvariable('keep_events')").fetchall()[0][0])
     for layout, databases in _alike({number: capture.files["db"] for number, capture in captures.items()}, TABLES):
@@ -107,10 +107,10 @@ def fill_together(
 
 
 def _alike(databases: Mapping[int, Path], tables: Sequence[str]) -> list[tuple[Layout, dict[int, Path]]]:
-    """Databases that can be put together, by their layout; those that must be read alone are left out."""
+    """Databases that can be merged, grouped by layout. Those that must be read alone are left out."""
     groups: dict[object, tuple[Layout, dict[int, Path]]] = {}
     for number, path in databases.items():
-        # One whose log would have to be read first is read from a private copy, alone.
+        # A database with a write-ahead log is read alone, from a private copy.
         with suppress(UnmergeableError, InputError):
             if is_readable_in_place(path):
                 layout, rest = layout_of(path, tables)
@@ -149,7 +149,7 @@ def _expect_none(failures: Sequence[Failure]) -> None:
 
 
 def _choose(con: duckdb.DuckDBPyConnection, numbers: Sequence[int], *, merged: bool) -> None:
-    """Say which captures are read, and whether they lie in one database."""
+    """Sets which captures are read, and whether they are merged into one database."""
     con.execute("SET VARIABLE merged = ?", [merged])
     con.execute("SET VARIABLE capture_column = ?", [NUMBER if merged else "NULL"])
     con.execute("SET VARIABLE captures = CAST(? AS INTEGER[])", [list(numbers)])
@@ -161,7 +161,7 @@ def _read_analyses(
     scratch: Path,
     report: Callable[[int, Finding], None],
 ) -> None:
-    """What each ``analysis.db`` reports, of several at once where they are alike."""
+    """Reads the data of each ``analysis.db``; several at once if they have the same layout."""
     paths = {
         number: capture.files["analysis_db"] for number, capture in captures.items() if "analysis_db" in capture.files
     }
@@ -182,7 +182,7 @@ def _read_analyses(
 def read_analysis(
     con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report, scratch: Path
 ) -> None:
-    """Read what ``analysis.db`` reports, if there is one; damage is a finding, as everything else works without it."""
+    """Reads ``analysis.db``, if there is one. Damage becomes a finding, since everything else works without it."""
     path = capture.files.get("analysis_db")
     if path is None:
         return
@@ -197,7 +197,7 @@ def read_analysis(
 
 @contextmanager
 def _queried(con: duckdb.DuckDBPyConnection, copy: Path, present: set[str], stub: Path) -> Iterator[None]:
-    """The tables of ``QUERIED`` as attached databases, for as long as they are read."""
+    """The tables of ``QUERIED`` as attached databases, while they are read."""
     for table in QUERIED:
         db.attach_sqlite(con, copy if table in present else stub, f"profile_{table}")
     try:
@@ -218,14 +218,14 @@ def _read(
         failures += failed
     if failures:
         report(damaged(path, failures, capture_id))
-    with suppress(*UNREADABLE):  # said by the finding about the damaged database
+    with suppress(*UNREADABLE):  # reported by the finding about the damaged database
         _insert_environment(con)
     for _, severity, key, message in _findings(con):
         report(Finding(severity, key, f"{path.name}: {message}", capture_id))
 
 
 def _run(con: duckdb.DuckDBPyConnection, name: str) -> list[Failure]:
-    """Run one of our SQL files; its failure, if it fails."""
+    """Runs one of our SQL files; returns its failure, if any."""
     con.execute("SET sqlite_all_varchar = ?", [name in AS_TEXT])
     try:
         failure = attempt(con, name)
@@ -235,7 +235,7 @@ def _run(con: duckdb.DuckDBPyConnection, name: str) -> list[Failure]:
 
 
 def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, capture_id: int) -> Failure | None:
-    """Make ``text_by_id`` where a text is no UTF-8."""
+    """Creates ``text_by_id`` again if a text is not valid UTF-8."""
     ((database_path,),) = con.execute("SELECT getvariable('db_STRING_IDS')").fetchall()
     odd = decode_texts(con, Path(database_path), "STRING_IDS", "sources/ascend_db/decoded_text")
     if not isinstance(odd, int):
@@ -245,7 +245,7 @@ def _decode_texts(con: duckdb.DuckDBPyConnection, report: Report, path: Path, ca
 
 
 def _groups_in_database(con: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:
-    """The communication groups that META_DATA repeats, by capture, for databases that lie alone."""
+    """The communication groups in META_DATA, by capture, for databases without other files."""
     groups: dict[int, dict[str, object]] = {}
     try:
         rows = fetch(con, "sources/ascend_db/metadata")
@@ -259,7 +259,7 @@ def _groups_in_database(con: duckdb.DuckDBPyConnection) -> dict[int, dict[str, o
 
 
 def _insert_environment(con: duckdb.DuckDBPyConnection) -> None:
-    """Add to table ``env`` what META_DATA tells, and the profile's other files do not."""
+    """Adds data of META_DATA to the table ``env`` if the profile's other files do not have it."""
     rows: dict[int, list[tuple[Any, ...]]] = {}
     for capture, name, value in fetch(con, "sources/ascend_db/metadata"):
         rows.setdefault(capture, []).append((name, value))
@@ -282,4 +282,4 @@ def _findings(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     try:
         return fetch(con, "sources/ascend_db/findings")
     except UNREADABLE:
-        return []  # said by the finding about the damaged database
+        return []  # reported by the finding about the damaged database

@@ -1,6 +1,6 @@
 """The captures of one folder: an ``*_ascend_pt`` folder, its output folder, or a folder with a profile's files in it.
 
-Decides which files play which part, whether the database or the text is read, and what rank and start time are known.
+Decides what each file is used for, whether the database or the text is read, and which rank and start time are known.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class _Files:
 
 
 def is_profile_folder(folder: Path, folders: Sequence[str]) -> bool:
-    """Whether a folder is what the profiler wrote for one process, parsed or not; nothing below is then looked for."""
+    """Whether the profiler wrote a folder for one process, parsed or not. Its subfolders are not searched."""
     if folder.name.endswith(PROFILE_SUFFIXES) or folder.name == OUTPUT or OUTPUT in folders:
         return True
     return "FRAMEWORK" in folders and any(name.startswith("PROF_") for name in folders)
 
 
 def unparsed(folder: Path) -> Problem:
-    """A folder with raw data only, and the command that parses it."""
+    """The problem of a folder with raw data only, with the command that parses it."""
     if folder.name.startswith("PROF_"):
         command = f"msprof --export=on --type=db --output={shlex.quote(str(folder))}"
     elif folder.name.endswith("_ascend_ms"):
@@ -74,7 +74,7 @@ def loose_captures(listing: Listing) -> Found:
 
 
 def _of_msprof(listing: Listing) -> Found:
-    """A ``PROF_*`` folder that msprof itself wrote: its newest export counts, because each export repeats the last."""
+    """A ``PROF_*`` folder of msprof itself. Only its newest export counts: each repeats the previous one."""
     exports = sorted(name for name in listing.files if name.startswith("msprof_") and name.endswith(".db"))
     if not exports:
         return Found(problems=[unparsed(listing.path)])
@@ -86,10 +86,10 @@ def _of_msprof(listing: Listing) -> Found:
 
 
 def captures_of_folder(folder: Path, prefer: str) -> Found:
-    """The captures of one folder, what to say about them, and the files that cannot be used.
+    """The captures of one folder, findings about them, and the files that cannot be used.
 
     Args:
-        folder: an ``*_ascend_pt`` folder, an output folder, or a folder in which a profile's files lie.
+        folder: an ``*_ascend_pt`` folder, an output folder, or a folder with a profile's files.
         prefer: ``"db"`` or ``"text"``.
 
     Raises:
@@ -99,7 +99,7 @@ def captures_of_folder(folder: Path, prefer: str) -> Found:
     problems: list[Problem] = []
     files = _usable_files(output, problems)
     if not files.databases and not files.text and (problems or not files.analysis):
-        # The analysis alone has no kernels: where the database beside it is damaged, that is what the user must know.
+        # The analysis alone has no kernels: if the database beside it is damaged, report that.
         if not problems and is_profile_folder(folder, _subfolders(folder)):
             problems.append(_nothing_in(folder))
         return Found(problems=problems)
@@ -114,13 +114,13 @@ def captures_of_folder(folder: Path, prefer: str) -> Found:
         if files.analysis:
             parts["analysis_db"] = files.analysis
         captures = [_capture("ascend_text", folder, home, parts, None, notes)]
-    if len(captures) == 1:  # of several ranks' databases in one folder, none says which an export is of
+    if len(captures) == 1:  # with databases of several ranks in one folder, an export's rank is unknown
         captures = [with_exports(captures[0], dict.fromkeys((home, output)), notes)]
     return Found(captures, notes, problems)
 
 
 def capture_of_file(path: Path, kind: str) -> Found:
-    """The capture that one named file stands for, with what its profile's folder says about rank and versions."""
+    """The capture of one named file, with rank and versions from its profile's folder."""
     notes: Notes = []
     home = path.parent.parent if path.parent.name == OUTPUT else path.parent
     if kind == "profile_db":
@@ -133,7 +133,7 @@ def capture_of_file(path: Path, kind: str) -> Found:
 
 
 def _usable_files(output: Path, problems: list[Problem]) -> _Files:
-    """Sorts the files of one folder by the part that they play; databases are checked, text is left to its source."""
+    """Sorts the files of one folder by use. Databases are checked here, text files by their source."""
     databases: list[Path] = []
     analysis: Path | None = None
     text: dict[str, Path] = {}
@@ -208,7 +208,7 @@ def _capture(
 
 
 def _profiler_info(home: Path, database: Path | None, notes: Notes) -> dict[str, object]:
-    """profiler_info.json of a capture: of several ranks' files in one folder, the one with the database's rank."""
+    """profiler_info.json of a capture. If a folder has those of several ranks, the one with the database's rank."""
     candidates = sorted(home.glob("profiler_info*.json"), key=lambda path: (len(path.name), path.name))
     if len(candidates) > 1 and database is not None:
         rank = _rank_in_name(database)
@@ -248,7 +248,7 @@ def _rank_in_name(database: Path) -> int | None:
 
 
 def _started_ns(info: Mapping[str, object], path: Path) -> int | None:
-    """When the capture began: the profiler's clocks, else the time in the folder's name (the writer's local time)."""
+    """Start time of the capture: the profiler's clocks, else the local time in the folder's name."""
     start, end = info.get("start_info"), info.get("end_info")
     if isinstance(start, dict) and isinstance(end, dict):
         ended, monotonic_end = _clock(end.get("collectionTimeEnd")), _clock(end.get("MonotonicTimeEnd"))
@@ -265,5 +265,5 @@ def _started_ns(info: Mapping[str, object], path: Path) -> int | None:
 
 
 def _clock(value: object) -> int | None:
-    """A clock's reading in nanoseconds, if it is one."""
+    """A clock value in nanoseconds; None if it is not valid."""
     return value if isinstance(value, int) and 0 < value < 2**62 else None

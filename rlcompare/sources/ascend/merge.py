@@ -1,8 +1,8 @@
-"""Puts several small databases of the profiler into one, so that every statement is planned once for all of them.
+"""Merges several small profiler databases into one, so that every statement is planned once for all of them.
 
-The copies hold the tables and columns that we read, under their declared types, and in the column ``rlcompare_capture``
-the number of the capture. Only databases that every statement treats alike are put together; whatever is odd in one
-leaves it to be read alone, with all that ``sqlite_input`` does about damage.
+The copies hold the tables and columns that we read, with their declared types, and the capture's number in the column
+``rlcompare_capture``. Only databases that every statement treats alike are merged. A database with any problem is read
+alone, with ``sqlite_input``'s handling of damage.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _FRAMEWORK_ROWS = (
     "(SELECT id FROM profile.STRING_IDS WHERE value LIKE '%nn.Module: %')"
 )
 _WANTED = {"TASK_PMU_INFO": _PMU_NAMES, "PYTORCH_API": _FRAMEWORK_ROWS, "PYTORCH_CALLCHAINS": "FALSE"}
-"""Rows that are read where events are not kept, by table."""
+"""Conditions for the rows that are read if events are not kept, by table."""
 
 Layout = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""For each table that we read its columns that we read, with their types."""
+"""The columns that we read, with their types, for each table that we read."""
 
 
 class UnmergeableError(Exception):
@@ -35,7 +35,7 @@ class UnmergeableError(Exception):
 
 
 def layout_of(path: Path, tables: Sequence[str]) -> tuple[Layout, object]:
-    """What a database must have in common with others to be put together with them.
+    """The layout of a database. Only databases of the same layout can be merged.
 
     Raises:
         UnmergeableError: it must be read alone.
@@ -54,16 +54,16 @@ def layout_of(path: Path, tables: Sequence[str]) -> tuple[Layout, object]:
 
 
 def merge(databases: Mapping[int, Path], layout: Layout, target: Path, *, keep_events: bool) -> list[int]:
-    """Put databases of one layout into a new one.
+    """Merges databases of one layout into a new one.
 
     Args:
         databases: files that may be opened read-only, by the captures' numbers.
         layout: of all of them.
-        target: the database to make, in a private folder.
-        keep_events: whether all rows are wanted.
+        target: the database to create, in a private folder.
+        keep_events: whether all rows are needed.
 
     Returns:
-        The captures that are in it.
+        The captures that were merged.
     """
     merged = []
     with closing(sqlite3.connect(f"{target.resolve().as_uri()}", uri=True, isolation_level=None)) as con:
@@ -99,7 +99,7 @@ def _copy(
 
 
 def _columns(con: sqlite3.Connection, table: str) -> tuple[tuple[str, str], ...]:
-    """The columns that we read; their names are ours, as the stand-in writes them."""
+    """The columns that we read. Their names come from our stand-in, not from the input."""
     declared = {name.lower(): str(kind).upper() for _, name, kind, *_ in con.execute(f'PRAGMA table_info("{table}")')}
     columns = tuple((name, declared[name.lower()]) for name in _known()[table] if name.lower() in declared)
     if not columns or any(kind not in _TYPES for _, kind in columns):

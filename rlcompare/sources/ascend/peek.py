@@ -28,7 +28,7 @@ _PROFILE_TABLES = frozenset(
 )
 _ANALYSIS_TABLES = frozenset({"StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"})
 
-# Columns that name a file of a profile when its own name does not. The first match counts.
+# Columns that identify a profile's file if its name does not. The first match counts.
 _CSV_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
     ("kernel_details", frozenset({"Accelerator Core", "Duration(us)"})),
     ("op_statistic", frozenset({"OP Type", "Core Type", "Total Time(us)"})),
@@ -56,20 +56,20 @@ TEXT_FILES: Mapping[str, str] = {
     "l2_cache.csv": "l2_cache",
     "data_preprocess.csv": "data_preprocess",
 }
-"""The text files of a profile, by name, and the part that each plays in ``CaptureInput.files``."""
+"""The text files of a profile, by name, with their keys in ``CaptureInput.files``."""
 
 
 def recognise_database(content: Content) -> str | None:
-    """``profile_db`` where the content is that of a profile's database."""
+    """``profile_db`` if the content is that of a profile's database."""
     if content.tables is None:
         return None
-    # Where there is no table, the schema may still lie in the write-ahead log: the source reads a copy of it.
+    # If there is no table, the schema may be in the write-ahead log: the source then reads a copy with the log.
     is_profile = content.tables & _PROFILE_TABLES or (not content.tables and content.has_log)
     return "profile_db" if is_profile else None
 
 
 def recognise_text(content: Content) -> str | None:
-    """The part that a text file plays, a value of ``TEXT_FILES``, or ``analysis_db``."""
+    """The key of a text file: a value of ``TEXT_FILES``, or ``analysis_db``."""
     if content.tables is not None:
         return "analysis_db" if content.tables & _ANALYSIS_TABLES else None
     if content.is_compressed:
@@ -106,19 +106,19 @@ def rank_of_database(path: Path) -> int | None:
 
 
 def steps_of_database(path: Path) -> frozenset[int] | None:
-    """The step numbers of STEP_TIME; None where the profile marks no steps or the table cannot be read."""
+    """The step numbers of STEP_TIME; None if the profile marks no steps or the table cannot be read."""
     steps = frozenset(value for (value,) in quietly(path, "SELECT id FROM STEP_TIME") if isinstance(value, int))
     return steps or None
 
 
 def marks_of_database(path: Path) -> frozenset[str]:
-    """The messages of the mstx ranges and marks; none where the profile has none or they cannot be read."""
+    """The messages of the mstx ranges and marks; empty if the profile has none or they cannot be read."""
     query = "SELECT DISTINCT s.value FROM MSTX_EVENTS AS m JOIN STRING_IDS AS s ON s.id = m.message"
     return frozenset(value for (value,) in quietly(path, query) if isinstance(value, str))
 
 
 def steps_of_step_trace_time(path: Path) -> frozenset[int] | None:
-    """The step numbers of step_trace_time.csv; None where a row has none or the file cannot be read."""
+    """The step numbers of step_trace_time.csv; None if a row has none or the file cannot be read."""
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as handle:
             values = [(row.get("Step") or "").strip() for row in csv.DictReader(handle)]

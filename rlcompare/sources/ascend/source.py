@@ -44,7 +44,7 @@ def _environment(capture: CaptureInput) -> Mapping[str, str]:
     return environment_of_profile(capture.info, capture.metadata)
 
 
-# Which of the two is read is decided folder by folder, so one of them looks into folders for both.
+# The choice between the two is made per folder, so only one of them inspects folders, for both.
 DATABASE = Source(
     name="ascend_db",
     tool="npu",

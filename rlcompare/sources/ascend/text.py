@@ -1,8 +1,8 @@
-"""Reads the text files of an Ascend profile into the store's tables. Any subset of them is enough for what it can tell.
+"""Reads the text files of an Ascend profile into the store's tables. Any subset of the files works.
 
-The work is done by SQL over what DuckDB reads itself (``sql/sources/ascend_text``): this module binds the files, in the
-order in which they build upon each other, and turns damage into findings. A file that is absent or cannot be read is
-replaced by an empty one, so that every statement is the same for every subset and one broken file never stops the rest.
+SQL over DuckDB's own readers does the work (``sql/sources/ascend_text``). This module binds the files in the order of
+their dependencies, and turns damage into findings. A file that is absent or unreadable is replaced by an empty one, so
+that every statement works with every subset, and one broken file never stops the others.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class TextFile:
     """One file of a profile.
 
     Attributes:
-        name: as the profiler calls it.
-        tells: what is missing where it cannot be read.
-        needs: columns without which a table tells nothing.
-        multiline: cells may hold line breaks.
+        name: the profiler's file name.
+        tells: the data that is lost if it cannot be read.
+        needs: columns without which a table is useless.
+        multiline: cells may contain line breaks.
         empty: content that replaces a missing file.
     """
 
@@ -44,7 +44,7 @@ class TextFile:
 
     @property
     def is_table(self) -> bool:
-        """A CSV file."""
+        """Whether it is a CSV file."""
         return self.name.endswith(".csv")
 
 
@@ -70,20 +70,20 @@ FILES: Mapping[str, TextFile] = {
     "l2_cache": TextFile("l2_cache.csv", "hit rates of the L2 cache", ("Op Name",)),
     "data_preprocess": TextFile("data_preprocess.csv", "parts of AI CPU kernels", ("Node",)),
 }
-"""The files by the part that they play in ``CaptureInput.files``, in the order in which they are read."""
+"""The files by their keys in ``CaptureInput.files``, in the order in which they are read."""
 
 
 def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
-    """Read one capture into the stage and event tables.
+    """Reads one capture into the stage and event tables.
 
-    Never raises for what a file holds: what cannot be read becomes a finding, and the caller sees that no rows came.
+    Never raises for the content of a file: unreadable data becomes a finding, and the caller sees that no rows came.
 
     Args:
         con: has the schema's tables, the macros of ``sql/sources/macro`` and the variables ``capture`` (equal to
-            ``capture_id``) and ``keep_events`` (whether rows that only the event tables keep are wanted).
-        capture: its ``files`` are read by the parts of ``FILES``.
+            ``capture_id``) and ``keep_events`` (whether to read rows that only the event tables keep).
+        capture: its ``files`` are read by the keys of ``FILES``.
         capture_id: its number in the store.
-        report: called for each damage, with what is lost.
+        report: called for each damage, with the lost data.
     """
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         reader = _Reader(con, capture, capture_id, report, Path(scratch))
@@ -116,14 +116,14 @@ class _Reader:
     failed: set[str] = field(default_factory=set)
 
     def prepare(self) -> None:
-        """Make what all statements use: macros, DuckDB's tables of rejected rows, the groups of the metadata."""
+        """Creates the macros, DuckDB's tables of rejected rows, and the groups of the metadata."""
         self.con.execute(resources.sql("sources/ascend_text/text_values"))
         self.con.execute("FROM text_table(?)", [db.pattern_of(self._empty("kernel_details"))]).fetchall()
         self._count_rejects()
         load_groups(self.con, {self.capture_id: self.capture.metadata})
 
     def read(self, part: str) -> None:
-        """Read one file, mended where it is damaged, or nothing in its place."""
+        """Reads one file: repaired if it is damaged, or an empty one in its place."""
         path = self.capture.files.get(part)
         if path is not None:
             problem = self._try_to_read(part, path)
@@ -134,13 +134,13 @@ class _Reader:
         self._run(part, self._empty(part))
 
     def read_counters(self) -> None:
-        """The counters of kernels: a second look into kernel_details.csv, in the form that the first one took."""
+        """Reads the counters of kernels: a second pass over kernel_details.csv, with the same form as the first."""
         if "kernel_details" in self.capture.files and "kernel_details" not in self.failed:
             db.run(self.con, resources.sql("sources/ascend_text/pmu"))
             self._count_rejects()
 
     def _try_to_read(self, part: str, path: Path) -> str | None:
-        """Reads one file; what went wrong, as a clause, where it could not be."""
+        """Reads one file. Returns the problem as a clause if it cannot be read."""
         try:
             if part == "trace_view":
                 self._read_trace(part, path)
@@ -213,13 +213,13 @@ class _Reader:
         db.run(self.con, resources.sql(f"sources/ascend_text/{part}"))
 
     def _empty(self, part: str) -> Path:
-        """A file that replaces a missing one."""
+        """An empty file that replaces a missing one."""
         path = self.scratch / f"no-{FILES[part].name}"
         path.write_text(FILES[part].empty, encoding="utf-8")
         return path
 
     def _count_rejects(self) -> int:
-        """Rows that DuckDB left out since the last call."""
+        """The number of rows that DuckDB rejected since the last call."""
         rejected = self.con.execute(resources.sql("sources/ascend_text/rejected")).fetchall()[0][0]
         self.con.execute(resources.sql("sources/ascend_text/forget_rejected"))
         return int(rejected)

@@ -16,7 +16,7 @@ from rlcompare.sources.verl.names import PROFILE_SUFFIXES
 
 
 def mindstudio(paths: Sequence[Path]) -> list[str]:
-    """What to import: one capture is imported by its folder, several by the folder above them all."""
+    """The path to import: one capture by its folder, several by their common parent folder."""
     homes = sorted({_profile_folder(path) for path in paths})
     chosen = homes[0] if len(homes) == 1 else Path(os.path.commonpath([home.absolute() for home in homes]))
     return [
@@ -28,7 +28,7 @@ def mindstudio(paths: Sequence[Path]) -> list[str]:
 
 
 def _profile_folder(path: Path) -> Path:
-    """The ``*_ascend_pt`` folder that a capture is or lies in; else what was read."""
+    """The ``*_ascend_pt`` folder of a capture; else its own path."""
     for folder in (path, *list(path.parents)[:2]):
         if folder.name.endswith(PROFILE_SUFFIXES):
             return folder

@@ -1,8 +1,8 @@
-"""Reads the metrics in what a verl job printed: ``step:{N} - key:value - key:value …`` among all other lines.
+"""Reads metrics from the output of a verl job: lines ``step:{N} - key:value - key:value …`` among all other lines.
 
 Such a line may follow Ray's prefix (``(TaskRunner pid=4035) ``, coloured or not), a timestamp, or a progress bar that
-a carriage return would overwrite. Values are as pprint prints them: ``0.38``, ``1e-06``, ``np.float64(0.23)``, ``nan``.
-Keys hold ``@ / -``. The configuration that verl prints when it starts is read too.
+a carriage return would overwrite. Values are in pprint's format: ``0.38``, ``1e-06``, ``np.float64(0.23)``, ``nan``.
+Keys may contain ``@ / -``. The configuration that verl prints at its start is read too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LEAST_ROUNDED = 5
 
 
 def has_metrics(path: Path) -> bool:
-    """Whether a text holds a line of metrics in its first ``SCAN_BYTES``.
+    """Whether a text has a line of metrics in its first ``SCAN_BYTES``.
 
     Raises:
         OSError: it cannot be opened or read.
@@ -50,7 +50,7 @@ def read(path: Path) -> Metrics:
     """Reads the log of a job.
 
     Raises:
-        InputError: it cannot be opened, or holds no line of metrics that can be read.
+        InputError: it cannot be opened, or has no readable line of metrics.
     """
     metrics = Metrics()
     written: list[str] = []
@@ -80,7 +80,7 @@ def read(path: Path) -> Metrics:
 
 
 def _matches(text: mmap.mmap, limit: int) -> Iterator[re.Match[bytes]]:
-    """The lines of metrics, from ``step:`` on."""
+    """The lines of metrics, starting at ``step:``."""
     place, limit = 0, min(limit, len(text))
     while begin := _BEGIN.search(text, place, limit):
         before = ANSI.sub("", text[max(0, begin.start() - _BEFORE_BYTES) : begin.start()].decode("latin-1"))
@@ -93,17 +93,17 @@ def _matches(text: mmap.mmap, limit: int) -> Iterator[re.Match[bytes]]:
 
 
 def _count(text: mmap.mmap, byte: bytes, start: int, end: int) -> int:
-    """How often a byte stands in a part of a text, of which only so much is held as one line may have."""
+    """Counts a byte in a part of a text, in blocks no longer than a line may be."""
     parts = range(start, end, LINE_BYTES)
     return sum(text[place : min(place + LINE_BYTES, end)].count(byte) for place in parts)
 
 
 def _parts(match: re.Match[bytes]) -> list[re.Match[bytes]]:
-    """The steps in a line: several where a killed job's last line lacks its end, and the next job's stands behind."""
+    """The steps in a line. Several if a killed job's last line has no end and the next job's follows."""
     text = match.group()
     name = _NAME.match(match.group(2))
     first = name.group() if name else b""
-    # A metric's own name may end in step: what follows is a step where the cut is in a value, or it begins alike.
+    # A metric's name may itself end in "step". It is a new step if the cut is in a value, or if it begins the same way.
     places = [0] + [
         again.start()
         for again in _AGAIN.finditer(text, len(b"step:"))
@@ -138,7 +138,7 @@ def _add(
 
 
 def _lacks_names(metrics: Metrics, names: set[str]) -> bool:
-    """Whether a line has fewer metrics than the one before it, all of them such that that one has too."""
+    """Whether a line has fewer metrics than the previous one, all of which the previous one has too."""
     if not metrics.lines:
         return False
     last = metrics.lines[-1]
@@ -147,13 +147,13 @@ def _lacks_names(metrics: Metrics, names: set[str]) -> bool:
 
 
 def _items(text: str) -> tuple[list[tuple[str, str]], int]:
-    """The names and values of a line, as they were written, and how many parts have no value that is a number."""
+    """The names and values of a line, as written, and the number of parts whose value is not a number."""
     items: list[tuple[str, str]] = []
     left = 0
     name = ""
     for part in text.split(" - "):
         match = _ITEM.fullmatch(part)
-        if "\0" in part:  # digits may be lost there
+        if "\0" in part:  # digits may be missing here
             left += 1
             name = ""
         elif match:
@@ -163,6 +163,6 @@ def _items(text: str) -> tuple[list[tuple[str, str]], int]:
         elif ":" in part:
             left += 1
             name = ""
-        else:  # the name itself holds " - "
+        else:  # the name itself contains " - "
             name += f"{part} - "
     return items, left + bool(name)

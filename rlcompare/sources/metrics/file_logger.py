@@ -1,4 +1,4 @@
-"""Reads what verl's ``file`` logger writes: a line per step, ``{"step": 1, "data": {…}}``.
+"""Reads the output of verl's ``file`` logger: a line per step, ``{"step": 1, "data": {…}}``.
 
 Older releases write bare NaN and Infinity, later ones null; a job that was killed leaves a truncated line.
 """
@@ -19,7 +19,7 @@ def read(path: Path) -> Metrics:
     """Reads a file of metrics.
 
     Raises:
-        InputError: it cannot be opened, or holds no line that can be read.
+        InputError: it cannot be opened, or has no readable line.
     """
     metrics = Metrics()
     for line, text, whole in lines_of(path):
@@ -38,7 +38,7 @@ def read(path: Path) -> Metrics:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
-    """The lines of a text that hold something, numbered from 1, and whether each is ended. Too long ones are empty.
+    """The non-empty lines of a text, numbered from 1, and whether each has an end. Lines that are too long are empty.
 
     Raises:
         InputError: it cannot be opened or read.
@@ -60,7 +60,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
 
 
 def note_unreadable(metrics: Metrics, line: int, whole: bool) -> None:
-    """Counts a line that cannot be read: as cut where it is the last one and not ended."""
+    """Counts an unreadable line: as cut if it is the last one and has no end."""
     if whole:
         metrics.unreadable.append(line)
     else:
@@ -68,7 +68,7 @@ def note_unreadable(metrics: Metrics, line: int, whole: bool) -> None:
 
 
 def _parsed(line: str, metrics: Metrics) -> tuple[int | None, dict[str, object] | None]:
-    """The step and the values of a line, or None."""
+    """The step and the values of a line; None if invalid."""
     value = json_value(line)
     if value is None and NUMPY.search(line):
         value = json_value(NUMPY.sub(_unpacked, line))
@@ -94,7 +94,7 @@ def _unpacked(match: re.Match[str]) -> str:
 
 
 def _with_digits(text: str) -> str:
-    """Numbers that Python writes and JSON does not know, such as ``1.`` and ``.5``."""
+    """Converts numbers that Python writes but JSON does not allow, such as ``1.`` and ``.5``."""
     try:
         return repr(float(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Detects the form of a metrics file by its content, never by its name."""
+"""Detects the format of a metrics file by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE_LOGGER, CONSOLE, TABLE, HISTORY = "file_logger", "console_log", "metrics_ta
 MLFLOW, MLFLOW_FOLDER, TENSORBOARD = "mlflow", "mlflow_folder", "tensorboard"
 
 FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOARD)
-"""The forms, the exactest first: where several files tell the same of one run, the first counts. The console of old
+"""The formats, most exact first: if several files belong to one run, the first format counts. The console of old
 releases rounds, and TensorBoard keeps single precision."""
 
 _FILE_LOGGER = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
@@ -22,7 +22,7 @@ _SEPARATORS = {";": "semicolon", "\t": "tab"}
 
 
 def form_of_text(path: Path, head: bytes) -> str | None:
-    """The form of a text that is neither JSON nor anything else that is known; None: it contains no metrics.
+    """The format of a text that is neither JSON nor any other known kind; None: it contains no metrics.
 
     Args:
         head: its first bytes.
@@ -32,14 +32,14 @@ def form_of_text(path: Path, head: bytes) -> str | None:
     """
     if tensorboard.is_event_file(head):
         return TENSORBOARD
-    # No table has NUL bytes, but logs do: where one was emptied while the job wrote on, or C code printed one.
+    # Tables have no NUL bytes, but logs may: if one was truncated while the job was writing, or C code printed one.
     if b"\0" not in head and _is_table(head):
         return TABLE
     return CONSOLE if console.has_metrics(path) else None
 
 
 def why_unknown(head: bytes) -> str | None:
-    """What keeps a text from being read that may well hold metrics, as a clause; None: nothing that is known."""
+    """Why a text that may contain metrics cannot be read, as a clause; None: no known reason."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "it is text in UTF-16: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"
     separator = next((name for sign, name in _SEPARATORS.items() if _is_table(head, sign)), None)
@@ -51,7 +51,7 @@ def why_unknown(head: bytes) -> str | None:
 
 
 def form_of_json(text: bytes) -> str | None:
-    """The form of a text that begins with a JSON object; None if it has no metrics or begins with something else."""
+    """The format of a text that begins with a JSON object; None if it has no metrics or begins with something else."""
     if text[:1] != b"{":
         return None
     if _FILE_LOGGER.search(text):

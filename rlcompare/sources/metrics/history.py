@@ -1,6 +1,6 @@
-"""Reads a run's history as wandb keeps and exports it: a line per step, ``{"_step": 1, "timing_s/step": 1.5, …}``.
+"""Reads a run's history in wandb's format: a line per step, ``{"_step": 1, "timing_s/step": 1.5, …}``.
 
-Tables and pictures that were logged beside the numbers are left out and counted. Other tools write the same with
+Tables and pictures that were logged beside the numbers are skipped and counted. Other tools write the same format with
 ``step`` in place of ``_step``.
 """
 
@@ -14,10 +14,10 @@ from rlcompare.sources.metrics.file_logger import json_value, lines_of, note_unr
 from rlcompare.sources.metrics.values import Metrics, whole_step
 
 STEPS = ("_step", "step", "global_step", "training/global_step")
-"""What the step's number is called; the first that is there counts."""
+"""Names of the step number; the first one present counts."""
 
 OWN = ("_step", "_runtime", "_timestamp", "_wandb", "step", "global_step", "epoch", "timestamp", "time", "Step")
-"""Keys of the tool itself, not metrics."""
+"""Keys of the tool itself, which are not metrics."""
 
 _LINE = re.compile(rb'^[ \t]*\{[^\n]*"(?:_step|step|global_step|training/global_step)"\s*:\s*\d', re.MULTILINE)
 _METRIC = re.compile(rb'"[\w@.-]+/[^"\n]+"\s*:\s*(?:-?[\d.]|NaN|null|"NaN|-?Infinity)')
@@ -32,7 +32,7 @@ def read(path: Path) -> Metrics:
     """Reads a run's history.
 
     Raises:
-        InputError: it cannot be opened, or holds no line that can be read.
+        InputError: it cannot be opened, or has no readable line.
     """
     metrics = Metrics()
     for line, text, whole in lines_of(path):

@@ -26,7 +26,7 @@ _SHOWN = 8
 _NAME_SHOWN = 60
 _MOST_STEPS_WITHOUT_TIMES = 3
 
-# What needs no look, because it is known by another source, or holds no text. All else is told by its content.
+# Files that are not inspected: another source knows them, or they hold no text. Others are recognised by content.
 _NOT_LOOKED_AT = (
     ".json", ".gz", ".duckdb", ".zip", ".tar", ".tgz", ".xz", ".zst", ".whl", ".pt", ".pth", ".bin", ".safetensors",
     ".parquet", ".arrow", ".npy", ".npz", ".pickle", ".pkl", ".so", ".o", ".py", ".pyc", ".yaml", ".yml", ".toml",
@@ -36,7 +36,7 @@ _NOT_LOOKED_AT = (
 
 
 def looks_promising(name: str) -> bool:
-    """Whether a file in a folder is worth a look at its content."""
+    """Whether a file in a folder should be inspected."""
     return not name.endswith(_NOT_LOOKED_AT)
 
 
@@ -44,7 +44,7 @@ def in_file(path: Path, kind: str) -> list[TrainingInput]:
     """The runs in a file of metrics.
 
     Args:
-        kind: its form.
+        kind: its format.
 
     Raises:
         InputError: it cannot be read.
@@ -68,12 +68,12 @@ def in_file(path: Path, kind: str) -> list[TrainingInput]:
 
 
 def _file_name(label: str) -> str:
-    """A run's name as the last part of a path: what others called it leads nowhere."""
+    """A run's name as the last part of a path. Names are untrusted, so the result contains no path separators."""
     return re.sub(r"[/\\\0]", "_", label).strip(".") or "run"
 
 
 def file_and_run(path: Path) -> tuple[Path, str]:
-    """What a path means that goes on below a file of metrics, as in ``mlflow.db/grpo``: the file, and the run in it.
+    """Splits a path below a metrics file, such as ``mlflow.db/grpo``, into the file and the name of a run in it.
 
     Raises:
         OSError: a path on the way cannot be looked at.
@@ -86,13 +86,13 @@ def file_and_run(path: Path) -> tuple[Path, str]:
 
 
 def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> TrainingInput:
-    """The run that the user means by a file of metrics.
+    """The run of a metrics file that the user means.
 
     Args:
         wanted: the part of the path after the file's own path, or empty.
 
     Raises:
-        InputError: the file holds several, or none of that name.
+        InputError: the file holds several runs, or none of that name.
     """
     known = {entry.metrics[0].name.removeprefix(f"{path.name}/"): entry for entry in entries}
     by_id = {entry.metrics[0].part: entry for entry in entries}
@@ -109,7 +109,7 @@ def the_only_one(path: Path, entries: Sequence[TrainingInput], wanted: str) -> T
 
 
 def tensorboard_run(folder: Path, names: Sequence[str]) -> TrainingInput:
-    """TensorBoard's files in one folder: one run, however often it was started."""
+    """TensorBoard's files in one folder: one run, even if it was restarted."""
     files = tuple(folder / name for name in names)
     return TrainingInput(folder, (MetricsInput(form.TENSORBOARD, files, folder.name),))
 
@@ -122,7 +122,7 @@ def mlflow_folder_run(folder: Path) -> TrainingInput:
 
 @dataclass(frozen=True)
 class _Told:
-    """What a source tells of its run: values of some metrics by step and name, and its steps of training."""
+    """Data of a source for matching: values of some metrics by step and name, and its training steps."""
 
     entry: TrainingInput
     values: Mapping[tuple[int, str], float]
@@ -131,10 +131,10 @@ class _Told:
 
 
 def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[tuple[Path, Finding]]]:
-    """Puts sources of one run together; the first of its metrics is the exactest.
+    """Merges sources of one run; the first of its metrics is the most exact one.
 
     Returns:
-        A run each, in the order of the sources, and what to say about those that were put together.
+        One entry per run, in the order of the sources, and findings about merged sources.
     """
     notes: list[tuple[Path, Finding]] = []
     entries = _each_once(entries)
@@ -144,7 +144,7 @@ def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[
     alone: list[TrainingInput] = []
     for entry in entries:
         told = _told(entry)
-        if told is None:  # filling the store reports why it cannot be read
+        if told is None:  # the error is reported when the store is filled
             alone.append(entry)
             continue
         same = next((run for run in runs if any(_tell_the_same(told, other) for other in run)), None)
@@ -158,7 +158,7 @@ def by_run(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[
 
 
 def _each_once(entries: Sequence[TrainingInput]) -> list[TrainingInput]:
-    """Without those that are the same file under another name, such as a link ``latest.csv``."""
+    """Drops entries that are the same file under another name, such as a link ``latest.csv``."""
     found: dict[object, TrainingInput] = {}
     for entry in sorted(entries, key=lambda entry: entry.path.is_symlink()):
         found.setdefault(tuple(map(_identity, entry.metrics[0].files)), entry)
@@ -174,7 +174,7 @@ def _identity(path: Path) -> tuple[int, int] | Path:
 
 
 def _copies(runs: Sequence[_Told]) -> Iterator[tuple[Path, Finding]]:
-    """Warns of runs whose times are equal to the last digit, which no two jobs have."""
+    """Warns about runs whose times are exactly equal, which does not happen with two jobs."""
     seen: dict[frozenset[tuple[tuple[int, str], float]], _Told] = {}
     for told in runs:
         times = frozenset((key, value) for key, value in told.values.items() if key[1] in _TELLING)
@@ -203,8 +203,8 @@ def _told(entry: TrainingInput) -> _Told | None:
 
 
 def _tell_the_same(a: _Told, b: _Told) -> bool:
-    """Whether two sources have steps in common and agree on them. Two files of one form are two runs, but for logs:
-    what a job printed may have been kept twice."""
+    """Whether two sources have steps in common and agree on them. Two files of one format are two runs, except logs:
+    a job's output may have been saved twice."""
     kinds = a.entry.metrics[0].form, b.entry.metrics[0].form
     if kinds[0] == kinds[1] != form.CONSOLE:
         return False
@@ -232,7 +232,7 @@ def _merged(run: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> _Told:
 
 
 def _continued(runs: Sequence[_Told], notes: list[tuple[Path, Finding]]) -> list[_Told]:
-    """Joins a run that begins later than the first step to the one in its folder that ends there, if only one does."""
+    """Joins a run that starts after the first step to the run in its folder that ends there, if there is only one."""
     left = sorted(runs, key=lambda told: told.first)
     for told in [told for told in left if told.first > 1]:
         before = [

@@ -21,12 +21,12 @@ _NOT_FINITE = {"NaN": "NaN", "infinite": "infinite or beyond 1e100", "null": "nu
 
 @dataclass(frozen=True)
 class Loaded:
-    """What became of the metrics of a run.
+    """The result of loading a run's metrics.
 
     Attributes:
-        last_step: the last step that was logged; None if there is none.
+        last_step: the last logged step; None if there is none.
         config: the job's configuration, if a file has it.
-        profiled: the steps that are known to have run under a profiler; None: nothing tells.
+        profiled: the steps known to have run under a profiler; None: unknown.
     """
 
     last_step: int | None = None
@@ -42,11 +42,11 @@ def load_metrics(
     warmup: Sequence[int] | None,
     report: Callable[[Finding], None],
 ) -> Loaded:
-    """Fills the table ``metric``. Of a step and metric that several sources have, the first counts.
+    """Fills the table ``metric``. If several sources have a value for a step and metric, the first one counts.
 
     Args:
-        profiled: the steps that ran under a profiler, where run.json says so; None: unknown.
-        captured: the steps that the profile's own folders name.
+        profiled: the steps that ran under a profiler according to run.json; None: unknown.
+        captured: the steps in the names of the profile's folders.
         warmup: steps excluded from speed because the run had just started; None: unknown.
 
     Raises:
@@ -119,7 +119,7 @@ def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterato
 
 
 def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
-    """What a reader must know about the metrics of one source."""
+    """Findings about the metrics of one source."""
     name = source.name
     if metrics.earlier is not None:
         steps, last = metrics.earlier.steps, metrics.earlier.last_line
@@ -158,7 +158,7 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     if metrics.odd["numpy"]:
         text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or similar"
         yield Finding("info", "numpy_numbers", f"{text}: the number in it is used")
-    if metrics.odd["quoted"] and source.form != form.CONSOLE:  # all that is printed is text
+    if metrics.odd["quoted"] and source.form != form.CONSOLE:  # a console prints only text
         text = f"{_counted(metrics.odd['quoted'], 'value')} in {name} written as text: the number in it is used"
         yield Finding("info", "quoted_numbers", text)
     if metrics.odd["text"]:

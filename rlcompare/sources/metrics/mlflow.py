@@ -1,8 +1,8 @@
 """Reads metrics from MLflow: its SQLite database (``mlflow.db``; verl's default is ``/tmp/mlruns.db``) or its folders.
 
-MLflow allows no ``@`` in names, so verl writes ``_at_`` in its place; it is turned back. A NaN is stored as 0 with a
-mark beside it, an infinity as the largest number there is. What verl logs as parameters is its configuration, one row
-per leaf: ``actor_rollout_ref/actor/strategy``.
+MLflow allows no ``@`` in names, so verl replaces it by ``_at_``; this is reversed here. MLflow stores NaN as 0 with a
+flag, and infinity as the largest float. verl logs its configuration as parameters, one row per leaf:
+``actor_rollout_ref/actor/strategy``.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from rlcompare.sources.metrics.values import Metrics, whole_step
 from rlcompare.sources.sqlite_input import discards_log, readable_copy
 
 TABLES = frozenset({"metrics", "runs", "params", "experiments"})
-"""The tables that tell MLflow's database."""
+"""The tables that identify MLflow's database."""
 
 META = "meta.yaml"
 METRICS = "metrics"
 _PARAMS = "params"
 _RUN = re.compile(rb"^run_(?:id|uuid):", re.MULTILINE)
 _AT = re.compile(r"(?<=\w)_at_(?=\d)")
-_VALIDATION = "val"  # how the names begin in which verl has an @
+_VALIDATION = "val"  # prefix of the names in which verl has an @
 _WORDS: Mapping[str, object] = {"None": None, "True": True, "False": False}
 _WHOLE = re.compile(r"-?\d{1,18}")
 _META_BYTES = 64 * 1024
@@ -57,7 +57,7 @@ class MlflowRun:
 
 
 def runs_in(path: Path) -> list[MlflowRun]:
-    """The runs of a database that hold metrics, in the order in which they were begun.
+    """The runs of a database that have metrics, in the order of their start.
 
     Raises:
         InputError: it cannot be read.
@@ -116,7 +116,7 @@ def metric_files(folder: Path) -> tuple[Path, ...]:
 
 
 def name_of_folder(folder: Path) -> str:
-    """What a run in the file store is called."""
+    """The name of a run in the file store."""
     text = (folder / META).read_text(encoding="utf-8", errors="replace")
     match = re.search(r"^run_name:[ \t]*['\"]?([^'\"\n]+)", text, re.MULTILINE)
     return match.group(1).strip() if match else folder.name
@@ -158,7 +158,7 @@ def read_folder(files: Sequence[Path]) -> Metrics:
 
 
 def _part_and_name(path: Path) -> tuple[str, str]:
-    """Which part of a run a file is of, and the name that its path below that spells."""
+    """The kind of data in a run's file, and the name in its path below that kind's folder."""
     parts = [part for part in path.parents if part.name in (METRICS, _PARAMS) and (part.parent / META).is_file()]
     return parts[0].name, path.relative_to(parts[0]).as_posix()
 
@@ -174,7 +174,7 @@ def _add(metrics: Metrics, line: int, step: object, name: str, value: object) ->
 
 
 def configuration(params: Iterable[tuple[str, str]]) -> dict[str, object]:
-    """The tree that verl's parameters were made from; a list was written as its length and its items."""
+    """The configuration tree from verl's parameters. A list was logged as its length and its items."""
     tree: dict[str, object] = {}
     for key, text in params:
         *path, leaf = key.split("/")

@@ -15,7 +15,7 @@ _START = b"{'actor_rollout_ref': {"
 _MOST_BYTES = 2 * 2**20
 _MOST_DEPTH = 40
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-"""What colours a terminal's text and moves its cursor."""
+"""Escape sequences for colours and cursor movement."""
 _PREFIX = re.compile(r"^\s*(\([\w.:-]+ pid=\d+[^)]*\))\s?")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
@@ -30,7 +30,7 @@ def read_config(text: mmap.mmap) -> Mapping[str, object]:
     literal = _literal(ANSI.sub("", printed).splitlines())
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # a stray backslash is the log's, not the user's
+            warnings.simplefilter("ignore", SyntaxWarning)  # caused by the log's content, e.g. a stray backslash
             value = ast.literal_eval(literal) if literal else {}
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return {}
@@ -38,7 +38,7 @@ def read_config(text: mmap.mmap) -> Mapping[str, object]:
 
 
 def _literal(lines: list[str]) -> str:
-    """The text of the dictionary that the first line begins, without prefixes and other processes' lines."""
+    """The text of the dictionary that starts in the first line, without prefixes and lines of other processes."""
     owner = _prefix(lines[0])
     found: list[str] = []
     depth = 0
@@ -63,7 +63,7 @@ def _prefix(line: str) -> str:
 
 
 def profiled_steps(config: Mapping[str, object]) -> list[int] | None:
-    """The steps that a configuration profiles; None where it does not say.
+    """The steps that a configuration profiles; None if it does not say.
 
     Args:
         config: verl's, as a tree: ``global_profiler.steps`` from 0.6 on, ``trainer.profile_steps`` before.
@@ -81,7 +81,7 @@ def profiled_steps(config: Mapping[str, object]) -> list[int] | None:
 
 
 def _any_role_enabled(config: Mapping[str, object]) -> bool:
-    """Whether a role has its profiler enabled, or none can say so (0.5)."""
+    """Whether a role has its profiler enabled, or the version (0.5) has no such switch."""
     roles = [config.get("critic"), config.get("reward_model"), config.get("reward"), config.get("actor_rollout_ref")]
     shared = roles[-1]
     roles += [shared.get(name) for name in ("actor", "rollout", "ref")] if isinstance(shared, dict) else []

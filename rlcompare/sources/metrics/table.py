@@ -26,7 +26,7 @@ _FIELD_CHARACTERS = 16 * 2**20
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table are, by place; ``metrics`` are (place, run, name), empty where rows name them."""
+    """The columns of a table, by position. ``metrics`` are (position, run, name); empty if rows contain the names."""
 
     step: int
     metrics: tuple[tuple[int, str, str], ...] = ()
@@ -51,7 +51,7 @@ def columns_of(header: Sequence[str]) -> Columns | None:
 
 
 def _metric_columns(names: Sequence[str], step: int) -> Iterator[tuple[int, str, str]]:
-    # A chart has both bounds beside each of its columns, "RUN - METRIC"; a metric's own name may hold " - " too.
+    # A chart has both bounds for each of its columns, "RUN - METRIC". A metric's name may also contain " - ".
     chart = any(f"{name}{_BOUNDS[0]}" in names for name in names)
     for place, name in enumerate(names):
         if place == step or not name or name in OWN or (chart and name.endswith(_BOUNDS)):
@@ -61,7 +61,7 @@ def _metric_columns(names: Sequence[str], step: int) -> Iterator[tuple[int, str,
 
 
 def runs_in(path: Path) -> list[str]:
-    """The runs that a table names; one empty name where it names none.
+    """The names of the runs in a table; one empty name if there are none.
 
     Raises:
         InputError: it cannot be read.
@@ -94,9 +94,9 @@ def read(path: Path, run: str) -> Metrics:
             metrics.unreadable.append(line)
             continue
         for name, text in _values(columns, row, run):
-            if text.strip():  # an empty cell: this step did not log it
+            if text.strip():  # an empty cell means that this step did not log the metric
                 metrics.add(line, step, name, text)
-    metrics.odd.pop("quoted", None)  # everything in a CSV is text
+    metrics.odd.pop("quoted", None)  # all values in a CSV are text
     if not metrics.steps:
         raise InputError(path, "it contains no metrics: no row has a step and a number", "Export it again")
     return metrics
@@ -123,9 +123,9 @@ def _columns(path: Path, rows: Iterator[tuple[int, list[str], bool]]) -> Columns
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str], bool]]:
-    """The rows with the line that each ends in, and whether it is whole.
+    """The rows, with the line in which each ends, and whether it is complete.
 
-    One with a quote that is never closed holds all that follows in the file; it comes with the line that it begins in.
+    A row with an unclosed quote extends to the end of the file; it is reported with the line in which it begins.
     """
     csv.field_size_limit(_FIELD_CHARACTERS)
     try:

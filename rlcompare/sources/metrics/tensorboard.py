@@ -2,8 +2,8 @@
 
 A file is a list of records: length (uint64), its masked CRC-32C, an ``Event`` as protobuf, and its masked CRC-32C. Of
 an ``Event`` this takes the wall time (field 1), the step (2) and the summary (5), whose values (1) have a tag (1) and
-either ``simple_value`` (2) or a tensor (8) of one float or double. A job that was started again leaves a further file
-in the same folder.
+either ``simple_value`` (2) or a tensor (8) of one float or double. A restarted job leaves another file in the same
+folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rlcompare.sources.metrics.values import Metrics, whole_step
 _HEADER_BYTES = 12
 _MOST_BYTES = 256 * 2**20
 _VERSION = b"brain.Event:"
-# How a number is packed and in which field it may stand, by tensorflow.DataType: float and double.
+# Number format and tensor field, by tensorflow.DataType: float and double.
 _FORMS: Mapping[object, tuple[str, int]] = {1: ("<f", 5), 2: ("<d", 6)}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # protobuf's wire types
 
@@ -50,14 +50,14 @@ def masked_crc(data: bytes) -> int:
 
 
 def is_event_file(head: bytes) -> bool:
-    """Whether a file begins with the record that TensorBoard's files begin with."""
+    """Whether a file begins with the first record of TensorBoard's files."""
     if len(head) < _HEADER_BYTES or struct.unpack_from("<I", head, 8)[0] != masked_crc(head[:8]):
         return False
     return _VERSION in head[_HEADER_BYTES : _HEADER_BYTES + 64]
 
 
 def read(paths: Sequence[Path]) -> Metrics:
-    """Reads the event files of one run, in the order in which they were begun; records are counted over all of them.
+    """Reads the event files of one run, in the order of their start. Records are numbered across all of them.
 
     Raises:
         InputError: one cannot be opened, or none holds a scalar.
@@ -91,7 +91,7 @@ def _began(data: bytes) -> float:
 
 
 def _records(data: bytes, metrics: Metrics, before: int) -> Iterator[bytes | None]:
-    """The records of a file; None for one that is damaged. Where a length is, nothing after it can be found."""
+    """The records of a file; None for a damaged one. If a length is damaged, later records cannot be found."""
     place, number = 0, before
     while place < len(data):
         number += 1
@@ -143,7 +143,7 @@ def _add_value(metrics: Metrics, record: int, step: int, value: bytes) -> None:
 
 
 def _scalar(tensor: bytes) -> float | None:
-    """The number of a ``TensorProto`` that holds one; None for texts, pictures and histograms."""
+    """The number of a ``TensorProto`` that holds one; None for strings, pictures and histograms."""
     parts = dict(_fields(tensor))
     kind = _FORMS.get(parts.get(1))
     if kind is None:
@@ -160,7 +160,7 @@ def _double(value: object) -> float:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Numbers and values of a protobuf message's fields: integers as such, all else as bytes; stops at damage."""
+    """Numbers and values of a protobuf message's fields: integers, or bytes for all other types; stops at damage."""
     place = 0
     while place < len(data):
         key, place = _varint(data, place)

@@ -1,4 +1,4 @@
-"""Metric values of a file, and the parsing of numbers in every form in which they are printed.
+"""Metric values of a file, and the parsing of numbers in every format in which they are printed.
 
 Files may end in a truncated line, contain NaN, Infinity, null or ``np.float64(0.23)``, and repeat steps after a
 restart. Everything readable is kept; the rest is counted, with the line of the first occurrence.
@@ -15,16 +15,16 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 
 NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|uint|bool_?)\d*_?\(([^()]*)\)")
-"""A number as Python prints those of NumPy 2."""
+"""A NumPy 2 number as Python prints it."""
 
 NAME_LENGTH = 300
 LINE_BYTES = 16 * 2**20
-"""A line that is as long holds no metrics: a step has a few kilobytes."""
+"""Longer lines hold no metrics: a step takes a few kilobytes."""
 
 MOST_STEP = 2**62
 
 MOST_VALUE = 1e100
-"""A number beyond it is kept and compared with nothing: squares and sums overflow. 32 bits end at 3.4e38."""
+"""Larger numbers are kept but not compared: squares and sums would overflow. 32-bit floats end at 3.4e38."""
 
 _NEVER_NEGATIVE = (
     "timing_s/*", "timing_per_token_ms/*", "perf/time_per_step", "perf/throughput*", "perf/mfu/*",
@@ -35,7 +35,7 @@ _NEVER_NEGATIVE = (
 """Metrics that are times, counts, sizes or rates, by name."""
 
 UNKNOWN = -1
-"""What verl logs as a count of preemptions, or a time of ranks, that it does not know."""
+"""verl's value for an unknown count of preemptions or an unknown time of ranks."""
 _MAY_BE_UNKNOWN = (
     "timing_s/agent_loop/slowest/num_preempted",
     "timing_s/agent_loop/num_preempted/*",
@@ -47,7 +47,7 @@ _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.
 
 @dataclass(frozen=True)
 class Earlier:
-    """What a file holds of jobs before its last one: how many steps, and their last line."""
+    """The jobs in a file before its last one: their number of steps, and their last line."""
 
     steps: int
     last_line: int
@@ -55,24 +55,24 @@ class Earlier:
 
 @dataclass
 class Metrics:
-    """The values of one source, column by column, and what was odd about it.
+    """The values of one source, column by column, and its anomalies.
 
     Attributes:
-        lines, steps, names, values: of each value the place in the file (``unit``, from 1), the step, the metric, and
-            the number or None.
-        unreadable: the places of what should be metrics and cannot be read.
-        cut: the place of the file's last line or record where that lacks its end; None where it is whole.
-        negative: values below 0 of what cannot be negative, as (metric, step, value); they are kept as None.
-        cut_in_part: whether values stand before that cut, and were taken.
-        odd: how many values are no plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, or have no name:
-            unnamed; also cut: steps that lack their end before another one in the same line; nul: NUL bytes.
-        first_text: the place of the first value that is not a number.
-        first_cut: the place of the first step that lacks its end before another one in the same line.
-        rounded: whether all values were written with three decimals, as verl's console did before 0.5.
+        lines, steps, names, values: for each value its position in the file (``unit``, from 1), the step, the metric,
+            and the number or None.
+        unreadable: positions of metrics that cannot be read.
+        cut: position of the file's last line or record if it is incomplete; else None.
+        negative: negative values of metrics that cannot be negative, as (metric, step, value); they are kept as None.
+        cut_in_part: whether the incomplete line or record has values that were read.
+        odd: number of values that are not plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, unnamed (no
+            name), cut (a step followed by another one in the same line before its end), nul (NUL bytes).
+        first_text: position of the first value that is not a number.
+        first_cut: position of the first step followed by another one in the same line before its end.
+        rounded: whether all values have three decimals, as in verl's console before 0.5.
         config: the job's configuration, if the file has it.
-        earlier: what was left out because it is of a job before the last one; None where there is one job.
-        lost_log: whether a database's write-ahead log was there and could not be used.
-        unit: what a place counts: ``line`` or ``record``.
+        earlier: data of earlier jobs that was left out; None if there is only one job.
+        lost_log: whether a database has a write-ahead log that could not be used.
+        unit: the unit of positions: ``line`` or ``record``.
     """
 
     lines: list[int] = field(default_factory=list)
@@ -113,10 +113,10 @@ class Metrics:
 
 
 def keep_last_job(metrics: Metrics) -> None:
-    """Leaves out what a log holds of earlier jobs: those before its steps begin anew, at its first one or before.
+    """Drops earlier jobs from a log. A new job begins where steps go back to the log's first step or before it.
 
-    A job that goes on from a checkpoint goes back to a later step, and is the same one. Steps that were only validated
-    do not tell: each job may begin with them.
+    A job that resumes from a checkpoint goes back to a later step, and counts as the same job. Steps with validation
+    only do not count: each job may begin with them.
     """
     rows = list(zip(metrics.lines, metrics.steps, metrics.names, strict=True))
     told = [(place, step) for place, (_, step, name) in enumerate(rows) if name == "timing_s/step"]
@@ -127,7 +127,7 @@ def keep_last_job(metrics: Metrics) -> None:
     if not begun:
         return
     before, first = begun[-1]
-    # What stands between is the new job's where it is no later step: it validates before it trains.
+    # Rows in between belong to the new job if their step is not later: it validates before it trains.
     start = next(place for place in range(before + 1, len(rows)) if rows[place][1] <= first)
     metrics.earlier = Earlier(sum(place <= before for place, _ in told), rows[start - 1][0])
     metrics.unreadable = [line for line in metrics.unreadable if line > rows[start - 1][0]]
@@ -138,14 +138,14 @@ def keep_last_job(metrics: Metrics) -> None:
 
 
 def is_impossible(name: str, value: float) -> bool:
-    """Whether a value below 0 cannot be what a metric measured: a time, a count, a size or a rate."""
+    """Whether a negative value is impossible for a metric: a time, a count, a size or a rate."""
     if value == UNKNOWN and any(fnmatchcase(name, pattern) for pattern in _MAY_BE_UNKNOWN):
         return False
     return any(fnmatchcase(name, pattern) for pattern in _NEVER_NEGATIVE)
 
 
 def number(given: object) -> tuple[str, float | None]:
-    """How a value deviates from a plain number, and its number; kind ``text``: not a number."""
+    """The kind of deviation of a value from a plain number, and its number; kind ``text``: not a number."""
     if given is None:
         return "null", None
     if isinstance(given, str):
@@ -153,7 +153,7 @@ def number(given: object) -> tuple[str, float | None]:
     if isinstance(given, (bool, int, float)):
         try:
             return kind_of(float(given)), float(given)
-        except OverflowError:  # a whole number beyond what a float holds
+        except OverflowError:  # an integer too large for a float
             return "infinite", math.inf if given > 0 else -math.inf
     return "text", None
 
@@ -163,7 +163,7 @@ def _written_number(given: str) -> tuple[str, float | None]:
     text = (match.group(1) if match else given).strip().lower()
     value = _WORDS.get(text)
     if value is None:
-        if "_" in text:  # which Python would take for digits in groups
+        if "_" in text:  # Python accepts underscores between digits
             return "text", None
         try:
             value = float({"true": "1", "false": "0"}.get(text, text))
@@ -173,7 +173,7 @@ def _written_number(given: str) -> tuple[str, float | None]:
 
 
 def kind_of(value: float) -> str:
-    """``NaN`` or ``infinite`` where a number is that, or so large that it might as well be; else empty."""
+    """``NaN`` or ``infinite`` if a number is that, or too large to be compared; else empty."""
     return "NaN" if math.isnan(value) else "infinite" if abs(value) > MOST_VALUE else ""
 
 

@@ -42,7 +42,7 @@ def export_command(report: Path) -> str:
 
 
 def unexported(report: Path) -> Problem:
-    """A report that was not exported: its form is NVIDIA's own, and only nsys reads it."""
+    """The problem of a report that was not exported: only nsys can read NVIDIA's own format."""
     export = report.with_suffix(".sqlite")
     remedy = f"Export it on a machine with nsys: {export_command(report)}"
     if export.is_file() and file_kind(export).kind == "nsys":
@@ -51,12 +51,12 @@ def unexported(report: Path) -> Problem:
 
 
 def captures_of_file(path: Path, kind: str) -> Found:
-    """The captures of one export; of a report that was not exported, what to do about it."""
+    """The captures of one export; for a report that was not exported, the problem and its remedy."""
     return captures_of_export(path) if kind == "nsys" else Found(problems=[unexported(path)])
 
 
 def captures_of_export(path: Path) -> Found:
-    """The captures of one export, ordered by rank, and what to say about them."""
+    """The captures of one export, ordered by rank, and findings about them."""
     epochs = [value for (value,) in quietly(path, _EPOCH) if isinstance(value, int) and value > 0]
     started = min(epochs, default=None)
     stated = {pid: rank for pid, rank in quietly(path, _RANKS) if isinstance(pid, int) and isinstance(rank, int)}
@@ -81,13 +81,13 @@ def captures_of_export(path: Path) -> Found:
 
 
 def steps_of_export(path: Path) -> frozenset[int] | None:
-    """The step numbers that an export marks; None where it marks none."""
+    """The step numbers that an export marks; None if there are none."""
     names = {str(name).removeprefix("ProfilerStep#") for query in _STEPS for (name,) in quietly(path, query)}
     return frozenset(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) <= 12) or None
 
 
 def captures_in(listing: Listing) -> Found:
-    """The captures of all exports that lie in one folder, and the reports that were not exported."""
+    """The captures of all exports in one folder, and the reports that were not exported."""
     folder, names = listing.path, listing.files
     captures: list[CaptureInput] = []
     notes: Notes = []
@@ -108,9 +108,9 @@ def captures_in(listing: Listing) -> Found:
 
 
 def _processes(path: Path) -> list[tuple[int, int]]:
-    """The GPU and the id of each process that used one, in order; none where the export does not tell processes apart.
+    """GPU and id of each process that used a GPU, in order; empty if the export does not identify processes.
 
-    The kernels are only scanned where the list of contexts leaves it open.
+    The kernels are only scanned if the list of contexts does not decide it.
     """
     physical = {(pid, device): gpu for pid, device, gpu in quietly(path, _PHYSICAL)}
     listed = quietly(path, _DEVICES)
@@ -124,7 +124,7 @@ def _processes(path: Path) -> list[tuple[int, int]]:
 
 
 def _of_ray(folder: Path, captures: list[CaptureInput], notes: Notes) -> list[CaptureInput]:
-    """Numbers Ray's workers, of which each wrote files of its own: several of one worker are of one rank."""
+    """Numbers Ray's workers. Each worker may have written several files, which then have the same rank."""
     pids = [int(match[1]) for capture in captures if (match := _RAY_WORKER.fullmatch(capture.path.name))]
     if len(set(pids)) < 2 or len(pids) < len(captures) or any(capture.rank is not None for capture in captures):
         return captures

@@ -1,8 +1,8 @@
 """Reads one process of an export of Nsight Systems (``nsys export --type sqlite``) into the store's tables.
 
-Exports differ by the version of nsys: a table appears only when it has rows, texts stand in their row or behind an id,
-columns come and go. The work is done by SQL over DuckDB's sqlite scanner (``sql/sources/nsys``), which reads what is
-there. Source of the schema: NVIDIA's SQLite Export Schema Reference, of 2020 to 2025.
+Exports differ by the version of nsys: a table exists only if it has rows, texts are stored in their row or by id,
+and columns vary. SQL over DuckDB's sqlite scanner (``sql/sources/nsys``) reads whatever exists. Source of the schema:
+NVIDIA's SQLite Export Schema Reference, of 2020 to 2025.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ SOURCE = "nsys"
 def fill(
     con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Callable[[Finding], None]
 ) -> None:
-    """Read one process into the stage and event tables.
+    """Reads one process into the stage and event tables.
 
     Args:
         con: has the schema's tables, the macros of ``sql/sources/macro`` and the variable ``capture``, equal to
             ``capture_id``.
-        capture: of its file ``nsys`` the process ``info["pid"]`` is read; without one everything.
+        capture: the process ``info["pid"]`` of its file ``nsys`` is read; without a pid all of the file.
         capture_id: its number in the store.
-        report: called for each damage, with what is lost.
+        report: called for each damage, with the lost data.
 
     Raises:
         InputError: the database cannot be opened.
     """
     path = capture.files["nsys"]
-    con.execute(resources.sql("sources/nsys/clear"))  # one that failed may have left something
+    con.execute(resources.sql("sources/nsys/clear"))  # a failed capture may have left rows
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
         copy = readable_copy(path, Path(scratch))
         present = tables_of(path, copy)
@@ -71,7 +71,7 @@ def fill(
 def _decode_texts(
     con: duckdb.DuckDBPyConnection, path: Path, copy: Path, capture_id: int, report: Callable[[Finding], None]
 ) -> Failure | None:
-    """Make ``nsys_text`` where a text is not valid UTF-8."""
+    """Creates ``nsys_text`` again if a text is not valid UTF-8."""
     odd = decode_texts(con, copy, "StringIds", "sources/nsys/decoded_text")
     if not isinstance(odd, int):
         return odd
@@ -85,6 +85,6 @@ def _report_findings(
     try:
         rows = fetch(con, "sources/nsys/findings")
     except UNREADABLE:
-        return  # said by the finding about the damaged database
+        return  # reported by the finding about the damaged database
     for severity, key, message in rows:
         report(Finding(severity, key, f"{path.name}: {message}", capture_id))

@@ -22,7 +22,7 @@ _TABLES = frozenset(
     }
 )
 _STRINGS = "StringIds"
-"""nvprof's databases have kernels too, but another table of texts."""
+"""Tells exports from nvprof's databases, which have kernels too but another table of texts."""
 
 
 def _recognise(content: Content) -> str | None:

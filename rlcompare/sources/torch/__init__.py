@@ -1,1 +1,1 @@
-"""What torch.profiler and torch's memory recorder write: traces and memory snapshots."""
+"""Output of torch.profiler and torch's memory recorder: traces and memory snapshots."""

@@ -54,7 +54,7 @@ def _rank(info: dict[str, object], path: Path, said: int | None) -> int | None:
 
 
 def _started_ns(info: dict[str, object], path: Path) -> int | None:
-    """When the trace begins, else when it was written: its name holds milliseconds, lately nanoseconds."""
+    """Start time of the trace, else when it was written: its name holds milliseconds, lately nanoseconds."""
     match = _TIME_IN_NAME.search(path.name)
     if match:
         return int(match.group(1).ljust(19, "0"))
@@ -63,4 +63,4 @@ def _started_ns(info: dict[str, object], path: Path) -> int | None:
     if first is None:
         return None
     start = first + (base if isinstance(base, int) and 0 <= base < 2**62 else 0)
-    return start if start > _YEAR_2001_NS else None  # else it counts from a moment that stands behind the events
+    return start if start > _YEAR_2001_NS else None  # else it counts from a base time that comes after the events

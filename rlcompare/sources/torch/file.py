@@ -40,8 +40,8 @@ class EventFile:
 
     Attributes:
         path: a private file with a bare list of them.
-        header: what the trace says of itself, of ``_KEPT``, and the names of its devices as ``devices``.
-        damage: what was wrong with the trace, as a clause; None where nothing was left out.
+        header: the trace's own metadata, limited to ``_KEPT``, and the names of its devices as ``devices``.
+        damage: the damage of the trace, as a clause; None if nothing was left out.
     """
 
     path: Path
@@ -50,7 +50,7 @@ class EventFile:
 
 
 def read_header(path: Path) -> dict[str, object]:
-    """What a trace says of itself: from its beginning, or, where that says nothing, with a look at its end.
+    """The metadata of a trace: from its beginning, or from its end if the beginning has none.
 
     Raises:
         OSError: it cannot be read.
@@ -70,7 +70,7 @@ def read_header(path: Path) -> dict[str, object]:
 
 
 def first_time(path: Path) -> int | None:
-    """The first time stamp of a trace, in nanoseconds from its own base; None where its beginning has none."""
+    """The first time stamp of a trace, in nanoseconds from its own base; None if its beginning has none."""
     match = re.search(rb'"ts"\s*:\s*"?(\d{1,16})(?:\.(\d{1,3}))?', head_of(path, _PEEK))
     if match is None:
         return None
@@ -78,7 +78,7 @@ def first_time(path: Path) -> int | None:
 
 
 def steps_of_trace(path: Path) -> frozenset[int] | None:
-    """The numbers of the steps that a trace marks, by one pass over its bytes; None where it marks none.
+    """The numbers of the steps that a trace marks, by one pass over its bytes; None if there are none.
 
     Raises:
         OSError: it cannot be read.
@@ -95,7 +95,7 @@ def steps_of_trace(path: Path) -> frozenset[int] | None:
 def event_file(path: Path, scratch: Path) -> EventFile:
     """Copies the events of a trace into a bare, closed list, and parses the keys around them.
 
-    Times with more digits than a float holds (2.3: microseconds since 1970 with decimals) become texts on the way,
+    Times with more digits than a float holds (2.3: microseconds since 1970 with decimals) are converted to strings,
     because DuckDB would read them as floats.
 
     Raises:
@@ -142,7 +142,7 @@ def _with(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _head(path: Path, stream: Iterator[bytes]) -> tuple[bytes, int]:
-    """The first blocks, up to one that holds the list's opening bracket, and where that is."""
+    """The first blocks, up to the list's opening bracket, and the position of the bracket."""
     head = b""
     for block in stream:
         searched = max(len(head) - 64, 0)
@@ -159,7 +159,7 @@ def _head(path: Path, stream: Iterator[bytes]) -> tuple[bytes, int]:
 
 
 def _with_events(head: bytes, stream: Iterator[bytes]) -> bytes:
-    """The head and enough behind it to show how the first events print their times."""
+    """The head plus enough of the following text to show how the first events print their times."""
     enough = len(head) + _HEAD_OF_EVENTS
     for block in stream:
         head += block
@@ -173,12 +173,12 @@ def _key_start(head: bytes, start: int) -> int:
 
 
 def _before_events(text: bytes) -> dict[str, object]:
-    """The keys before the events, of a text that ends where their key would stand."""
+    """The keys before the events, from a text that ends where the events' key begins."""
     return _parsed(text.removeprefix(codecs.BOM_UTF8) + b'"traceEvents": []}')
 
 
 def _after_events(tail: bytes) -> tuple[int, dict[str, object]] | None:
-    """Where the list of events ends, and the keys after it: at the first bracket that only these follow."""
+    """The end of the list of events, and the keys after it: at the first bracket that only such keys follow."""
     if re.match(rb"\[\s*\]", tail):
         return 1, _parsed(b'{"traceEvents": []' + tail[tail.index(b"]") + 1 :])
     for event in _LAST_EVENT.finditer(tail):
@@ -199,7 +199,7 @@ def _parsed(text: bytes) -> dict[str, object]:
 
 
 def _kept(keys: Mapping[str, object]) -> dict[str, object]:
-    """The keys of the allowlist; of the devices only their names, of which all are usually the same."""
+    """The keys of the allowlist. Devices are reduced to their names, which are usually all the same."""
     kept = {key: keys[key] for key in _KEPT if key in keys}
     devices = keys.get("deviceProperties")
     if isinstance(devices, list):

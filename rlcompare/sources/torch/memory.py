@@ -55,7 +55,7 @@ def capture_of_snapshot(path: Path) -> CaptureInput:
 def fill(
     con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Callable[[Finding], None]
 ) -> None:
-    """Read one snapshot.
+    """Reads one snapshot.
 
     Args:
         con: has the schema's tables and the variable ``capture``, equal to ``capture_id``.
@@ -89,7 +89,7 @@ def fill(
 
 
 def _head(path: Path) -> dict[str, object]:
-    """What the snapshot says of itself; nothing where that cannot be read."""
+    """The snapshot's own metadata; empty if it cannot be read."""
     match = _LISTS.search(text := head_of(path, _HEAD_BYTES))
     try:
         head = json.loads(text[: match.start()] + b"}") if match else {}

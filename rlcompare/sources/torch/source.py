@@ -44,9 +44,9 @@ def _trace(path: Path, kind: str) -> Found:
 
 
 def _loose_captures(listing: Listing) -> Found:
-    """The traces and the snapshots in a folder, by content, whatever their names.
+    """The traces and snapshots in a folder, by content, whatever their names.
 
-    A trace that lies alone has the exports beside it; of several, nothing says whose they are.
+    Exports belong to a trace only if it is the only one: with several traces, their owner is unknown.
     """
     captures: list[CaptureInput] = []
     notes: Notes = []
@@ -75,7 +75,7 @@ def _loose_captures(listing: Listing) -> Found:
 def _steps(capture: CaptureInput) -> frozenset[int] | None:
     steps = steps_of_trace(capture.files["trace"])
     if capture.step is not None and capture.step_hint not in (steps or ()):
-        return None  # what it marks are parts of the one step that its name or its place says
+        return None  # its marks are parts of the one step given by its name or path
     return steps
 
 
@@ -105,7 +105,7 @@ MEMORY = Source(
     environment=_environment_of_snapshot,
 )
 
-# Looks into folders for both, because exports belong to a trace only where it is the only capture.
+# Inspects folders for both sources, because exports belong to a trace only if it is the only capture.
 TRACE = Source(
     name="torch_trace",
     tool="torch",

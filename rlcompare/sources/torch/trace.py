@@ -1,7 +1,7 @@
 """Reads a torch.profiler trace of any version, of a GPU or of the host alone, into the store's tables.
 
-The work is done by SQL over the bare list of events (``sql/sources/torch_trace``), which ``torch.file`` makes. Times
-are never floats on the way: texts in the file, whole nanoseconds in the store.
+SQL over the bare list of events (``sql/sources/torch_trace``) does the work; ``torch.file`` makes the list. Times are
+never floats: they are strings in the file, and integer nanoseconds in the store.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _REMEDY = "Copy it again, or export the trace again"
 
 
 def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int, report: Report) -> None:
-    """Read one trace into the stage and event tables.
+    """Reads one trace into the stage and event tables.
 
     Args:
         con: has the schema's tables, the macros of ``sql/sources/macro`` and the variables ``capture`` (equal to
             ``capture_id``) and ``keep_events``.
         capture: its file ``trace`` is read.
         capture_id: its number in the store.
-        report: called for each damage, with what is lost.
+        report: called for each damage, with the lost data.
 
     Raises:
         InputError: it is not a trace, or none of its events can be read.
@@ -56,15 +56,15 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         for name in resources.sql_order("sources/torch_trace"):
             db.run(con, resources.sql(name))
         for severity, key, message in db.run(con, resources.sql("sources/torch_trace/findings")):
-            said = message if key == "host_only" else f"{path.name}: {message}"  # true of all captures of a run alike
+            said = message if key == "host_only" else f"{path.name}: {message}"  # applies to all captures of a run
             report(Finding(severity, key, said, capture_id))
         con.execute(resources.sql("sources/torch_trace/clear"))
 
 
 def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> EventFile:
-    """Makes the table of events; where the list is broken somewhere, of those before.
+    """Creates the table of events. If the list is broken somewhere, it holds the events before that place.
 
-    DuckDB reserves memory for the longest event that it may meet: only where that was too short is it given more.
+    DuckDB reserves memory for the longest possible event. It gets more only if that was too little.
     """
     for name in ("ascend_text/text_values", "torch_trace/trace_values"):
         con.execute(resources.sql(f"sources/{name}"))
@@ -83,7 +83,7 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
         try:
             mended = complete_events(events.path, scratch)
         except InputError as error:
-            raise InputError(path, error.problem, _REMEDY) from error  # not the private copy
+            raise InputError(path, error.problem, _REMEDY) from error  # name the input, not the private copy
     try:
         _run_events(con, mended.path, _LONGEST_EVENT)
     except duckdb.OutOfMemoryException:

@@ -1,1 +1,1 @@
-"""verl's save_path: what its folders and files are called, and which captures below it are one run."""
+"""verl's save_path: the names of its folders and files, and which captures below it are one run."""

@@ -1,8 +1,8 @@
-"""Finds the role of a capture by the ranges in it, if verl's folders do not tell.
+"""Finds the role of a capture from the ranges in it, if verl's folders do not name it.
 
 Up to 0.6.1 the Megatron workers and the critic write their calls into ``save_path`` itself, and in end-to-end mode a
-worker group other than the actor's has no folder in any version. Such captures are read only if they could be mistaken
-for others of the run: a whole trace, or one table of a database.
+worker group other than the actor's has no folder in any version. Such captures are read only if they could be confused
+with others of the run: a whole trace, or one table of a database.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ METHODS: Mapping[str, tuple[str | None, str]] = {
     "update_actor": ("actor", "update_actor"),
     **ROLES,
 }
-"""Methods of verl's workers as their ranges name them: role and phase. From 0.9.1 the ranges have the roles' names."""
+"""Methods of verl's workers as named in their ranges: role and phase. From 0.9.1 the ranges have the roles' names."""
 
 OTHER = "other"
-"""The role of a worker group of which nothing says which it is."""
+"""The role of an unidentified worker group."""
 
 
 def named_by_marks(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
-    """The captures of one save path, with role (and phase, where each is one call) by their ranges, where needed."""
+    """The captures of one save path, with role (and phase, if each is one call) from their ranges, if needed."""
     unnamed = [capture for capture in captures if _is_unnamed(capture)]
     among_whole_steps = any(capture.phase is None for capture in captures if not _is_unnamed(capture))
     among_calls = any(capture.phase is not None and capture.replica is None for capture in captures)
@@ -49,7 +49,7 @@ def named_by_marks(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
             role, phase = next(iter(kind))
             result.append(replace(capture, role=role, phase=phase))
         elif among_whole_steps or among_calls:
-            # All roles together are those of the actor's worker group, which another group's start has opened.
+            # All roles together mean the actor's worker group: another group's start opened its ranges.
             role = next(iter(roles)) if len(roles) == 1 else None if "actor" in roles else OTHER
             result.append(replace(capture, role=role))
         else:

@@ -1,4 +1,4 @@
-"""What verl's folder and file names say about a capture, for verl 0.5 to 0.9 (read from its wheels).
+"""Information about a capture in verl's folder and file names, for verl 0.5 to 0.9 (taken from its wheels).
 
 ``A`` is torch_npu's folder ``{host}_{pid}_{time}_ascend_pt``, ``SP`` the ``save_path``:
 
@@ -15,7 +15,7 @@
 * Memory snapshots: ``SP/step{n}/torch_memory_rank{r}_pid{p}.pickle`` (``steps{a}-{b}`` and ``oom_…`` in 0.9.1).
 * Reports of Nsight Systems that 0.9.1 relocates: ``SP/{group}_{host}_worker_process_{pid}[.{window}].nsys-rep``.
 
-Only names are looked at here.
+Only names are inspected here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROFILE_SUFFIXES = ("_ascend_pt", "_ascend_ms")
-"""How folders that torch_npu and MindSpore write end."""
+"""Endings of the folders that torch_npu and MindSpore write."""
 
 ROLES: Mapping[str, tuple[str | None, str]] = {
     "rollout_generate": ("rollout", "generate_sequences"),
@@ -63,7 +63,7 @@ _GROUPS: Mapping[str, str | None] = {  # worker groups, as verl's files begin wi
 }
 _LANGUAGE_MODEL = "language-model"
 MINI_BATCH = "train_batch"
-"""The role, and where nothing else says whose it is the phase, of a mini-batch of the general training worker."""
+"""Role of a mini-batch of the general training worker, and its phase if no other name gives it."""
 
 _REPLICA_FOLDER = re.compile(r"agent_loop_rollout_replica_(\d{1,9})")
 _REPLICA_NAME = re.compile(r"rollout-replica(\d{1,9})(?:-globalrank\d{1,9})?_.+")
@@ -93,11 +93,11 @@ _PROCESSES = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where in verl's tree a capture lies.
+    """The position of a capture in verl's tree.
 
     Attributes:
-        save_path: the folder that verl saves to.
-        certain: a name is verl's own; False where only a number stands between ``save_path`` and the capture.
+        save_path: verl's output folder.
+        certain: a name is verl's own; False if only a number lies between ``save_path`` and the capture.
         role, phase: of discrete mode, of the engine, or of a worker group that is not the actor's.
         is_whole_step: it lies in the folder of the actor's worker group in end-to-end mode.
         numbered: the folder whose name gave the step. It may instead be a save path that is named 1, 2, ….
@@ -114,7 +114,7 @@ class Place:
 
 
 def verl_place(anchor: Path) -> Place | None:
-    """Reads role, phase, replica and step from a capture's path, or None where its names are not verl's.
+    """Reads role, phase, replica and step from a capture's path; None if its names are not verl's.
 
     Args:
         anchor: the ``*_ascend_pt`` folder, or something directly or one level below it, or a trace's file.
@@ -137,7 +137,7 @@ def replica_of(path: Path) -> int | None:
 
 
 def process_of(path: Path) -> str | None:
-    """What the name of a capture says about its process: host and process id; None where it says nothing."""
+    """Host and process id from the name of a capture; None if it has none."""
     folder = _profile_folder(absolute(path))
     name = (folder or path).name
     for pattern in _PROCESSES:
@@ -150,12 +150,12 @@ def process_of(path: Path) -> str | None:
 
 
 def window_of(path: Path) -> str:
-    """The name of a capture without what tells several files of one profiler window apart: cycles, parts, stages."""
+    """The name of a capture without the parts that differ between files of one window: cycles, parts, stages."""
     return _PART_OF_WINDOW.sub("", path.name)
 
 
 def rank_in_replica(path: Path) -> int | None:
-    """The rank in its replica that SGLang puts into a trace's name; None where not all parallelism is of tensors."""
+    """The rank in its replica that SGLang puts into a trace's name; None unless all parallelism is tensor-parallel."""
     match = _TENSOR_RANK.search(path.name)
     return int(match.group(1)) if match and not _OTHER_RANKS.search(path.name) else None
 
@@ -191,7 +191,7 @@ def _role_folder(folder: Path) -> tuple[str | None, str | None] | None:
 
 
 def _trace_place(path: Path) -> Place | None:
-    """A trace of torch.profiler or a report of Nsight Systems, by its own name and by the folder that it lies in."""
+    """A trace of torch.profiler or a report of Nsight Systems, by its own name and its folder."""
     own = _OWN_TRACE.fullmatch(path.name)
     if own:
         return _in_role_folder(path, int(own.group(1)), None, None)
@@ -212,7 +212,7 @@ def _trace_place(path: Path) -> Place | None:
 
 
 def _named_trace(path: Path, words: list[str]) -> Place:
-    """A trace whose name has words for the worker group, for what was profiled, and for the step."""
+    """A trace whose name contains the worker group, the profiled call, and the step."""
     role: str | None = None
     phase: str | None = None
     step: int | None = None
@@ -228,7 +228,7 @@ def _named_trace(path: Path, words: list[str]) -> Place:
             role, phase = ROLES[name]
         else:
             role = role or _GROUPS.get(word)
-    if _LANGUAGE_MODEL in words and (role, phase) == ROLES[MINI_BATCH]:  # supervised fine-tuning by the same worker
+    if _LANGUAGE_MODEL in words and (role, phase) == ROLES[MINI_BATCH]:  # the same worker does supervised fine-tuning
         role, phase = None, MINI_BATCH
     place = _in_role_folder(path, step, role, phase)
     return place if not whole else Place(place.save_path, True, role, phase, None, step, is_whole_step=True)
@@ -245,7 +245,7 @@ def _in_role_folder(path: Path, step: int | None, role: str | None, phase: str |
 
 
 def _profile_folder(path: Path) -> Path | None:
-    """The ``*_ascend_pt`` folder that a capture's path is, or lies in with at most its output folder between."""
+    """The ``*_ascend_pt`` folder of a capture's path: the path itself, or a parent at most one level above it."""
     candidates = [path, *list(path.parents)[:2]]
     return next((folder for folder in candidates if folder.name.endswith(PROFILE_SUFFIXES)), None)
 

@@ -1,8 +1,8 @@
-"""Groups the captures in verl's tree into runs: save paths per role, restarts, and steps that no name has.
+"""Groups the captures in verl's tree into runs: save paths per role, restarts, and steps missing in all names.
 
 From 0.7.1 on verl writes no step number into its folders, and in discrete mode it never did. Steps are then inferred
-from time: a process goes through the phases of a step in a fixed order, so a step begins where that order starts again.
-Processes with other numbers of calls (an inference engine, a critic) are aligned with them by the clock.
+from time: a process goes through the phases of a step in a fixed order, so a new step begins where that order restarts.
+Processes with other numbers of calls (an inference engine, a critic) are aligned with them by time.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _SAME_TIME_NS = 600_000_000_000
 """Captures of one job on several nodes begin within ten minutes of each other."""
 
 _SKEW = 0.05
-"""Clocks of hosts may differ by this part of a step."""
+"""Clocks of hosts may differ by this fraction of a step."""
 
 
 def run_order(capture: CaptureInput) -> tuple[int, bool, int, str]:
-    """The order of captures in time, as far as it is known."""
+    """Sort key: the order of captures in time, as far as known."""
     step = -1 if capture.step_hint is None else capture.step_hint
     return (step, capture.started_ns is None, capture.started_ns or 0, str(capture.path))
 
 
 def joined_by_role(by_save_path: Mapping[Path, list[CaptureInput]]) -> list[list[CaptureInput]]:
-    """The captures of each run: save paths beside each other whose names differ in the role alone are one run's.
+    """The captures of each run. Sibling save paths whose names differ only in the role belong to one run.
 
-    ``profile/actor`` and ``profile/rollout`` are, as are ``exp1_actor`` and ``exp1_ref``; ``exp1_actor`` and
-    ``exp2_actor`` are not. A capture that has no role of its own in such a folder takes the folder's.
+    Examples: ``profile/actor`` and ``profile/rollout``, ``exp1_actor`` and ``exp1_ref``, but not ``exp1_actor`` and
+    ``exp2_actor``. A capture without a role in such a folder gets the folder's role.
     """
     families: dict[tuple[Path, str], list[Path]] = defaultdict(list)
     for save_path in by_save_path:
@@ -68,7 +68,7 @@ def joined_by_role(by_save_path: Mapping[Path, list[CaptureInput]]) -> list[list
 
 
 def joined_by_node(groups: Sequence[list[CaptureInput]]) -> list[list[CaptureInput]]:
-    """Puts together what several nodes left in save paths of their own: at one time, of other ranks and replicas."""
+    """Merges captures of several nodes with separate save paths: same time, but different ranks and replicas."""
     joined: list[list[CaptureInput]] = []
     for group in sorted(groups, key=lambda group: min(map(_started, group), default=0)):
         before = next((other for other in joined if _are_of_one_job(other, group)), None)
@@ -88,14 +88,14 @@ def _are_of_one_job(a: Sequence[CaptureInput], b: Sequence[CaptureInput]) -> boo
 
 
 def _of_folder(capture: CaptureInput, save_path: Path) -> CaptureInput:
-    """The role that a save path of its own gives to captures in it; the actor's is that of the whole worker group."""
+    """Sets the role of captures in a role's own save path. The actor's is that of the whole worker group."""
     words = set(re.findall(r"[a-z]+", save_path.name.casefold()))
     named = sorted(words & {"ref", "critic", "reward", "rollout"})
     return replace(capture, role=named[0]) if capture.role is None and len(named) == 1 else capture
 
 
 def numbered_in_replicas(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
-    """Gives the processes of one replica whose captures tell no rank numbers in the order of their names."""
+    """Numbers the processes of a replica in the order of their names if its captures have no ranks."""
     processes: dict[int | None, set[str]] = defaultdict(set)
     for capture in captures:
         if capture.replica is not None and capture.rank is None:
@@ -110,9 +110,9 @@ def numbered_in_replicas(captures: Sequence[CaptureInput]) -> list[CaptureInput]
 
 
 def numbers_are_steps(captures: Sequence[CaptureInput], *, whole_steps: bool) -> bool:
-    """Whether the numbers of the folders that captures lie in can be the steps of one execution.
+    """Whether the numbers of the captures' folders can be the steps of one execution.
 
-    A process has one window over each step, and the same process profiles all of them.
+    Each process has one window per step, and the same processes profile all steps.
 
     Args:
         whole_steps: the captures are windows over whole steps; in discrete mode verl writes no step folder.
@@ -129,9 +129,9 @@ def numbers_are_steps(captures: Sequence[CaptureInput], *, whole_steps: bool) ->
 
 
 def executions(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
-    """Divides what one save path holds into executions: a job that was started again has other processes.
+    """Divides the content of one save path into executions. A restarted job has other processes.
 
-    Executions whose steps are known and all different are one run, which was stopped and went on.
+    Executions with known and distinct steps are one run, which was stopped and resumed.
     """
     seen: dict[Hashable, dict[str, list[CaptureInput]]] = defaultdict(lambda: defaultdict(list))
     for capture in sorted(captures, key=_started):
@@ -147,7 +147,7 @@ def executions(captures: Sequence[CaptureInput]) -> list[list[CaptureInput]]:
         last = max(_started(processes[number - 1][-1]) for processes in whole)
         first = min(_started(processes[number][0]) for processes in whole)
         if last >= first:
-            return [list(captures)]  # at the same time: worker groups, not executions
+            return [list(captures)]  # they overlap in time: worker groups, not executions
         borders.append((last + first) // 2)
     parts: list[list[CaptureInput]] = [[] for _ in range(most)]
     for capture in captures:
@@ -164,10 +164,10 @@ def _started(capture: CaptureInput) -> int:
 
 @dataclass
 class _Track:
-    """The captures of one process, or of one worker group's rank, in time, and the step that each is of.
+    """The captures of one process, or of one worker group's rank, by time, and the step of each.
 
     Attributes:
-        trust: how well its calls tell the steps: 3 they are named, 2 whole steps or several phases, 1 one phase that is
+        trust: how reliable its steps are: 3 they are in names, 2 whole steps or several phases, 1 one phase that is
             called once in a step, 0 anything else.
     """
 
@@ -177,7 +177,7 @@ class _Track:
 
     @property
     def starts(self) -> dict[int, int]:
-        """When each step begins."""
+        """Start time of each step."""
         starts: dict[int, int] = {}
         for capture, step in zip(self.captures, self.steps, strict=True):
             starts[step] = min(starts.get(step, _started(capture)), _started(capture))
@@ -185,7 +185,7 @@ class _Track:
 
 
 def arranged(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
-    """The captures of one run, with ``step_place`` where no name gives their step."""
+    """The captures of one run, with ``step_place`` if no name has their step."""
     captures = _without_critic(captures)
     tracks = [_track(members) for members in _by_process(captures).values()]
     if all(track.trust == 3 for track in tracks):
@@ -206,7 +206,7 @@ def arranged(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
 
 
 def _without_critic(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
-    """Mini-batches of the general worker are the critic's beside another role only: alone they may be fine-tuning's."""
+    """The general worker's mini-batches are the critic's only beside another role: else they may be fine-tuning."""
     alone = all((capture.role, capture.phase) == ROLES[MINI_BATCH] for capture in captures)
     if not alone or not all(MINI_BATCH in capture.path.parts for capture in captures):
         return list(captures)
@@ -214,9 +214,9 @@ def _without_critic(captures: Sequence[CaptureInput]) -> list[CaptureInput]:
 
 
 def _by_process(captures: Sequence[CaptureInput]) -> dict[Hashable, list[CaptureInput]]:
-    """Captures in time: the calls of each rank, and apart from them the windows over whole steps.
+    """Captures by time: the calls of each rank, and separately the windows over whole steps.
 
-    A rank of several worker groups has as many processes at a time; one that was started again has one after the other.
+    A rank of several worker groups has as many processes at a time; a restarted rank has one after the other.
     """
     ranks: dict[Hashable, dict[str | None, list[CaptureInput]]] = defaultdict(lambda: defaultdict(list))
     for capture in sorted(captures, key=run_order):
@@ -242,7 +242,7 @@ def _track(captures: list[CaptureInput]) -> _Track:
         (phase,) = kinds
         is_engine = captures[0].replica is not None
         if captures[0].role == OTHER:
-            is_engine, phase = True, OTHER  # nothing says what its calls are
+            is_engine, phase = True, OTHER  # its calls are unknown
         trust = 2 if phase is None else 1 if phase in _ONCE and not is_engine else 0
         windows = list(dict.fromkeys(window_of(capture.path) for capture in captures))
         return _Track(captures, [windows.index(window_of(capture.path)) for capture in captures], trust)
@@ -253,14 +253,14 @@ def _track(captures: list[CaptureInput]) -> _Track:
 
 
 def _place_of(phase: str | None) -> int:
-    """Position of a phase in a step; a window over a whole step begins it."""
+    """Position of a phase in a step. A window over a whole step begins it."""
     return PHASE_ORDER.index(phase) if phase in PHASE_ORDER else -1
 
 
 def _beside(track: _Track, reference: _Track) -> list[int]:
     """The steps of the reference in which the captures of another process began.
 
-    A phase that comes before all that the reference recorded of a step belongs to the step that is still to begin.
+    A phase that comes before everything that the reference recorded in a step belongs to the next step.
     """
     numbers, starts = list(reference.starts), list(reference.starts.values())
     first = min(_place_of(capture.phase) for capture in reference.captures)
@@ -276,7 +276,7 @@ def _beside(track: _Track, reference: _Track) -> list[int]:
 
 
 def findings_of(captures: Sequence[CaptureInput]) -> Iterator[Finding]:
-    """What was inferred about a run's tree, and which captures it lacks."""
+    """Inferred facts about a run's tree, and its missing captures."""
     derived = [capture for capture in captures if capture.step_place is not None]
     if derived:
         yield Finding("info", "steps_by_order", _order_sentence(captures, derived))
@@ -301,7 +301,7 @@ def findings_of(captures: Sequence[CaptureInput]) -> Iterator[Finding]:
 
 
 def shared_save_paths(runs: Sequence[Sequence[CaptureInput]]) -> Iterator[Finding]:
-    """That one save path holds several runs, because its processes changed."""
+    """Reports a save path that holds several runs, because its processes changed."""
     found: dict[Path, int] = defaultdict(int)
     for captures in runs:
         places = ((capture, verl_place(capture.path)) for capture in captures)
@@ -314,7 +314,7 @@ def shared_save_paths(runs: Sequence[Sequence[CaptureInput]]) -> Iterator[Findin
 
 
 def _save_path(capture: CaptureInput, place: Place) -> Path:
-    """The save path of a capture, where its number was not taken for a step the numbered folder."""
+    """The save path of a capture. If its number was not taken for a step, this is the numbered folder."""
     return place.numbered if place.numbered and capture.step_hint is None else place.save_path
 
 

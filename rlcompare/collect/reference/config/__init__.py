@@ -1,4 +1,4 @@
-"""The configuration of `rlcompare run`: verl's tree, defaults in YAML, checked and handed out as frozen dataclasses."""
+"""The configuration of `rlcompare run`: verl's tree, defaults in YAML, checked and converted to frozen dataclasses."""
 
 from rlcompare.collect.reference.config.load import load_config, to_dict, to_yaml
 from rlcompare.collect.reference.config.schema import Config

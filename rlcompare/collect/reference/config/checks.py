@@ -1,4 +1,4 @@
-"""Combinations of values that cannot be, with their numbers."""
+"""Checks for invalid combinations of values, and explains them with their numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROLLOUT = "actor_rollout_ref.rollout"
 
 
 def impossible(config: Config) -> Iterator[str]:
-    """What is wrong with a configuration whose values each have the right type and range, a line for each."""
+    """The problems of a configuration whose values each have the right type and range, one line each."""
     yield from _batches(config, _ACTOR, config.actor_rollout_ref.actor)
     if config.algorithm.adv_estimator == "gae":
         yield from _batches(config, "critic", config.critic)

@@ -1,7 +1,7 @@
 """Defaults, then a preset, then a YAML file, then ``KEY=VALUE`` overrides, into one checked ``Config``.
 
-omegaconf is imported here only, and only when a configuration is loaded: interpolation (``${oc.select:…}``) in a user's
-file means what it means in verl.
+omegaconf is imported only here, and only when a configuration is loaded. Interpolation (``${oc.select:…}``) in a user's
+file works as in verl.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _plain(value: object) -> object:
 
 
 def _escaped(value: Any) -> Any:
-    """Texts that hold ``${`` so that they are no interpolation."""
+    """Escapes ``${`` in strings, so that it is not an interpolation."""
     if isinstance(value, dict):
         return {key: _escaped(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -96,7 +96,7 @@ def _wrong(problems: list[str], file: Path | None) -> UsageError:
 
 @cache
 def _defaults() -> DictConfig:
-    """The defaults, interpolations not resolved; merging copies them."""
+    """The defaults with unresolved interpolations. Merging copies them."""
     from omegaconf import OmegaConf
 
     text = resources.files(__package__).joinpath("defaults.yaml").read_text(encoding="utf-8")
@@ -104,7 +104,7 @@ def _defaults() -> DictConfig:
 
 
 def _user_tree(overrides: Sequence[str], file: Path | None) -> DictConfig:
-    """What the user wrote, file and overrides together, interpolations not resolved."""
+    """The user's settings, from file and overrides, with unresolved interpolations."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError

@@ -1,8 +1,8 @@
-"""verl's keys and values that `rlcompare run` does not act on, and what to do instead.
+"""verl's keys and values that `rlcompare run` does not support, and the alternatives.
 
-A key is accepted with a value under which it does nothing in verl either, and, where it belongs to something that is
-not here (an inference engine, a data loader), with verl's default too, so that a file written for verl need not be
-emptied first. Key names and such values: verl 0.5 to 0.7.
+Such a key is accepted if its value has no effect in verl either. If it belongs to a component that does not exist here
+(an inference engine, a data loader), verl's default is accepted too, so that a file written for verl works without
+changes. Key names and these values: verl 0.5 to 0.7.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Off:
-    """Any value, while a switch is off."""
+    """Any value, as long as a switch is off."""
 
     switch: str
 
@@ -33,7 +33,7 @@ _NO_VALIDATION = "there is no validation"
 _OWN_DATA = "prompts and rewards come from a small built-in task: set data.train_batch_size and data.max_*_length"
 
 _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
-    # Names of other versions.
+    # Keys of other versions.
     (
         "verl removed it: set algorithm.rollout_is_threshold to the same number, algorithm.rollout_is=true and "
         "actor_rollout_ref.rollout.calculate_log_probs=true",
@@ -58,7 +58,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ),
     ("verl's name for it is profiler.tool_config.npu.level", {"*.tool_config.npu.profiler_level": ()}),
     ("Hydra does not run: put the values themselves into the file", {"defaults": (), "hydra": (), "hydra.*": ()}),
-    # Before the patterns that many blocks share.
+    # These come before patterns shared by many blocks.
     (
         "there is no reward model: the built-in task scores by rule",
         {
@@ -92,7 +92,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
         {"data.gen_batch_size": (Same("data.train_batch_size"), None)},
     ),
     ("set actor_rollout_ref.rollout.n", {"critic.rollout_n": (Same("actor_rollout_ref.rollout.n"),)}),
-    # How the models compute.
+    # Computation of the models.
     (
         "the step runs eagerly and on torch's own operators, so that a profile shows them by name",
         {
@@ -312,14 +312,14 @@ NOT_OFFERED_VALUES: dict[tuple[str, object], str] = {
     ("trainer.total_training_steps", None): "the built-in task never ends, so the number of steps must be set",
     ("actor_rollout_ref.rollout.temperature", 0): "for greedy decoding set actor_rollout_ref.rollout.do_sample=false",
 }
-"""What to say of a value that an offered key does not take."""
+"""Messages for unsupported values of supported keys."""
 
 
 def not_offered(key: str) -> tuple[str, tuple[object, ...]] | None:
-    """What is known of a key of verl's that nothing here acts on; None where nothing is.
+    """The entry for an unsupported key of verl; None if there is none.
 
     Returns:
-        Why it is not offered and what to do, and the values under which it does nothing.
+        Why it is not supported and what to do, and the values that have no effect.
     """
     for reason, keys in _TABLE:
         for pattern, idle in keys.items():

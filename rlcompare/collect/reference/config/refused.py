@@ -1,4 +1,4 @@
-"""Keys that are not in the schema: verl's that `rlcompare run` does not act on, and unknown ones."""
+"""Keys that are not in the schema: keys of verl that `rlcompare run` does not support, and unknown keys."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from rlcompare.collect.reference.config.not_offered import Off, Same, not_offere
 from rlcompare.collect.reference.config.typed import leaves, shown
 
 _SHOWN_KEYS = 4
-"""An unknown block with more keys than this is named once, instead of each key."""
+"""An unknown block with more keys than this gets one message instead of one per key."""
 
 _TARGET = "_target_"
-"""Names the class that verl makes of a block; our classes are fixed."""
+"""Names the class that verl creates from a block; our classes are fixed."""
 
 
 def drop_others(tree: dict[str, Any]) -> list[str]:
-    """Removes from a resolved tree, in place, what is not in the schema.
+    """Removes keys that are not in the schema from a resolved tree, in place.
 
     Returns:
-        What was wrong: a line for each key that is unknown, or that verl would act on and we do not.
+        The problems: one line for each key that is unknown, or that has an effect in verl but not here.
     """
     return list(_drop(tree, "", copy.deepcopy(tree)))
 
 
 def nearest(key: str) -> str:
-    """The valid key that a wrong one most likely means, else the keys that stand beside it, in words."""
+    """The valid key that a wrong one most likely means; else a text with its valid sibling keys."""
     parent, _, last = key.rpartition(".")
     beside = _children().get(parent)
     for candidates, cutoff in (
@@ -61,7 +61,7 @@ def _known() -> tuple[str, ...]:
 
 @cache
 def _children() -> dict[str, tuple[str, ...]]:
-    """The names in each block, by the block's key; the tree's own key is empty."""
+    """The names in each block, by the block's key. The root's key is empty."""
     names: dict[str, dict[str, None]] = {}
     for key in _known():
         while key:
@@ -72,7 +72,7 @@ def _children() -> dict[str, tuple[str, ...]]:
 
 
 def _drop(block: dict[str, Any], prefix: str, tree: dict[str, Any]) -> Iterator[str]:
-    """Empties a block of what is not in the schema; ``tree`` is the whole tree as it was."""
+    """Removes keys that are not in the schema from a block; ``tree`` is the whole original tree."""
     for name in list(block):
         key = f"{prefix}{name}"
         if "." in str(name):
@@ -88,7 +88,7 @@ def _drop(block: dict[str, Any], prefix: str, tree: dict[str, Any]) -> Iterator[
 
 
 def _judge(key: str, value: object, tree: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with a key that is not in the schema, or with the keys below it."""
+    """The problems with a key that is not in the schema, or with the keys below it."""
     below = [(leaf, inner) for leaf, inner in _leaves_of(key, value) if leaf.rpartition(".")[2] != _TARGET]
     if len(below) > _SHOWN_KEYS and all(not_offered(leaf) is None for leaf, _ in below):
         yield f"{key}: there is no such block; {nearest(key)}"

@@ -1,4 +1,4 @@
-"""Values that mean the same in verl get one spelling, and what follows another key gets its value."""
+"""Normalizes values that have the same meaning in verl, and sets keys that follow another key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROLE_PROFILERS = (
 )
 
 SKIPPED_DECODE_STEPS = 10
-"""Shapes still change in the first decode steps."""
+"""Shapes still change in the first decode steps, so these are not recorded."""
 
 ESTIMATOR = "algorithm.adv_estimator"
 
@@ -23,7 +23,7 @@ DAPO: dict[str, Any] = {
     "actor_rollout_ref.actor.clip_ratio_c": 10.0,
     "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
 }
-"""What ``algorithm.adv_estimator=dapo`` stands for, beside grpo."""
+"""The settings that ``algorithm.adv_estimator=dapo`` implies, in addition to grpo."""
 
 _KL = {"k1": "kl", "k2": "mse", "k3": "low_var_kl"}
 _DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "half": "float16", "float": "float32"}
@@ -57,13 +57,13 @@ _SPELLINGS: dict[str, Callable[[object], object]] = {
 
 
 def implied(estimator: object, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the user's own keys say about keys that they did not set: values by dotted key.
+    """Settings implied by the user's own keys for keys that they did not set: values by dotted key.
 
-    ``adv_estimator=dapo`` stands for more than one key; who names ranks does not mean all of them.
+    ``adv_estimator=dapo`` implies several keys. A user who names ranks does not mean all of them.
 
     Args:
         estimator: the value of ``algorithm.adv_estimator``.
-        given: what the user set, interpolations not resolved.
+        given: the user's settings, with unresolved interpolations.
     """
     keys: dict[str, Any] = {}
     if estimator == "dapo":
@@ -75,7 +75,7 @@ def implied(estimator: object, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settle(tree: dict[str, Any]) -> None:
-    """Gives a resolved tree its final spellings, in place; values of a wrong type are left for the type check."""
+    """Normalizes a resolved tree, in place. Values of a wrong type are left for the type check."""
     for key, spelling in _SPELLINGS.items():
         block, name = _block(tree, key)
         if name in block:
@@ -95,7 +95,7 @@ def _settle_schedule(tree: dict[str, Any], profiler: str) -> None:
 
 
 def _block(tree: Mapping[str, Any], key: str) -> tuple[dict[str, Any], str]:
-    """The block that holds a key, and the key's name in it; an empty block where there is none."""
+    """The block that holds a key, and the key's name in it; an empty block if there is none."""
     *names, last = key.split(".")
     block: Any = tree
     for name in names:
@@ -104,7 +104,7 @@ def _block(tree: Mapping[str, Any], key: str) -> tuple[dict[str, Any], str]:
 
 
 def _in_order(value: object) -> object:
-    """A list of integers sorted, each once."""
+    """A list of integers, sorted and without duplicates."""
     if isinstance(value, list) and all(isinstance(item, int) and not isinstance(item, bool) for item in value):
         return sorted(set(value))
     return value

@@ -1,6 +1,6 @@
-"""What a configuration holds: one frozen dataclass per block of verl's tree, attribute names being verl's keys.
+"""The schema of a configuration: one frozen dataclass per block of verl's tree, with verl's keys as attribute names.
 
-``defaults.yaml`` beside this file gives every key its default and says what it does. Types are checked by ``typed.py``:
+``defaults.yaml`` beside this file has every key's default and its description. ``typed.py`` checks types:
 ``Literal`` lists the choices, ``Within`` the range. Lists are tuples.
 """
 
@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 @dataclass(frozen=True)
 class Within:
-    """The range of a number; ``low`` itself is outside of it where ``above`` is set."""
+    """The range of a number; ``low`` itself is excluded if ``above`` is set."""
 
     low: float
     high: float = math.inf
@@ -228,7 +228,7 @@ class ActorRolloutRefConfig:
 
 @dataclass(frozen=True)
 class CriticConfig:
-    """Acts with ``algorithm.adv_estimator=gae`` only."""
+    """Has an effect with ``algorithm.adv_estimator=gae`` only."""
 
     ppo_mini_batch_size: Count
     ppo_micro_batch_size_per_gpu: Count
@@ -284,7 +284,7 @@ class TrainerConfig:
 
     @property
     def world_size(self) -> int:
-        """How many ranks train: one per GPU or NPU of every node."""
+        """The number of ranks that train: one per GPU or NPU of every node."""
         return self.n_gpus_per_node * self.nnodes
 
 

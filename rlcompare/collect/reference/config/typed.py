@@ -1,7 +1,7 @@
-"""A plain tree of values into the dataclasses of ``schema.py``: every value checked by its type, choices and range.
+"""Converts a plain tree of values to the dataclasses of ``schema.py``, and checks type, choices and range of each.
 
-Not msgspec's work, as policies and diff.json are: it stops at the first value that does not fit, and a job that waits
-for its NPUs should hear of all of them at once.
+This does not use msgspec, unlike policies and diff.json: msgspec stops at the first invalid value, but the user of a
+job that waits for its NPUs should see all of them at once.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from rlcompare.collect.reference.config.not_offered import NOT_OFFERED_VALUES
 from rlcompare.collect.reference.config.schema import Config, Within
 
 _GREATEST = 2**53
-"""Of integers; sizes beyond what the memory takes are met when it is asked for."""
+"""Largest integer. Sizes beyond the available memory fail when they are allocated."""
 
 
 class WrongValueError(ValueError):
-    """A value that its key cannot take; the message says what was expected."""
+    """A value that its key does not accept; the message says what was expected."""
 
 
 @cache
 def fields(block: type) -> dict[str, Any]:
-    """The keys of a dataclass and their types, ``Annotated`` and all."""
+    """The keys of a dataclass and their types, including ``Annotated``."""
     return get_type_hints(block, include_extras=True)
 
 
 def leaves(block: type = Config, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted key and type of everything that is no block."""
+    """Dotted key and type of every key that is not a block."""
     for name, hint in fields(block).items():
         key = f"{prefix}{name}"
         if dataclasses.is_dataclass(hint):
@@ -44,7 +44,7 @@ def leaves(block: type = Config, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def build(tree: Mapping[str, Any], problems: list[str]) -> Config:
     """The configuration of a tree without unknown keys.
 
-    What is wrong is added to ``problems``; a configuration that was built with a problem is not to be used.
+    Problems are added to ``problems``. A configuration that has any must not be used.
     """
     return cast("Config", _build(Config, tree, "", problems))
 
@@ -75,10 +75,10 @@ def _reason(key: str, value: object) -> str | None:
 
 
 def convert(hint: Any, value: object) -> object:
-    """A value as its type wants it: integers become floats where floats are wanted, lists become tuples.
+    """Converts a value to its type: integers become floats if floats are expected, lists become tuples.
 
     Raises:
-        WrongValueError: the value has another type, or lies outside of the choices or the range.
+        WrongValueError: the value has another type, or is not one of the choices or outside of the range.
     """
     if is_optional(hint):
         if value is None:
@@ -113,7 +113,7 @@ def _convert_one(hint: Any, value: object, wanted: str) -> object:
 
 
 def _is_plain(hint: type, value: object) -> bool:
-    """Whether a value may stand where a bool, int, float or str is wanted."""
+    """Whether a value is valid for a bool, int, float or str."""
     if hint is bool:
         return isinstance(value, bool)
     if hint is str:
