@@ -24,7 +24,10 @@ CORE = (
 )  # fmt: skip
 """Tests that run for every change, and if nothing changed."""
 
-_COMPARE = ("tests/sql/test_compare_*.py", "tests/sql/test_metric_meaning.py", "tests/unit/test_compare_*.py")
+_COMPARE = (
+    "tests/sql/test_compare_*.py", "tests/sql/test_metric_meaning.py", "tests/sql/test_records.py",
+    "tests/unit/test_compare_*.py",
+)  # fmt: skip
 _STORE = ("tests/sql/test_normalize.py", "tests/store", "tests/cli/test_cache.py", "tests/cli/test_one_run.py")
 
 TESTS: dict[str, tuple[str, ...]] = {
