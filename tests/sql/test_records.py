@@ -49,8 +49,9 @@ def test_each_record_has_the_columns_of_its_query(rollups: Rollups) -> None:
     for kind in record_types():
         if kind is records.KnownSelection:  # asks the store that is being loaded
             continue
-        result = rollups._cursors[0].execute(resources.sql(f"compare/{query_of(kind)}"))
-        columns = {name: PYTHON_TYPES[str(sql_type)] for name, sql_type, *_ in result.description or ()}
+        with rollups._cursor() as cursor:
+            result = cursor.execute(resources.sql(f"compare/{query_of(kind)}"))
+            columns = {name: PYTHON_TYPES[str(sql_type)] for name, sql_type, *_ in result.description or ()}
         fields = {name: plain(hint) for name, hint in get_type_hints(kind).items()}
         assert list(fields.items()) == list(columns.items()), query_of(kind)
 
