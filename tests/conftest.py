@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 # PyTorch's threads would wait for each other on cores that other tests use. That costs five times what they gain.
@@ -10,6 +11,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
+
+# A suite that was started in the background ignores Ctrl-C, and so would all commands that it starts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A commit passes or fails on every machine alike. `pytest --hypothesis-profile=search` searches for failing examples.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
