@@ -15,8 +15,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
-from typing import cast
 
 import click
 
@@ -96,8 +94,6 @@ def main() -> None:
     """The console script ``rlcompare``."""
     # A command makes many small objects and few reference cycles; garbage collection takes a tenth of a cached diff.
     gc.disable()
-    # DuckDB looks for pandas at every query parameter, and imports it if it is installed.
-    sys.modules.setdefault("pandas", cast("ModuleType", None))
     _open_standard_streams()
     interrupt.listen()
     code = run(sys.argv[1:])
