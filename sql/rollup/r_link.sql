@@ -8,7 +8,7 @@ WITH of_name AS (
     SELECT DISTINCT capture, group_name, group_key FROM r_collective WHERE group_name IS NOT NULL
 ), of_digits AS (
     SELECT capture, regexp_extract(name, '__([0-9]{3})_', 1) AS digits, any_value(group_key) AS group_key
-    FROM r_collective GROUP BY ALL HAVING digits <> '' AND count(DISTINCT group_key) = 1
+    FROM r_collective GROUP BY capture, digits HAVING digits <> '' AND count(DISTINCT r_collective.group_key) = 1
 ), group_of AS (
     SELECT l.capture, l.group_name, coalesce(any_value(n.group_key), any_value(d.group_key)) AS group_key, sum(l.size_bytes) AS size_bytes
     FROM link AS l

@@ -513,3 +513,45 @@ def test_names_lose_running_numbers(con: duckdb.DuckDBPyConnection, name: str, b
     )
     normalise(con)
     assert con.execute("SELECT name FROM r_kernel").fetchall() == [(bare,)]
+
+
+def collectives_of(con: duckdb.DuckDBPyConnection, *found: tuple[str, str, int, str | None]) -> None:
+    """Rows of ``collective``: name, kind, start and group name; their members are unknown."""
+    reset(con)
+    for number, (name, kind, start, group) in enumerate(found):
+        con.execute(
+            "INSERT INTO collective BY NAME SELECT ? AS id, 0 AS capture, 0 AS device_id, 1 AS step, ? AS name,"
+            " ? AS kind, ? AS group_name, ? AS start_ns, ? AS end_ns",
+            [number, name, kind, group, start, start + 1],
+        )
+    run_all(con, ["rollup/r_collective"])
+
+
+def test_groups_are_numbered_by_their_kinds_whichever_starts_first(con: duckdb.DuckDBPyConnection) -> None:
+    collectives_of(con, ("x", "all_reduce", 1, "late"), ("y", "all_gather", 5, "early"))
+    keys = con.execute("SELECT group_name, group_key FROM r_collective ORDER BY group_key").fetchall()
+    assert keys == [("early", "group 0"), ("late", "group 1")]
+
+
+def test_tasks_that_move_nothing_make_no_link(con: duckdb.DuckDBPyConnection) -> None:
+    collectives_of(con, ("x", "all_reduce", 1, "g"))
+    con.execute(
+        "INSERT INTO collective_task BY NAME SELECT 0 AS capture, 0 AS collective_id, 'Memcpy' AS name, 1 AS start_ns,"
+        " 2 AS end_ns, unnest([0, 64]) AS size_bytes, 0 AS src_rank, unnest([1, 2]) AS dst_rank"
+    )
+    run_all(con, ["rollup/r_link"])
+    assert con.execute("SELECT dst_rank, size_bytes FROM r_link").fetchall() == [(2, 64)]
+
+
+@pytest.mark.parametrize(("groups", "key"), [(("a", "a"), "group 0"), (("a", "b"), "unlisted group 0")])
+def test_a_hash_is_the_group_of_its_digits_only_if_one_group_has_them(
+    con: duckdb.DuckDBPyConnection, groups: tuple[str, str], key: str
+) -> None:
+    names = [f"hcom_allReduce__210_{number}_1" for number in range(2)]
+    collectives_of(con, *((name, "all_reduce", number, groups[number]) for number, name in enumerate(names)))
+    con.execute(
+        "INSERT INTO link BY NAME SELECT 0 AS capture, 1 AS step, 'all_reduce' AS kind, '77210' AS group_name,"
+        " 0 AS src_rank, 1 AS dst_rank, 64 AS size_bytes, 1 AS transit_ns"
+    )
+    run_all(con, ["rollup/r_link"])
+    assert con.execute("SELECT group_key FROM r_link").fetchall() == [(key,)]
