@@ -177,6 +177,14 @@ def show(name: str, run: Run) -> None:
     print(f"  {name:<28}{run.seconds:>9.2f} s {memory_used}", flush=True)
 
 
+def shown(colds: list[Run], seconds: list[Run], watched: Run) -> tuple[Run, Run]:
+    """The medians of cold and of second diffs, printed."""
+    cold, second = replace(median(colds), peak_bytes=watched.peak_bytes), median(seconds)
+    show("rlcompare diff", cold)
+    show("rlcompare diff, again", second)
+    return cold, second
+
+
 def bench_pair(
     options: argparse.Namespace,
     checks: Checks,
@@ -191,9 +199,7 @@ def bench_pair(
     if peer:
         later = ours(options, baseline, new, work)
         colds, seconds = colds + later[0], seconds + later[1]
-    cold, second = replace(median(colds), peak_bytes=watched.peak_bytes), median(seconds)
-    show("rlcompare diff", cold)
-    show("rlcompare diff, again", second)
+    cold, second = shown(colds, seconds, watched)
     if peer:
         show("msprof-analyze compare", peer)
         checks.at_least("times as fast as msprof-analyze", peer.seconds / cold.seconds, ratio, "x")
@@ -210,10 +216,7 @@ def bench_db(options: argparse.Namespace, checks: Checks, work: Path) -> None:
 def bench_small(options: argparse.Namespace, checks: Checks, work: Path) -> None:
     print("two databases of 0.5 MB")
     level0 = options.shared / "profiles" / REFERENCE / "db" / "level0"
-    colds, seconds, watched = ours(options, level0 / "rank0_ascend_pt", level0 / "rank1_ascend_pt", work)
-    cold, second = replace(median(colds), peak_bytes=watched.peak_bytes), median(seconds)
-    show("rlcompare diff", cold)
-    show("rlcompare diff, again", second)
+    cold, _ = shown(*ours(options, level0 / "rank0_ascend_pt", level0 / "rank1_ascend_pt", work))
     checks.at_most("first diff", cold.seconds, LIMIT_SMALL_SECONDS, "s")
 
 

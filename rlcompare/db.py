@@ -193,6 +193,14 @@ def _limit_memory(con: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:
     con.execute("SET VARIABLE memory_bytes = ?", [memory_bytes])
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
 def physical_memory_bytes() -> int:
     """The memory of this machine."""
     try:

@@ -43,9 +43,9 @@ _NO_TIMES = {
 }
 """Members of verl's ``timing_s/*`` that are not in seconds, with their meaning."""
 
-_OF_A_TIME = ("time.{}", "time.{}@max", "time.{}@spread", "role.*.{}")
+_TIME_POLARITIES = {f"time.{name}{of}": polarity for name, polarity in TIMES.items() for of in ("", "@max", "@spread")}
 _POLARITIES = (
-    *((pattern.format(name), polarity) for name, polarity in TIMES.items() for pattern in _OF_A_TIME),
+    *((f"role.*.{name}", polarity) for name, polarity in TIMES.items()),
     *((f"phase.*.{name}", LOWER) for name in PHASE_TIMES),
     ("memory.peak_allocated", LOWER),
     ("memory.peak_reserved", LOWER),
@@ -69,7 +69,7 @@ _POLARITIES = (
     ("rollout_corr/log_ppl_abs_diff", LOWER),
 )
 _UNITS = (
-    *((pattern.format(name), "ms") for name in TIMES for pattern in _OF_A_TIME),
+    *((f"role.*.{name}", "ms") for name in TIMES),
     *((f"phase.*.{name}", "ms") for name in PHASE_TIMES),
     ("memory.peak_allocated", "bytes"),
     ("memory.peak_reserved", "bytes"),
@@ -98,11 +98,15 @@ TOKEN_RATE = "timing_per_token_ms/step"
 
 def polarity_of(metric: str) -> Polarity:
     """Which direction of a metric is better; neutral if unknown."""
+    if metric in _TIME_POLARITIES:
+        return _TIME_POLARITIES[metric]
     return next((polarity for pattern, polarity in _POLARITIES if fnmatchcase(metric, pattern)), NEUTRAL)
 
 
 def unit_of(metric: str) -> str:
     """The unit of a metric; empty if it has none or if unknown."""
+    if metric in _TIME_POLARITIES:
+        return "ms"
     return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")
 
 

@@ -9,7 +9,6 @@ parallel, each on one thread, and all queries start as soon as the tables are re
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -30,7 +29,7 @@ from rlcompare.model.words import SIDES
 R = TypeVar("R", bound=NamedTuple)
 """A row of the query after which its class is named (``records``, ``pairs``)."""
 
-WORKERS = min(4, os.cpu_count() or 1)
+WORKERS = min(4, db.cores())
 """Number of statements that run in parallel. Each uses one thread, since the rollups are small."""
 
 
@@ -60,12 +59,13 @@ class Rollups:
         self._cursors = [db.interruptible(self._con.cursor()) for _ in range(WORKERS)]
         self._free: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
         for cursor in self._cursors:
-            for name in ("compare/macro", "compare/late_of"):
-                cursor.execute(resources.sql(name))
             self._free.put(cursor)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="compare")
         self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
         try:
+            for cursor in self._cursors:
+                for name in ("compare/macro", "compare/late_of"):
+                    cursor.execute(resources.sql(name))
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
                 for number, run in enumerate(given.stores):
                     self._load(side, number, run, steps, options.ranks)

@@ -126,11 +126,11 @@ def batches_of(parts: Sequence[Part], folder: Path, name: str, keep_events: bool
         folder: the folder for packs.
         name: prefix of the packs' names.
         keep_events: keep the event tables.
-        workers: how many batches can be made at once. With enough captures, each worker gets some. With at most one
-            capture per worker, each batch holds one capture: planning then runs in parallel, and a pack that holds
-            a whole run becomes its store.
+        workers: how many batches can be made at once. With enough captures, each worker gets some. Runs of one capture
+            get a batch each if there are workers for all: a pack that holds a whole run becomes its store, uncopied.
     """
-    most = 1 if len(parts) <= workers else min(BATCH_CAPTURES, max(8, -(-len(parts) // max(workers, 1))))
+    are_runs = all(part.number == 0 for part in parts) and len(parts) <= workers
+    most = 1 if are_runs else min(BATCH_CAPTURES, max(8, -(-len(parts) // max(workers, 1))))
     batches: list[Batch] = []
     for group in _groups(parts, most):
         numbered = tuple(replace(part, number=place) for place, part in enumerate(group))

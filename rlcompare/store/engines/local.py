@@ -44,25 +44,17 @@ class LocalEngine:
 
     def __init__(self, workers: int | None = None, threads: int | None = None) -> None:
         """``workers`` batches at once, by default one per core; ``threads`` of DuckDB for each."""
-        self.workers = workers or cores()
-        self._threads = threads or max(1, cores() // self.workers)
+        self.workers = workers or db.cores()
+        self._threads = threads or max(1, db.cores() // self.workers)
         self._in_process = workers == 1
 
     def make_parts(self, batches: Sequence[Batch], *, report: Report, cancelled: IsCancelled) -> Iterator[BatchResult]:
         """See ``Engine``."""
         workers = min(self.workers, len(batches), _fitting(batches))
-        threads = max(self._threads, cores() // workers if not self._in_process else 1)
+        threads = max(self._threads, db.cores() // workers if not self._in_process else 1)
         alone = self._in_process or len(batches) < WORTH_PROCESSES or not sys.executable
         kind: type[_Crew] = _Threads if alone else _Processes
         return _collect(kind(batches, workers, threads, report, cancelled), cancelled)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
 
 
 def _fitting(batches: Sequence[Batch]) -> int:
