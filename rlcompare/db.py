@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
 _MAKE_AGAIN = "Rebuild it with rlcompare ingest"
 _FOREIGN = """
     SELECT 'the view ' || view_name FROM duckdb_views()
-    WHERE database_name IN ($database, current_database()) AND list_contains($names, lower(view_name))
+    WHERE database_name IN ($database, current_database())
+      AND list_contains(string_split($names, ','), lower(view_name))
     UNION ALL
     SELECT 'a computed column in ' || table_name FROM duckdb_tables()
     WHERE database_name IN ($database, current_database()) AND contains(sql, 'GENERATED ALWAYS AS')
@@ -161,6 +163,14 @@ def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tup
                 _raise_write_error(error)
                 raise
     return rows
+
+
+def as_parameter(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """Rows as the only parameter of a statement that reads them with ``from_json``.
+
+    DuckDB tries to import pandas for every value that it is passed: 0.1 ms each where pandas is absent.
+    """
+    return [json.dumps(rows)]
 
 
 def _raise_write_error(error: duckdb.Error) -> None:
@@ -329,7 +339,7 @@ def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool, nam
     """
     names = [name.rsplit("/", 1)[1] for folder in _SCHEMA for name in resources.sql_names(folder)]
     try:
-        found = con.execute(_FOREIGN, {"names": names, "database": name}).fetchall()
+        found = con.execute(_FOREIGN, {"names": ",".join(names), "database": name}).fetchall()
         found += con.execute(_FOREIGN_MACROS, {"database": name}).fetchall() if macros and not found else []
     except duckdb.Error as error:
         raise InputError(path, f"the database cannot be read ({first_line(error)})", _MAKE_AGAIN) from error

@@ -115,7 +115,7 @@ def _compare(
             )
             return aside(lambda: compare_runs(*inputs, options))
 
-    return with_sound(runs, compare)
+    return with_sound(runs, directory, compare)
 
 
 def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

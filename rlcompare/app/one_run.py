@@ -101,4 +101,4 @@ def read_one_store(
             ):
                 return read(store)
 
-        return with_sound([run], read_it)
+        return with_sound([run], directory, read_it)

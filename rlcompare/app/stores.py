@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from rlcompare.errors import DamagedStoreError, UsageError
+from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.remote import url_of
 
@@ -60,25 +60,27 @@ def shared_cache(chosen: Path | None, no_cache: bool) -> SharedCache | None:
     return None if url is None else SharedCache(url)
 
 
-def with_sound(runs: Sequence[RunInput], read: Callable[[], Result]) -> Result:
-    """The result of ``read``. If a store in the cache is damaged, it is removed, and ``read`` is called again.
+def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[[], Result]) -> Result:
+    """The result of ``read``. If a store in the cache cannot be read, it is removed, and ``read`` is called again.
 
     Args:
         runs: the runs that are read. A run that is itself a store cannot be rebuilt.
+        directory: the cache folder; None: nothing is cached.
         read: opens the stores of the runs and reads them.
 
     Raises:
-        DamagedStoreError: a store that the user named is damaged.
+        InputError: an input, or a store that the user named, cannot be read; or a store that was just created again.
     """
-    given = {run.captures[0].path for run in runs if run.is_store}
-    try:
-        return read()
-    except DamagedStoreError as error:
-        if error.path in given:
-            raise
-        click.echo(f"rlcompare: warning: {error.path} in the cache is damaged and is created again", err=True)
-        error.path.unlink(missing_ok=True)
-    return read()
+    kept = {run.captures[0].path for run in runs if run.is_store}
+    while True:
+        try:
+            return read()
+        except InputError as error:
+            if directory is None or error.path.parent != directory or error.path in kept:
+                raise
+            click.echo(f"rlcompare: warning: {error.path} in the cache is damaged and is created again", err=True)
+            error.path.unlink(missing_ok=True)
+            kept.add(error.path)
 
 
 def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) -> None:

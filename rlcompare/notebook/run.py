@@ -67,7 +67,7 @@ def load(
         with db.reading(store):
             return Run(run.name, place, store, scratch)
 
-    return with_sound([run], read)
+    return with_sound([run], folder, read)
 
 
 class Run(Mapping[str, Table]):

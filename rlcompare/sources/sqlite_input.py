@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from rlcompare import db, resources
-from rlcompare.db import first_line
+from rlcompare.db import first_line, quoted
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding
 
@@ -135,19 +135,19 @@ def bind(
         only: the tables whose views are needed; None: all.
     """
     stub = stand_in(source, scratch)
-    con.execute("SET VARIABLE stub_db = ?", [str(stub.absolute())])
+    con.execute(f"SET VARIABLE stub_db = {quoted(stub.absolute())}")
     failures = []
     for view in resources.sql_names(f"sources/{source}/view"):
         table = view.rsplit("/", 1)[1]
         if only is not None and table not in only:
             continue
         # The variable's name comes from our own files, never from a profile.
-        con.execute(f"SET VARIABLE db_{table} = ?", [str((copy if table in present else stub).absolute())])
+        con.execute(f"SET VARIABLE db_{table} = {quoted((copy if table in present else stub).absolute())}")
         try:
             con.execute(resources.sql(view))
         except UNREADABLE as error:
             failures.append((table, first_line(error)))
-            con.execute(f"SET VARIABLE db_{table} = ?", [str(stub)])
+            con.execute(f"SET VARIABLE db_{table} = {quoted(stub.absolute())}")
             con.execute(resources.sql(view))
     return failures
 

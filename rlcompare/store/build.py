@@ -13,11 +13,14 @@ import os
 import tempfile
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from rlcompare import db
 from rlcompare.model.run import RunInput
 from rlcompare.store.engines import Engine
 from rlcompare.store.fingerprint import Fingerprint, fingerprint
@@ -39,8 +42,6 @@ class _Job:
     run: RunInput
     print: Fingerprint
     keys: tuple[str, ...]
-    places: dict[int, tuple[Path, int]] = field(default_factory=dict)
-    failures: dict[int, Failure] = field(default_factory=dict)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -148,7 +149,7 @@ class _Builder:
         while waiting:
             with writing(self._index.directory if self._index else self._jobs[0].target, self._remedy):
                 self._make_missing(waiting, places, failures)
-            waiting = [job for job in waiting if not self._finish(job, places, failures)]
+            waiting = self._finish(waiting, places, failures)
         for pack in self._made:
             if self._index is not None:
                 self._index.remove(pack)
@@ -194,30 +195,44 @@ class _Builder:
             self._index.add(pack, made)
         places |= {key: (pack, number) for key, number in made.items()}
 
-    def _finish(self, job: _Job, places: dict[str, tuple[Path, int]], failures: dict[str, Failure]) -> bool:
-        """Make the store of a run; False where a pack turned out to be unusable."""
+    def _finish(
+        self, jobs: list[_Job], places: dict[str, tuple[Path, int]], failures: dict[str, Failure]
+    ) -> list[_Job]:
+        """Make the stores of runs, in parallel. Returns the runs of which a pack turned out to be unusable."""
+        of_jobs = [{number: places[key] for number, key in enumerate(job.keys) if key in places} for job in jobs]
+        users = Counter(pack for of_job in of_jobs for pack in {pack for pack, _ in of_job.values()})
+        own = frozenset(pack for pack in self._made if users[pack] == 1)
+        again = []
+        pool = ThreadPoolExecutor(db.cores(), thread_name_prefix="store")
+        try:
+            made = []
+            for job, of_job in zip(jobs, of_jobs, strict=True):
+                parts = RunParts(job.run, job.print.files, job.paths, of_job, _of_job(job, failures))
+                made.append(pool.submit(self._make_one, job, parts, own))
+            for job, of_job, result in zip(jobs, of_jobs, made, strict=True):
+                try:
+                    result.result()
+                except UnusablePackError as error:
+                    if error.pack in self._fresh:
+                        raise
+                    for key in [key for key, (file, _) in places.items() if file == error.pack]:
+                        del places[key]
+                    self._made.discard(error.pack)
+                    if self._index is not None:
+                        self._index.forget(error.pack)
+                    again.append(job)
+                else:
+                    if self._index is not None:
+                        self._index.add(job.target, {job.keys[number]: number for number in of_job})
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return again
+
+    def _make_one(self, job: _Job, parts: RunParts, own: frozenset[Path]) -> None:
         if self._cancelled():
             raise Cancelled
-        own = {number: places[key] for number, key in enumerate(job.keys) if key in places}
-        parts = RunParts(job.run, job.print.files, job.paths, own, _of_job(job, failures))
-        taken = frozenset(self._made) - {
-            places[key][0] for other in self._jobs if other is not job for key in other.keys if key in places
-        }
-        try:
-            with writing(job.target, self._remedy):
-                make_store(parts, job.target, keep_events=self._keep_events, threads=1, own=taken)
-        except UnusablePackError as error:
-            if error.pack in self._fresh:
-                raise
-            for key in [key for key, (file, _) in places.items() if file == error.pack]:
-                del places[key]
-            self._made.discard(error.pack)
-            if self._index is not None:
-                self._index.forget(error.pack)
-            return False
-        if self._index is not None:
-            self._index.add(job.target, {job.keys[number]: number for number in own})
-        return True
+        with writing(job.target, self._remedy):
+            make_store(parts, job.target, keep_events=self._keep_events, threads=1, own=own)
 
 
 def _of_job(job: _Job, failures: Mapping[str, Failure]) -> dict[int, Failure]:

@@ -294,13 +294,16 @@ def _with_events(target: Path) -> Path:
 
 
 def _present(target: Path, keep_events: bool) -> Path | None:
-    """A valid store in the cache, marked as used now. A store with events also serves if none are needed."""
+    """A store in the cache, marked as used now. A store with events also serves if none are needed.
+
+    It is not opened, which would take longer than reading it: the key in its name covers the version of its schema, and
+    damage is found when it is read (``app.stores.with_sound``).
+    """
     for path in (_with_events(target),) if keep_events else (target, _with_events(target)):
-        if path.is_file():
-            with suppress(InputError, OSError):  # damaged, or removed by another process: it is rebuilt
-                if store_schema_version(path) == SCHEMA_VERSION:
-                    os.utime(path)
-                    return path
+        with suppress(OSError):  # another process removed it
+            if path.is_file():
+                os.utime(path)
+                return path
     return None
 
 

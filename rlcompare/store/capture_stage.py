@@ -198,26 +198,31 @@ def insert_captures(con: duckdb.DuckDBPyConnection, parts: Sequence[Part]) -> No
     rows, env = [], []
     for part in parts:
         known = find(part.capture.source).environment(part.capture)
-        env += [(part.number, key, value) for key, value in known.items()]
+        env += [{"capture": part.number, "key": key, "value": value} for key, value in known.items()]
         rows.append(_capture_row(part, known))
-    _insert_columns(con, resources.sql("store/capture"), rows)
-    _insert_columns(con, resources.sql("store/env"), env)
+    for name, values in (("store/capture", rows), ("store/env", env)):
+        con.execute(resources.sql(name), db.as_parameter(values))
 
 
-def _capture_row(part: Part, env: Mapping[str, str]) -> tuple[object, ...]:
+def _capture_row(part: Part, env: Mapping[str, str]) -> dict[str, object]:
     capture = part.capture
     world_size = env.get("world_size", "")
-    return (
-        part.number, capture.role, capture.phase, capture.replica, capture.rank, capture.ordinal, capture.step_hint,
-        capture.step_place, int(world_size) if world_size.isdecimal() else None, find(capture.source).tool,
-        env.get("profiler.level"), capture.source, part.path, capture.started_ns,
-    )  # fmt: skip
-
-
-def _insert_columns(con: duckdb.DuckDBPyConnection, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-    """Run a statement that takes one list for each column."""
-    if rows:
-        con.execute(statement, [list(column) for column in zip(*rows, strict=True)])
+    return {
+        "capture": part.number,
+        "role": capture.role,
+        "phase": capture.phase,
+        "replica": capture.replica,
+        "rank": capture.rank,
+        "ordinal": capture.ordinal,
+        "step_hint": capture.step_hint,
+        "step_place": capture.step_place,
+        "world_size": int(world_size) if world_size.isdecimal() else None,
+        "tool": find(capture.source).tool,
+        "level": env.get("profiler.level"),
+        "source": capture.source,
+        "path": part.path,
+        "host_start_ns": capture.started_ns,
+    }
 
 
 def insert_finding(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -124,10 +124,8 @@ def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int]
     except duckdb.Error as error:
         raise UnusablePackError(pack) from error
     try:
-        con.execute("SET VARIABLE places = CAST(? AS INTEGER[])", [list(numbers)])
-        con.execute("SET VARIABLE numbers = CAST(? AS INTEGER[])", [list(numbers.values())])
-        con.execute("SET VARIABLE paths = CAST(? AS VARCHAR[])", [[paths[number] for number in numbers.values()]])
-        con.execute(resources.sql("store/taken"))
+        taken = [{"place": place, "number": number, "path": paths[number]} for place, number in numbers.items()]
+        con.execute(resources.sql("store/taken"), db.as_parameter(taken))
         for (table,) in con.execute(resources.sql("store/copied_tables")).fetchall():
             # The table's name comes from our own schema.
             db.run(
@@ -176,15 +174,6 @@ def _write_meta(con: duckdb.DuckDBPyConnection, parts: RunParts, keep_events: bo
         "name": parts.run.name,
         "events": "kept" if keep_events else "dropped",
     }
-    for key, value in values.items():
-        con.execute("INSERT INTO meta VALUES (?, ?)", [key, value])
-    con.execute(
-        "INSERT INTO input SELECT unnest(CAST(? AS VARCHAR[])), unnest(CAST(? AS BIGINT[])),"
-        " unnest(CAST(? AS BIGINT[])), unnest(CAST(? AS VARCHAR[]))",
-        [
-            [file.path for file in parts.files],
-            [file.size_bytes for file in parts.files],
-            [file.mtime_ns for file in parts.files],
-            [file.digest for file in parts.files],
-        ],
-    )
+    meta = [{"key": key, "value": value} for key, value in values.items()]
+    con.execute(resources.sql("store/meta"), db.as_parameter(meta))
+    con.execute(resources.sql("store/input"), db.as_parameter([asdict(file) for file in parts.files]))

@@ -1,2 +1,3 @@
--- Versions and settings of captures. Parameters: a list for each column.
-INSERT INTO env SELECT unnest(CAST($1 AS INTEGER[])), unnest(CAST($2 AS VARCHAR[])), unnest(CAST($3 AS VARCHAR[]));
+-- Versions and settings of captures. Parameter: a JSON list of rows.
+INSERT INTO env BY NAME
+SELECT unnest(from_json($1, '[{"capture": "INTEGER", "key": "VARCHAR", "value": "VARCHAR"}]'), recursive := TRUE);

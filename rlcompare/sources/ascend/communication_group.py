@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rlcompare import resources
+from rlcompare import db, resources
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,13 +28,11 @@ def group_hash(name: str) -> str:
 def load_groups(con: duckdb.DuckDBPyConnection, metadata: Mapping[int, Mapping[str, object]]) -> None:
     """Creates the table ``communication_group`` (sql/sources/communication_group) from the metadata of captures."""
     listed = [
-        (capture, name, group_hash(name), ",".join(map(str, ranks)))
+        {"capture": capture, "name": name, "group_hash": group_hash(name), "ranks": ",".join(map(str, ranks))}
         for capture, said in metadata.items()
         for name, ranks in group_members(said).items()
     ]
-    for place, column in enumerate(("captures", "names", "hashes", "ranks")):
-        # The variable's name comes from this module, so it is safe to insert.
-        con.execute(f"SET VARIABLE group_{column} = ?", [[row[place] for row in listed]])
+    con.execute("SET VARIABLE communication_groups = ?", db.as_parameter(listed))
     con.execute(resources.sql("sources/communication_group"))
 
 

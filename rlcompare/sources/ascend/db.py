@@ -226,7 +226,7 @@ def _read(
 
 def _run(con: duckdb.DuckDBPyConnection, name: str) -> list[Failure]:
     """Runs one of our SQL files; returns its failure, if any."""
-    con.execute("SET sqlite_all_varchar = ?", [name in AS_TEXT])
+    con.execute(f"SET sqlite_all_varchar = {str(name in AS_TEXT).lower()}")
     try:
         failure = attempt(con, name)
     finally:
