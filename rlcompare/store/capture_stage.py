@@ -123,7 +123,8 @@ class _Reader:
         for number, severity, key, message in db.run(self._con, resources.sql("normalize/findings")):
             self._report(number, Finding(severity, key, f"{self.readable[number].capture.path.name}: {message}"))
         self._con.execute(resources.sql("normalize/clear"))
-        run_all(self._con, resources.sql_order("rollup"))
+        run_all(self._con, (*resources.sql_order("rollup"), *resources.sql_order("account")))
+        self._con.execute(resources.sql("account/clear"))
 
     def _fill_together(self, parts: Sequence[Part]) -> set[int]:
         """Let the source read several captures at once; returns the numbers of those that it read."""

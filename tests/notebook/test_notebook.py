@@ -160,7 +160,7 @@ class TestLoad:
                 run.sql(query)
 
     def test_a_section_that_is_not_there(self, run: rlcompare.Run) -> None:
-        with pytest.raises(KeyError, match="choose from overview, steps, ranks"):
+        with pytest.raises(KeyError, match="choose from overview, steps, account, ranks"):
             run["nonsense"]
 
     def test_a_run_of_the_host_alone_says_why_it_has_no_kernels(self, tmp_path: Path) -> None:

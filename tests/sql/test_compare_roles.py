@@ -12,7 +12,7 @@ from statistics import mean
 import pytest
 from click.testing import CliRunner
 
-from rlcompare.cli.show import command as show
+from rlcompare.cli.main import cli
 from rlcompare.model.diff import Diff
 from rlcompare.report.document import from_document, to_document
 from rlcompare.report.summary import runs_text
@@ -224,7 +224,7 @@ def test_show_gives_the_sum_of_roles(tmp_path: Path) -> None:
     written = write_verl(VerlJob("0.9.1", tool="torch", steps=(2,), replicas=3), tmp_path / "SP")
     means = role_means(written)
 
-    result = CliRunner().invoke(show, [str(tmp_path / "SP"), "--json", "--no-cache"])
+    result = CliRunner().invoke(cli, ["show", str(tmp_path / "SP"), "--json", "--no-cache"])
 
     sections = json.loads(result.stdout)
     assert [(row["ranks"], row["replicas"]) for row in sections["overview"]] == [(2, 3)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -13,14 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlcompare import resources
-from rlcompare.store.new_file import create_tables, run_all
+from rlcompare.store.new_file import run_all
+
+from .timelines import Intervals, has_device_tasks, load, normalise, reset
 
 LENGTH = 120
 MARKS = "INSERT INTO stage_phase (name, thread, start_ns, end_ns)"
 
 interval = st.tuples(st.integers(0, LENGTH - 1), st.integers(0, 30)).map(lambda p: (p[0], min(p[0] + p[1], LENGTH)))
 intervals = st.lists(interval, max_size=12)
-Intervals = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -48,52 +47,6 @@ def painted(kernels: Intervals, collectives: Intervals, copies: Intervals) -> Pa
     inside = np.zeros(LENGTH + 1, dtype=bool)
     inside[first:last] = True
     return Painted(int(k.sum()), int(c.sum()), int((c & ~k).sum()), int((y & ~k & ~c & inside).sum()), last - first)
-
-
-@pytest.fixture(scope="module")
-def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    from rlcompare import db
-
-    con = db.connect(1)
-    store: Path = tmp_path_factory.mktemp("store") / "store.duckdb"
-    db.attach(con, store, read_only=False)
-    create_tables(con, keep_events=True)
-    con.execute("SET VARIABLE capture = 0")
-    yield con
-    con.close()
-
-
-def reset(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute(resources.sql("normalize/clear"))
-    con.execute("DELETE FROM place")  # kept from capture to capture
-    for (table,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'").fetchall():
-        con.execute(f'DELETE FROM "{table}"')
-    con.execute(
-        "INSERT INTO capture BY NAME SELECT 0 AS capture, 0 AS ordinal, 'npu' AS tool, 'test' AS source, 'x' AS path,"
-        " 'device' AS executor"
-    )
-
-
-def has_device_tasks(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("INSERT INTO device_window BY NAME SELECT 0 AS capture, 0 AS device_id")
-
-
-def load(
-    con: duckdb.DuckDBPyConnection, table: str, items: Intervals, launches: list[int] | None = None, device: int = 0
-) -> None:
-    """Adds intervals of one device to a stage table; ids go on from those that are there."""
-    more = "'memcpy_async' AS kind" if table == "stage_copy" else "'x' AS name"
-    con.execute(
-        f"INSERT INTO {table} BY NAME SELECT (SELECT count(*) FROM {table}) + unnest(range(?)) AS id,"
-        f" ? AS device_id, unnest(?::BIGINT[]) AS start_ns, unnest(?::BIGINT[]) AS end_ns,"
-        f" unnest(?::BIGINT[]) AS launch_ns, {more}",
-        [len(items), device, [start for start, _ in items], [end for _, end in items], launches or [None] * len(items)],
-    )
-
-
-def normalise(con: duckdb.DuckDBPyConnection) -> None:
-    run_all(con, resources.sql_order("normalize"))
-    run_all(con, resources.sql_order("rollup"))
 
 
 # Each example is a batch of devices of one capture: what is planned for one of them serves them all.

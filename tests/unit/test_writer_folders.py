@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rlcompare.cli.sample import command
+from rlcompare.cli.main import cli
 from rlcompare.errors import ExitCode, RlcompareError, UsageError
 from rlcompare.writer import SampleRun, layout, write_sample
 from rlcompare.writer.info import SECRETS
@@ -98,7 +98,7 @@ def test_the_command_writes_what_its_options_say(tmp_path: Path) -> None:
         "-o", str(tmp_path / "run"), "--ranks", "1", "--devices", "5", "--steps", "4", "--level", "level0", "--schema",
         "1.2", "--layers", "1", "--decode-steps", "1", "--change", "frequency:0.5", "--change", "memory:2",
     ]  # fmt: skip
-    result = CliRunner().invoke(command, arguments)
+    result = CliRunner().invoke(cli, ["sample", *arguments])
     assert result.exit_code == 0
     folder = Path(result.output.strip())
     database = Database(folder)
@@ -109,14 +109,14 @@ def test_the_command_writes_what_its_options_say(tmp_path: Path) -> None:
 
 def test_the_command_can_leave_out_steps(tmp_path: Path) -> None:
     arguments = ["-o", str(tmp_path / "run"), "--no-steps", "--mode", "discrete", "--ranks", "1", "--layers", "1"]
-    result = CliRunner().invoke(command, [*arguments, "--export", "text", "--decode-steps", "1"])
+    result = CliRunner().invoke(cli, ["sample", *arguments, "--export", "text", "--decode-steps", "1"])
     folders = [Path(line).parent.name for line in result.output.splitlines()]
     assert folders == ["rollout_generate", "actor_compute_log_prob", "ref_compute_log_prob", "actor_update"]
 
 
 @pytest.mark.parametrize("wrong", [["--change", "slower"], ["--devices", "a,b"], ["--devices", "1"]])
 def test_a_wrong_option_is_a_usage_error(tmp_path: Path, wrong: list[str]) -> None:
-    result = CliRunner().invoke(command, ["-o", str(tmp_path / "run"), *wrong])
+    result = CliRunner().invoke(cli, ["sample", "-o", str(tmp_path / "run"), *wrong])
     assert isinstance(result.exception, RlcompareError)
     assert result.exception.exit_code == ExitCode.USAGE
     assert not list(tmp_path.iterdir())
@@ -124,6 +124,6 @@ def test_a_wrong_option_is_a_usage_error(tmp_path: Path, wrong: list[str]) -> No
 
 def test_the_command_says_where_it_cannot_write(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    result = CliRunner().invoke(command, ["-o", str(tmp_path / "file" / "below")])
+    result = CliRunner().invoke(cli, ["sample", "-o", str(tmp_path / "file" / "below")])
     assert isinstance(result.exception, UsageError)
     assert "file" in str(result.exception)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rlcompare.cli.sample import command
+from rlcompare.cli.main import cli
 
 _INPUTS = Path(__file__).resolve().parents[2] / "golden" / "inputs"
 
@@ -43,6 +43,6 @@ def _contents(root: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in _INPUTS.iterdir() if path.is_dir()))
 def test_a_golden_input_is_what_its_command_writes(name: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(command, ["-o", str(tmp_path / name), *_commands()[name]])
+    result = CliRunner().invoke(cli, ["sample", "-o", str(tmp_path / name), *_commands()[name]])
     assert result.exit_code == 0, result.output
     assert _contents(tmp_path / name) == _contents(_INPUTS / name)

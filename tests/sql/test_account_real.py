@@ -1,0 +1,129 @@
+"""The account of real profiles: it sums to every step, and equals what a painter reads from the trace itself."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rlcompare.sources.detect import find_runs
+from rlcompare.store.build import build_store
+from tests.stores import rows, store_of
+
+pytestmark = pytest.mark.slow
+
+SUBJECTS = {
+    0: "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    4: "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+}
+PROFILES = (
+    "ascend-910b-2025-level01/db/level0",
+    "ascend-910b-2025-level01/db/level1",
+    "ascend-910b-2025-level01/text/level0",
+    "ascend-910b-2025-level01/text/level1",
+    "ascend-qwen3-pp2-2025q4",
+    "cpu-torch213-2rank",
+    "gpu-dlrm-8rank",
+    "gpu-h100-vs-mi300-dev",
+    "gpu-hta-128rank-sampled",
+    "gpu-inference-graph-dev",
+    "gpu-resnet50-dataloader-ab",
+    "gpu-small-oddities-dev",
+)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_it_sums_to_every_step(shared: Path, tmp_path: Path, profile: str) -> None:
+    steps = 0
+    for number, run in enumerate(find_runs(shared / "profiles" / profile)):
+        store = tmp_path / f"{number}.duckdb"
+        build_store(run, store, keep_events=False)
+        found = rows(
+            store,
+            "SELECT t.capture, t.device_id, t.step, coalesce(t.step_ns, t.device_span_ns), a.ns FROM r_time AS t"
+            " LEFT JOIN (SELECT capture, device_id, step, sum(ns) AS ns FROM r_account GROUP BY ALL) AS a"
+            " ON a.capture = t.capture AND a.step = t.step AND a.device_id IS NOT DISTINCT FROM t.device_id"
+            # Without marks and kernels, the span is that of the collectives, which r_time does not give.
+            " WHERE t.step_ns IS NOT NULL OR t.device_span_ns > 0",
+        )
+        steps += len(found)
+        assert [row for row in found if row[3] != row[4]] == []
+        assert rows(store, "FROM r_account WHERE ns <= 0 OR pieces <= 0") == []
+    assert steps > 0
+
+
+def events(path: Path) -> list[dict[str, Any]]:
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    found = [event for event in json.loads(text)["traceEvents"] if event.get("ph") == "X"]
+    return [event | {"cat": event["cat"].lower().removeprefix("gpu_")} for event in found]
+
+
+def painted(
+    found: list[dict[str, Any]], chosen: Callable[[dict[str, Any]], bool], start: int, length: int
+) -> np.ndarray:
+    """Which nanoseconds from ``start`` on the chosen events cover."""
+    line = np.zeros(length, dtype=bool)
+    for event in found:
+        if chosen(event):
+            first, last = (round(ts * 1000) - start for ts in (event["ts"], event["ts"] + event["dur"]))
+            line[max(first, 0) : max(last, 0)] = True
+    return line
+
+
+def by_kind(found: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+    """For each kind, which nanoseconds of the steps it has, and "idle" the rest; from the first step's start on."""
+    steps = [
+        event
+        for event in found
+        if event["name"].startswith("ProfilerStep#") and event["cat"] in ("user_annotation", "operator")
+    ]
+    start = round(min(event["ts"] for event in steps) * 1000)
+    length = round(max(event["ts"] + event["dur"] for event in steps) * 1000) - start
+    lines = {
+        "compute": painted(found, lambda e: e["cat"] == "kernel" and not e["name"].startswith("nccl"), start, length),
+        "comm": painted(found, lambda e: e["cat"] == "kernel" and e["name"].startswith("nccl"), start, length),
+        "copy": painted(found, lambda e: e["cat"] in ("memcpy", "memset"), start, length),
+        "loader": painted(found, lambda e: "DataLoader" in e["name"] and "__next__" in e["name"], start, length),
+    }
+    free = painted(steps, lambda e: True, start, length)
+    for kind in ("compute", "comm", "copy"):
+        lines[kind] &= free
+        free &= ~lines[kind]
+    return lines | {"idle": free}
+
+
+def test_it_equals_a_painter_of_the_trace(shared: Path, tmp_path: Path) -> None:
+    for path in sorted((shared / "profiles" / "gpu-dlrm-8rank").glob("*.json")):
+        store = store_of(path, tmp_path / f"{path.stem}.duckdb", keep_events=False)
+        found: Counter[str] = Counter()
+        for kind, ns in rows(store, "SELECT kind, CAST(sum(ns) AS BIGINT) FROM r_account GROUP BY kind"):
+            found[kind if kind in ("compute", "comm", "copy") else "idle"] += ns
+        lines = by_kind(events(path))
+        assert found == {kind: int(lines[kind].sum()) for kind in ("compute", "comm", "copy", "idle")}
+
+
+def longer_than(line: np.ndarray, least: int) -> np.ndarray:
+    """The stretches of a line that are longer than ``least``."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], line.astype(np.int8), [0]))))
+    kept = np.zeros_like(line)
+    for first, last in edges.reshape(-1, 2):
+        kept[first:last] = last - first > least
+    return kept
+
+
+@pytest.mark.parametrize("workers", [0, 4])
+def test_the_device_waits_for_the_data_loader(shared: Path, tmp_path: Path, workers: int) -> None:
+    folder = shared / "profiles" / "gpu-resnet50-dataloader-ab" / f"resnet50_num_workers_{workers}"
+    path = min(folder.iterdir())
+    store = store_of(path, tmp_path / "store.duckdb", keep_events=False)
+    (found,) = rows(store, "SELECT any_value(subject), CAST(sum(ns) AS BIGINT) FROM r_account WHERE kind = 'data'")
+    lines = by_kind(events(path))
+    # Between kernels that were launched before, the device pauses for about a microsecond, whatever the host does.
+    waits = longer_than(lines["idle"], 100_000) & lines["loader"]
+    assert found == (SUBJECTS[workers], int(waits.sum()))
