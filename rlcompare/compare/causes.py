@@ -28,6 +28,7 @@ from rlcompare.compare.evidence import (
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
+from rlcompare.compare.waits import WHAT, waits
 from rlcompare.model.diff import Cause, Row
 from rlcompare.model.words import Presence
 
@@ -54,7 +55,7 @@ STEADY = 0.3
 _MOST = 8
 _SPECIFICITY = (
     "workload", "frequency", "straggler", "operator_slower", "operator_calls", "compute", "lost_overlap",
-    "communication", "copies", "free", "preparing", "tail", "phase", "category",
+    "communication", *WHAT.values(), "free", "preparing", "tail", "phase", "category",
 )  # fmt: skip
 
 
@@ -351,7 +352,10 @@ def _split(row: Row) -> str:
 
 
 def _host(evidence: Evidence) -> Iterator[Cause]:
-    """Time in which the device has nothing to do: the host, or copies that nothing hides."""
+    """Time in which the device has nothing to do: what it waits for, or copies that nothing hides."""
+    if account := evidence.sections["account"].rows:
+        yield from waits(evidence, account)
+        return
     metrics = evidence.metrics
     split = "time.idle" in metrics and metrics["time.idle"].delta is not None
     idle = evidence.delta("time.idle" if split else "time.free")

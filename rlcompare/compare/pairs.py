@@ -37,6 +37,18 @@ class Allocation(NamedTuple):
     new_unreleased_bytes: float | None
 
 
+class Account(NamedTuple):
+    name: str
+    kind: str
+    phase: str | None
+    in_baseline: bool
+    in_new: bool
+    baseline_ns: float | None
+    new_ns: float | None
+    baseline_pieces: float | None
+    new_pieces: float | None
+
+
 class Api(NamedTuple):
     name: str | None
     layer: str

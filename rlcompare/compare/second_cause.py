@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rlcompare.compare.waits import WHAT
 from rlcompare.model.diff import Cause
 
 _LEAST_SHARE = 0.2
@@ -12,7 +13,7 @@ _LEAST_SHARE = 0.2
 _KIND_OF_CAUSE = {
     "operator_slower": "computation", "operator_calls": "computation", "frequency": "computation",
     "compute": "computation", "straggler": "waiting", "communication": "waiting", "lost_overlap": "waiting",
-    "copies": "host", "free": "host", "preparing": "host", "tail": "host",
+    "free": "host", "preparing": "host", "tail": "host", **dict.fromkeys(WHAT.values(), "host"),
 }  # fmt: skip
 """Causes of other kinds explain other parts of the step. A place (a phase, a category) holds what others explain."""
 

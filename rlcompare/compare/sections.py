@@ -40,6 +40,9 @@ from rlcompare.compare.training import have_phases, health_columns, timer_pairs,
 from rlcompare.model.diff import NOT_COMPARED, Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Health, Polarity, Presence, SideName
 
+_ACCOUNT = (
+    "Where each nanosecond of a step went: its rows sum to the step, or to the device span where steps are not marked."
+)
 _STACKS = (
     "Self time of operators by the three innermost frames of their call stacks. export_stacks drops times below a"
     " microsecond and does not say whether they are host or device times: export the same metric on both sides."
@@ -61,6 +64,7 @@ def make_sections(
         steps_section(maker, rollups.rows(Step), headline),
         ranks_section(maker, rollups.rows(Rank), headline),
         _phases(maker, rollups),
+        maker.timed("account", rollups.rows(pairs.Account), "account", keys=("kind", "phase"), note=_ACCOUNT),
         _kernels(maker, rollups),
         maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
         _host_or_device(maker, "operators", rollups.rows(pairs.Operator), "operator"),

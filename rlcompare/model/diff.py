@@ -106,7 +106,9 @@ class Cause:
 
     Attributes:
         what: a short stable word: ``phase``, ``operator_slower``, ``operator_calls``, ``straggler``, ``lost_overlap``,
-            ``workload``, ``frequency``, ``free``, ``communication``.
+            ``workload``, ``frequency``, ``communication``, or what the device waited for: ``data``, ``sync``, ``gc``,
+            ``alloc``, ``compile``, ``collective_call``, ``copies``, ``operator``, ``python``, ``launch``, ``queue``,
+            ``unknown``; without an account ``free``, ``preparing``, ``tail``.
         share: fraction of the headline's change that it explains. If the headline is measured on plain steps and the
             cause in the profile, the fraction of the profiled step's change; the text then says so. May exceed 1 or be
             negative.

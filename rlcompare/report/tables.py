@@ -19,6 +19,7 @@ ROW_LIMIT = 500
 """Maximum number of rows of a table in a report. ``diff.json`` holds all rows."""
 
 _TITLES = {
+    "account": "Where the step goes",
     "apis": "Framework and CANN calls",
     "categories": "Kernel categories",
     "collectives": "Collectives",

@@ -14,6 +14,7 @@ import pytest
 
 from rlcompare.sources.detect import find_runs
 from rlcompare.store.build import build_store
+from tests.sql.rollup_stores import compared
 from tests.stores import rows, store_of
 
 pytestmark = pytest.mark.slow
@@ -115,6 +116,42 @@ def longer_than(line: np.ndarray, least: int) -> np.ndarray:
     for first, last in edges.reshape(-1, 2):
         kept[first:last] = last - first > least
     return kept
+
+
+@pytest.mark.parametrize(
+    ("baseline", "new"),
+    [
+        ("gpu-resnet50-dataloader-ab/resnet50_num_workers_4", "gpu-resnet50-dataloader-ab/resnet50_num_workers_0"),
+        ("ascend-910b-2025-level01/db/level0", "ascend-910b-2025-level01/text/level1"),
+        ("cpu-torch213-2rank/base", "cpu-torch213-2rank/changed"),
+    ],
+)
+def test_the_changes_of_its_rows_sum_to_the_change_of_the_step(
+    shared: Path, tmp_path: Path, baseline: str, new: str
+) -> None:
+    stores = []
+    for side, profile in (("baseline", baseline), ("new", new)):
+        run = find_runs(shared / "profiles" / profile)[0]
+        build_store(run, tmp_path / f"{side}.duckdb", keep_events=False)
+        stores.append(tmp_path / f"{side}.duckdb")
+    diff = compared(*stores)
+    step = next(delta for delta in diff.overall if delta.metric == "time.step")
+    for column, whole in (("baseline", step.baseline), ("new", step.new), ("delta", step.delta)):
+        assert whole is not None
+        assert sum(float(row[column] or 0) for row in diff.sections["account"].rows) == pytest.approx(whole, abs=1e-6)
+
+
+def test_the_cause_names_the_data_loader_and_its_milliseconds(shared: Path, tmp_path: Path) -> None:
+    stores = [
+        store_of(
+            min((shared / "profiles" / "gpu-resnet50-dataloader-ab" / side).iterdir()), tmp_path / f"{side}.duckdb"
+        )
+        for side in ("resnet50_num_workers_4", "resnet50_num_workers_0")
+    ]
+    first = compared(*stores).causes[0]
+    assert (first.what, first.section, first.row) == ("data", "account", SUBJECTS[0])
+    assert "DataLoader" in first.text
+    assert first.delta_ms == pytest.approx(58.733, abs=0.001)
 
 
 @pytest.mark.parametrize("workers", [0, 4])

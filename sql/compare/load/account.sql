@@ -1,0 +1,20 @@
+-- The account of one run, summed over the selected steps, slowest device only. Kernels are named by their type, if known.
+-- Variables: run, side.
+-- Depends on c_time, r_account.
+CREATE TABLE IF NOT EXISTS c_account (
+    side VARCHAR NOT NULL,
+    run INTEGER NOT NULL,
+    capture INTEGER NOT NULL,
+    phase VARCHAR,
+    kind VARCHAR NOT NULL,
+    subject VARCHAR,          -- NULL: none
+    op_type VARCHAR,          -- NULL: unknown, or no kernel
+    pieces BIGINT NOT NULL,
+    ns BIGINT NOT NULL
+);
+INSERT INTO c_account
+SELECT t.side, t.run, t.capture, r.phase, r.kind, r.subject, r.op_type, sum(r.pieces), sum(r.ns)
+FROM store.r_account AS r
+JOIN c_time AS t ON t.capture = r.capture AND t.step = r.step AND t.device_id IS NOT DISTINCT FROM r.device_id
+ AND t.side = getvariable('side') AND t.run = getvariable('run')
+GROUP BY ALL;
