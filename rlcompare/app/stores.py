@@ -64,19 +64,21 @@ def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[
     """The result of ``read``. If a store in the cache cannot be read, it is removed, and ``read`` is called again.
 
     Args:
-        runs: the runs that are read. A run that is itself a store cannot be rebuilt.
+        runs: the runs that are read. Their files are never removed.
         directory: the cache folder; None: nothing is cached.
         read: opens the stores of the runs and reads them.
 
     Raises:
         InputError: an input, or a store that the user named, cannot be read; or a store that was just created again.
     """
-    kept = {run.captures[0].path for run in runs if run.is_store}
+    from rlcompare.store.cache import is_cached
+
+    kept = {path for run in runs for capture in run.captures for path in (capture.path, *capture.files.values())}
     while True:
         try:
             return read()
         except InputError as error:
-            if directory is None or error.path.parent != directory or error.path in kept:
+            if directory is None or not is_cached(error.path, directory) or error.path in kept:
                 raise
             click.echo(f"rlcompare: warning: {error.path} in the cache is damaged and is created again", err=True)
             error.path.unlink(missing_ok=True)

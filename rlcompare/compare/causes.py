@@ -353,7 +353,8 @@ def _split(row: Row) -> str:
 
 def _host(evidence: Evidence) -> Iterator[Cause]:
     """Time in which the device has nothing to do: what it waits for, or copies that nothing hides."""
-    if account := evidence.sections["account"].rows:
+    account = evidence.sections["account"].rows
+    if any(row["delta"] is not None for row in account):
         yield from waits(evidence, account)
         return
     metrics = evidence.metrics

@@ -12,24 +12,24 @@ _REASONS = {
     "data": "The time in which the device waits for data ({name}) {moved} per step.",
     "sync": "The time in which the device waits while the host synchronises ({name}) {moved} per step.",
     "gc": "The time in which the device waits while Python collects garbage {moved} per step.",
-    "alloc": "The time in which the device waits while the host allocates device memory ({name}) {moved} per step.",
+    "alloc": "The time in which the device waits while the host allocates or frees memory ({name}) {moved} per step.",
     "compile": "The time in which the device waits while the host compiles ({name}) {moved} per step.",
-    "collective call": "The time in which the device waits for a collective on the host ({name}) {moved} per step.",
+    "collective call": "The time in which the device waits while the host calls {name} {moved} per step.",
 }
 """Kinds of waiting that are a cause for each call or operator."""
 
 _WAITS = {
-    "copy": "Copies between host and device that nothing hides {moved} per step.",
+    "copy": "The time in which the device only copies {moved} per step.",
     "operator": "The time in which the device waits for operators on the host {moved} per step.",
     "python": "The time in which the device waits for Python code between operators {moved} per step.",
     "launch": "The time in which the device waits for the launch of its next task {moved} per step.",
     "queue": "The time between tasks that were already launched {moved} per step.",
-    "unknown": "The time in which the device is idle for an unknown reason {moved} per step.",
+    "unknown": "The time about which the profile says nothing {moved} per step.",
 }
 """Kinds of waiting that are one cause: their subjects are many and small."""
 
-_ON_HOST = {"python": "The time in which no operator runs {moved} per step."}
-"""Texts for captures without a device, where they differ."""
+_NO_OPERATOR = "The time in which no operator runs {moved} per step."
+"""What ``python`` is in captures without a device."""
 
 WHAT = {kind: kind.replace(" ", "_") for kind in (*_REASONS, *_WAITS)} | {"copy": "copies"}
 """``Cause.what`` of each kind of waiting, the more specific ones first."""
@@ -50,6 +50,8 @@ def waits(evidence: Evidence, rows: Sequence[Row]) -> Iterator[Cause]:
         deltas[kind, name if kind in _REASONS else ""] += delta
         largest[kind] = max(largest.get(kind, (0.0, name)), (abs(delta), name))
     for (kind, name), delta in deltas.items():
-        text = (_REASONS | _WAITS | ({} if evidence.on_device else _ON_HOST))[kind]
+        text = (_REASONS | _WAITS)[kind]
+        if not evidence.on_device:
+            text = _NO_OPERATOR if kind == "python" else text.replace("the device waits", "the step waits")
         filled = text.format(name=short(name), moved=moved(delta))
         yield evidence.profiled(WHAT[kind], delta, filled, "account", name or largest[kind][1])

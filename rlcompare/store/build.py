@@ -209,7 +209,7 @@ class _Builder:
             for job, of_job in zip(jobs, of_jobs, strict=True):
                 parts = RunParts(job.run, job.print.files, job.paths, of_job, _of_job(job, failures))
                 made.append(pool.submit(self._make_one, job, parts, own))
-            for job, of_job, result in zip(jobs, of_jobs, made, strict=True):
+            for job, result in zip(jobs, made, strict=True):
                 try:
                     result.result()
                 except UnusablePackError as error:
@@ -221,9 +221,6 @@ class _Builder:
                     if self._index is not None:
                         self._index.forget(error.pack)
                     again.append(job)
-                else:
-                    if self._index is not None:
-                        self._index.add(job.target, {job.keys[number]: number for number in of_job})
         finally:
             pool.shutdown(cancel_futures=True)
         return again
@@ -233,6 +230,8 @@ class _Builder:
             raise Cancelled
         with writing(job.target, self._remedy):
             make_store(parts, job.target, keep_events=self._keep_events, threads=1, own=own)
+        if self._index is not None:
+            self._index.add(job.target, {job.keys[number]: number for number in parts.places})
 
 
 def _of_job(job: _Job, failures: Mapping[str, Failure]) -> dict[int, Failure]:

@@ -103,6 +103,11 @@ def cache_entries(directory: Path) -> list[Entry]:
     return sorted(entries, key=lambda entry: (-entry.used_ns, entry.path.name))
 
 
+def is_cached(path: Path, directory: Path) -> bool:
+    """Whether a path is that of a store in a cache folder of ours."""
+    return path.parent == directory and _STORE.fullmatch(path.name) is not None and is_our_folder(directory)
+
+
 def _files(directory: Path, name: re.Pattern[str]) -> list[Path]:
     """The files of one of our folders whose names match a pattern.
 

@@ -105,7 +105,10 @@ def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]
     pack.replace(partial)
     con = db.connect(1)
     try:
-        db.attach(con, partial, read_only=False)
+        try:
+            db.attach(con, partial, read_only=False)
+        except duckdb.Error as error:
+            raise UnusablePackError(pack) from error
         con.execute("USE store")
         con.execute("SET search_path = 'memory.main,store.main'")
         yield con

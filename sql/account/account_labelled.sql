@@ -1,15 +1,21 @@
--- Cuts pieces of host time by the innermost span on their thread: account_labelled(name of a table of pieces).
--- Pieces of one track and thread do not overlap. A running sum counts the spans that are open; the innermost one is the latest that began at this depth: `place` numbers the edges,
--- and the largest one carries its span along. `span` is NULL where no span is open. `piece_ns`, the end of the piece, identifies it.
--- Depends on account_span.
+-- Cuts pieces of host time by the innermost span on their thread, and at the edges of phases: account_labelled(name of a table of pieces).
+-- Pieces of one track and thread do not overlap. A running sum counts the spans that are open; the innermost one is the latest that began at
+-- this depth: `place` numbers the edges, and the largest one carries its span along. Spans that overlap without being nested, as ranges may,
+-- can be named one for the other. `span` is NULL where no span is open. `piece_ns`, the end of the piece, identifies it.
+-- Depends on account_span, account_track, place.
 CREATE OR REPLACE TEMP MACRO account_labelled(pieces) AS TABLE
 WITH span AS (
     SELECT track, thread, start_ns, end_ns, id FROM account_span WHERE (track, thread) IN (SELECT (track, thread) FROM query_table(pieces))
+), lane AS (
+    SELECT DISTINCT track, thread FROM query_table(pieces)
 ), edge AS (
     SELECT track, thread, start_ns AS ts_ns, 1 AS sign, id, CAST(NULL AS BIGINT) AS piece_ns FROM span
     UNION ALL SELECT track, thread, end_ns, -1, id, NULL FROM span
     UNION ALL SELECT track, thread, from_ns, 0, 0, until_ns FROM query_table(pieces)
     UNION ALL SELECT track, thread, until_ns, 0, 0, NULL FROM query_table(pieces)
+    UNION ALL
+    SELECT l.track, l.thread, p.from_ns, 0, 0, NULL
+    FROM lane AS l JOIN account_track AS t ON t.track = l.track JOIN place AS p ON p.capture = t.capture
 ), open AS (
     SELECT track, thread, ts_ns AS from_ns, lead(ts_ns) OVER thread AS until_ns, max(piece_ns) OVER thread AS piece_ns,
            CAST(sum(sign) OVER thread AS INTEGER) AS depth, row_number() OVER thread AS place, CASE WHEN sign = 1 THEN id END AS id

@@ -1,7 +1,7 @@
 -- The account of each step: device tasks, gaps and what the host did in them. In captures without a device, the host is the device: an operator
 -- computes, and a collective call communicates.
 -- Depends on account_gap, account_host, account_own, account_segment, account_track, account_window, capture,
--- collective, copy, kernel, kernel_key, kernel_text, phase, place.
+-- collective, copy, kernel, kernel_key, kernel_text, phase, place, placed.
 INSERT INTO r_account BY NAME
 WITH task AS NOT MATERIALIZED (
     SELECT t.capture, s.track, s.window_until_ns, s.kind, o.id, s.until_ns - s.from_ns AS ns
@@ -9,19 +9,20 @@ WITH task AS NOT MATERIALIZED (
      AND o.what = CASE s.kind WHEN 'compute' THEN 'kernel' WHEN 'comm' THEN 'collective' ELSE 'copy' END
     JOIN account_track AS t ON t.track = s.track
     WHERE s.part_until_ns IS NOT NULL
-), gap AS (
-    SELECT t.capture, g.track, g.window_until_ns, g.from_ns, g.until_ns - g.from_ns AS ns, g.cause AS kind, b.name AS subject
-    FROM account_gap AS g JOIN account_track AS t ON t.track = g.track
+), gap AS (   -- in the phase of the next task
+    SELECT g.track, g.window_until_ns, p.phase, t.capture, g.cause AS kind, b.name AS subject, g.until_ns - g.from_ns AS ns
+    FROM (FROM account_gap WHERE cause = 'queue' AND what = 'kernel') AS g JOIN account_track AS t ON t.track = g.track
     JOIN kernel_key AS k ON k.capture = t.capture AND k.id = g.id JOIN kernel_text AS b ON b.key = k.key
-    WHERE g.cause = 'queue' AND g.what = 'kernel'
+    JOIN placed AS p ON p.capture = t.capture AND p.what = 'kernel' AND p.id = g.id
     UNION ALL
-    SELECT t.capture, g.track, g.window_until_ns, g.from_ns, g.until_ns - g.from_ns, g.cause, NULL
-    FROM account_gap AS g JOIN account_track AS t ON t.track = g.track
-    WHERE g.cause <> 'host' AND (g.cause <> 'queue' OR g.what <> 'kernel')
-    UNION ALL
-    SELECT t.capture, h.track, h.window_until_ns, h.from_ns, h.until_ns - h.from_ns,
-           CASE WHEN c.executor = 'device' THEN h.kind WHEN h.kind = 'operator' THEN 'compute' WHEN h.kind = 'collective call' THEN 'comm' ELSE h.kind END,
-           h.subject
+    SELECT g.track, g.window_until_ns, p.phase, t.capture, g.cause, NULL, g.until_ns - g.from_ns
+    FROM (FROM account_gap WHERE cause <> 'host' AND (cause <> 'queue' OR what <> 'kernel')) AS g JOIN account_track AS t ON t.track = g.track
+    LEFT JOIN placed AS p ON p.capture = t.capture AND p.what = g.what AND p.id = g.id
+), host AS (
+    SELECT t.capture, h.track, h.window_until_ns, h.from_ns, h.until_ns - h.from_ns AS ns, CASE
+               WHEN c.executor = 'device' THEN h.kind
+               WHEN h.kind = 'operator' OR (h.kind = 'sync' AND starts_with(h.subject, 'aten::')) THEN 'compute'
+               WHEN h.kind = 'collective call' THEN 'comm' ELSE h.kind END AS kind, h.subject
     FROM account_host AS h JOIN account_track AS t ON t.track = h.track JOIN capture AS c ON c.capture = t.capture
 ), kernels AS (
     SELECT t.track, t.window_until_ns, p.name AS phase, y.key, sum(t.ns) AS ns, count(*) AS pieces
@@ -41,12 +42,15 @@ WITH task AS NOT MATERIALIZED (
     FROM task AS t JOIN copy AS c ON c.capture = t.capture AND c.id = t.id LEFT JOIN phase AS p ON p.capture = c.capture AND p.id = c.phase
     WHERE t.kind = 'copy' GROUP BY ALL
     UNION ALL
-    SELECT g.track, g.window_until_ns, NULL, g.kind, g.subject, NULL, NULL, NULL, NULL, NULL, NULL, sum(g.ns), count(*)
-    FROM gap AS g WHERE g.capture NOT IN (SELECT capture FROM phase) GROUP BY ALL
-    UNION ALL
     SELECT g.track, g.window_until_ns, p.name, g.kind, g.subject, NULL, NULL, NULL, NULL, NULL, NULL, sum(g.ns), count(*)
-    FROM (FROM gap WHERE capture IN (SELECT capture FROM phase)) AS g
-    ASOF LEFT JOIN place AS w ON w.capture = g.capture AND g.from_ns >= w.from_ns
+    FROM gap AS g LEFT JOIN phase AS p ON p.capture = g.capture AND p.id = g.phase GROUP BY ALL
+    UNION ALL
+    SELECT h.track, h.window_until_ns, NULL, h.kind, h.subject, NULL, NULL, NULL, NULL, NULL, NULL, sum(h.ns), count(*)
+    FROM host AS h WHERE h.capture NOT IN (SELECT capture FROM phase) GROUP BY ALL
+    UNION ALL
+    SELECT h.track, h.window_until_ns, p.name, h.kind, h.subject, NULL, NULL, NULL, NULL, NULL, NULL, sum(h.ns), count(*)
+    FROM (FROM host WHERE capture IN (SELECT capture FROM phase)) AS h
+    ASOF LEFT JOIN place AS w ON w.capture = h.capture AND h.from_ns >= w.from_ns
     LEFT JOIN phase AS p ON p.capture = w.capture AND p.id = w.phase
     GROUP BY ALL
 )

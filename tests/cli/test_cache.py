@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -188,9 +189,24 @@ class TestKeys:
         assert result.err == f"rlcompare: warning: {store} in the cache is damaged and is created again\n"
         assert rlcompare(*command).err == ""
 
+    def test_an_input_in_the_cache_folder_is_never_removed(
+        self, rlcompare: Command, samples: Path, tmp_path: Path
+    ) -> None:
+        good, bad = tmp_path / "cache" / "good.json", tmp_path / "cache" / "bad.json"
+        good.parent.mkdir()
+        kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10.0, "dur": 5.0}
+        good.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [kernel | {"args": {"device": 0}}] * 9}))
+        bad.write_bytes(good.read_bytes()[:60])
+
+        result = rlcompare("diff", "-bp", good, "-d", bad, "--cache-dir", good.parent)
+
+        assert result.code == 4
+        assert "is damaged and is created again" not in result.err
+        assert good.is_file() and bad.is_file()
+
     @pytest.mark.parametrize("damage", ["empty", "cut", "foreign"])
     @pytest.mark.parametrize(
-        "command", [["diff", "-d", "new", "-bp", "base"], ["show", "new"], ["sql", "new", "FROM r_time"]]
+        "command", [["diff", "-d", "new", "-bp", "base"], ["show", "new"], ["sql", "new", "FROM r_time ORDER BY ALL"]]
     )
     def test_damaged_stores_are_built_again(
         self, rlcompare: Command, samples: Path, tmp_path: Path, builds: list[str], command: list[str], damage: str

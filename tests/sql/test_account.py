@@ -13,6 +13,10 @@ from hypothesis import strategies as st
 from .timelines import normalise, reset
 
 LENGTH = 90
+UNIT = 10_000
+"""Nanoseconds of a point of the painter's line."""
+LATENCY = 5
+"""Points that a device needs to start a task after its launch has returned: 50 us."""
 KINDS = {"kernel": "compute", "collective": "comm", "copy": "copy"}
 REASONS = {
     "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__": "data",
@@ -170,26 +174,27 @@ def of_gap(
         if following.launch is None:
             return "unknown", None
         call, length, thread = of_launch(line, following.launch[0])
+        queued = "queue", following.name if following.what == "kernel" else None
         if call + length <= begin:
-            return "queue", following.name if following.what == "kernel" else None
-        if end - begin <= length or now >= call:
+            return queued
+        if end - begin <= length or call <= now < call + length + LATENCY:
             return "launch", None
+        if now >= call:
+            return queued
     else:
         thread = None
     return of_host(line.spans, now, main if thread is None else thread, main)
 
 
-def of_launch(line: Timeline, start: int) -> tuple[int, int, int | None]:
-    """The longest call or operator that starts at this time: a call lasts, an operator counts as its start."""
-    starting = [
-        (s.end - s.start if s.table == "host_api" else 0, -s.thread)
-        for s in line.spans
-        if s.table in ("host_api", "host_op") and s.start == start
+def of_launch(line: Timeline, start: int) -> tuple[int, int, int]:
+    """The longest call that starts at this time, if it is no reason of its own: start, length and thread."""
+    calls = [
+        (s.end - s.start, -s.thread) for s in line.spans if s.table == "host_api" and not s.kind and s.start == start
     ]
-    starting += [
+    calls += [
         (t.launch[1], -t.launch[2]) for device in line.devices for t in device if t.launch and t.launch[0] == start
     ]
-    length, thread = max(starting)
+    length, thread = max(calls)
     return start, length, -thread
 
 
@@ -235,18 +240,22 @@ def fill(con: duckdb.DuckDBPyConnection, lines: Sequence[Timeline]) -> None:
 
 def rows_of(line: Timeline) -> Iterator[tuple[str, dict[str, object]]]:
     for step, (start, end) in enumerate(line.steps):
-        yield "step", {"step": step, "start_ns": start, "end_ns": end, "inferred": False}
+        yield "step", {"step": step, "start_ns": start * UNIT, "end_ns": end * UNIT, "inferred": False}
     for device, listed in enumerate(line.devices):
         for place, task in enumerate(listed):
             row: dict[str, object] = {"id": device * 100 + place, "device_id": device}
-            row |= {"kind" if task.what == "copy" else "name": task.name, "start_ns": task.start, "end_ns": task.end}
-            yield f"stage_{task.what}", row | ({"launch_ns": task.launch[0]} if task.launch else {})
+            row |= {
+                "kind" if task.what == "copy" else "name": task.name,
+                "start_ns": task.start * UNIT,
+                "end_ns": task.end * UNIT,
+            }
+            yield f"stage_{task.what}", row | ({"launch_ns": task.launch[0] * UNIT} if task.launch else {})
             if task.launch:
                 start, length, thread = task.launch
                 call = {"layer": "node", "name": "launch", "thread": thread}
-                yield "host_api", call | {"start_ns": start, "end_ns": start + length}
+                yield "host_api", call | {"start_ns": start * UNIT, "end_ns": (start + length) * UNIT}
     for place, span in enumerate(line.spans):
-        row = {"name": span.name, "thread": span.thread, "start_ns": span.start, "end_ns": span.end}
+        row = {"name": span.name, "thread": span.thread, "start_ns": span.start * UNIT, "end_ns": span.end * UNIT}
         if span.table == "gc":
             del row["name"]
         more: dict[str, dict[str, object]] = {
@@ -269,4 +278,45 @@ def test_the_account_equals_painting(con: duckdb.DuckDBPyConnection, lines: list
         "SELECT capture, device_id, step, kind, subject, CAST(sum(ns) AS BIGINT) FROM r_account GROUP BY ALL"
     ).fetchall()
     expected = {(capture, *key): ns for capture, line in enumerate(lines) for key, ns in painted(line).items()}
-    assert {tuple(key): ns for *key, ns in found} == expected
+    assert {tuple(key): ns / UNIT for *key, ns in found} == expected
+
+
+def test_a_gap_is_cut_where_a_phase_begins(con: duckdb.DuckDBPyConnection) -> None:
+    reset(con)
+    con.execute("INSERT INTO step VALUES (0, 1, 0, 1000, FALSE)")
+    con.execute(
+        "INSERT INTO stage_phase (name, thread, start_ns, end_ns) VALUES ('gen', 7, 0, 100), ('adv', 7, 100, 1000)"
+    )
+    con.execute("INSERT INTO stage_host_op (id, thread, name, start_ns, end_ns) VALUES (0, 7, 'aten::add', 0, 980)")
+    con.execute(
+        "INSERT INTO stage_kernel (id, device_id, name, start_ns, end_ns, launch_ns) VALUES (0, 0, 'k', 990, 1000, 980)"
+    )
+    normalise(con)
+    found = con.execute("SELECT phase, kind, CAST(ns AS BIGINT) FROM r_account ORDER BY ALL").fetchall()
+    assert found == [
+        ("adv", "compute", 10), ("adv", "launch", 10), ("adv", "operator", 880),
+        ("generate_sequences", "operator", 100),
+    ]  # fmt: skip
+
+
+def test_a_copy_whose_launch_is_unknown_waits_for_its_operator(con: duckdb.DuckDBPyConnection) -> None:
+    reset(con)
+    con.execute("INSERT INTO step VALUES (0, 1, 0, 1000, FALSE)")
+    con.execute("INSERT INTO stage_host_op (id, thread, name, start_ns, end_ns) VALUES (0, 7, 'aten::index', 90, 490)")
+    con.execute(
+        "INSERT INTO host_api (capture, thread, layer, name, start_ns, end_ns)"
+        " VALUES (0, 7, 'runtime', 'cudaStreamSynchronize', 110, 480)"
+    )
+    con.execute(
+        "INSERT INTO stage_kernel (id, device_id, name, start_ns, end_ns, launch_ns) VALUES (0, 0, 'k', 0, 100, 0)"
+    )
+    con.execute(
+        "INSERT INTO stage_copy (id, device_id, kind, start_ns, end_ns, host_op_ns)"
+        " VALUES (0, 0, 'memset', 500, 1000, 90)"
+    )
+    normalise(con)
+    found = con.execute("SELECT kind, subject, CAST(ns AS BIGINT) FROM r_account ORDER BY ALL").fetchall()
+    assert found == [
+        ("compute", "k", 100), ("copy", "memset", 500), ("operator", "aten::index", 20), ("python", None, 10),
+        ("sync", "cudaStreamSynchronize", 370),
+    ]  # fmt: skip
