@@ -10,7 +10,7 @@ from rlcompare.compare.overall import headline_of, overall_metrics, profile_head
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
-from rlcompare.compare.sides import differing_levels, environments, make_sides
+from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
 from rlcompare.model.words import SIDES, SideName
@@ -40,6 +40,18 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         sections = make_sections(rollups, overall, env, profile)
         timers = rollups.rows(records.TrainingPhase)
         (match,) = rollups.rows(records.KernelMatchSummary)
+        causes, unexplained = find_causes(
+            Evidence.of(
+                headline,
+                profile,
+                overall,
+                sections,
+                rollups.rows(records.Frequency),
+                on_device=all(capture.executor != "host" for capture in captures),
+                timed_phases=have_phases(timers),
+                rare_phases=rare_phases(timers),
+            )
+        )
         return Diff(
             baseline=sides["baseline"],
             new=sides["new"],
@@ -56,20 +68,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             ),
             headline=headline,
             overall=overall,
-            causes=find_causes(
-                Evidence.of(
-                    headline,
-                    profile,
-                    overall,
-                    sections,
-                    rollups.rows(records.Frequency),
-                    rollups.rows(records.KernelPhase),
-                    same_level=differing_levels(env) is None,
-                    on_device=all(capture.executor != "host" for capture in captures),
-                    timed_phases=have_phases(timers),
-                    rare_phases=rare_phases(timers),
-                )
-            ),
+            causes=causes,
+            unexplained=unexplained,
             quality=quality_findings(
                 rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")]
             ),

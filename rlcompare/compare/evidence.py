@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from rlcompare.compare.records import Frequency, KernelPhase
-from rlcompare.model.diff import Cause, Delta, Row, Section, Value
+from rlcompare.compare.records import Frequency
+from rlcompare.model.diff import Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
 """A headline change below either of these has no causes."""
-
-LONGEST_LAUNCH_MS = 0.5
-"""Longest free time before an extra kernel call that may be attributed to its launch."""
 
 _NAME_LENGTH = 80
 
@@ -28,8 +26,6 @@ class OperatorChange:
         calls: change due to the number of calls; includes new and vanished kinds.
         size: change due to larger or smaller inputs, if shapes are known.
         slower: change of the time per call for the same inputs.
-        gaps: change of the free time right before them: with a slow host, each extra kernel also costs free time. 0 if
-            it is longer than a launch can take (``LONGEST_LAUNCH_MS``): then the device waited for something else.
         baseline_calls, new_calls: calls on each side.
         on_both: whether both sides run it.
     """
@@ -40,20 +36,14 @@ class OperatorChange:
     calls: float
     size: float
     slower: float
-    gaps: float
     baseline_calls: float
     new_calls: float
     on_both: bool
 
     @property
     def work(self) -> float:
-        """Change due to the requested work: more calls, with the free time before them, and larger inputs."""
-        return self.calls + self.size + (self.gaps if self.calls else 0.0)
-
-    @property
-    def whole(self) -> float:
-        """Change of its own time plus, if the number of calls changed, of the free time before them."""
-        return self.new - self.baseline + (self.gaps if self.calls else 0.0)
+        """Change due to the requested work: more calls, and larger inputs."""
+        return self.calls + self.size
 
     @property
     def factor(self) -> float:
@@ -73,8 +63,6 @@ class Evidence:
         metrics: overall metrics by id.
         operators: kernels by operator, largest change first.
         frequency: mean AI Core frequency by side, in MHz.
-        phase_of: the phase with most of an operator's change, if kernels have phases.
-        same_level: whether both sides were profiled at one level, as far as known.
         on_device: whether device data was recorded; else times are those of host operators.
         timed_phases: whether training timed the phases, as it did the headline, and not the profile.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
@@ -86,8 +74,6 @@ class Evidence:
     sections: Mapping[str, Section]
     operators: tuple[OperatorChange, ...]
     frequency: Mapping[SideName, float]
-    phase_of: Mapping[str, str]
-    same_level: bool
     on_device: bool
     timed_phases: bool
     rare_phases: Mapping[str, str]
@@ -100,9 +86,7 @@ class Evidence:
         overall: Sequence[Delta],
         sections: Mapping[str, Section],
         frequency: Sequence[Frequency],
-        phases: Sequence[KernelPhase],
         *,
-        same_level: bool,
         on_device: bool,
         timed_phases: bool,
         rare_phases: Mapping[str, str],
@@ -112,7 +96,6 @@ class Evidence:
         Args:
             headline: id of the headline metric.
             profile: id of the profile's step time.
-            phases: the phases in which the operators' kernels run.
         """
         metrics = {delta.metric: delta for delta in overall}
         return cls(
@@ -122,43 +105,23 @@ class Evidence:
             sections=sections,
             operators=operator_changes(sections["kernels"].rows),
             frequency={clock.side: clock.mhz for clock in frequency if clock.mhz},
-            phase_of=_main_phases(phases),
-            same_level=same_level,
             on_device=on_device,
             timed_phases=timed_phases,
             rare_phases=rare_phases,
         )
 
-    @property
-    def change(self) -> float:
-        """The headline's change in ms; 0 if unknown."""
-        return self.headline.delta or 0.0 if self.headline else 0.0
+    @cached_property
+    def _by_name(self) -> Mapping[str, OperatorChange]:
+        return {change.name: change for change in self.operators}
 
     @property
     def profile_change(self) -> float:
         """The change of the profile's step time in ms; 0 if unknown or too small."""
         return self.profile.delta or 0.0 if self.profile and has_moved(self.profile) else 0.0
 
-    def delta(self, metric: str) -> float:
-        """The change of a metric; 0 if unknown."""
-        found = self.metrics.get(metric)
-        return found.delta or 0.0 if found else 0.0
-
-    def cause(self, what: str, delta_ms: float, text: str, section: str, row: str) -> Cause:
-        """A candidate, with its share of the headline's change."""
-        return Cause(what, delta_ms / self.change if self.change else None, delta_ms, text, section, row)
-
-    def profiled(self, what: str, delta_ms: float, text: str, section: str, row: str) -> Cause:
-        """A candidate from the profile, with its share of the change of the profile's own step.
-
-        The share is None if that step changed in the opposite direction: then the profile does not explain the change.
-        """
-        change = self.profile_change
-        if self.profile == self.headline or self.headline is None:
-            return self.cause(what, delta_ms, text, section, row)
-        share = delta_ms / change if change * self.change > 0 else None
-        of = f"{text.removesuffix('.')} (of the profiled step, which {moved(change)})."
-        return Cause(what, share, delta_ms, of, section, row)
+    def operator(self, name: str) -> OperatorChange | None:
+        """The change of the kernels of that name; None if there are none."""
+        return self._by_name.get(name)
 
 
 def has_moved(headline: Delta) -> bool:
@@ -200,8 +163,7 @@ def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
 
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     size = sum(_by_size(row) for row in rows)
-    # Unknown columns count as 0: traces have no gaps, new operators have no old time per call.
-    gaps = _total(change_of(row, "gap_ms") for row in rows)
+    # Unknown columns count as 0: new operators have no old time per call.
     before, after = (_total(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
     return OperatorChange(
         name=name,
@@ -210,7 +172,6 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
         calls=_total(number(row.get("delta_calls_ms")) for row in rows),
         size=size,
         slower=_total(number(row.get("delta_per_call_ms")) for row in rows) - size,
-        gaps=gaps if abs(gaps) <= LONGEST_LAUNCH_MS * abs(after - before) else 0.0,
         baseline_calls=before,
         new_calls=after,
         on_both=any(row["presence"] == Presence.BOTH for row in rows)
@@ -238,20 +199,6 @@ def _by_size(row: Row) -> float:
     if expected * found <= 0:
         return 0.0
     return min(expected, found) if found > 0 else max(expected, found)
-
-
-def _main_phases(parts: Sequence[KernelPhase]) -> dict[str, str]:
-    """By operator the phase with at least 80 % of its change."""
-    changes: dict[str, dict[str, float]] = defaultdict(dict)
-    for part in parts:
-        changes[part.op][part.phase] = part.new_ns - part.baseline_ns
-    found = {}
-    for operator, phases in changes.items():
-        total = sum(abs(change) for change in phases.values())
-        phase = max(phases, key=lambda name: abs(phases[name]))
-        if total and abs(phases[phase]) >= 0.8 * total:
-            found[operator] = phase
-    return found
 
 
 def ms(value: float) -> str:
@@ -283,7 +230,7 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.1f}"
 
 
-def short(name: Value) -> str:
+def short(name: Value, length: int = _NAME_LENGTH) -> str:
     """A name from a profile, shortened for use in a sentence."""
     text = str(name)
-    return text if len(text) <= _NAME_LENGTH else f"{text[: _NAME_LENGTH - 1]}…"
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -47,6 +47,12 @@ class Account(NamedTuple):
     new_ns: float | None
     baseline_pieces: float | None
     new_pieces: float | None
+    baseline_host_op: str | None
+    new_host_op: str | None
+    baseline_core_type: str | None
+    new_core_type: str | None
+    baseline_input_dtypes: str | None
+    new_input_dtypes: str | None
 
 
 class Api(NamedTuple):

@@ -77,13 +77,6 @@ class KernelMatchSummary(NamedTuple):
     by_name: bool
 
 
-class KernelPhase(NamedTuple):
-    op: str
-    phase: str
-    baseline_ns: float
-    new_ns: float
-
-
 class KnownSelection(NamedTuple):
     ranks: list[int] | None
     all_ranks: list[int] | None

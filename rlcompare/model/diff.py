@@ -102,27 +102,38 @@ class Delta:
 
 @dataclass(frozen=True)
 class Cause:
-    """A possible cause of the headline's change. Causes are sorted by share, largest first.
+    """A cause of the headline's change: a set of rows of the account, or of training's timers.
+
+    No two causes share a row. Their shares and that of ``Diff.unexplained`` sum to 1.
 
     Attributes:
-        what: a short stable word: ``phase``, ``operator_slower``, ``operator_calls``, ``straggler``, ``lost_overlap``,
-            ``workload``, ``frequency``, ``communication``, or what the device waited for: ``data``, ``sync``, ``gc``,
+        what: a short stable word. What most parts share: ``everything``, ``workload``, ``frequency``, ``compute``,
+            ``straggler``. Operators: ``operator_slower``, ``operator_calls``, ``operator_time``, ``replaced``.
+            Communication: ``communication``, ``lost_overlap``. What the device waited for: ``data``, ``sync``, ``gc``,
             ``alloc``, ``compile``, ``collective_call``, ``copies``, ``operator``, ``python``, ``launch``, ``queue``,
-            ``unknown``; without an account ``free``, ``preparing``, ``tail``.
-        share: fraction of the headline's change that it explains. If the headline is measured on plain steps and the
-            cause in the profile, the fraction of the profiled step's change; the text then says so. May exceed 1 or be
-            negative.
+            ``unknown``. Places: ``phase``, ``compute``, ``communication``, ``idle``.
+        share: fraction of the change. Negative if it made up for other causes, which then may exceed 1. If the headline
+            is measured on plain steps and the cause in the profile, the fraction of the profiled step's change; the
+            text then says so.
         delta_ms: its change in ms per step and rank.
         text: one sentence for the user.
         section, row: where to find the evidence: a section's name and the row's ``name``.
     """
 
     what: str
-    share: float | None
+    share: float
     delta_ms: float
     text: str
     section: str
     row: str
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """The part of the change that no cause explains: ``share`` of it, and ``delta_ms`` per step and rank."""
+
+    share: float
+    delta_ms: float
 
 
 @dataclass(frozen=True)
@@ -156,6 +167,7 @@ class Diff:
     Attributes:
         headline: id of the headline metric: ``timing_s/step`` if training measured it, else
             ``time.step`` if steps are marked, else ``time.device_span``, ``time.comm``, ``time.phases``.
+        unexplained: what the causes leave of the change that they explain; None if the headline hardly moved.
         quality: missing, damaged, inferred or omitted data, per side.
         sections: by name, in the order of the report. All names of docs/design.md §7 are present; some may be empty.
     """
@@ -168,6 +180,7 @@ class Diff:
     causes: tuple[Cause, ...]
     quality: tuple[Finding, ...]
     sections: Mapping[str, Section]
+    unexplained: Unexplained | None = None
 
     def metric(self, name: str) -> Delta | None:
         """The overall metric with that id, or None."""

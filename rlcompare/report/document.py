@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, Row, Section, Side
+from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, Row, Section, Side, Unexplained
 
 Document = dict[str, Any]
 
@@ -52,14 +52,17 @@ def to_document(diff: Diff) -> Document:
         "causes": [
             {
                 "what": cause.what,
-                "share": _finite(cause.share),
-                "delta_ms": _finite(cause.delta_ms),
+                "share": cause.share,
+                "delta_ms": cause.delta_ms,
                 "text": cause.text,
                 "section": cause.section,
                 "row": cause.row,
             }
             for cause in diff.causes
         ],
+        "unexplained": None
+        if diff.unexplained is None
+        else {"share": diff.unexplained.share, "delta_ms": diff.unexplained.delta_ms},
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},
         "section_info": {
             name: {
@@ -99,6 +102,7 @@ def from_document(document: object) -> Diff:
         headline=found.headline,
         overall=found.overall,
         causes=found.causes,
+        unexplained=found.unexplained,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
     )
@@ -125,6 +129,7 @@ class _Document:
     causes: tuple[Cause, ...]
     sections: dict[str, tuple[Row, ...]]
     section_info: dict[str, _SectionInfo]
+    unexplained: Unexplained | None = None
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.runs import known
-from rlcompare.compare.second_cause import second_cause
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side, Value
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
@@ -236,16 +235,17 @@ def _workload(diff: Diff) -> SummaryItem:
 
 
 def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
-    if diff.causes:
-        first, second = diff.causes[0], second_cause(diff.causes)
-        share = "" if first.share is None else f"{quantity.share(first.share)} of the change: "
-        text = share + safe_text(first.text, _CAUSE_LIMIT)
-        if second is None:
-            return SummaryItem("cause", "cause", (text,), lines=None)
-        also = f"And {quantity.share(second.share)}: {safe_text(second.text, _CAUSE_LIMIT)}"
-        return SummaryItem("cause", "cause", (text, also), lines=None, shorter=((text,),))
-    still = headline is not None and tone_of(headline, diff) == "noise"
-    return SummaryItem("cause", "cause", ("no change to explain" if still else "none found",))
+    if not diff.causes:
+        still = headline is not None and tone_of(headline, diff) == "noise"
+        return SummaryItem("cause", "cause", ("no change to explain" if still else "none found: unexplained",))
+    first, *second = (
+        start.format(quantity.share(cause.share)) + safe_text(cause.text, _CAUSE_LIMIT)
+        for cause, start in zip(diff.causes, ("{} of the change: ", "And {}: "), strict=False)
+    )
+    more = ["other causes " + quantity.share(sum(cause.share for cause in diff.causes[2:]))] if diff.causes[2:] else []
+    rest = [f"unexplained {quantity.share(diff.unexplained.share)}"] if diff.unexplained else []
+    left = [", ".join([*more, *rest]).capitalize() + "."] if more or rest else []
+    return SummaryItem("cause", "cause", (first, *second, *left), lines=None, shorter=((first, *left), (first,)))
 
 
 def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:

@@ -309,7 +309,7 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
     return tuple(
         CauseView(
             text=safe_text(cause.text, MESSAGE_LIMIT),
-            share="" if cause.share is None else quantity.share(cause.share),
+            share=quantity.share(cause.share),
             delta=quantity.signed_quantity(cause.delta_ms, "ms"),
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",

@@ -10,13 +10,13 @@ WITH task AS NOT MATERIALIZED (
     JOIN account_track AS t ON t.track = s.track
     WHERE s.part_until_ns IS NOT NULL
 ), gap AS (   -- in the phase of the next task
-    SELECT g.track, g.window_until_ns, p.phase, t.capture, g.cause AS kind, b.name AS subject, g.until_ns - g.from_ns AS ns
-    FROM (FROM account_gap WHERE cause = 'queue' AND what = 'kernel') AS g JOIN account_track AS t ON t.track = g.track
+    SELECT g.track, g.window_until_ns, p.phase, t.capture, g.cause AS kind, b.name AS subject, b.op_type, g.until_ns - g.from_ns AS ns
+    FROM (FROM account_gap WHERE cause IN ('launch', 'queue') AND what = 'kernel') AS g JOIN account_track AS t ON t.track = g.track
     JOIN kernel_key AS k ON k.capture = t.capture AND k.id = g.id JOIN kernel_text AS b ON b.key = k.key
     JOIN placed AS p ON p.capture = t.capture AND p.what = 'kernel' AND p.id = g.id
     UNION ALL
-    SELECT g.track, g.window_until_ns, p.phase, t.capture, g.cause, NULL, g.until_ns - g.from_ns
-    FROM (FROM account_gap WHERE cause <> 'host' AND (cause <> 'queue' OR what <> 'kernel')) AS g JOIN account_track AS t ON t.track = g.track
+    SELECT g.track, g.window_until_ns, p.phase, t.capture, g.cause, NULL, NULL, g.until_ns - g.from_ns
+    FROM (FROM account_gap WHERE cause = 'unknown' OR (cause IN ('launch', 'queue') AND what <> 'kernel')) AS g JOIN account_track AS t ON t.track = g.track
     LEFT JOIN placed AS p ON p.capture = t.capture AND p.what = g.what AND p.id = g.id
 ), host AS (
     SELECT t.capture, h.track, h.window_until_ns, h.from_ns, h.until_ns - h.from_ns AS ns, CASE
@@ -42,7 +42,7 @@ WITH task AS NOT MATERIALIZED (
     FROM task AS t JOIN copy AS c ON c.capture = t.capture AND c.id = t.id LEFT JOIN phase AS p ON p.capture = c.capture AND p.id = c.phase
     WHERE t.kind = 'copy' GROUP BY ALL
     UNION ALL
-    SELECT g.track, g.window_until_ns, p.name, g.kind, g.subject, NULL, NULL, NULL, NULL, NULL, NULL, sum(g.ns), count(*)
+    SELECT g.track, g.window_until_ns, p.name, g.kind, g.subject, g.op_type, NULL, NULL, NULL, NULL, NULL, sum(g.ns), count(*)
     FROM gap AS g LEFT JOIN phase AS p ON p.capture = g.capture AND p.id = g.phase GROUP BY ALL
     UNION ALL
     SELECT h.track, h.window_until_ns, NULL, h.kind, h.subject, NULL, NULL, NULL, NULL, NULL, NULL, sum(h.ns), count(*)

@@ -1,12 +1,29 @@
 -- Section account: where the time of a step goes. A kernel is named by its type, or by its own name if a side has no types (Level0).
+-- `host_op`, `core_type` and `input_dtypes` are those of the kernels with the most time of that name.
 -- Depends on c_account, c_divisor, side_mean.
 WITH typed AS (
     SELECT count(DISTINCT side) = (SELECT count(DISTINCT side) FROM c_account WHERE kind = 'compute') AS on_both FROM c_account WHERE op_type IS NOT NULL
+), named AS (
+    SELECT kind, phase, coalesce(CASE WHEN (SELECT on_both FROM typed) THEN op_type END, subject, kind) AS name, side, divisor,
+           host_op, core_type, input_dtypes, pieces, ns
+    FROM c_account JOIN c_divisor USING (side, run, capture) WHERE domain = 'account'
 ), exact AS (
-    SELECT kind, phase, coalesce(CASE WHEN (SELECT on_both FROM typed) THEN op_type END, subject, kind) AS name, side, divisor, sum(pieces) AS pieces, sum(ns) AS ns
-    FROM c_account JOIN c_divisor USING (side, run, capture) WHERE domain = 'account' GROUP BY ALL
+    SELECT kind, phase, name, side, divisor, sum(pieces) AS pieces, sum(ns) AS ns FROM named GROUP BY ALL
+), made AS (
+    SELECT kind, phase, name, side, host_op, core_type, input_dtypes, sum(ns) AS ns FROM named WHERE kind = 'compute' GROUP BY ALL
+), main AS (
+    SELECT kind, phase, name, side, arg_max({'host_op': host_op, 'core_type': core_type, 'input_dtypes': input_dtypes},
+                                            {'ns': ns, 'of': [host_op, core_type, input_dtypes]}) AS of_most
+    FROM made GROUP BY ALL
 )
-SELECT name, kind, phase, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
-       side_mean(ns, divisor, side = 'baseline') AS baseline_ns, side_mean(ns, divisor, side = 'new') AS new_ns,
-       side_mean(pieces, divisor, side = 'baseline') AS baseline_pieces, side_mean(pieces, divisor, side = 'new') AS new_pieces
-FROM exact GROUP BY kind, phase, name;
+SELECT e.name, e.kind, e.phase, bool_or(e.side = 'baseline') AS in_baseline, bool_or(e.side = 'new') AS in_new,
+       side_mean(e.ns, e.divisor, e.side = 'baseline') AS baseline_ns, side_mean(e.ns, e.divisor, e.side = 'new') AS new_ns,
+       side_mean(e.pieces, e.divisor, e.side = 'baseline') AS baseline_pieces, side_mean(e.pieces, e.divisor, e.side = 'new') AS new_pieces,
+       min(m.of_most.host_op) FILTER (WHERE e.side = 'baseline') AS baseline_host_op,
+       min(m.of_most.host_op) FILTER (WHERE e.side = 'new') AS new_host_op,
+       min(m.of_most.core_type) FILTER (WHERE e.side = 'baseline') AS baseline_core_type,
+       min(m.of_most.core_type) FILTER (WHERE e.side = 'new') AS new_core_type,
+       min(m.of_most.input_dtypes) FILTER (WHERE e.side = 'baseline') AS baseline_input_dtypes,
+       min(m.of_most.input_dtypes) FILTER (WHERE e.side = 'new') AS new_input_dtypes
+FROM exact AS e LEFT JOIN main AS m ON m.kind = e.kind AND m.phase IS NOT DISTINCT FROM e.phase AND m.name = e.name AND m.side = e.side
+GROUP BY e.kind, e.phase, e.name;

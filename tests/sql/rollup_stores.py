@@ -14,6 +14,42 @@ from rlcompare.model.diff import Diff, Row
 MS = 1_000_000
 
 
+ACCOUNT = """
+INSERT INTO r_account BY NAME
+WITH known AS (
+    SELECT t.*, coalesce(s.end_ns - s.start_ns, t.device_span_ns) AS whole_ns
+    FROM r_time AS t JOIN step AS s USING (capture, step) WHERE t.device_span_ns IS NOT NULL
+), kernel AS (
+    SELECT k.capture, k.device_id, k.step, k.phase, k.name AS subject, k.op_type, k.core_type, k.input_dtypes,
+           k.host_op, k.busy_ns, k.gap_ns, k.calls AS pieces
+    FROM r_kernel AS k SEMI JOIN known USING (capture, device_id, step)
+), named AS (
+    SELECT * EXCLUDE (busy_ns, gap_ns), 'compute' AS kind, busy_ns AS ns FROM kernel
+    UNION ALL BY NAME
+    SELECT * EXCLUDE (busy_ns, gap_ns, core_type, input_dtypes, host_op), 'launch' AS kind, gap_ns AS ns FROM kernel
+    UNION ALL BY NAME
+    SELECT c.capture, c.device_id, c.step, c.phase, 'comm' AS kind, c.kind AS subject, c.exposed_ns AS ns, 1 AS pieces
+    FROM r_collective AS c SEMI JOIN known USING (capture, device_id, step)
+), whole AS (
+    SELECT capture, device_id, step, unnest([
+               {'kind': 'compute', 'filled': 'compute', 'ns': compute_ns},
+               {'kind': 'comm', 'filled': 'comm', 'ns': exposed_comm_ns},
+               {'kind': 'python', 'filled': 'launch', 'ns': whole_ns - compute_ns - exposed_comm_ns}
+           ], recursive := TRUE)
+    FROM known
+), filled AS (
+    FROM named
+    UNION ALL BY NAME
+    SELECT w.capture, w.device_id, w.step, w.kind, w.ns - coalesce(sum(n.ns), 0) AS ns, 1 AS pieces
+    FROM whole AS w LEFT JOIN named AS n
+      ON (n.capture, n.device_id, n.step, n.kind) = (w.capture, w.device_id, w.step, w.filled)
+    GROUP BY w.capture, w.device_id, w.step, w.kind, w.ns
+)
+SELECT * FROM filled WHERE ns > 0
+"""
+"""What is not named by kernels and collectives is computation, communication or Python without a name."""
+
+
 class RollupStore:
     """A store under construction; ``path`` is its file. Columns that are not given are NULL, or the defaults below."""
 
@@ -78,6 +114,8 @@ class RollupStore:
         return self.add("r_phase", capture=capture, step=step, phase=phase, **{**given, **values})
 
     def done(self) -> Path:
+        """Adds the account of each step, as far as the times and kernels above tell it, and closes the file."""
+        self._con.execute(ACCOUNT)
         self._con.close()
         return self.path
 

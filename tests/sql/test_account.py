@@ -174,13 +174,13 @@ def of_gap(
         if following.launch is None:
             return "unknown", None
         call, length, thread = of_launch(line, following.launch[0])
-        queued = "queue", following.name if following.what == "kernel" else None
+        subject = following.name if following.what == "kernel" else None
         if call + length <= begin:
-            return queued
+            return "queue", subject
         if end - begin <= length or call <= now < call + length + LATENCY:
-            return "launch", None
+            return "launch", subject
         if now >= call:
-            return queued
+            return "queue", subject
     else:
         thread = None
     return of_host(line.spans, now, main if thread is None else thread, main)

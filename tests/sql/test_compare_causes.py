@@ -58,7 +58,7 @@ def baseline(sampled: Sampled) -> Path:
         (Change.extra("Sort"), "operator_calls", "Sort", "Sort is new: 32 calls per step"),
         (Change.late(1, 5 * MS), "straggler", "rank 1", "The others wait for rank 1"),
         (Change.frequency(0.8), "frequency", "MatMulV2", "fell from 1,800 to 1,440 MHz"),
-        (Change.lost_overlap(), "lost_overlap", "all_gather", "Communication lost its cover"),
+        (Change.lost_overlap(), "lost_overlap", "all_gather", "all_gather lost cover by kernels"),
         (Change.tokens(1.5), "workload", "workload.input_elements", "The work itself grew"),
     ],
 )
@@ -70,7 +70,8 @@ def test_the_first_cause_is_what_was_changed(
     assert (first.what, first.row) == (what, row)
     assert words in first.text
     assert first.share is not None and 0.5 < first.share < 1.5
-    assert all((cause.share or 0) > 0 for cause in diff.causes)
+    assert diff.unexplained is not None
+    assert sum(cause.share for cause in diff.causes) + diff.unexplained.share == pytest.approx(1.0)
 
 
 @pytest.mark.slow
@@ -92,7 +93,7 @@ def test_an_improvement_has_the_same_cause(baseline: Path, sampled: Sampled) -> 
     ("change", "what", "row", "words"),
     [
         (Change.late(1, 5 * MS), "straggler", "rank 1", "The others wait less for rank 1"),
-        (Change.lost_overlap(), "lost_overlap", "all_gather", "Communication gained cover"),
+        (Change.lost_overlap(), "lost_overlap", "all_gather", "all_gather gained cover by kernels"),
         (Change.frequency(0.8), "frequency", "MatMulV2", "rose from 1,440 to 1,800 MHz"),
     ],
 )
@@ -200,8 +201,8 @@ def test_a_headline_that_hardly_moved_has_no_cause(tmp_path: Path) -> None:
     assert causes(old, new).causes == ()
 
 
-def test_an_operator_that_explains_half_beats_the_phase_that_holds_it(tmp_path: Path) -> None:
-    """The phase grew by 10 ms; Sort explains 6 of them, and stands in that phase alone."""
+def test_operators_that_explain_the_change_beat_the_phase_that_holds_them(tmp_path: Path) -> None:
+    """The phase grew by 10 ms, 6 of them in Sort and 4 in MatMul."""
     old, new = by_hand(tmp_path, "old", 50 * MS), by_hand(tmp_path, "new", 60 * MS)
     for made, sort, other in ((old, 4, 46), (new, 10, 50)):
         made.kernel(1, "Sort", 2, sort * MS, phase="update_actor").kernel(
@@ -211,7 +212,7 @@ def test_an_operator_that_explains_half_beats_the_phase_that_holds_it(tmp_path: 
     found_causes = causes(old, new).causes
     assert [(cause.what, cause.row) for cause in found_causes[:2]] == [
         ("operator_slower", "Sort"),
-        ("phase", "update_actor"),
+        ("operator_slower", "MatMul"),
     ]
     assert found_causes[0].text.startswith("Sort in update_actor takes 2.5 times as long per call for the same inputs")
     assert found_causes[0].text.endswith(", called 2 times per step as before.")
@@ -235,7 +236,7 @@ def test_more_tokens_are_named_first(tmp_path: Path) -> None:
         made.add("metric", step=1, name="perf/total_num_tokens", value=tokens, source="file", profiled=False)
     first = causes(old, new).causes[0]
     assert (first.what, first.row) == ("workload", "workload.total_tokens")
-    assert "20 % more (workload.total_tokens 1,000 → 1,200): the work changed, not its speed" in first.text
+    assert "20 % more (workload.total_tokens 1,000 → 1,200): the work changed" in first.text
     assert first.delta_ms == pytest.approx(8.0)
 
 
@@ -246,14 +247,16 @@ def test_communication_is_told_apart_into_transfer_and_waiting(tmp_path: Path) -
     new.collective(1, "all_reduce", 0, 0, 15 * MS, wait_ns=MS, transit_ns=14 * MS, size_bytes=8)
     first = causes(old, new).causes[0]
     assert (first.what, first.row, first.share) == ("communication", "all_reduce", 1.0)
-    assert first.text.endswith("most in all_reduce, nearly all of it transfer.")
+    assert first.text.startswith(
+        "all_reduce grew by 10.00 ms per step (10.00 ms of it exposed), nearly all of it transfer"
+    )
 
 
 def test_a_host_that_is_slow_shows_as_free_time(tmp_path: Path) -> None:
     old, new = by_hand(tmp_path, "old", 40 * MS, free=MS), by_hand(tmp_path, "new", 40 * MS, free=9 * MS)
     first = causes(old, new).causes[0]
-    assert (first.what, first.delta_ms) == ("free", 8.0)
-    assert "waits for the host" in first.text
+    assert (first.what, first.delta_ms) == ("python", 8.0)
+    assert "waits for Python code between operators" in first.text
 
 
 def test_larger_inputs_are_told_from_slower_kernels(tmp_path: Path) -> None:
@@ -267,30 +270,25 @@ def test_larger_inputs_are_told_from_slower_kernels(tmp_path: Path) -> None:
     assert found(diff, "kernels", "MatMul")["input_shapes"] == "*,64"
 
 
-def test_a_part_against_the_whole_of_an_operator_is_no_cause(tmp_path: Path) -> None:
-    """The step got 20 ms faster; MatMul took 5 ms more, in calls of half the elements that are slower for each."""
+def test_what_made_up_for_a_part_of_the_change_comes_last(tmp_path: Path) -> None:
+    """The step got 20 ms faster; MatMul took 5 ms more, in more calls of half the elements."""
     old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 80 * MS)
     old.kernel(1, "MatMul", 1, 10 * MS, shapes="200,64", elements=12800.0).kernel(1, "Sort", 1, 90 * MS)
     new.kernel(1, "MatMul", 3, 15 * MS, shapes="100,64", elements=19200.0).kernel(1, "Sort", 1, 65 * MS)
-    found_causes = causes(old, new).causes
-    assert {(cause.what, cause.row) for cause in found_causes if cause.section == "kernels"} == {
-        ("operator_slower", "Sort")
-    }
+    diff = causes(old, new)
+    assert [(cause.row, cause.share) for cause in diff.causes] == [("Sort", 1.25), ("MatMul", -0.25)]
+    assert diff.unexplained is not None and diff.unexplained.share == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize(("gap_us", "calls"), [(20, True), (20_000, False)])
-def test_free_time_before_a_new_kernel_is_its_own_only_if_a_launch_can_take_it(
-    tmp_path: Path, gap_us: int, calls: bool
-) -> None:
-    """1,000 calls with 20 us before each of them cost that too; 20 ms before a single call are idle time."""
-    number = 1000 if calls else 1
-    gap = number * gap_us * 1000
+def test_more_calls_cost_the_idle_time_before_them_too(tmp_path: Path) -> None:
+    """1,000 new calls of 7 ns, with 20 us of launching before each of them."""
+    gap = 1000 * 20 * 1000
     old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 40 * MS + 7000, free=gap)
     old.kernel(1, "MatMul", 1, 40 * MS)
-    new.kernel(1, "MatMul", 1, 40 * MS).kernel(1, "Sort", number, 7000, gap_ns=gap)
-    first = causes(old, new).causes[0]
-    assert first.what == ("operator_calls" if calls else "free")
-    assert first.delta_ms == pytest.approx(20.007 if calls else 20.0)
+    new.kernel(1, "MatMul", 1, 40 * MS).kernel(1, "Sort", 1000, 7000, gap_ns=gap)
+    (cause,) = causes(old, new).causes
+    assert (cause.what, cause.row, cause.delta_ms) == ("operator_calls", "Sort", pytest.approx(20.007))
+    assert cause.text == "Sort is new: 1,000 calls per step that take 0.007 ms, and 20.00 ms of launching them."
 
 
 def timed(store: RollupStore, seconds: float, number: int = 4) -> RollupStore:
@@ -307,7 +305,7 @@ def test_parts_of_the_profiled_step_are_parts_of_its_own_change(tmp_path: Path) 
     diff = causes(old, new)
     assert diff.headline == "timing_s/step"
     shares = {cause.what: cause.share for cause in diff.causes}
-    assert (shares["operator_slower"], shares["free"]) == pytest.approx((0.75, 0.25))
+    assert (shares["operator_slower"], shares["python"]) == pytest.approx((0.75, 0.25))
     assert diff.causes[0].text.endswith("as before (of the profiled step, which grew by 200.0 ms).")
 
 
@@ -322,14 +320,3 @@ def test_without_a_device_nothing_waits_for_the_host(tmp_path: Path) -> None:
     for store, free in zip(stores, (1, 9), strict=True):
         store.time(1, 40 * MS, free=free * MS)
     assert causes(*stores).causes[0].text == "The time in which no operator runs grew by 8.00 ms per step."
-
-
-@pytest.mark.parametrize(("level", "named"), [("Level1", True), ("Level0", False)])
-def test_categories_of_different_levels_are_no_causes(tmp_path: Path, level: str, named: bool) -> None:
-    """20 ms more, all in the category cube; Level0 tells cube by the task type, Level1 by PMU values."""
-    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 60 * MS)
-    old.kernel(1, "MatMul", 1, 40 * MS).add("env", capture=0, key="profiler.level", value=level)
-    new.kernel(1, "MatMul", 1, 60 * MS).add("env", capture=0, key="profiler.level", value="Level1")
-    diff = causes(old, new)
-    assert ("category" in {cause.what for cause in diff.causes}) == named
-    assert ("may be in different rows" in diff.sections["categories"].note) != named

@@ -9,7 +9,19 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from rlcompare.model.diff import Cause, Comparability, Delta, Diff, Finding, Row, RunInfo, Section, Side, Value
+from rlcompare.model.diff import (
+    Cause,
+    Comparability,
+    Delta,
+    Diff,
+    Finding,
+    Row,
+    RunInfo,
+    Section,
+    Side,
+    Unexplained,
+    Value,
+)
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
 from rlcompare.report.gate_text import print_gate
@@ -515,6 +527,7 @@ def regression() -> Diff:
             ),
             Cause("operator_calls", 0.018, 4.7, "Cast is called 224 times more often per step.", "kernels", "Cast"),
         ),
+        unexplained=Unexplained(-0.005, -1.3),
         quality=(
             Finding(
                 "db_preferred",

@@ -30,7 +30,7 @@ def schema() -> dict[str, Any]:
     return parsed
 
 
-_numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**63), 2**63)
+_numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53)
 _maybe = st.none() | _numbers
 _values = st.none() | st.booleans() | _numbers | st.text(max_size=8)
 _rows = st.fixed_dictionaries(
@@ -63,7 +63,7 @@ _deltas = st.builds(
     _samples,
     st.dictionaries(_texts, _values, max_size=2),
 )
-_causes = st.builds(Cause, _texts, _maybe, _numbers, _texts, _texts, _texts)
+_causes = st.builds(Cause, _texts, _numbers, _numbers, _texts, _texts, _texts)
 
 
 def _section(name: str) -> st.SearchStrategy[Section]:

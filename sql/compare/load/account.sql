@@ -9,11 +9,14 @@ CREATE TABLE IF NOT EXISTS c_account (
     kind VARCHAR NOT NULL,
     subject VARCHAR,          -- NULL: none
     op_type VARCHAR,          -- NULL: unknown, or no kernel
+    host_op VARCHAR,          -- the framework operator that launched the kernel; NULL: unknown, or no kernel
+    core_type VARCHAR,        -- NULL: unknown, or no kernel
+    input_dtypes VARCHAR,     -- NULL: unknown, or no kernel
     pieces BIGINT NOT NULL,
     ns BIGINT NOT NULL
 );
 INSERT INTO c_account
-SELECT t.side, t.run, t.capture, r.phase, r.kind, r.subject, r.op_type, sum(r.pieces), sum(r.ns)
+SELECT t.side, t.run, t.capture, r.phase, r.kind, r.subject, r.op_type, r.host_op, r.core_type, r.input_dtypes, sum(r.pieces), sum(r.ns)
 FROM store.r_account AS r
 JOIN c_time AS t ON t.capture = r.capture AND t.step = r.step AND t.device_id IS NOT DISTINCT FROM r.device_id
  AND t.side = getvariable('side') AND t.run = getvariable('run')

@@ -1,0 +1,246 @@
+"""Candidates for causes that most parts share: more work, another clock, everything slower alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rlcompare.compare.computation import fractions_of
+from rlcompare.compare.evidence import (
+    LEAST_RELATIVE,
+    Evidence,
+    OperatorChange,
+    count,
+    ms,
+    number,
+    percent,
+    short,
+    times,
+)
+from rlcompare.compare.overall import OUTSIDE
+from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, Basis, Candidate, Part, alike, total, whole
+from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
+
+WORKLOAD = ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean")
+"""What training was asked for; the first that is known counts."""
+
+BROAD = 0.5
+"""Part of the computation that must have grown with the work before the work is named rather than an operator."""
+
+UNIFORM = 0.6
+"""Part of the computation that must have slowed by about the same factor before the clock is named."""
+
+STEADY_RATE = 0.05
+"""Times per token that changed by less than this part are called the same."""
+
+LEAST_PHASE = 0.05
+"""Phases that take less than this part of the step say nothing about its speed per token."""
+
+LEAST_CLASS = 0.05
+"""Computation, communication and idle time below this part of the step need not follow a factor."""
+
+LEAST_FACTOR = 0.02
+"""A common factor that is closer to 1 is none."""
+
+APART = 0.4
+"""Part of the changes that may differ from a factor that all parts share."""
+
+
+def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """All parts changed by about the same factor, whether or not they compute: the machine, and no part of the step."""
+    classes = _classes(basis.parts)
+    baseline = sum(part.baseline for part in basis.parts)
+    if not baseline or basis.parts[0].kind == TIMER:
+        return
+    factor = basis.change / baseline
+    large = {name: found for name, found in classes.items() if _sum(found) >= LEAST_CLASS * baseline}
+    factors = {name: total(found) / _sum(found) for name, found in large.items()}
+    values = [(part.baseline, part.delta) for part in basis.parts]
+    largest = max(range(len(values)), key=lambda place: values[place][0])
+    if len(large) < 2 or abs(factor) < LEAST_FACTOR or _is_other_work(evidence, basis):
+        return
+    if any(not 0.5 <= found / factor <= 1.5 for found in factors.values()):
+        return
+    if not alike(values, factor, APART) or not alike(values[:largest] + values[largest + 1 :], factor, APART):
+        return
+    word = "longer" if factor > 0 else "less time"
+    each = ", ".join(f"{name} {percent(1 + found)}" for name, found in factors.items())
+    text = f"Everything takes about {percent(1 + factor)} {word} ({each}): no part of the step stands out."
+    yield Candidate("everything", whole(dict(enumerate(basis.parts))), text, "account", "")
+
+
+def _is_other_work(evidence: Evidence, basis: Basis) -> bool:
+    """Whether the sides were asked for different work: then a common factor says nothing of the machine."""
+    asked = (evidence.metrics.get(metric) for metric in WORKLOAD)
+    if any(found is not None and found.ratio and abs(found.ratio - 1) >= LEAST_RELATIVE for found in asked):
+        return True
+    return abs(sum(change.work for change in evidence.operators)) >= APART * abs(basis.change)
+
+
+def _classes(parts: Sequence[Part]) -> dict[str, list[Part]]:
+    found: dict[str, list[Part]] = {}
+    for part in parts:
+        name = "communication" if part.kind in COMMUNICATION else "computation" if part.kind == COMPUTE else "idle time"
+        found.setdefault(name, []).append(part)
+    return found
+
+
+def _sum(parts: Sequence[Part]) -> float:
+    return sum(part.baseline for part in parts)
+
+
+def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """More tokens, or more calls and larger inputs in most of the computation."""
+    amounts, counted = _work_of_kernels(evidence, basis)
+    for metric in WORKLOAD:
+        asked = evidence.metrics.get(metric)
+        if asked is None or not asked.ratio or asked.delta is None:
+            continue
+        if abs(asked.ratio - 1) >= LEAST_RELATIVE and (asked.ratio > 1) == (basis.change > 0):
+            expected = _with_tokens(evidence, basis, asked.ratio, counted)
+            amounts = {**amounts, **_expected(basis, expected)}
+            if not _is_broad(basis, amounts, {**expected, **amounts}):
+                return
+            text = (
+                f"The new side was asked for {percent(asked.ratio)} {'more' if asked.ratio > 1 else 'less'}"
+                f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed{_per_token(evidence, basis)}."
+            )
+            yield Candidate("workload", amounts, text, "workload", metric)
+            return
+        break  # the tokens are known, and they are no reason
+    yield from _broad_work(evidence, basis, amounts)
+
+
+def _work_of_kernels(evidence: Evidence, basis: Basis) -> tuple[dict[int, float], set[int]]:
+    """What more calls and larger inputs add to each part in the direction of the change; and the parts that tell."""
+    amounts, counted = {}, set()
+    for place, part in basis.of_kind(COMPUTE).items():
+        fractions = fractions_of(evidence, basis, part.name)
+        if fractions is None or not fractions.on_both:
+            continue
+        counted.add(place)
+        amount = part.delta * (fractions.calls + fractions.inputs)
+        if amount * basis.change > 0:
+            amounts[place] = min(abs(amount), abs(part.delta)) * (1 if part.delta > 0 else -1)
+    return {place: amount for place, amount in amounts.items() if amount * basis.change > 0}, counted
+
+
+def _with_tokens(evidence: Evidence, basis: Basis, factor: float, counted: set[int]) -> dict[int, float]:
+    """By how much each part that does not count its own work would have changed at the same speed, in ms.
+
+    Generation grows with its decode steps, else with the tokens of responses, the other parts with all tokens. The
+    host's work, communication, and what training does beside the tokens do not grow with them.
+    """
+    known = (evidence.metrics.get(metric) for metric in ("workload.decode_steps", "workload.response_tokens"))
+    generation = next((delta.ratio for delta in known if delta is not None and delta.ratio), factor)
+    return {
+        place: part.baseline * ((generation if part.phase in GENERATION else factor) - 1)
+        for place, part in basis.of_kind(COMPUTE, TIMER).items()
+        if place not in counted and part.name not in (OUTSIDE, *BESIDE_TOKENS)
+    }
+
+
+def _expected(basis: Basis, expected: Mapping[int, float]) -> dict[int, float]:
+    """The expected changes, as far as the parts did change in that direction."""
+    found = {}
+    for place, amount in expected.items():
+        delta = basis.parts[place].delta
+        if amount * delta > 0 and amount * basis.change > 0:
+            found[place] = min(abs(amount), abs(delta)) * basis.sign
+    return found
+
+
+def _is_broad(basis: Basis, amounts: Mapping[int, float], expected: Mapping[int, float]) -> bool:
+    """Whether the parts that changed as expected are most of those that could have."""
+    able = {place: part for place, part in basis.of_kind(COMPUTE, TIMER).items() if place in expected}
+    others = [part for place, part in basis.of_kind(COMPUTE).items() if place not in expected]
+    grown = [
+        part for place, part in able.items() if abs(amounts.get(place, 0.0)) >= 0.5 * abs(expected[place])
+        and amounts.get(place, 0.0) * basis.change > 0
+    ]  # fmt: skip
+    return bool(grown) and _sum(grown) >= BROAD * (_sum(list(able.values())) + _sum(others))
+
+
+def _per_token(evidence: Evidence, basis: Basis) -> str:
+    """A clause on the time per token: where nothing is slower (or faster), the work alone is to blame."""
+    rates = []
+    for row in evidence.sections["phases"].rows:
+        before, after = number(row.get("baseline_ms_per_token")), number(row.get("new_ms_per_token"))
+        if before and after:
+            rates.append((after / before, row, number(row["new"]) or 0.0))
+    headline = (evidence.headline.baseline if evidence.headline else None) or 0.0
+    other = [
+        found for found in rates if basis.sign * (found[0] - 1) > STEADY_RATE and found[2] > LEAST_PHASE * headline
+    ]
+    if not other:
+        return f", not its speed; per token nothing is {'slower' if basis.sign > 0 else 'faster'}" if rates else ""
+    rate, row, _ = max(other, key=lambda found: abs(found[0] - 1) * found[2])
+    return f"; but per token {short(row['name'])} takes {times(rate)}"
+
+
+def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> Iterator[Candidate]:
+    both = [change for change in evidence.operators if change.on_both]
+    baseline = sum(change.baseline for change in both)
+    grown = [change for change in both if basis.sign * change.work > LEAST_RELATIVE * change.baseline]
+    if not baseline or len(grown) < 2 or sum(change.baseline for change in grown) < BROAD * baseline:
+        return
+    names = {change.name for change in grown}
+    amounts = {place: amount for place, amount in amounts.items() if basis.parts[place].name in names}
+    before, after = (sum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
+    why, metric = "larger inputs" if basis.sign > 0 else "smaller inputs", "workload.input_elements"
+    if abs(sum(change.calls for change in grown)) > abs(sum(change.size for change in grown)):
+        why = f"{'more' if basis.sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
+        metric = "workload.kernels"
+
+    def text(delta: float) -> str:
+        return (
+            f"The work itself {'grew' if basis.sign > 0 else 'shrank'}: {len(grown)} operators"
+            f" had {why} per step, which accounts for {ms(delta)}."
+        )
+
+    yield Candidate("workload", amounts, text, "workload", metric)
+
+
+def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """Most kernels slowed by about the same factor: a lower clock, if the counters say so.
+
+    Where inputs changed size, that is the time per element, which need not stay the same: then only the counters count.
+    """
+    both = [change for change in evidence.operators if change.on_both and change.baseline > 0]
+    baseline = sum(change.baseline for change in both)
+    delta = sum(change.slower for change in both)
+    comparable = sum(change.new - change.slower for change in both)
+    if len(both) < 3 or comparable <= 0 or abs(delta) < LEAST_FACTOR * baseline:
+        return
+    factor = 1 + delta / comparable
+    if not _uniform(both, factor):
+        return
+    amounts = {}
+    for place, part in basis.of_kind(COMPUTE).items():
+        fractions = fractions_of(evidence, basis, part.name)
+        if fractions is not None and fractions.on_both:
+            amounts[place] = part.delta * fractions.slower
+    before, after = evidence.frequency.get("baseline"), evidence.frequency.get("new")
+    direction = f"{percent(factor)} {'slower' if factor > 1 else 'faster'}"
+    if before and after and abs(after / before - 1) > LEAST_FACTOR and _fits(before / after, factor):
+        text = (
+            f"The AI Core clock {'fell' if after < before else 'rose'} from {before:,.0f} to {after:,.0f} MHz,"
+            f" and most kernels are {direction} by about that factor."
+        )
+        yield Candidate("frequency", amounts, text, "kernel_types", both[0].name)
+    elif not any(change.size for change in both):
+        text = f"Computation as a whole is {direction}: most kernels by about the same factor, none stands out."
+        yield Candidate("compute", amounts, text, "kernel_types", both[0].name)
+
+
+def _fits(clocks: float, factor: float) -> bool:
+    return 0.5 <= (clocks - 1) / (factor - 1) <= 1.5
+
+
+def _uniform(changes: Sequence[OperatorChange], factor: float) -> bool:
+    """Whether most of the computation changed by about this factor, also without its largest operator."""
+    largest = max(changes, key=lambda change: change.baseline)
+    for among in (changes, [change for change in changes if change is not largest]):
+        same = sum(change.baseline for change in among if _fits(change.factor, factor))
+        if same < UNIFORM * sum(change.baseline for change in among):
+            return False
+    return True

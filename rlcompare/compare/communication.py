@@ -1,0 +1,158 @@
+"""Candidates for causes in communication: a late rank, lost overlap, collectives that take longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rlcompare.compare.evidence import LEAST_MS, LEAST_RELATIVE, Evidence, change_of, moved, ms, number, percent, short
+from rlcompare.compare.names import kind_of
+from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.model.diff import Row
+from rlcompare.model.words import Presence
+
+STEADY = 0.3
+"""Total communication that changed by less than this part of the exposed communication's change is not what changed."""
+
+SLOWER_LINK = 0.7
+"""A link is named if its bandwidth fell below this part of what it was, or rose above the inverse."""
+
+_PARTS = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
+
+
+def straggler(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """A rank that starts collectives later than it did, or no longer so late, and others that wait for it."""
+    sign = basis.sign
+    of_interest, other = ("new", "baseline") if sign > 0 else ("baseline", "new")
+    rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == Presence.BOTH]
+    late = [row for row in rows if row.get(f"{of_interest}_straggler")]
+    if not late or basis.parts[0].kind == TIMER:
+        return
+    rank = late[0]
+    # A trainer's rank waits for no replica.
+    rows = [row for row in rows if kind_of(str(row["name"])) == kind_of(str(rank["name"]))]
+    others = [row for row in rows if row is not rank]
+    if not others:
+        return
+    # Where another rank came as late on the other side, somebody was waited for then too.
+    # A rank without aligned collectives is not late.
+    latest = max(number(row.get(f"{other}_late_ms")) or 0.0 for row in rows)
+    late_ms = number(rank.get(f"{of_interest}_late_ms")) or 0.0
+    waited = sign * _mean_growth(others, "exposed_comm")
+    if late_ms - latest < LEAST_MS or waited < 0.3 * abs(basis.change):
+        return
+    if sign * _grown(rank, "exposed_comm") > 0.5 * waited:
+        return
+    own = {part: sign * _grown(rank, part) for part in ("compute", "free")}
+    theirs = {part: sign * _mean_growth(others, part) for part in own}
+    part = max(own, key=lambda name: own[name] - theirs[name])
+    why = f"; on {rank['name']} {_PARTS[part]} {moved(sign * own[part])}" if own[part] > 0.3 * waited else ""
+    if why and theirs[part] > 0.1 * own[part]:
+        why += f", on the others by {ms(theirs[part])}"
+    now, before = (ms(number(rank.get(f"{side}_most_late_ms")) or 0.0) for side in ("new", "baseline"))
+    text = (
+        f"The others wait {'' if sign > 0 else 'less '}for {rank['name']}, which starts collectives up to {now} late"
+        f" ({before} before): their exposed communication {moved(sign * waited)}{why}."
+    )
+    yield Candidate("straggler", _of_lateness(basis, rows, own, theirs), text, "ranks", str(rank["name"]))
+
+
+def _of_lateness(
+    basis: Basis, rows: Sequence[Row], own: Mapping[str, float], theirs: Mapping[str, float]
+) -> dict[int, float]:
+    """What a rank that others wait for adds to the step, as the mean over ranks.
+
+    That is the waiting, and on the rank itself what its own work grew by more than that of the others: growth that
+    all ranks share has another cause. Waiting that took the place of free time on the others made no step longer.
+
+    Args:
+        rows: those of all ranks that may wait for each other.
+        own, theirs: growth of computation and free time, on the rank and the mean of the others.
+    """
+    communication = basis.of_kind(*COMMUNICATION)
+    idle = {place: part for place, part in enumerate(basis.parts) if part.kind not in (*COMMUNICATION, COMPUTE, TIMER)}
+    replaced = max(0.0, min(0.0, own["free"]) - theirs["free"])
+    excess = {name: (own[name] - max(0.0, theirs[name])) / len(rows) for name in own}
+    excess["free"] -= replaced * (len(rows) - 1) / len(rows)
+    amounts = _spread(communication, _mean_growth(rows, "exposed_comm"))
+    if sum(excess.values()) > 0:
+        amounts |= _spread(basis.of_kind(COMPUTE), basis.sign * excess["compute"])
+        amounts |= _spread(idle, basis.sign * excess["free"])
+    return amounts
+
+
+def _spread(parts: Mapping[int, Part], amount: float) -> dict[int, float]:
+    """An amount distributed over the parts that changed in its direction, in proportion to their changes."""
+    able = {place: part.delta for place, part in parts.items() if part.delta * amount > 0}
+    able_sum = sum(able.values())
+    return {place: amount * delta / able_sum for place, delta in able.items()}
+
+
+def _grown(row: Row, part: str) -> float:
+    """How much a part of a row changed; 0 where a side does not know it, so that it explains nothing."""
+    return change_of(row, part) or 0.0
+
+
+def _mean_growth(rows: Sequence[Row], part: str) -> float:
+    return sum(_grown(row, part) for row in rows) / len(rows)
+
+
+def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """A candidate for each kind of collective: it takes longer, or fewer kernels cover it."""
+    for name, parts in by_name(basis.of_kind(*COMMUNICATION)).items():
+        delta = total(parts.values())
+        rows = [
+            row for row in evidence.sections["collectives"].rows if row.get("task") is None and row["name"] == name
+        ]  # fmt: skip
+        if not delta:
+            continue
+        if not rows:
+            text = f"Exposed {short(name)} {moved(delta)} per step."
+            yield Candidate("communication", whole(parts), text, "account", name)
+            continue
+        own = sum(number(row["delta"]) or 0.0 for row in rows)
+        if max(0.0, own / delta) <= STEADY:
+            yield Candidate("lost_overlap", whole(parts), _cover(name, delta, own), "collectives", name)
+            continue
+        row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
+        text = f"{short(name)} {moved(own)} per step ({ms(delta)} of it exposed){_split(row)}{_link(evidence, delta)}."
+        yield Candidate("communication", whole(parts), text, "collectives", name)
+
+
+def _cover(name: str, delta: float, own: float) -> str:
+    return (
+        f"{short(name)} {'lost' if delta > 0 else 'gained'} cover by kernels: {ms(delta)}"
+        f" {'more' if delta > 0 else 'less'} of it is exposed per step, although its total"
+        f" {'hardly changed' if abs(own) < 0.1 * abs(delta) else moved(own)}."
+    )
+
+
+def _split(row: Row) -> str:
+    """What a collective's change is made of, as far as the profile tells."""
+    bytes_before, bytes_after = (number(row.get(f"{side}_bytes")) for side in ("baseline", "new"))
+    if bytes_before and bytes_after and abs(bytes_after / bytes_before - 1) > LEAST_RELATIVE:
+        word = "more" if bytes_after > bytes_before else "fewer"
+        return f", and moves {percent(bytes_after / bytes_before)} {word} bytes"
+    calls_before, calls_after = (number(row.get(f"{side}_calls")) for side in ("baseline", "new"))
+    if calls_before and calls_after and abs(calls_after / calls_before - 1) > LEAST_RELATIVE:
+        word = "more" if calls_after > calls_before else "less"
+        return f", and is called {percent(calls_after / calls_before)} {word} often"
+    if row.get("new_wait_ms") is None or row.get("baseline_wait_ms") is None:
+        return ""
+    wait, transit = _grown(row, "wait_ms"), _grown(row, "transit_ms")
+    if abs(wait) > 2 * abs(transit):
+        return ", nearly all of it waiting for other ranks"
+    return ", nearly all of it transfer" if abs(transit) > 2 * abs(wait) else ", both waiting and transfer"
+
+
+def _link(evidence: Evidence, delta: float) -> str:
+    """The one link whose bandwidth changed most, if that fits and the other links did not change likewise."""
+    found = []
+    for row in evidence.sections["links"].rows:
+        before, after = number(row.get("baseline_gb_per_s")), number(row.get("new_gb_per_s"))
+        if before and after:
+            found.append((after / before, row, before, after))
+    slower = [link for link in found if (link[0] if delta > 0 else 1 / link[0]) < SLOWER_LINK]
+    if not slower or 2 * len(slower) > len(found):
+        return ""
+    _, row, before, after = min(slower, key=lambda link: link[0] if delta > 0 else 1 / link[0])
+    return f"; link {short(row['name'])} moves {before:.1f} → {after:.1f} GB/s"

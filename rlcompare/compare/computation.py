@@ -1,0 +1,294 @@
+"""Candidates for causes in computation: operators that are slower, called more often, new, gone or replaced."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rlcompare.compare.evidence import Evidence, OperatorChange, count, ms, number, operator_changes, short, times
+from rlcompare.compare.parts import COMPUTE, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.model.words import Presence
+
+MOST_OF = 0.8
+"""Part of an operator's change from which one phase, shape, or reason is all that is named."""
+
+SAME_TIME = 0.5
+"""How far the kernels' own change may be from that in the step, as a part of it, for one to be split like the other."""
+
+LONGEST_LAUNCH_MS = 0.5
+"""Longest idle time before a call that its launch may take. If it is longer, the device waited for something else."""
+
+LEAST_CALLS, MOST_MULTIPLE = 4, 4
+"""Numbers of calls match by chance if they changed by less than this, or by a larger multiple of each other."""
+
+_NAMED, _LISTED_LENGTH = 3, 50
+
+
+@dataclass(frozen=True)
+class Fractions:
+    """What an operator's change consists of, as parts of the whole; they sum to 1, and single ones may exceed it."""
+
+    calls: float
+    inputs: float
+    slower: float
+    on_both: bool
+
+
+def fractions_of(evidence: Evidence, basis: Basis, name: str) -> Fractions | None:
+    """How the change of an operator is split; None if its kernels changed by something else than its part of the step.
+
+    Args:
+        name: of the operator, in parts of the kind ``COMPUTE``.
+    """
+    change = evidence.operator(name)
+    own = change.new - change.baseline if change else 0.0
+    found = total(part for part in basis.parts if part.kind == COMPUTE and part.name == name)
+    if change is None or not own or abs(found / own - 1) > SAME_TIME:
+        return None
+    return Fractions(change.calls / own, change.size / own, change.slower / own, change.on_both)
+
+
+def computation(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """A candidate for each operator; operators that took the place of others are one."""
+    operators = by_name(basis.of_kind(COMPUTE))
+    replaced: set[str] = set()
+    for names in _exchanged(evidence, operators):
+        replaced |= names
+        yield _replaced(operators, names)
+    for name, parts in operators.items():
+        if name not in replaced:
+            yield from _operator(evidence, basis, name, parts)
+
+
+def _exchanged(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]]) -> list[set[str]]:
+    """Sets of operators of which some went and others came in their place.
+
+    That is so where the same framework operator launched them in the same phase, else where the calls of one that came
+    or went are matched by as many calls of others (or by a multiple of them) in the other direction.
+    """
+    came = {name for name, parts in operators.items() if not any(part.baseline for part in parts.values())}
+    went = {name for name, parts in operators.items() if not any(part.new for part in parts.values())}
+    by_launch: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+    for name in came | went:
+        for part in operators[name].values():
+            launch = part.row.get("new_host_op" if name in came else "baseline_host_op")
+            if launch:
+                by_launch[part.phase, str(launch)].add(name)
+    found = [names for names in by_launch.values() if names & came and names & went]
+    found = _joined(found)
+    taken = set().union(*found) if found else set()
+    for name in sorted((came | went) - taken):
+        others = _answering(evidence, operators, name, came | went)
+        if name not in taken and others and not others & taken:
+            found.append({name, *others})
+            taken |= found[-1]
+    return found
+
+
+def _joined(groups: Sequence[set[str]]) -> list[set[str]]:
+    """Groups that share a name become one."""
+    joined: list[set[str]] = []
+    for group in groups:
+        apart = [other for other in joined if not other & group]
+        joined = [*apart, set().union(group, *(other for other in joined if other & group))]
+    return joined
+
+
+def _answering(
+    evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], name: str, one_sided: set[str]
+) -> set[str]:
+    """The operators whose number of calls changed by that of ``name``, or a small multiple, in the other direction."""
+    change = evidence.operator(name)
+    calls = change.new_calls - change.baseline_calls if change else 0.0
+    if abs(calls) < LEAST_CALLS:
+        return set()
+    found = set()
+    for other in operators:
+        answer = evidence.operator(other)
+        if answer is None or other == name:
+            continue
+        multiple = -(answer.new_calls - answer.baseline_calls) / calls
+        if 0.99 <= multiple <= MOST_MULTIPLE + 0.01 and abs(multiple - round(multiple)) <= 0.01 * multiple:
+            found.add(other)
+    return found
+
+
+def _replaced(operators: Mapping[str, Mapping[int, Part]], names: set[str]) -> Candidate:
+    parts = {place: part for name in names for place, part in operators[name].items()}
+    sums = {name: total(operators[name].values()) for name in names}
+    fewer, more = ([name for name in names if (sums[name] > 0) == is_more] for is_more in (False, True))
+    old, new = (_listed(sorted(of, key=lambda name: (-abs(sums[name]), name))) for of in (fewer, more))
+    largest = max(names, key=lambda name: (abs(sums[name]), name))
+    launches = {
+        part.row.get(f"{side}_host_op")
+        for part in parts.values()
+        for side in ("baseline", "new")
+        if getattr(part, side)
+    }
+    launch = f"{short(launches.pop())}: " if len(launches) == 1 and None not in launches else ""
+    text = f"{launch}{old} → {new}: {_by(sum(sums.values()))} in all."
+    return Candidate("replaced", whole(parts), text, "account", largest)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = " + ".join(short(name, _LISTED_LENGTH) for name in names[:_NAMED])
+    return f"{shown} + {len(names) - _NAMED} more" if len(names) > _NAMED else shown
+
+
+def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, Part]) -> Iterator[Candidate]:
+    """What made the time of one operator change."""
+    delta = total(parts.values())
+    if not delta:
+        return
+    place = _place(name, parts, delta)
+    change = evidence.operator(name)
+    fractions = fractions_of(evidence, basis, name)
+    section = "kernels" if change else "account"
+    if change is None or fractions is None:
+        text, what = _more(place, delta, change), "operator_time"
+        if change is None and not all(sum(values) for values in _values(parts)):
+            text, what = f"{place} is {'new' if delta > 0 else 'gone'}: {_by(delta)} per step.", "operator_calls"
+        yield Candidate(what, whole(parts), text, section, name)
+        return
+    if not change.on_both:
+        launches = _launches(basis, name, parts, delta, change)
+        text = f"{_came_or_went(change, place, delta)}{_with_launches(launches, delta)}."
+        yield Candidate("operator_calls", whole(parts) | launches, text, section, name)
+        return
+    if other := _otherwise(parts):
+        yield Candidate("operator_slower", whole(parts), f"{place} {other}: {_by(delta)}.", section, name)
+        return
+    shape = _shape(evidence, name, delta)
+    if shape is not None:
+        change, place = shape[1], f"{place} with inputs {short(shape[0])}"
+        fractions = _own_fractions(change)
+    reasons = {"operator_slower": fractions.slower, "operator_calls": fractions.calls, "workload": fractions.inputs}
+    what = max(reasons, key=lambda key: reasons[key])
+    if reasons[what] < MOST_OF:
+        text = f"{place} takes {_by(delta)}: {_split(change, reasons)}."
+        yield Candidate(what, whole(parts), text, section, name)
+        return
+    amounts = {part: delta_ * min(reasons[what], 1.0) for part, delta_ in whole(parts).items()}
+    own = sum(amounts.values())
+    launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
+    texts = {
+        "operator_slower": _slower(change, place),
+        "operator_calls": f"{_called(change, place, own)}{_with_launches(launches, own)}.",
+        "workload": _sized(place, own),
+    }
+    yield Candidate(what, amounts | launches, texts[what], section, name)
+
+
+def _launches(
+    basis: Basis, name: str, parts: Mapping[int, Part], delta: float, change: OperatorChange
+) -> dict[int, float]:
+    """What more or fewer calls of an operator cost besides: idle time before its kernels, and in its host operator.
+
+    The host operator counts if it came or went with the kernels.
+    """
+    calls = abs(change.new_calls - change.baseline_calls)
+    sides = [side for side in ("baseline", "new") if not any(getattr(part, side) for part in parts.values())]
+    hosts = {part.row.get(f"{side}_host_op") for part in parts.values() for side in ("baseline", "new")}
+    found = {}
+    for place, part in basis.of_kind("launch", "queue", "operator").items():
+        of_it = part.name == name
+        if part.kind == "operator":
+            of_it = part.name in hosts and any(not getattr(part, side) for side in sides)
+        if of_it and part.delta * delta > 0:
+            found[place] = part.delta
+    return found if abs(sum(found.values())) <= LONGEST_LAUNCH_MS * calls else {}
+
+
+def _with_launches(launches: Mapping[int, float], delta: float) -> str:
+    waited = sum(launches.values())
+    return f", and {ms(waited)} of launching them" if abs(waited) > 0.1 * abs(delta) else ""
+
+
+def _values(parts: Mapping[int, Part]) -> tuple[list[float], list[float]]:
+    return [part.baseline for part in parts.values()], [part.new for part in parts.values()]
+
+
+def _own_fractions(change: OperatorChange) -> Fractions:
+    own = change.new - change.baseline
+    return Fractions(change.calls / own, change.size / own, change.slower / own, change.on_both)
+
+
+def _by(delta: float) -> str:
+    return f"{ms(delta)} {'more' if delta > 0 else 'less'}"
+
+
+def _place(name: str, parts: Mapping[int, Part], delta: float) -> str:
+    """The operator, and the phase with most of its change."""
+    for part in parts.values():
+        if part.phase is not None and part.delta / delta >= MOST_OF and part.phase != name:
+            return f"{short(name)} in {short(part.phase)}"
+    return short(name)
+
+
+def _otherwise(parts: Mapping[int, Part]) -> str:
+    """What the operator runs on, or works on, now; empty if that is the same."""
+    row = max(parts.values(), key=lambda part: abs(part.delta)).row
+    for column, verb in (("core_type", "runs on"), ("input_dtypes", "works on")):
+        before, after = row.get(f"baseline_{column}"), row.get(f"new_{column}")
+        if before and after and before != after:
+            return f"now {verb} {short(after)} instead of {short(before)}"
+    return ""
+
+
+def _shape(evidence: Evidence, name: str, delta: float) -> tuple[str, OperatorChange] | None:
+    """The input shapes that hold most of an operator's change, if others hold a part of its time."""
+    rows = [
+        row for row in evidence.sections["kernels"].rows
+        if row["name"] == name and row["presence"] == Presence.BOTH and row["delta"] is not None
+    ]  # fmt: skip
+    time = sum(number(row["baseline"]) or 0.0 for row in rows)
+    for row in rows:
+        grown, share = number(row["delta"]) or 0.0, (number(row["baseline"]) or 0.0) / time if time else 1.0
+        if row.get("input_shapes") and grown / delta >= MOST_OF and share < MOST_OF:
+            return str(row["input_shapes"]), operator_changes([row])[0]
+    return None
+
+
+def _more(place: str, delta: float, change: OperatorChange | None) -> str:
+    own = change.new - change.baseline if change else 0.0
+    hidden = f", and {_by(own)} in all, as other work hides the rest" if own / delta > 1 + SAME_TIME else ""
+    return f"{place} takes {_by(delta)} of the step{hidden}."
+
+
+def _slower(change: OperatorChange, place: str) -> str:
+    calls = ""
+    if round(change.baseline_calls, 3) == round(change.new_calls, 3):
+        calls = f", called {count(change.new_calls)} times per step as before"
+    per = "per input element" if change.size else "per call for the same inputs"
+    return f"{place} takes {times(change.factor)} {per}{calls}."
+
+
+def _sized(place: str, delta: float) -> str:
+    return f"{place} works on {'larger' if delta > 0 else 'smaller'} inputs, which accounts for {ms(delta)}."
+
+
+def _split(change: OperatorChange, reasons: Mapping[str, float]) -> str:
+    """The parts of an operator's own change, the largest first."""
+    values = {"operator_slower": change.slower, "operator_calls": change.calls, "workload": change.size}
+    words = {
+        "operator_slower": f"{times(change.factor)} per {'element' if change.size else 'call'}",
+        "operator_calls": f"calls {count(change.baseline_calls)} → {count(change.new_calls)}",
+        "workload": f"{'larger' if change.size > 0 else 'smaller'} inputs",
+    }
+    named = sorted((what for what in reasons if abs(reasons[what]) > 0.05), key=lambda what: -reasons[what])
+    return ", ".join(f"{_by(values[what])} by {words[what]}" for what in named)
+
+
+def _came_or_went(change: OperatorChange, place: str, delta: float) -> str:
+    if change.new > 0:
+        return f"{place} is new: {count(change.new_calls)} calls per step that take {ms(delta)}"
+    return f"{place} is gone: {count(change.baseline_calls)} calls per step that took {ms(delta)}"
+
+
+def _called(change: OperatorChange, place: str, delta: float) -> str:
+    before, after = count(change.baseline_calls), count(change.new_calls)
+    if before == after:
+        return f"{place} is called for other input shapes than before, which accounts for {ms(delta)}"
+    word = "more" if change.new_calls > change.baseline_calls else "less"
+    return f"{place} is called {word} often: {before} → {after} times per step, {ms(delta)}"

@@ -1,0 +1,165 @@
+"""The change to explain, and the rows that it consists of: the account of a step, or training's timers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rlcompare.compare.evidence import Evidence, has_moved, moved, number
+from rlcompare.model.diff import Row
+
+COMPUTE, TIMER = "compute", "timer"
+"""Kinds of parts: kernels (without a device: operators), and phases that training timed."""
+
+COMMUNICATION = frozenset({"comm", "wait", "transfer"})
+"""Kinds of parts in which the device only communicates."""
+
+LEAST_PROFILED, MOST_PROFILED = 0.25, 4.0
+"""The change of the profiled step, as a multiple of the headline's, for which the profile can explain the headline."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A row whose change is part of the change to explain.
+
+    Attributes:
+        kind: its kind in the account, or ``TIMER``.
+        phase: None outside of all phases, or if no phase is known.
+        name: the operator, call, collective or phase.
+        baseline, new: ms per step.
+        row: the row of the section ``account`` or ``phases``; empty if it has none.
+    """
+
+    kind: str
+    phase: str | None
+    name: str
+    baseline: float
+    new: float
+    row: Row = field(default_factory=dict)
+
+    @property
+    def delta(self) -> float:
+        return self.new - self.baseline
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What causes are made of.
+
+    Attributes:
+        change: the change to explain, in ms per step.
+        parts: rows whose changes sum to it, as far as they were measured.
+        note: a clause for each sentence if this is not the headline's own change; else empty.
+    """
+
+    change: float
+    parts: tuple[Part, ...]
+    note: str = ""
+
+    @property
+    def sign(self) -> int:
+        return 1 if self.change > 0 else -1
+
+    def of_kind(self, *kinds: str) -> dict[int, Part]:
+        """The parts of these kinds, by their place in ``parts``."""
+        return {place: part for place, part in enumerate(self.parts) if part.kind in kinds}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A set of parts, or of fractions of them, that one sentence describes.
+
+    Attributes:
+        what: a short stable word (``model.diff.Cause``).
+        amounts: ms of the change, by place in ``Basis.parts``.
+        text: the sentence, or a function that makes it of the sum of the amounts that no other cause explains.
+        section, row: where the evidence is.
+    """
+
+    what: str
+    amounts: Mapping[int, float]
+    text: str | Callable[[float], str]
+    section: str
+    row: str
+
+    @property
+    def delta(self) -> float:
+        return sum(self.amounts.values())
+
+
+def basis_of(evidence: Evidence) -> Basis | None:
+    """The change to explain; None if the headline hardly moved or is unknown.
+
+    Training's timers are measured on plain steps, the account on profiled ones. The account counts if the profiled step
+    changed in the same direction and to a similar degree.
+    """
+    headline, profile = evidence.headline, evidence.profile
+    if headline is None or headline.delta is None or not has_moved(headline):
+        return None
+    if profile is not None and headline.metric == profile.metric:
+        return Basis(headline.delta, _measured(evidence, headline.metric))
+    change = evidence.profile_change
+    if change and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
+        parts = _measured(evidence, profile.metric if profile else "")
+        if parts:
+            return Basis(change, parts, f" (of the profiled step, which {moved(change)})")
+    return Basis(headline.delta, _timers(evidence) or (Part(TIMER, None, headline.metric, *_values(evidence)),))
+
+
+def _values(evidence: Evidence) -> tuple[float, float]:
+    """The headline's values in ms, which ``basis_of`` has found to be known."""
+    headline = evidence.headline
+    return (headline.baseline or 0.0, headline.new or 0.0) if headline else (0.0, 0.0)
+
+
+def _measured(evidence: Evidence, metric: str) -> tuple[Part, ...]:
+    """The parts of a time that the profile measured."""
+    if metric == "time.phases":
+        return _timers(evidence)
+    rows = evidence.sections["account"].rows
+    if metric == "time.comm":
+        rows = tuple(row for row in rows if row["kind"] in COMMUNICATION)
+    return tuple(_part(str(row["kind"]), row["phase"], row) for row in rows if row["delta"] is not None)
+
+
+def _timers(evidence: Evidence) -> tuple[Part, ...]:
+    """The phases by their wall time; they sum to the step with the row ``OUTSIDE``."""
+    rows = evidence.sections["phases"].rows
+    return tuple(
+        _part(TIMER, row["name"], row) for row in rows if row.get("kind") == "wall" and row["delta"] is not None
+    )
+
+
+def _part(kind: str, phase: object, row: Row) -> Part:
+    values = (number(row["baseline"]) or 0.0, number(row["new"]) or 0.0)
+    return Part(kind, None if phase is None else str(phase), str(row["name"]), *values, row)
+
+
+def by_name(parts: Mapping[int, Part]) -> dict[str, dict[int, Part]]:
+    """Parts grouped by name."""
+    found: dict[str, dict[int, Part]] = defaultdict(dict)
+    for place, part in parts.items():
+        found[part.name][place] = part
+    return found
+
+
+def whole(parts: Mapping[int, Part]) -> dict[int, float]:
+    """The whole change of each part."""
+    return {place: part.delta for place, part in parts.items()}
+
+
+def total(parts: Iterable[Part]) -> float:
+    """The change of several parts, in ms."""
+    return sum(part.delta for part in parts)
+
+
+def alike(values: Sequence[tuple[float, float]], factor: float, tolerance: float) -> bool:
+    """Whether pairs of (baseline, change) changed by about the same factor.
+
+    Args:
+        factor: change / baseline of all together.
+        tolerance: the part of the summed absolute changes that may differ from this.
+    """
+    apart = sum(abs(change - factor * baseline) for baseline, change in values)
+    return apart <= tolerance * sum(abs(change) for _, change in values)

@@ -1,0 +1,89 @@
+"""Candidates for causes that only say where in the step the time went: phases, and kinds of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rlcompare.compare.evidence import Evidence, change_of, count, moved, ms, short
+from rlcompare.compare.overall import OUTSIDE
+from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.model.diff import Row
+
+
+def timers(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
+    """Each phase that training timed."""
+    for place, part in basis.of_kind(TIMER).items():
+        if part.row and part.name != OUTSIDE:
+            found = evidence.rare_phases.get(part.name)
+            rare = f", {found}" if found else ""
+            tail = f" per step{rare}{_mostly(part.row, part.delta)}{_batches(evidence, part.name, part.delta)}."
+            text = f"Phase {short(part.name)} {moved(part.delta)}{tail}"
+            yield Candidate("phase", {place: part.delta}, text, "phases", part.name)
+
+
+def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]:
+    """Each phase, and each kind of time, of a profile.
+
+    Args:
+        rest: the basis without what other causes explain.
+    """
+    phases: dict[str, dict[int, Part]] = {}
+    for place, part in enumerate(rest.parts):
+        if part.kind != TIMER and part.phase not in (None, OUTSIDE):
+            phases.setdefault(str(part.phase), {})[place] = part
+    for phase, parts in phases.items():
+        delta = total(parts.values())
+        main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
+        mostly = f", mostly {_KINDS[main]}" if delta and _of_kind(parts, main) / delta > 0.5 else ""
+        batches = _batches(evidence, phase, delta)
+        start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
+        yield Candidate("phase", whole(parts), f"{start} {moved(delta)} per step{mostly}{batches}.", "phases", phase)
+    for kind, name in _KINDS.items():
+        parts = {place: part for place, part in enumerate(rest.parts) if _kind(part) == kind}
+        if parts:
+            start = f"The rest of {name}" if _is_rest(basis, parts) else name.capitalize()
+            names = by_name(parts)
+            largest = max(names, key=lambda name: (abs(total(names[name].values())), name))
+            most = total(names[largest].values())
+            text = (
+                f"{start} {moved(total(parts.values()))} per step, over {len(names)} names; the largest is"
+                f" {short(largest)} ({'+' if most > 0 else '−'}{ms(most)})."
+            )
+            yield Candidate(kind, whole(parts), text, "account", largest)
+
+
+_KINDS = {"compute": "computation", "communication": "exposed communication", "idle": "idle time"}
+_PROFILED = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
+
+
+def _kind(part: Part) -> str:
+    if part.kind in COMMUNICATION:
+        return "communication"
+    return {COMPUTE: "compute", TIMER: ""}.get(part.kind, "idle")
+
+
+def _of_kind(parts: Mapping[int, Part], kind: str) -> float:
+    return total(part for part in parts.values() if _kind(part) == kind)
+
+
+def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:
+    """Whether other causes explain something of these parts."""
+    return any(part.delta != basis.parts[place].delta for place, part in parts.items())
+
+
+def _mostly(row: Row, delta: float) -> str:
+    """The part of the profiled phase that changed most. It is the profile's: the parts do not sum to the timer."""
+    changes = {name: change_of(row, part) or 0.0 for part, name in _PROFILED.items()}
+    whole_ = sum(changes.values())
+    most = max(changes, key=lambda name: changes[name] * (1 if delta > 0 else -1))
+    return f", mostly {most}" if abs(changes[most]) > 0.5 * abs(whole_) and whole_ * delta > 0 else ""
+
+
+def _batches(evidence: Evidence, phase: str, delta: float) -> str:
+    """The passes over the batch, where an update makes more or fewer of them."""
+    batches = evidence.metrics.get("workload.micro_batches")
+    if phase not in ("update_actor", "update_critic") or batches is None or not batches.delta:
+        return ""
+    if batches.delta * delta <= 0:
+        return ""
+    return f", which has {count(batches.new or 0)} micro batches instead of {count(batches.baseline or 0)}"

@@ -1,0 +1,163 @@
+"""The choice of causes: disjoint sets, the fewest that explain most of the change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlcompare.compare.causes import find_causes
+from rlcompare.compare.evidence import Evidence
+from rlcompare.model.diff import Cause, Delta, Row, Section, Unexplained
+from rlcompare.model.words import Polarity, Presence
+
+SECTIONS = ("account", "phases", "ranks", "kernels", "collectives", "links", "operators", "copies")
+
+# kind, phase, name → ms per step on the baseline and the new side
+Account = Mapping[Any, tuple[float, float]]
+
+
+def delta(metric: str, baseline: float, new: float) -> Delta:
+    return Delta(metric, "ms", Polarity.LOWER, baseline, new, new - baseline, new / baseline, {})
+
+
+def evidence_of(account: Account, **metrics: tuple[float, float]) -> Evidence:
+    """A profile of one rank without kernels' shapes and calls, whose step is the sum of its account."""
+    rows: list[Row] = [
+        {
+            "name": name,
+            "kind": kind,
+            "phase": phase,
+            "presence": Presence.BOTH,
+            "baseline": old,
+            "new": new,
+            "delta": new - old,
+        }
+        for (kind, phase, name), (old, new) in account.items()
+    ]
+    sections = {name: Section(name, "ms", (), None, "", ()) for name in SECTIONS}
+    sections["account"] = replace(sections["account"], rows=tuple(rows))
+    step = delta("time.step", *(sum(values[side] for values in account.values()) for side in (0, 1)))
+    found = {name.replace("__", "."): delta(name.replace("__", "."), *values) for name, values in metrics.items()}
+    return Evidence(step, step, {"time.step": step} | found, sections, (), {}, True, False, {})
+
+
+def causes_of(account: Account, **metrics: tuple[float, float]) -> tuple[tuple[Cause, ...], Unexplained]:
+    causes, unexplained = find_causes(evidence_of(account, **metrics))
+    assert unexplained is not None
+    assert sum(cause.share for cause in causes) + unexplained.share == pytest.approx(1.0)
+    assert sum(cause.delta_ms for cause in causes) + unexplained.delta_ms == pytest.approx(
+        sum(new - old for old, new in account.values())
+    )
+    return causes, unexplained
+
+
+times = st.integers(0, 2000).map(float)  # sums of whole numbers are exact
+keys = st.tuples(
+    st.sampled_from(["compute", "comm", "copy", "queue", "launch", "data", "sync", "operator", "python", "unknown"]),
+    st.sampled_from([None, "generate_sequences", "update_actor"]),
+    st.sampled_from(["a", "b", "c"]),
+)
+
+
+@given(st.dictionaries(keys, st.tuples(times, times), min_size=1, max_size=20))
+def test_shares_sum_to_one(account: Account) -> None:
+    """Whatever changed: the causes and what is left are the whole change, and no cause is larger than its rows."""
+    if not sum(old for old, _ in account.values()):
+        return
+    causes, unexplained = find_causes(evidence_of(account))
+    if unexplained is None:
+        return
+    assert sum(cause.share for cause in causes) + unexplained.share == pytest.approx(1.0)
+    moved = [new - old for old, new in account.values()]
+    able = (sum(change for change in moved if change * sign > 0) for sign in (1, -1))
+    for sign, most in zip((1, -1), able, strict=True):
+        assert abs(sum(cause.delta_ms for cause in causes if cause.delta_ms * sign > 0)) <= abs(most) + 1e-6
+
+
+@given(st.dictionaries(keys, times, min_size=1, max_size=20), st.permutations(range(20)))
+def test_the_order_of_rows_changes_nothing(account: Mapping[Any, float], order: list[int]) -> None:
+    grown = {key: (value, value + index) for index, (key, value) in enumerate(account.items())}
+    if not sum(account.values()):
+        return
+    items = list(grown.items())
+    other = dict(items[place] for place in order if place < len(items))
+    assert [cause.what for cause in find_causes(evidence_of(grown))[0]] == [
+        cause.what for cause in find_causes(evidence_of(other))[0]
+    ]
+
+
+def test_one_operator_among_many() -> None:
+    account: Account = {("compute", None, f"k{number}"): (5.0, 5.0) for number in range(9)} | {
+        ("compute", None, "k"): (5.0, 9.0)
+    }
+    (cause,), unexplained = causes_of(account)
+    assert (cause.what, cause.row, cause.share) == ("operator_time", "k", 1.0)
+    assert cause.text == "k takes 4.00 ms more of the step."
+    assert unexplained.delta_ms == pytest.approx(0.0)
+
+
+def test_seventy_and_thirty() -> None:
+    account: Account = {
+        ("compute", None, "k"): (5.0, 12.0),
+        ("sync", None, "aten::item"): (1.0, 4.0),
+        ("comm", None, "all_reduce"): (5.0, 5.0),
+    }
+    causes, _ = causes_of(account)
+    assert [(cause.what, pytest.approx(cause.share)) for cause in causes] == [("operator_time", 0.7), ("sync", 0.3)]
+
+
+def test_what_is_hidden_is_no_cause() -> None:
+    """A kernel that takes as much of the step as before explains nothing, however long its calls are."""
+    account: Account = {("compute", None, "hidden"): (1.0, 1.0), ("queue", None, "k"): (1.0, 3.0)}
+    causes, _ = causes_of(account)
+    assert [cause.what for cause in causes] == ["queue"]
+
+
+def test_many_small_changes_are_a_place() -> None:
+    account: Account = {("compute", "update_actor", f"k{number}"): (5.0, 5.5) for number in range(7)}
+    account |= {("operator", "update_actor", f"op{number}"): (1.0, 1.01 + number / 100) for number in range(3)}
+    account |= {("compute", "ref_log_prob", "k"): (9.0, 9.0)}
+    causes, _ = causes_of(account)
+    assert [(cause.what, cause.row) for cause in causes] == [("phase", "update_actor")]
+    assert causes[0].text == "Phase update_actor grew by 3.56 ms per step, mostly computation."
+
+
+def test_what_made_up_for_others_comes_last() -> None:
+    account: Account = {("compute", None, "k"): (5.0, 15.0), ("data", None, "loader"): (9.0, 4.0)}
+    causes, _ = causes_of(account)
+    assert [(cause.row, cause.share) for cause in causes] == [("k", 2.0), ("loader", -1.0)]
+
+
+def test_everything_alike_is_the_machine() -> None:
+    account: Account = {
+        ("compute", None, "a"): (5.0, 6.0),
+        ("compute", None, "b"): (3.0, 3.7),
+        ("comm", None, "all_reduce"): (4.0, 4.8),
+        ("python", None, "python"): (3.0, 3.5),
+        ("operator", None, "aten::mm"): (2.0, 2.4),
+    }
+    (cause,), _ = causes_of(account)
+    assert cause.what == "everything"
+    assert "takes about 20 % longer (computation 21 %, communication 20 %, idle time 18 %)" in cause.text
+    causes, _ = causes_of(account, workload__total_tokens=(1000.0, 1200.0))
+    assert "everything" not in {cause.what for cause in causes}
+
+
+def test_more_tokens_do_not_explain_one_kernel() -> None:
+    """Tokens grew by 5 % and the step by 10 %, all of it in one kernel that doubled."""
+    account: Account = {("compute", None, f"k{number}"): (10.0, 10.0) for number in range(9)} | {
+        ("compute", None, "k"): (10.0, 20.0)
+    }
+    (cause,), _ = causes_of(account, workload__total_tokens=(1000.0, 1050.0))
+    assert (cause.what, cause.row) == ("operator_time", "k")
+
+
+def test_tokens_that_hardly_moved_explain_nothing() -> None:
+    account: Account = {("compute", None, "a"): (50.0, 48.0), ("compute", None, "b"): (50.0, 49.2)}
+    causes, _ = causes_of(account, workload__total_tokens=(1000.0, 999.7), workload__response_length_mean=(100.0, 98.6))
+    assert "workload" not in {cause.what for cause in causes}
