@@ -4,7 +4,10 @@
 WITH stepless AS (
     SELECT capture FROM r_operator GROUP BY capture HAVING count(step) = 0
 )
-SELECT o.name AS operator, sum(o.calls / times) AS calls, sum(o.host_ns / 1e6 / times) AS host_ms, sum(o.device_ns / 1e6 / times) AS device_ms
+SELECT o.name AS operator,
+       sum(o.calls / times ORDER BY o.calls / times) AS calls,
+       sum(o.host_ns / 1e6 / times ORDER BY o.host_ns / 1e6 / times) AS host_ms,
+       sum(o.device_ns / 1e6 / times ORDER BY o.device_ns / 1e6 / times) AS device_ms
 FROM r_operator AS o JOIN shown_divisor AS v ON v.capture = o.capture
 WHERE o.capture IN (FROM stepless) OR (o.capture, o.step) IN (SELECT capture, step FROM shown_device)
 GROUP BY o.name ORDER BY device_ms DESC NULLS LAST, host_ms DESC NULLS LAST, operator LIMIT 20;

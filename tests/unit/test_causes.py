@@ -18,7 +18,7 @@ from rlcompare.model.words import Polarity, Presence
 SECTIONS = ("account", "phases", "ranks", "kernels", "collectives", "links", "operators", "copies")
 
 # kind, phase, name → ms per step on the baseline and the new side
-Account = Mapping[Any, tuple[float, float]]
+Account = dict[Any, tuple[float, float]]
 
 
 def delta(metric: str, baseline: float, new: float) -> Delta:
