@@ -6,6 +6,7 @@ causes contain the same time, so their shares and what is left (``Diff.unexplain
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -29,6 +30,9 @@ LARGE, WORTH_NAMING = 0.2, 0.05
 LEFT = 0.5
 """Part of a candidate that must not be explained yet for it to be a cause of its own."""
 
+ON_ONE = 0.8
+"""Part of a cause that must come from one member of the runs for it to be named."""
+
 MOST = 8
 """The most causes that are named."""
 
@@ -38,7 +42,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     basis = basis_of(evidence)
     if basis is None:
         return (), None
-    choice = _Choice(basis)
+    choice = _Choice(evidence, basis)
     choice.take_common(kind(evidence, basis) for kind in (work, everything, clock, straggler))
     single = [*computation(evidence, basis), *communication(evidence, basis), *waits(evidence, basis)]
     single += timers(evidence, basis)
@@ -58,10 +62,11 @@ class _Choice:
         rest: ms of the change that they do not explain.
     """
 
-    def __init__(self, basis: Basis) -> None:
+    def __init__(self, evidence: Evidence, basis: Basis) -> None:
         self.chosen: list[Cause] = []
         self.rest = basis.change
         self._basis = basis
+        self._members = evidence.members
         self._left = [part.delta for part in basis.parts]
 
     def left_over(self) -> Basis:
@@ -112,7 +117,18 @@ class _Choice:
             self._left[place] -= amount
         self.rest -= delta
         text = candidate.text if isinstance(candidate.text, str) else candidate.text(delta)
-        if self._basis.note:
-            text = f"{text.removesuffix('.')}{self._basis.note}."
+        note = self._on_one(amounts, delta) + self._basis.note
+        if note:
+            text = f"{text.removesuffix('.')}{note}."
         share = delta / self._basis.change
         self.chosen.append(Cause(candidate.what, share, delta, text, candidate.section, candidate.row))
+
+    def _on_one(self, amounts: dict[int, float], delta: float) -> str:
+        """A clause that names the member from which nearly all of an amount comes; empty if there is none."""
+        by_member: dict[str, float] = defaultdict(float)
+        for place, amount in amounts.items():
+            part = self._basis.parts[place]
+            member, moved_by = self._members.get((part.kind, part.phase, part.name), ("", 0.0))
+            by_member[member] += amount * moved_by / part.delta
+        member, most = max(by_member.items(), key=lambda item: (item[1] / delta, item[0]), default=("", 0.0))
+        return f", most of it on {member}" if member and most / delta >= ON_ONE else ""

@@ -47,6 +47,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 overall,
                 sections,
                 rollups.rows(records.Frequency),
+                rollups.rows(records.AccountMember),
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),

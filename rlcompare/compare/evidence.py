@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rlcompare.compare.records import Frequency
+from rlcompare.compare.records import AccountMember, Frequency
+from rlcompare.compare.rows import NS_PER_MS
 from rlcompare.model.diff import Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
@@ -65,6 +66,8 @@ class Evidence:
         frequency: mean AI Core frequency by side, in MHz.
         on_device: whether device data was recorded; else times are those of host operators.
         timed_phases: whether training timed the phases, as it did the headline, and not the profile.
+        members: the member of a run with the largest part in the change of each row of the account, by kind, phase and
+            name, and this part of the mean in ms; empty if a side has a single member.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
     """
 
@@ -77,6 +80,7 @@ class Evidence:
     on_device: bool
     timed_phases: bool
     rare_phases: Mapping[str, str]
+    members: Mapping[tuple[str, str | None, str], tuple[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -86,6 +90,7 @@ class Evidence:
         overall: Sequence[Delta],
         sections: Mapping[str, Section],
         frequency: Sequence[Frequency],
+        members: Sequence[AccountMember],
         *,
         on_device: bool,
         timed_phases: bool,
@@ -108,6 +113,7 @@ class Evidence:
             on_device=on_device,
             timed_phases=timed_phases,
             rare_phases=rare_phases,
+            members={(row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS) for row in members},
         )
 
     @cached_property

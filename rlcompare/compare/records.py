@@ -12,6 +12,14 @@ from typing import NamedTuple
 from rlcompare.model.words import SideName
 
 
+class AccountMember(NamedTuple):
+    kind: str
+    phase: str | None
+    name: str
+    member: str
+    delta_ns: float
+
+
 class Capture(NamedTuple):
     side: SideName
     run: int

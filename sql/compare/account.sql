@@ -1,16 +1,10 @@
--- Section account: where the time of a step goes. A kernel is named by its type, or by its own name if a side has no types (Level0).
+-- Section account: where the time of a step goes.
 -- `host_op`, `core_type` and `input_dtypes` are those of the kernels with the most time of that name.
--- Depends on c_account, c_divisor, side_mean.
-WITH typed AS (
-    SELECT count(DISTINCT side) = (SELECT count(DISTINCT side) FROM c_account WHERE kind = 'compute') AS on_both FROM c_account WHERE op_type IS NOT NULL
-), named AS (
-    SELECT kind, phase, coalesce(CASE WHEN (SELECT on_both FROM typed) THEN op_type END, subject, kind) AS name, side, divisor,
-           host_op, core_type, input_dtypes, pieces, ns
-    FROM c_account JOIN c_divisor USING (side, run, capture) WHERE domain = 'account'
-), exact AS (
-    SELECT kind, phase, name, side, divisor, sum(pieces) AS pieces, sum(ns) AS ns FROM named GROUP BY ALL
+-- Depends on c_account_named, side_mean.
+WITH exact AS (
+    SELECT kind, phase, name, side, divisor, sum(pieces) AS pieces, sum(ns) AS ns FROM c_account_named GROUP BY ALL
 ), made AS (
-    SELECT kind, phase, name, side, host_op, core_type, input_dtypes, sum(ns) AS ns FROM named WHERE kind = 'compute' GROUP BY ALL
+    SELECT kind, phase, name, side, host_op, core_type, input_dtypes, sum(ns) AS ns FROM c_account_named WHERE kind = 'compute' GROUP BY ALL
 ), main AS (
     SELECT kind, phase, name, side, arg_max({'host_op': host_op, 'core_type': core_type, 'input_dtypes': input_dtypes},
                                             {'ns': ns, 'of': [host_op, core_type, input_dtypes]}) AS of_most

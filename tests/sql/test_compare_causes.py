@@ -320,3 +320,18 @@ def test_without_a_device_nothing_waits_for_the_host(tmp_path: Path) -> None:
     for store, free in zip(stores, (1, 9), strict=True):
         store.time(1, 40 * MS, free=free * MS)
     assert causes(*stores).causes[0].text == "The time in which no operator runs grew by 8.00 ms per step."
+
+
+def test_a_cause_on_one_rank_of_several_names_it(tmp_path: Path) -> None:
+    """Sort takes 6 ms more on rank 2 of three, which is 2 ms in the mean; nobody waits in a collective."""
+    sides = []
+    for name, more in (("old", 0), ("new", 6)):
+        store = RollupStore(tmp_path / f"{name}.duckdb")
+        for rank in range(3):
+            sort = 10 + (more if rank == 2 else 0)
+            store.capture(rank, rank).step(1, rank).time(1, (20 + sort) * MS, rank)
+            store.kernel(1, "Sort", 2, sort * MS, rank).kernel(1, "MatMul", 2, 20 * MS, rank)
+        sides.append(store)
+    (cause,) = causes(*sides).causes
+    assert (cause.what, cause.row, cause.delta_ms) == ("operator_slower", "Sort", pytest.approx(2.0))
+    assert cause.text.endswith("called 2 times per step as before, most of it on rank 2.")
