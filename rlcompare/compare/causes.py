@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 
 from rlcompare.compare.common import clock, everything, work
@@ -26,6 +27,12 @@ EXPLAINED = 0.8
 
 LARGE, WORTH_NAMING = 0.2, 0.05
 """Shares of the change from which a cause comes before the places where the rest went, and from which it is named."""
+
+FEW = 3
+"""Up to so many single sets are named, if they explain the change, even if fewer places would."""
+
+NARROWED = 0.8
+"""A place is not named if a single set holds this part of it."""
 
 LEFT = 0.5
 """Part of a candidate that must not be explained yet for it to be a cause of its own."""
@@ -46,12 +53,17 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     choice.take_common(kind(evidence, basis) for kind in (work, everything, clock, straggler))
     single = [*computation(evidence, basis), *communication(evidence, basis), *waits(evidence, basis)]
     single += timers(evidence, basis)
-    choice.take(single, LARGE)
-    choice.take(list(places(evidence, basis, choice.left_over())), LARGE)
-    choice.take(single, WORTH_NAMING)
+    few, broad = choice.copy(), choice.copy()
+    few.take(single, LARGE, len(few.chosen) + FEW)
+    if not few.is_done():
+        few.take_places(evidence, single)
+        few.take(single, WORTH_NAMING, MOST)
+        broad.take_places(evidence, single)
+        if broad.is_done() and (not few.is_done() or len(broad.chosen) < len(few.chosen)):
+            few = broad
     # Causes that made up for a part of the change come last.
-    chosen = sorted(choice.chosen, key=lambda cause: cause.delta_ms * basis.change < 0)
-    return tuple(chosen), Unexplained(choice.rest / basis.change, choice.rest)
+    chosen = sorted(few.chosen, key=lambda cause: cause.delta_ms * basis.change < 0)
+    return tuple(chosen), Unexplained(few.rest / basis.change, few.rest)
 
 
 class _Choice:
@@ -79,16 +91,17 @@ class _Choice:
         for candidates in kinds:
             for candidate in candidates:
                 found = self._available(candidate)
-                if not self._is_done() and sum(found.values()) / self._basis.change >= LARGE:
+                if not self.is_done() and sum(found.values()) / self._basis.change >= LARGE:
                     self._add(candidate, found)
 
-    def take(self, candidates: Sequence[Candidate], least: float) -> None:
+    def take(self, candidates: Sequence[Candidate], least: float, most: int) -> None:
         """Takes the candidates that explain most of what is left, the largest first.
 
         Args:
             least: share of the whole change below which a candidate is not taken.
+            most: the number of causes at which to stop.
         """
-        while not self._is_done():
+        while not self.is_done() and len(self.chosen) < most:
             able = [(candidate, found) for candidate in candidates if (found := self._available(candidate))]
             able = [one for one in able if sum(one[1].values()) * self.rest > 0]
             if not able:
@@ -98,8 +111,35 @@ class _Choice:
                 return
             self._add(candidate, found)
 
-    def _is_done(self) -> bool:
-        return abs(self.rest) <= (1 - EXPLAINED) * abs(self._basis.change) or len(self.chosen) >= MOST
+    def take_places(self, evidence: Evidence, single: Sequence[Candidate]) -> None:
+        """Takes the places where most of what is left went, unless a single set holds nearly all of it.
+
+        Each place holds what those before it left.
+        """
+        before = -1
+        while before < len(self.chosen) < MOST:
+            before = len(self.chosen)
+            able = [
+                place
+                for place in places(evidence, self._basis, self.left_over())
+                if not any(self._part_of(place, one) >= NARROWED for one in single)
+            ]
+            self.take(able, LARGE, before + 1)
+
+    def _part_of(self, place: Candidate, one: Candidate) -> float:
+        """The part of a place that another candidate holds."""
+        found = self._available(one)
+        return sum(amount for part, amount in found.items() if part in place.amounts) / (place.delta or 1.0)
+
+    def is_done(self) -> bool:
+        """Whether the causes explain most of the change."""
+        return abs(self.rest) <= (1 - EXPLAINED) * abs(self._basis.change)
+
+    def copy(self) -> _Choice:
+        """Another choice that begins with the same causes."""
+        other = copy(self)
+        other.chosen, other._left = [*self.chosen], [*self._left]
+        return other
 
     def _available(self, candidate: Candidate) -> dict[int, float]:
         """What a candidate holds that no cause explains yet; empty if that is too little of it."""

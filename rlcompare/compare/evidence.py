@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rlcompare.compare.records import AccountMember, Frequency
-from rlcompare.compare.rows import NS_PER_MS
+from rlcompare.compare.rows import NS_PER_MS, decompose
 from rlcompare.model.diff import Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
@@ -108,7 +108,7 @@ class Evidence:
             profile=metrics.get(profile),
             metrics=metrics,
             sections=sections,
-            operators=operator_changes(sections["kernels"].rows),
+            operators=operator_changes(sections["kernels"].rows) if on_device else _host_changes(sections),
             frequency={clock.side: clock.mhz for clock in frequency if clock.mhz},
             on_device=on_device,
             timed_phases=timed_phases,
@@ -183,6 +183,26 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
         on_both=any(row["presence"] == Presence.BOTH for row in rows)
         or {Presence.BASELINE_ONLY, Presence.NEW_ONLY} <= {row["presence"] for row in rows},
     )
+
+
+def _host_changes(sections: Mapping[str, Section]) -> tuple[OperatorChange, ...]:
+    """The operators of captures without a device: their own time in the account, and their calls."""
+    times: dict[str, list[Row]] = defaultdict(list)
+    for row in sections["account"].rows:
+        if row["kind"] == "compute" and row["delta"] is not None:
+            times[str(row["name"])].append(row)
+    changes = []
+    for counted in sections["operators"].rows:
+        rows, calls = times.get(str(counted["name"]), []), [number(counted[f"{side}_calls"]) for side in SIDES]
+        if not rows or calls[0] is None or calls[1] is None:
+            continue
+        before, after = (_total(number(row[side]) for row in rows) for side in SIDES)
+        by_calls, per_call = decompose(before, after, calls[0], calls[1])
+        if by_calls is not None and per_call is not None:
+            on_both = bool(calls[0] and calls[1])
+            name = str(counted["name"])
+            changes.append(OperatorChange(name, before, after, by_calls, 0.0, per_call, calls[0], calls[1], on_both))
+    return tuple(sorted(changes, key=lambda change: (-abs(change.new - change.baseline), change.name)))
 
 
 def _total(values: Iterable[float | None]) -> float:

@@ -35,6 +35,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         delta = total(parts.values())
         main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
         mostly = f", mostly {_KINDS[main]}" if delta and _of_kind(parts, main) / delta > 0.5 else ""
+        mostly += _most_of_all(parts, delta)
         batches = _batches(evidence, phase, delta)
         start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
         yield Candidate("phase", whole(parts), f"{start} {moved(delta)} per step{mostly}{batches}.", "phases", phase)
@@ -47,7 +48,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             most = total(names[largest].values())
             text = (
                 f"{start} {moved(total(parts.values()))} per step, over {len(names)} names; the largest is"
-                f" {short(largest)} ({'+' if most > 0 else '−'}{ms(most)})."
+                f" {short(largest)} ({_signed(most)})."
             )
             yield Candidate(kind, whole(parts), text, "account", largest)
 
@@ -64,6 +65,17 @@ def _kind(part: Part) -> str:
 
 def _of_kind(parts: Mapping[int, Part], kind: str) -> float:
     return total(part for part in parts.values() if _kind(part) == kind)
+
+
+def _most_of_all(parts: Mapping[int, Part], delta: float) -> str:
+    """The operator with the largest part of a change, if that is a quarter of it."""
+    names = {name: total(found.values()) for name, found in by_name(parts).items() if name != OUTSIDE}
+    name = max(names, key=lambda name: (names[name] * (1 if delta > 0 else -1), name))
+    return f", most of all {short(name)} ({_signed(names[name])})" if delta and names[name] / delta > 0.25 else ""
+
+
+def _signed(delta: float) -> str:
+    return f"{'+' if delta > 0 else '−'}{ms(delta)}"
 
 
 def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:
