@@ -50,7 +50,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
                 f"{start} {moved(total(parts.values()))} per step, over {len(names)} names; the largest is"
                 f" {short(largest)} ({_signed(most)})."
             )
-            yield Candidate(kind, whole(parts), text, "account", largest)
+            yield Candidate("kind", whole(parts), text, "account", largest)
 
 
 _KINDS = {"compute": "computation", "communication": "exposed communication", "idle": "idle time"}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlcompare.compare.causes import find_causes
-from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.causes import MOST, find_causes
+from rlcompare.compare.evidence import Evidence, OperatorChange
 from rlcompare.model.diff import Cause, Delta, Row, Section, Unexplained
 from rlcompare.model.words import Polarity, Presence
 
@@ -161,3 +161,94 @@ def test_tokens_that_hardly_moved_explain_nothing() -> None:
     account: Account = {("compute", None, "a"): (50.0, 48.0), ("compute", None, "b"): (50.0, 49.2)}
     causes, _ = causes_of(account, workload__total_tokens=(1000.0, 999.7), workload__response_length_mean=(100.0, 98.6))
     assert "workload" not in {cause.what for cause in causes}
+
+
+def kernels(*changes: tuple[str, float, float, float, float]) -> tuple[OperatorChange, ...]:
+    """Operators by name, ms on both sides, and ms of the change by calls and by larger inputs; the rest is slower."""
+    return tuple(
+        OperatorChange(name, old, new, calls, size, new - old - calls - size, 4.0, 4.0 if not calls else 8.0, True)
+        for name, old, new, calls, size in changes
+    )
+
+
+def computed(*changes: tuple[str, float, float, float, float]) -> Evidence:
+    """A step that only computes."""
+    account: Account = {("compute", None, name): (old, new) for name, old, new, _, _ in changes}
+    return replace(evidence_of(account), operators=kernels(*changes))
+
+
+def whats(evidence: Evidence) -> list[str]:
+    return [cause.what for cause in find_causes(evidence)[0]]
+
+
+@pytest.mark.parametrize(("other", "broad"), [(9.9, True), (10.2, False)])
+def test_work_that_grew_in_half_of_the_computation_is_named(other: float, broad: bool) -> None:
+    """Two operators of 5 ms each have twice the inputs; the others did not change."""
+    evidence = computed(("a", 5.0, 10.0, 0.0, 5.0), ("b", 5.0, 10.0, 0.0, 5.0), ("c", other, other, 0.0, 0.0))
+    assert (whats(evidence) == ["workload"]) == broad
+
+
+@pytest.mark.parametrize(("still", "uniform"), [(6.6, True), (6.7, False)])
+def test_a_clock_slows_six_tenths_of_the_computation(still: float, uniform: bool) -> None:
+    """Of the operators beside the largest, 10 ms slowed by a quarter, and so many ms did not."""
+    evidence = computed(
+        ("largest", 20.0, 25.0, 0.0, 0.0), ("a", 5.0, 6.25, 0.0, 0.0), ("b", 5.0, 6.25, 0.0, 0.0),
+        ("still", still, still, 0.0, 0.0),
+    )  # fmt: skip
+    assert ("compute" in whats(evidence)) == uniform
+
+
+@pytest.mark.parametrize(("waited", "with_it"), [(5.0, True), (5.1, False)])
+def test_half_a_millisecond_before_each_new_call_is_the_longest_launch(waited: float, with_it: bool) -> None:
+    account: Account = {
+        ("compute", None, "a"): (20.0, 20.0),
+        ("compute", None, "new"): (0.0, 6.0),
+        ("launch", None, "new"): (0.0, waited),
+    }
+    change = OperatorChange("new", 0.0, 6.0, 6.0, 0.0, 0.0, 0.0, 10.0, False)
+    causes, _ = find_causes(replace(evidence_of(account), operators=(change,)))
+    assert ("of launching them" in causes[0].text) == with_it
+    assert causes[0].delta_ms == pytest.approx(6.0 + (waited if with_it else 0.0))
+
+
+@pytest.mark.parametrize(("grown", "what"), [(2.9, "lost_overlap"), (3.1, "communication")])
+def test_communication_that_hardly_grew_lost_its_cover(grown: float, what: str) -> None:
+    """Ten ms more of a collective are exposed, and its total grew by three."""
+    evidence = evidence_of({("comm", None, "all_reduce"): (10.0, 20.0)})
+    row = {"name": "all_reduce", "baseline": 30.0, "new": 30.0 + grown, "delta": grown}
+    sections = {**evidence.sections, "collectives": Section("collectives", "ms", (), None, "", (row,))}
+    assert whats(replace(evidence, sections=sections)) == [what]
+
+
+def timed(**phases: tuple[float, float, float]) -> Evidence:
+    """Phases by training's timers: ms on both sides, and the new time per token as a part of the old one."""
+    rows: list[Row] = [
+        {"name": name, "kind": "wall", "presence": Presence.BOTH, "baseline": old, "new": new, "delta": new - old,
+         "baseline_ms_per_token": 1.0, "new_ms_per_token": rate}
+        for name, (old, new, rate) in phases.items()
+    ]  # fmt: skip
+    evidence = evidence_of({("python", None, "python"): (1.0, 1.0)})
+    step = delta("timing_s/step", sum(row[0] for row in phases.values()), sum(row[1] for row in phases.values()))
+    sections = {**evidence.sections, "phases": Section("phases", "ms", (), None, "", tuple(rows))}
+    tokens = delta("workload.total_tokens", 1000.0, 1500.0)
+    return replace(evidence, headline=step, profile=None, metrics={"workload.total_tokens": tokens}, sections=sections)
+
+
+def test_what_training_does_beside_the_tokens_does_not_grow_with_them() -> None:
+    causes, _ = find_causes(timed(update_actor=(10.0, 15.0, 1.0), save_checkpoint=(10.0, 15.0, 1.0)))
+    assert [(cause.what, cause.delta_ms) for cause in causes] == [("workload", 5.0), ("phase", 5.0)]
+
+
+@pytest.mark.parametrize(("rate", "small", "steady"), [(1.04, 1.0, True), (1.06, 1.0, False), (2.0, 0.3, True)])
+def test_phases_that_are_slower_per_token_are_named(rate: float, small: float, steady: bool) -> None:
+    """Rates that changed by less than 5 % are the same, and phases of less than 5 % of the step say nothing."""
+    evidence = timed(update_actor=(10.0, 15.0, 1.0), reward=(small, small * 1.5, rate))
+    text = find_causes(evidence)[0][0].text
+    assert text.endswith("per token nothing is slower.") == steady
+
+
+def test_at_most_eight_causes_are_named() -> None:
+    account: Account = {("sync", None, f"call {number}"): (5.0, 5.0 + 1 / 12) for number in range(6)}
+    account |= {("data", None, f"loader {number}"): (5.0, 5.0 + 1 / 12) for number in range(6)}
+    account |= {("alloc", None, f"call {number}"): (5.0, 5.0 - 1 / 12 * 0.9) for number in range(6)}
+    assert len(find_causes(evidence_of(account))[0]) <= MOST
