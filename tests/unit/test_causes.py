@@ -215,7 +215,7 @@ def test_half_a_millisecond_before_each_new_call_is_the_longest_launch(waited: f
 def test_communication_that_hardly_grew_lost_its_cover(grown: float, what: str) -> None:
     """Ten ms more of a collective are exposed, and its total grew by three."""
     evidence = evidence_of({("comm", None, "all_reduce"): (10.0, 20.0)})
-    row = {"name": "all_reduce", "baseline": 30.0, "new": 30.0 + grown, "delta": grown}
+    row: Row = {"name": "all_reduce", "baseline": 30.0, "new": 30.0 + grown, "delta": grown}
     sections = {**evidence.sections, "collectives": Section("collectives", "ms", (), None, "", (row,))}
     assert whats(replace(evidence, sections=sections)) == [what]
 
