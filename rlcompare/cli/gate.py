@@ -23,7 +23,7 @@ from rlcompare.cli.options import (
     selection_options,
     side_options,
 )
-from rlcompare.errors import ExitCode, InputError, UsageError
+from rlcompare.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from rlcompare.model.diff import Diff
@@ -137,14 +137,6 @@ def _from_document(path: Path, options: dict[str, Any]) -> Diff:
     """
     if any(options[name] for name in ("new", "baseline", "steps", "base_steps", "new_steps", "ranks")):
         raise UsageError(f"{path} is already a comparison: pass it alone, or use -d and -bp instead")
-    from rlcompare.report.document import DocumentError, from_document
+    from rlcompare.report.document import read_document
 
-    remedy = "Pass the diff.json that rlcompare diff wrote, or -d and -bp"
-    try:
-        return from_document(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise InputError(path, error.strerror or str(error), remedy) from error
-    except DocumentError as error:
-        raise InputError(path, error.problem, error.remedy) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, "it is not valid JSON", remedy) from error
+    return read_document(path, "Pass the diff.json that rlcompare diff wrote, or -d and -bp")

@@ -7,18 +7,18 @@ causes contain the same time, so their shares and what is left (``Diff.unexplain
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
 from rlcompare.compare.common import clock, everything, work
 from rlcompare.compare.communication import communication, straggler
 from rlcompare.compare.computation import computation
-from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.evidence import Evidence, number
 from rlcompare.compare.parts import Basis, Candidate, basis_of
 from rlcompare.compare.places import places, timers
 from rlcompare.compare.waits import waits
-from rlcompare.model.diff import Cause, Unexplained
+from rlcompare.model.diff import Cause, Row, Unexplained
 
 __all__ = ["Evidence", "find_causes"]
 
@@ -36,6 +36,9 @@ NARROWED = 0.8
 
 LEFT = 0.5
 """Part of a candidate that must not be explained yet for it to be a cause of its own."""
+
+MOST_ROWS = 50
+"""The most rows of a cause that are listed one by one."""
 
 ON_ONE = 0.8
 """Part of a cause that must come from one member of the runs for it to be named."""
@@ -161,7 +164,19 @@ class _Choice:
         if note:
             text = f"{text.removesuffix('.')}{note}."
         share = delta / self._basis.change
-        self.chosen.append(Cause(candidate.what, share, delta, text, candidate.section, candidate.row))
+        rows = self._rows(amounts)
+        self.chosen.append(Cause(candidate.what, share, delta, text, candidate.section, candidate.row, rows))
+
+    def _rows(self, amounts: Mapping[int, float]) -> tuple[Row, ...]:
+        """The parts that a cause consists of, the largest first, and the sum of those beyond ``MOST_ROWS``."""
+        rows: list[Row] = []
+        for place, amount in sorted(amounts.items(), key=lambda item: (-abs(item[1]), item[0])):
+            part = self._basis.parts[place]
+            rows.append({"kind": part.kind, "phase": part.phase, "name": part.name, "delta_ms": amount})
+        if len(rows) <= MOST_ROWS:
+            return tuple(rows)
+        rest = sum(number(row["delta_ms"]) or 0.0 for row in rows[MOST_ROWS:])
+        return (*rows[:MOST_ROWS], {"kind": None, "phase": None, "name": None, "delta_ms": rest})
 
     def _on_one(self, amounts: dict[int, float], delta: float) -> str:
         """A clause that names the member from which nearly all of an amount comes; empty if there is none."""

@@ -118,6 +118,9 @@ class Cause:
         delta_ms: its change in ms per step and rank.
         text: one sentence for the user.
         section, row: where to find the evidence: a section's name and the row's ``name``.
+        rows: what it consists of, the largest part first: ``kind``, ``phase`` and ``name`` of a row of the section
+            ``account`` (kind ``timer``: of ``phases``), and ``delta_ms``, the part of its change. Their sum is the
+            cause's; many small ones are one row without a name.
     """
 
     what: str
@@ -126,6 +129,7 @@ class Cause:
     text: str
     section: str
     row: str
+    rows: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from rlcompare.errors import InputError
 from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, Row, Section, Side, Unexplained
 
 Document = dict[str, Any]
@@ -57,6 +59,7 @@ def to_document(diff: Diff) -> Document:
                 "text": cause.text,
                 "section": cause.section,
                 "row": cause.row,
+                "rows": [_row(row) for row in cause.rows],
             }
             for cause in diff.causes
         ],
@@ -106,6 +109,25 @@ def from_document(document: object) -> Diff:
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
     )
+
+
+def read_document(path: Path, remedy: str) -> Diff:
+    """Reads a diff.json.
+
+    Args:
+        remedy: what to pass instead, for the error.
+
+    Raises:
+        InputError: the file cannot be read, or holds no diff.
+    """
+    try:
+        return from_document(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), remedy) from error
+    except DocumentError as error:
+        raise InputError(path, error.problem, error.remedy) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, "it is not valid JSON", remedy) from error
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,154 @@
+"""What a cause or a metric of a diff consists of, which query makes it, and which files it was read from."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from rlcompare.model.diff import Cause, Delta, Diff, Row, Side
+from rlcompare.report import quantity
+from rlcompare.report.table import table_lines
+from rlcompare.text import safe_text
+
+_QUERIES = (
+    ("time.step", "sql/compare/time_value.sql", "r_time"),
+    ("time.*", "sql/compare/time_value.sql", "r_time"),
+    ("role.*", "sql/compare/role_sample.sql", "r_time"),
+    ("phase.*", "sql/compare/phase_sample.sql", "r_phase"),
+    ("memory.*", "sql/compare/memory_peak.sql", "r_memory"),
+    ("workload.*", "sql/compare/workload_sample.sql", "r_kernel"),
+    ("*", "sql/compare/metric_sample.sql", "metric"),
+)
+"""For each pattern of metrics the query that makes it, and the table of a store that this reads."""
+
+_COLUMNS = ("kind", "phase", "name", "baseline", "new", "change", "in this cause")
+_MOST_FILES = 8
+
+
+def explain(diff: Diff, what: str) -> list[str] | None:
+    """The explanation as lines.
+
+    Args:
+        what: the number of a cause (from 1), ``unexplained``, or the id of a metric.
+
+    Returns:
+        None if the diff has no such cause or metric.
+    """
+    if what == "unexplained":
+        return _unexplained(diff)
+    if what.isascii() and what.isdigit():
+        place = int(what) - 1
+        return _cause(diff, place) if 0 <= place < len(diff.causes) else None
+    metric = diff.metric(what)
+    return None if metric is None else _metric(diff, metric)
+
+
+def known(diff: Diff) -> str:
+    """What can be explained, for an error."""
+    causes = f"causes 1 to {len(diff.causes)}" if diff.causes else "no causes"
+    return f"{causes}, unexplained, and {len(diff.overall)} metrics such as {safe_text(diff.headline)}"
+
+
+def _cause(diff: Diff, place: int) -> list[str]:
+    cause = diff.causes[place]
+    head = f"cause {place + 1} of {len(diff.causes)}: {quantity.share(cause.share)} of the change,"
+    lines = [f"{head} {quantity.signed_quantity(cause.delta_ms, 'ms')} per step and rank", safe_text(cause.text), ""]
+    return [*lines, *_rows(diff, cause), "", *_from(diff, cause)]
+
+
+def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
+    """The rows of a cause, with both sides of the row of the account that each is a part of."""
+    found = {_key(row): row for row in diff.sections["account"].rows} if "account" in diff.sections else {}
+    timers = {row["name"]: row for row in diff.sections["phases"].rows} if "phases" in diff.sections else {}
+    table: list[tuple[object, ...]] = []
+    for row in cause.rows:
+        of = timers.get(row["name"]) if row["kind"] == "timer" else found.get(_key(row))
+        values = (of["baseline"], of["new"], of["delta"]) if of else (None, None, None)
+        table.append((row["kind"], row["phase"], row["name"] or "(all others)", *values, row["delta_ms"]))
+    if table:
+        yield from table_lines(_COLUMNS, table, thousands=True)
+        summed = quantity.signed_quantity(cause.delta_ms, "ms")
+        yield f"The last column sums to {summed}. Times are in ms per step and rank."
+
+
+def _key(row: Row) -> tuple[object, ...]:
+    return row["kind"], row["phase"], row["name"]
+
+
+def _from(diff: Diff, cause: Cause) -> Iterator[str]:
+    if not cause.rows:
+        yield f"evidence  section {cause.section} of the report, row {safe_text(cause.row)}"
+        return
+    timers = any(row["kind"] == "timer" for row in cause.rows)
+    query, table = ("sql/compare/timer.sql", "metric") if timers else ("sql/compare/account.sql", "r_account")
+    yield f"query     {query}, from table {table} of each run"
+    if timers:
+        condition = "name LIKE 'timing_s/%'"
+    else:
+        names = [str(row["name"]) for row in cause.rows if row["name"] is not None]
+        kinds = sorted({str(row["kind"]) for row in cause.rows if row["kind"] is not None})
+        condition = f"kind IN ({_literals(kinds)})"
+        if len(names) <= _MOST_FILES:
+            condition += f" AND coalesce(op_type, subject, kind) IN ({_literals(sorted(set(names)))})"
+    yield from _commands(diff, f"FROM {table} WHERE {condition}")
+    yield from _files(diff)
+
+
+def _literals(texts: Sequence[str]) -> str:
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+
+
+def _commands(diff: Diff, query: str) -> Iterator[str]:
+    """The commands that print the rows of both sides, if they can be pasted into a shell."""
+    for label, side in (("baseline", diff.baseline), ("new", diff.new)):
+        for run in side.runs[:1]:
+            command = f"rlcompare sql {shlex.quote(run.path)} {_quoted(query)}"
+            if safe_text(command, len(command)) == command:
+                yield f"{label:9} {command}"
+
+
+def _quoted(query: str) -> str:
+    """A query as a word of a shell; in double quotes if it has nothing that these leave special."""
+    return shlex.quote(query) if set(query) & set('"$`\\!') else f'"{query}"'
+
+
+def _files(diff: Diff) -> Iterator[str]:
+    for label, side in (("baseline", diff.baseline), ("new", diff.new)):
+        yield from _files_of(label, side)
+
+
+def _files_of(label: str, side: Side) -> Iterator[str]:
+    paths = [str(row["path"]) for row in side.captures if row.get("path")] or [run.path for run in side.runs]
+    for path in paths[:_MOST_FILES]:
+        yield f"{label:9} read from {safe_text(path)}"
+    if len(paths) > _MOST_FILES:
+        yield f"{label:9} and {len(paths) - _MOST_FILES} more"
+
+
+def _unexplained(diff: Diff) -> list[str] | None:
+    if diff.unexplained is None:
+        return None
+    amount = quantity.signed_quantity(diff.unexplained.delta_ms, "ms")
+    return [
+        f"unexplained: {quantity.share(diff.unexplained.share)} of the change, {amount} per step and rank",
+        "What is left of the change when all causes are taken away. It is spread over rows that are each too small to",
+        "name, or was not measured: see the section account of the report.",
+    ]
+
+
+def _metric(diff: Diff, metric: Delta) -> list[str]:
+    pair = quantity.pair(metric.baseline, metric.new, metric.unit)
+    change = "not compared" if metric.delta is None else quantity.change_of(metric.delta, metric.ratio)
+    lines = [f"{safe_text(metric.metric)}  {pair}  {change}"]
+    for label, side, samples in (
+        ("baseline", diff.baseline, metric.samples.get("baseline", ())),
+        ("new", diff.new, metric.samples.get("new", ())),
+    ):
+        values = ", ".join("-" if value is None else quantity.quantity(value, metric.unit) for value in samples)
+        runs = ", ".join(safe_text(run.name) for run in side.runs)
+        lines.append(f"{label:9} {values or '-'}  (mean of each run: {runs})")
+    query, table = next((query, table) for pattern, query, table in _QUERIES if fnmatchcase(metric.metric, pattern))
+    lines += ["", f"query     {query}, from table {table} of each run", "defined   docs/design.md §4, docs/metrics.md"]
+    where = f" WHERE name = {_literals([metric.metric])}" if table == "metric" else ""
+    return [*lines, *_commands(diff, f"FROM {table}{where}"), *_files(diff)]
