@@ -34,7 +34,7 @@ FEW = 3
 NARROWED = 0.8
 """A place is not named if a single set holds this part of it."""
 
-LEFT = 0.5
+LEFT = 0.95
 """Part of a candidate that must not be explained yet for it to be a cause of its own."""
 
 MOST_ROWS = 50

@@ -6,12 +6,25 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rlcompare.compare.evidence import Evidence, OperatorChange, count, ms, number, operator_changes, short, times
+from rlcompare.compare.evidence import (
+    Evidence,
+    OperatorChange,
+    count,
+    ms,
+    number,
+    operator_changes,
+    short,
+    signed,
+    times,
+)
 from rlcompare.compare.parts import COMPUTE, Basis, Candidate, Part, by_name, total, whole
 from rlcompare.model.words import Presence
 
 MOST_OF = 0.8
 """Part of an operator's change from which one phase, shape, or reason is all that is named."""
+
+LEAST_REASON = 0.2
+"""Part of an operator's change from which a reason is named alone, where other causes explain the rest."""
 
 SAME_TIME = 0.5
 """How far the kernels' own change may be from that in the step, as a part of it, for one to be split like the other."""
@@ -164,20 +177,24 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         change, place = shape[1], f"{place} with inputs {short(shape[0])}"
         fractions = _own_fractions(change)
     reasons = {"operator_slower": fractions.slower, "operator_calls": fractions.calls, "workload": fractions.inputs}
-    what = max(reasons, key=lambda key: reasons[key])
-    if reasons[what] < MOST_OF:
-        text = f"{place} takes {_by(delta)}: {_split(change, reasons)}."
-        yield Candidate(what, whole(parts), text, section, name)
-        return
-    amounts = {part: delta_ * min(reasons[what], 1.0) for part, delta_ in whole(parts).items()}
-    own = sum(amounts.values())
-    launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
-    texts = {
-        "operator_slower": _slower(change, place),
-        "operator_calls": f"{_called(change, place, own)}{_with_launches(launches, own)}.",
-        "workload": _sized(place, own),
-    }
-    yield Candidate(what, amounts | launches, texts[what], section, name)
+    main = max(reasons, key=lambda key: reasons[key])
+    if reasons[main] < MOST_OF:
+        text = f"{place} takes {_by(delta)}: {_split(change, reasons, delta)}."
+        yield Candidate(main, whole(parts), text, section, name)
+    for what, fraction in reasons.items():
+        if fraction >= (MOST_OF if reasons[main] >= MOST_OF else LEAST_REASON):
+            amounts = {part: whole_ * min(fraction, 1.0) for part, whole_ in whole(parts).items()}
+            own = sum(amounts.values())
+            launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
+            text = _because(what, change, place, own) + f"{_with_launches(launches, own)}."
+            yield Candidate(what, amounts | launches, text, section, name)
+
+
+def _because(what: str, change: OperatorChange, place: str, delta: float) -> str:
+    """The sentence for one of the reasons for which the time of an operator changes."""
+    if what == "operator_slower":
+        return _slower(change, place)
+    return _called(change, place, delta) if what == "operator_calls" else _sized(place, delta)
 
 
 def _launches(
@@ -261,23 +278,22 @@ def _slower(change: OperatorChange, place: str) -> str:
     if round(change.baseline_calls, 3) == round(change.new_calls, 3):
         calls = f", called {count(change.new_calls)} times per step as before"
     per = "per input element" if change.size else "per call for the same inputs"
-    return f"{place} takes {times(change.factor)} {per}{calls}."
+    return f"{place} takes {times(change.factor)} {per}{calls}"
 
 
 def _sized(place: str, delta: float) -> str:
-    return f"{place} works on {'larger' if delta > 0 else 'smaller'} inputs, which accounts for {ms(delta)}."
+    return f"{place} works on {'larger' if delta > 0 else 'smaller'} inputs, which accounts for {ms(delta)}"
 
 
-def _split(change: OperatorChange, reasons: Mapping[str, float]) -> str:
-    """The parts of an operator's own change, the largest first."""
-    values = {"operator_slower": change.slower, "operator_calls": change.calls, "workload": change.size}
+def _split(change: OperatorChange, reasons: Mapping[str, float], delta: float) -> str:
+    """The parts of an operator's change, the largest first; they sum to it but for parts below a twentieth."""
     words = {
-        "operator_slower": f"{times(change.factor)} per {'element' if change.size else 'call'}",
-        "operator_calls": f"calls {count(change.baseline_calls)} → {count(change.new_calls)}",
-        "workload": f"{'larger' if change.size > 0 else 'smaller'} inputs",
+        "operator_slower": f"for the time per {'element' if change.size else 'call'} ({times(change.factor)})",
+        "operator_calls": f"for calls ({count(change.baseline_calls)} → {count(change.new_calls)})",
+        "workload": f"for {'larger' if change.size > 0 else 'smaller'} inputs",
     }
     named = sorted((what for what in reasons if abs(reasons[what]) > 0.05), key=lambda what: -reasons[what])
-    return ", ".join(f"{_by(values[what])} by {words[what]}" for what in named)
+    return ", ".join(f"{signed(reasons[what] * delta)} {words[what]}" for what in named)
 
 
 def _came_or_went(change: OperatorChange, place: str, delta: float) -> str:

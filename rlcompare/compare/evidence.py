@@ -233,6 +233,11 @@ def ms(value: float) -> str:
     return f"{size:,.1f} ms" if size >= 100 else f"{size:.2f} ms" if size >= 1 else f"{size:.3f} ms"
 
 
+def signed(delta: float) -> str:
+    """``+1.20 ms`` or ``−1.20 ms``."""
+    return f"{'+' if delta > 0 else '−'}{ms(delta)}"
+
+
 def moved(delta: float) -> str:
     """``grew by 1.20 ms`` or ``shrank by 1.20 ms``."""
     return f"{'grew' if delta > 0 else 'shrank'} by {ms(delta)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rlcompare.compare.evidence import Evidence, change_of, count, moved, ms, short
+from rlcompare.compare.evidence import Evidence, change_of, count, moved, short, signed
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, Basis, Candidate, Part, by_name, total, whole
 from rlcompare.model.diff import Row
@@ -48,7 +48,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             most = total(names[largest].values())
             text = (
                 f"{start} {moved(total(parts.values()))} per step, over {len(names)} names; the largest is"
-                f" {short(largest)} ({_signed(most)})."
+                f" {short(largest)} ({signed(most)})."
             )
             yield Candidate("kind", whole(parts), text, "account", largest)
 
@@ -71,11 +71,7 @@ def _most_of_all(parts: Mapping[int, Part], delta: float) -> str:
     """The operator with the largest part of a change, if that is a quarter of it."""
     names = {name: total(found.values()) for name, found in by_name(parts).items() if name != OUTSIDE}
     name = max(names, key=lambda name: (names[name] * (1 if delta > 0 else -1), name))
-    return f", most of all {short(name)} ({_signed(names[name])})" if delta and names[name] / delta > 0.25 else ""
-
-
-def _signed(delta: float) -> str:
-    return f"{'+' if delta > 0 else '−'}{ms(delta)}"
+    return f", most of all {short(name)} ({signed(names[name])})" if delta and names[name] / delta > 0.25 else ""
 
 
 def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:

@@ -252,3 +252,52 @@ def test_at_most_eight_causes_are_named() -> None:
     account: Account = {("compute", None, f"more {number}"): (0.5, 10.8) for number in range(10)}
     account |= {("compute", None, f"less {number}"): (11.5, 0.5) for number in range(9)}
     assert len(causes_of(account)[0]) == 8
+
+
+@pytest.mark.parametrize(("sync", "named"), [(8.0, True), (4.0, False)])
+def test_a_twentieth_of_the_change_is_worth_naming(sync: float, named: bool) -> None:
+    """Of 100 ms one kernel holds 70; the rest is spread over small kernels and collectives, but for one call."""
+    account: Account = {("compute", None, "k"): (50.0, 120.0), ("sync", None, "aten::item"): (1.0, 1.0 + sync)}
+    account |= {("compute", None, f"k{number}"): (5.0, 6.0) for number in range(11)}
+    account |= {("comm", None, f"kind {number}"): (5.0, 5.0 + (19 - sync) / 11) for number in range(11)}
+    assert [cause.row for cause in causes_of(account)[0]] == (["k", "aten::item"] if named else ["k"])
+
+
+def test_what_one_cause_explains_is_in_no_other() -> None:
+    """The inputs of both operators grew, and one is slower besides: it is named for that alone."""
+    evidence = computed(("a", 10.0, 20.0, 0.0, 3.0), ("b", 10.0, 13.0, 0.0, 3.0))
+    causes, _ = find_causes(evidence)
+    assert [(cause.what, cause.delta_ms) for cause in causes] == [
+        ("workload", pytest.approx(6.0)), ("operator_slower", pytest.approx(7.0)),
+    ]  # fmt: skip
+    assert causes[1].text == "a takes 54 % longer per input element, called 4 times per step as before."
+
+
+def test_an_operator_that_changed_for_two_reasons_names_both() -> None:
+    evidence = computed(("a", 10.0, 20.0, 4.0, 0.0), ("b", 40.0, 40.0, 0.0, 0.0))
+    (cause,), _ = find_causes(evidence)
+    assert (
+        cause.text == "a takes 10.00 ms more: +6.00 ms for the time per call (43 % longer), +4.00 ms for calls (4 → 8)."
+    )
+
+
+def test_kernels_that_other_work_hides_count_as_far_as_they_show() -> None:
+    account: Account = {("compute", None, "a"): (10.0, 11.0), ("compute", None, "b"): (10.0, 10.0)}
+    evidence = replace(
+        evidence_of(account), operators=kernels(("a", 10.0, 20.0, 0.0, 0.0), ("b", 10.0, 10.0, 0.0, 0.0))
+    )
+    (cause,), _ = find_causes(evidence)
+    assert (cause.what, cause.delta_ms) == ("operator_time", pytest.approx(1.0))
+    assert cause.text == "a takes 1.00 ms more of the step, and 10.00 ms more in all, as other work hides the rest."
+
+
+def test_parts_that_differ_are_not_everything_alike() -> None:
+    """Computation and idle time grew by a fifth each, but half of either shrank."""
+    account: Account = {
+        ("compute", None, "a"): (5.0, 8.0),
+        ("compute", None, "b"): (5.0, 4.0),
+        ("sync", None, "a"): (5.0, 8.0),
+        ("data", None, "b"): (5.0, 4.0),
+    }
+    causes, _ = causes_of(account)
+    assert "everything" not in {cause.what for cause in causes}
