@@ -118,8 +118,8 @@ class Comparison(Mapping[str, Table]):
 
     @cached_property
     def causes(self) -> Table:
-        """The most likely causes, the largest share of the change first."""
-        return self._listed("causes", "Most likely causes")
+        """The causes, the main one first. Their shares and the unexplained rest sum to the change."""
+        return self._listed("causes", "Causes")
 
     @cached_property
     def quality(self) -> Table:

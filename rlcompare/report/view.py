@@ -142,6 +142,7 @@ class ReportView:
     summary: tuple[SummaryItem, ...]
     gate: GateView | None
     causes: tuple[CauseView, ...]
+    unexplained: str
     bars: tuple[Bar, ...]
     bars_note: str
     overall: Table
@@ -182,6 +183,7 @@ def build_view(
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
+        unexplained=_unexplained(diff),
         bars=bars,
         bars_note=bars_note,
         overall=overall_table(diff.overall, floor, diff.headline),
@@ -317,6 +319,14 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
         )
         for cause in diff.causes
     )
+
+
+def _unexplained(diff: Diff) -> str:
+    """What the causes leave, as time and as a share of the change; empty if there is no change to explain."""
+    if diff.unexplained is None:
+        return ""
+    left = quantity.signed_quantity(diff.unexplained.delta_ms, "ms")
+    return f"{left}, {quantity.share(diff.unexplained.share)} of the change"
 
 
 def _thresholds(floor: float) -> str:
