@@ -127,13 +127,20 @@ def title_of(name: str) -> str:
     return _TITLES.get(name, name.replace("_", " ").capitalize())
 
 
-def section_table(section: Section, floor: float, limit: int) -> Table:
+_DISAGREES = "The profiled steps changed in the other direction than the headline: no row of the profile is judged."
+_PROFILED = ("time.", "role.")
+_NOT_OF_PROFILE = frozenset({"phases", "metrics", "workload", "env", "memory", "memory_categories"})
+
+
+def section_table(section: Section, floor: float, limit: int, *, judged: bool = True) -> Table:
     """The table of a section.
 
     Args:
         floor: changes of a time below this are noise, in ms.
         limit: maximum number of rows to show.
+        judged: whether times of the profile are better or worse (``tone.profile_disagrees``).
     """
+    judged = judged or section.name in _NOT_OF_PROFILE
     rows = section.rows[:limit]
     units = {key: _unit(key, section) for key in _columns(section, rows)}
     # All times of a table have the same number of decimals, so that a reader can add and subtract.
@@ -143,12 +150,15 @@ def section_table(section: Section, floor: float, limit: int) -> Table:
     return Table(
         name=section.name,
         title=title_of(section.name),
-        note=safe_text(section.note, 600),
+        note=safe_text(section.note if judged else f"{section.note} {_DISAGREES}".strip(), 600),
         matched="" if section.matched_share is None else quantity.share(section.matched_share),
         columns=tuple(_column(key, shown if unit == "ms" else unit, rows) for key, unit in units.items()),
         rows=tuple(
             TableRow(
-                _cells(row, units, shown, decimals), _tone(row, section, floor), _depth(row), _detail(row, section.keys)
+                _cells(row, units, shown, decimals),
+                _tone(row, section, floor) if judged else "",
+                _depth(row),
+                _detail(row, section.keys),
             )
             for row in rows
         ),
@@ -156,8 +166,13 @@ def section_table(section: Section, floor: float, limit: int) -> Table:
     )
 
 
-def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Table:
-    """The table of overall metrics. Values of runs and evidence are shown only if there are several runs."""
+def overall_table(overall: tuple[Delta, ...], floor: float, headline: str, *, judged: bool = True) -> Table:
+    """The table of overall metrics. Values of runs and evidence are shown only if there are several runs.
+
+    Args:
+        floor: changes of a time below this are noise, in ms.
+        judged: whether times of the profile are better or worse (``tone.profile_disagrees``).
+    """
     columns = [
         Column("metric", "metric", False),
         Column("baseline", "baseline", True),
@@ -177,13 +192,17 @@ def overall_table(overall: tuple[Delta, ...], floor: float, headline: str) -> Ta
                 *_overall_cells(delta, decimals),
                 *((Cell(samples_text(delta)), Cell(_evidence(delta))) if several else ()),
             ),
-            tone(delta.delta, delta.ratio, delta.polarity, floor_in(delta.unit, floor), delta.baseline),
+            tone(delta.delta, delta.ratio, delta.polarity, floor_in(delta.unit, floor), delta.baseline)
+            if judged or not delta.metric.startswith(_PROFILED)
+            else "",
         )
         for delta in overall
     )
     note = "Means over runs of the mean over ranks of the mean over steps."
     if not headline.startswith("time.") and any(delta.metric.startswith("time.") for delta in overall):
         note += f" {OF_PROFILE}; {headline}: unprofiled steps where available."
+    if not judged:
+        note += f" {_DISAGREES}"
     tails = [value for delta in overall if delta.metric == "time.tail" for value in (delta.baseline, delta.new)]
     if any(value < 0 for value in tails if value is not None):
         note += " A negative tail: the device finished after the host's step."

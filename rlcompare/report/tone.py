@@ -14,6 +14,9 @@ NOISE_RELATIVE = 0.01
 NOISE_OF_HEADLINE = 0.001
 """Changes of a time below this fraction of the headline's baseline are shown in grey, whatever their ratio."""
 
+PROFILED_STEPS = ("time.step", "time.device_span")
+"""Times of a profiled step, the first known one counts."""
+
 _MS = {"ms": 1.0, "s": 1e3}
 
 
@@ -39,6 +42,19 @@ def tone_of(headline: Delta, diff: Diff) -> str:
     if mood not in ("better", "worse"):
         return mood
     return "caution" if barred else "noise" if headline.evidence.get(RUNS_OVERLAP) else mood
+
+
+def profile_disagrees(diff: Diff) -> bool:
+    """Whether the profiled steps changed in the other direction than the headline, which training timed.
+
+    Then no time of the profile is shown as better or worse: what the profile saw is not what the headline measured.
+    """
+    headline = diff.metric(diff.headline)
+    step = next((found for name in PROFILED_STEPS if (found := diff.metric(name)) and found.delta is not None), None)
+    if headline is None or step is None or diff.headline in PROFILED_STEPS:
+        return False
+    moods = (tone_of(headline, diff), tone(step.delta, step.ratio, step.polarity, 0.0, step.baseline))
+    return set(moods) == {"better", "worse"}
 
 
 def tone(delta: float | None, ratio: float | None, polarity: str, floor: float, baseline: float | None = None) -> str:

@@ -24,7 +24,7 @@ from rlcompare.report.summary import (
     summary_items,
 )
 from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
-from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, tone_of
+from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, profile_disagrees, tone_of
 from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
@@ -167,7 +167,7 @@ def build_view(
         rows: maximum number of rows in a table; ``Table.total`` is the number of all rows.
     """
     headline = diff.metric(diff.headline)
-    floor = floor_of(headline)
+    floor, judged = floor_of(headline), not profile_disagrees(diff)
     status, status_text = _status(diff, diff.comparability.status)
     bars, bars_note = bars_of(diff)
     summary = summary_items(diff, document)
@@ -186,8 +186,8 @@ def build_view(
         unexplained=_unexplained(diff),
         bars=bars,
         bars_note=bars_note,
-        overall=overall_table(diff.overall, floor, diff.headline),
-        tables=tuple(section_table(section, floor, rows) for section in diff.sections.values()),
+        overall=overall_table(diff.overall, floor, diff.headline, judged=judged),
+        tables=tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values()),
         quality=findings.views(diff.quality),
         thresholds=_thresholds(floor),
         next_command=next_command(diff, document),

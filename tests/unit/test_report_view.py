@@ -257,3 +257,17 @@ def test_bars_stay_inside_their_phase() -> None:
         assert bar.length <= 1000
     longest = next(bar for bar in view.bars if bar.name == "generate_sequences" and bar.side == "new")
     assert longest.length == 1000
+
+
+@pytest.mark.parametrize(("timer", "judged"), [(5.1, True), (4.6, False), (4.752, True)])
+def test_a_profile_that_disagrees_with_training_is_not_judged(timer: float, judged: bool) -> None:
+    """The profiled step of the example takes 5.6 % longer."""
+    base = diff_examples.regression()
+    measured = diff_examples.metric("timing_s/step", 4.752, timer, "s")
+    view = build_view(replace(base, headline="timing_s/step", overall=(measured, *base.overall)))
+    tones = {row.cells[0].text: row.tone for row in view.overall.rows}
+    kernels = next(table for table in view.tables if table.name == "kernels")
+    assert (tones["time.step"] == "worse") == judged
+    assert tones["timing_s/step"] == {5.1: "worse", 4.6: "better", 4.752: "noise"}[timer]
+    assert any(row.tone in ("worse", "better") for row in kernels.rows) == judged
+    assert ("no row of the profile is judged" in kernels.note) != judged
