@@ -44,6 +44,12 @@ def test_tour(demo: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert shown[:end] == demo[: demo.index("")]
     assert shown[end + 1 :] == demo[-1:]
 
+    explain = "explain 2 demo/report/diff.json"
+    assert run(explain.split()) == 0
+    shown = printed(README, f"rlcompare {explain}")
+    assert shown[:-1] == capfd.readouterr().out.splitlines()[: len(shown) - 1]
+    assert shown[-1] == ELIDED
+
     gate = "gate demo/report/diff.json"
     assert run(gate.split()) == 1
     assert printed(README, f"rlcompare {gate}") == capfd.readouterr().out.splitlines()
