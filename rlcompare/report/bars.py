@@ -27,6 +27,9 @@ _STEP_PARTS = (
 )
 _SIDES = ("baseline", "new")
 
+_Part = tuple[str, str, Value, Value]
+"""Kind, label, time, and the time by which it is drawn."""
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -68,20 +71,33 @@ def _phases(rows: Iterable[Row]) -> tuple[Bar, ...]:
     bars = []
     for row in rows:
         for side in _SIDES:
-            parts = [(kind, label, row.get(f"{side}_{kind}")) for kind, label in _PHASE_PARTS]
-            bars.append((safe_text(row.get("name"), 60), side, row.get(side), parts))
+            values = [(kind, label, row.get(f"{side}_{kind}")) for kind, label in _PHASE_PARTS]
+            parts: list[_Part] = [(kind, label, value, value) for kind, label, value in values]
+            bars.append((safe_text(row.get("name"), 60), side, row.get(side), _fitted(row.get(side), parts)))
     return _scaled(bars)
+
+
+def _fitted(total: Value, parts: list[_Part]) -> list[_Part]:
+    """Parts of a phase that are together longer than the phase, in proportion to it.
+
+    That is so where training timed the phase in plain steps: the parts come from a profiled step, which is slower.
+    """
+    size = sum(_positive(length) for *_, length in parts)
+    if not 0 < _positive(total) < size:
+        return parts
+    return [(kind, label, value, _positive(length) * _positive(total) / size) for kind, label, value, length in parts]
 
 
 def _step(diff: Diff, name: str, total: Delta | None) -> tuple[Bar, ...]:
     bars = []
     for side in _SIDES if total is not None else ():
         # Without a mark of the step, the host's time before and after the device is unknown.
-        parts = [
+        values = [
             (kind, label, _value(diff.metric(metric), side))
             for metric, kind, label in _STEP_PARTS
             if kind != "host" or name == "step"
         ]
+        parts: list[_Part] = [(kind, label, value, value) for kind, label, value in values]
         bars.append((name, side, _value(total, side), parts))
     return _scaled(bars)
 
@@ -91,7 +107,7 @@ def _value(delta: Delta | None, side: str) -> Value:
     return values.get(side)
 
 
-def _scaled(bars: list[tuple[str, str, Value, list[tuple[str, str, Value]]]]) -> tuple[Bar, ...]:
+def _scaled(bars: list[tuple[str, str, Value, list[_Part]]]) -> tuple[Bar, ...]:
     # Parts may be longer than the whole: a device that outlives the host's step makes the tail negative.
     sizes = [max(_positive(total), sum(_positive(value) for *_, value in parts)) for _, _, total, parts in bars]
     longest = max(sizes, default=0.0)
@@ -100,8 +116,8 @@ def _scaled(bars: list[tuple[str, str, Value, list[tuple[str, str, Value]]]]) ->
     made = []
     for name, side, total, parts in bars:
         segments, start = [], 0
-        for kind, label, value in parts:
-            length = round(LONGEST * _positive(value) / longest)
+        for kind, label, value, drawn in parts:
+            length = round(LONGEST * _positive(drawn) / longest)
             segments.append(Segment(kind, start, length, f"{label} {quantity.quantity(value, 'ms')}"))
             start += length
         length = round(LONGEST * _positive(total) / longest)

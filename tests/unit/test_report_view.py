@@ -271,3 +271,20 @@ def test_a_profile_that_disagrees_with_training_is_not_judged(timer: float, judg
     assert tones["timing_s/step"] == {5.1: "worse", 4.6: "better", 4.752: "noise"}[timer]
     assert any(row.tone in ("worse", "better") for row in kernels.rows) == judged
     assert ("no row of the profile is judged" in kernels.note) != judged
+
+
+def test_a_bar_is_as_long_as_its_phase_although_the_profiled_one_is_slower() -> None:
+    """Training timed 73 ms on one side and 150 on the other; the profiled phases took 300 and 160."""
+    base = diff_examples.regression()
+    rows = (
+        diff_examples.row(
+            "update_actor", 73.0, 150.0, kind="wall", baseline_compute=300.0, new_compute=100.0, baseline_free=0.0,
+            new_free=60.0,
+        ),
+    )  # fmt: skip
+    phases = replace(base.sections["phases"], rows=rows)
+    old, new = build_view(replace(base, sections={**base.sections, "phases": phases})).bars
+    assert (old.length, new.length) == (487, 1000)
+    assert [segment.length for segment in old.segments if segment.length] == [487]
+    assert sum(segment.length for segment in new.segments) == 1000
+    assert old.segments[0].text.startswith("compute 300")
