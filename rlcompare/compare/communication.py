@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rlcompare.compare.evidence import LEAST_MS, LEAST_RELATIVE, Evidence, change_of, moved, ms, number, percent, short
 from rlcompare.compare.names import kind_of
-from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, WAIT, Basis, Candidate, Part, by_name, total, whole
 from rlcompare.model.diff import Row
 from rlcompare.model.words import Presence
 
@@ -53,11 +53,13 @@ def straggler(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         f"The others wait {'' if sign > 0 else 'less '}for {rank['name']}, which starts collectives up to {now} late"
         f" ({before} before): their exposed communication {moved(sign * waited)}{why}."
     )
-    yield Candidate("straggler", _of_lateness(basis, rows, own, theirs), text, "ranks", str(rank["name"]))
+    yield Candidate(
+        "straggler", _of_lateness(basis, str(rank["name"]), rows, own, theirs), text, "ranks", str(rank["name"])
+    )
 
 
 def _of_lateness(
-    basis: Basis, rows: Sequence[Row], own: Mapping[str, float], theirs: Mapping[str, float]
+    basis: Basis, rank: str, rows: Sequence[Row], own: Mapping[str, float], theirs: Mapping[str, float]
 ) -> dict[int, float]:
     """What a rank that others wait for adds to the step, as the mean over ranks.
 
@@ -65,15 +67,19 @@ def _of_lateness(
     all ranks share has another cause. Waiting that took the place of free time on the others made no step longer.
 
     Args:
+        rank: its name.
         rows: those of all ranks that may wait for each other.
         own, theirs: growth of computation and free time, on the rank and the mean of the others.
     """
-    communication = basis.of_kind(*COMMUNICATION)
+    waited = basis.of_kind(WAIT)
+    of_rank = {place: part for place, part in waited.items() if part.name == rank}
     idle = {place: part for place, part in enumerate(basis.parts) if part.kind not in (*COMMUNICATION, COMPUTE, TIMER)}
     replaced = max(0.0, min(0.0, own["free"]) - theirs["free"])
     excess = {name: (own[name] - max(0.0, theirs[name])) / len(rows) for name in own}
     excess["free"] -= replaced * (len(rows) - 1) / len(rows)
-    amounts = _spread(communication, _mean_growth(rows, "exposed_comm"))
+    amounts = whole(of_rank)
+    if not waited:  # the collectives could not be aligned
+        amounts = _spread(basis.of_kind(*COMMUNICATION), _mean_growth(rows, "exposed_comm"))
     if sum(excess.values()) > 0:
         amounts |= _spread(basis.of_kind(COMPUTE), basis.sign * excess["compute"])
         amounts |= _spread(idle, basis.sign * excess["free"])
@@ -97,8 +103,11 @@ def _mean_growth(rows: Sequence[Row], part: str) -> float:
 
 
 def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
-    """A candidate for each kind of collective: it takes longer, or fewer kernels cover it."""
-    for name, parts in by_name(basis.of_kind(*COMMUNICATION)).items():
+    """A candidate for each rank that others wait for, and for each kind of collective: longer, or less covered."""
+    for name, parts in by_name(basis.of_kind(WAIT)).items():
+        text = f"The time in which ranks wait in collectives for {short(name)} {moved(total(parts.values()))} per step."
+        yield Candidate("waiting", whole(parts), text, "account", name)
+    for name, parts in by_name(basis.of_kind(*(COMMUNICATION - {WAIT}))).items():
         delta = total(parts.values())
         rows = [
             row for row in evidence.sections["collectives"].rows if row.get("task") is None and row["name"] == name
@@ -115,6 +124,10 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             continue
         row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
         text = f"{short(name)} {moved(own)} per step ({ms(delta)} of it exposed){_split(row)}{_link(evidence, delta)}."
+        if all(part.kind == "transfer" for part in parts.values()):
+            more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
+            tail = f"{_work(row)}{_link(evidence, delta)}."
+            text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name)
 
 
@@ -128,20 +141,24 @@ def _cover(name: str, delta: float, own: float) -> str:
 
 def _split(row: Row) -> str:
     """What a collective's change is made of, as far as the profile tells."""
-    bytes_before, bytes_after = (number(row.get(f"{side}_bytes")) for side in ("baseline", "new"))
-    if bytes_before and bytes_after and abs(bytes_after / bytes_before - 1) > LEAST_RELATIVE:
-        word = "more" if bytes_after > bytes_before else "fewer"
-        return f", and moves {percent(bytes_after / bytes_before)} {word} bytes"
-    calls_before, calls_after = (number(row.get(f"{side}_calls")) for side in ("baseline", "new"))
-    if calls_before and calls_after and abs(calls_after / calls_before - 1) > LEAST_RELATIVE:
-        word = "more" if calls_after > calls_before else "less"
-        return f", and is called {percent(calls_after / calls_before)} {word} often"
+    if work := _work(row):
+        return work
     if row.get("new_wait_ms") is None or row.get("baseline_wait_ms") is None:
         return ""
     wait, transit = _grown(row, "wait_ms"), _grown(row, "transit_ms")
     if abs(wait) > 2 * abs(transit):
         return ", nearly all of it waiting for other ranks"
     return ", nearly all of it transfer" if abs(transit) > 2 * abs(wait) else ", both waiting and transfer"
+
+
+def _work(row: Row) -> str:
+    """More bytes or calls of a collective; empty if both are the same or unknown."""
+    for column, words in (("bytes", "and moves {} {} bytes"), ("calls", "and is called {} {} often")):
+        before, after = (number(row.get(f"{side}_{column}")) for side in ("baseline", "new"))
+        if before and after and abs(after / before - 1) > LEAST_RELATIVE:
+            fewer = "fewer" if column == "bytes" else "less"
+            return ", " + words.format(percent(after / before), "more" if after > before else fewer)
+    return ""
 
 
 def _link(evidence: Evidence, delta: float) -> str:

@@ -12,7 +12,10 @@ from rlcompare.model.diff import Row
 COMPUTE, TIMER = "compute", "timer"
 """Kinds of parts: kernels (without a device: operators), and phases that training timed."""
 
-COMMUNICATION = frozenset({"comm", "wait", "transfer"})
+WAIT = "wait"
+"""Kind of parts in which the device is in a collective that another rank, the name of the part, has not started."""
+
+COMMUNICATION = frozenset({"comm", WAIT, "transfer"})
 """Kinds of parts in which the device only communicates."""
 
 LEAST_PROFILED, MOST_PROFILED = 0.25, 4.0

@@ -109,9 +109,9 @@ class Cause:
     Attributes:
         what: a short stable word. What most parts share: ``everything``, ``workload``, ``frequency``, ``compute``,
             ``straggler``. Operators: ``operator_slower``, ``operator_calls``, ``operator_time``, ``replaced``.
-            Communication: ``communication``, ``lost_overlap``. What the device waited for: ``data``, ``sync``, ``gc``,
-            ``alloc``, ``compile``, ``collective_call``, ``copies``, ``operator``, ``python``, ``launch``, ``queue``,
-            ``unknown``. Places: ``phase``, ``kind``.
+            Communication: ``waiting``, ``communication``, ``lost_overlap``. What the device waited for: ``data``,
+            ``sync``, ``gc``, ``alloc``, ``compile``, ``collective_call``, ``copies``, ``operator``, ``python``,
+            ``launch``, ``queue``, ``unknown``. Places: ``phase``, ``kind``.
         share: fraction of the change. Negative if it made up for other causes, which then may exceed 1. If the headline
             is measured on plain steps and the cause in the profile, the fraction of the profiled step's change; the
             text then says so.

@@ -78,6 +78,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         _fill_training(con, parts)
         for pack, numbers in {} if whole else parts.packs.items():
             _copy(con, pack, numbers, parts.paths)
+        db.run(con, resources.sql("store/waiting"))
         for number in sorted(parts.failures):
             _report(con, parts.run, number, parts.failures[number])
         _write_meta(con, parts, keep_events)

@@ -109,6 +109,45 @@ def test_it_equals_a_painter_of_the_trace(shared: Path, tmp_path: Path) -> None:
         assert found == {kind: int(lines[kind].sum()) for kind in ("compute", "comm", "copy", "idle")}
 
 
+def test_waiting_equals_a_painter_of_all_ranks(shared: Path, tmp_path: Path) -> None:
+    """Until the last of eight ranks has started a collective the others wait for it; after that it is transfer."""
+    folder = shared / "profiles" / "gpu-dlrm-8rank"
+    store = tmp_path / "store.duckdb"
+    build_store(find_runs(folder)[0], store, keep_events=False)
+    paths = {int(path.name.removeprefix("worker").partition("_")[0]): path for path in folder.glob("worker*.json")}
+    calls = {
+        rank: sorted(
+            (round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000), e["name"])
+            for e in events(path) if e["cat"] == "kernel" and e["name"].startswith("nccl")
+        )
+        for rank, path in paths.items()
+    }  # fmt: skip
+    aligned = list(zip(*(calls[rank] for rank in sorted(calls)), strict=True))
+    assert all(len({name for _, _, name in members}) == 1 for members in aligned)
+    for rank, path in paths.items():
+        found = events(path)
+        steps = [e for e in found if e["name"].startswith("ProfilerStep#")]
+        start = round(min(e["ts"] for e in steps) * 1000)
+        communicates, expected = by_kind(found)["comm"], Counter[str]()
+        for members in aligned:
+            last, latest = max((begin, -other) for other, (begin, _, _) in enumerate(members))
+            begin, end, _ = members[rank]
+            own = communicates[max(begin - start, 0) : max(end - start, 0)]
+            waited = max(last - max(begin, start), 0)
+            expected[f"wait rank {-latest}"] += int(own[:waited].sum())
+            expected["transfer"] += int(own[waited:].sum())
+            communicates[max(begin - start, 0) : max(end - start, 0)] = False
+        kinds = rows(
+            store,
+            "SELECT kind, subject, CAST(sum(ns) AS BIGINT) FROM r_account JOIN capture USING (capture)"
+            f" WHERE rank = {rank} AND kind IN ('wait', 'transfer', 'comm') GROUP BY ALL",
+        )
+        account = Counter[str]()
+        for kind, subject, ns in kinds:
+            account[f"wait {subject}" if kind == "wait" else kind] += ns
+        assert account == +expected
+
+
 def longer_than(line: np.ndarray, least: int) -> np.ndarray:
     """The stretches of a line that are longer than ``least``."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], line.astype(np.int8), [0]))))
