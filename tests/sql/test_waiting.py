@@ -1,0 +1,131 @@
+"""Exposed communication divided into waiting and transfer, on runs that can be worked out on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlcompare import db, resources
+from tests.sql.rollup_stores import RollupStore
+
+Rows = list[tuple[int, str, str, int]]
+
+
+class Ranks:
+    """Ranks of one step, with collectives that nothing hides."""
+
+    def __init__(self, path: Path, hosts: tuple[str | None, ...], world: int | None = None) -> None:
+        self._store = RollupStore(path)
+        for rank, host in enumerate(hosts):
+            self._store.capture(rank, rank, host=host, world_size=world or len(hosts)).step(1, rank)
+
+    def collective(
+        self, ordinal: int, *spans: tuple[int, int] | None, kind: str = "all_reduce", group: str | None = None
+    ) -> Ranks:
+        """A collective with its start and end on each rank; None: this rank did not record it."""
+        members = group or ",".join(str(rank) for rank in range(len(spans)))
+        for rank, span in enumerate(spans):
+            if span is not None:
+                start, end = span
+                self._store.collective(1, kind, ordinal, start, end, rank, group=members)
+                self._store.add(
+                    "r_exposed",
+                    capture=rank,
+                    device_id=0,
+                    step=1,
+                    kind=kind,
+                    start_ns=start,
+                    from_ns=start,
+                    until_ns=end,
+                )
+        return self
+
+    def divided(self, times: int = 1) -> Rows:
+        """Rank, kind, subject and length of each row, after the division ran so many times."""
+        with duckdb.connect(str(self._store.done())) as con:
+            for _ in range(times):
+                db.run(con, resources.sql("store/waiting"))
+            return con.execute(
+                "SELECT capture, kind, subject, CAST(ns AS BIGINT) FROM r_account ORDER BY ALL"
+            ).fetchall()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "store.duckdb"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_others_wait_until_the_last_rank_has_started(path: Path, times: int) -> None:
+    ranks = Ranks(path, ("a", "a", "a")).collective(0, (10, 100), (70, 100), (20, 100))
+    assert ranks.divided(times) == [
+        (0, "transfer", "all_reduce", 30), (0, "wait", "rank 1", 60),
+        (1, "transfer", "all_reduce", 30),
+        (2, "transfer", "all_reduce", 30), (2, "wait", "rank 1", 50),
+    ]  # fmt: skip
+
+
+def test_clocks_of_machines_are_aligned_by_the_ends_of_collectives(path: Path) -> None:
+    """The clock of machine b is 1,000 ahead: rank 1 starts each of three last, by 5, and not by 1,005."""
+    ranks = Ranks(path, ("a", "b"))
+    for ordinal in range(3):
+        begin = 100 * ordinal
+        ranks.collective(ordinal, (begin + 10, begin + 50), (begin + 1015, begin + 1050))
+    assert [row for row in ranks.divided() if row[1] == "wait"] == [(0, "wait", "rank 1", 15)]
+
+
+def test_clocks_of_one_machine_are_the_same(path: Path) -> None:
+    """Collectives that were not in progress at one time are no members of one: they were paired wrongly."""
+    ranks = Ranks(path, ("a", "a")).collective(0, (10, 50), (1015, 1050))
+    assert ranks.divided() == [(0, "comm", "all_reduce", 40), (1, "comm", "all_reduce", 35)]
+
+
+def test_members_that_were_not_profiled_may_have_come_later(path: Path) -> None:
+    """Two of four: they wait for each other, and after that for whom is unknown."""
+    ranks = Ranks(path, ("a", "a"), world=4).collective(0, (10, 50), (30, 50), group="0,1,2,3")
+    assert ranks.divided() == [
+        (0, "comm", "all_reduce", 20), (0, "wait", "rank 1", 20), (1, "comm", "all_reduce", 20),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "kind"), [(2, "transfer"), (4, "comm")])
+def test_a_group_without_known_members_is_whole_if_all_ranks_are(path: Path, world: int, kind: str) -> None:
+    ranks = Ranks(path, ("a", "a"), world=world).collective(0, (10, 50), (30, 50), group="group 0")
+    assert {row[1] for row in ranks.divided()} == {"wait", kind}
+
+
+@pytest.mark.parametrize("kind", ["send", "recv", "batch_send_recv"])
+def test_sends_and_receives_are_not_divided(path: Path, kind: str) -> None:
+    ranks = Ranks(path, ("a", "a")).collective(0, (10, 50), (30, 50), kind=kind)
+    assert {row[1] for row in ranks.divided()} == {"comm"}
+
+
+def test_a_rank_without_the_collective_waits_for_nobody(path: Path) -> None:
+    ranks = Ranks(path, ("a", "a")).collective(0, (10, 50), None)
+    assert ranks.divided() == [(0, "comm", "all_reduce", 40)]
+
+
+starts = st.lists(st.integers(0, 40), min_size=2, max_size=4)
+
+
+@given(st.lists(starts, min_size=1, max_size=3), st.integers(1, 30))
+def test_it_sums_to_what_is_exposed(
+    tmp_path_factory: pytest.TempPathFactory, calls: list[list[int]], size: int
+) -> None:
+    ranks = Ranks(tmp_path_factory.mktemp("ranks") / "store.duckdb", ("a",) * 4)
+    exposed = dict.fromkeys(range(4), 0)
+    for ordinal, members in enumerate(calls):
+        end = max(members) + size
+        spans = [(100 * ordinal + start, 100 * ordinal + end) for start in members]
+        ranks.collective(ordinal, *spans)
+        for rank, (start, until) in enumerate(spans):
+            exposed[rank] += until - start
+    found = dict.fromkeys(range(4), 0)
+    for rank, _, _, ns in ranks.divided():
+        found[rank] += ns
+    assert found == exposed
