@@ -23,6 +23,9 @@ from rlcompare.model.words import Presence
 MOST_OF = 0.8
 """Part of an operator's change from which one phase, shape, or reason is all that is named."""
 
+SAME_PHASE = 0.99
+"""Part of an operator's change from which a phase holds all of it."""
+
 LEAST_REASON = 0.2
 """Part of an operator's change from which a reason is named alone, where other causes explain the rest."""
 
@@ -172,22 +175,25 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
     if other := _otherwise(parts):
         yield Candidate("operator_slower", whole(parts), f"{place} {other}: {_by(delta)}.", section, name)
         return
+    amounts = whole(parts)
     shape = _shape(evidence, name, delta)
     if shape is not None:
+        part = (shape[1].new - shape[1].baseline) / (change.new - change.baseline)
+        amounts = {number_: amount * min(part, 1.0) for number_, amount in amounts.items()}
         change, place = shape[1], f"{place} with inputs {short(shape[0])}"
-        fractions = _own_fractions(change)
+        fractions, delta = _own_fractions(change), sum(amounts.values())
     reasons = {"operator_slower": fractions.slower, "operator_calls": fractions.calls, "workload": fractions.inputs}
     main = max(reasons, key=lambda key: reasons[key])
     if reasons[main] < MOST_OF:
         text = f"{place} takes {_by(delta)}: {_split(change, reasons, delta)}."
-        yield Candidate(main, whole(parts), text, section, name)
+        yield Candidate(main, amounts, text, section, name)
     for what, fraction in reasons.items():
         if fraction >= (MOST_OF if reasons[main] >= MOST_OF else LEAST_REASON):
-            amounts = {part: whole_ * min(fraction, 1.0) for part, whole_ in whole(parts).items()}
-            own = sum(amounts.values())
+            of_reason = {number_: amount * min(fraction, 1.0) for number_, amount in amounts.items()}
+            own = sum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
             text = _because(what, change, place, own) + f"{_with_launches(launches, own)}."
-            yield Candidate(what, amounts | launches, text, section, name)
+            yield Candidate(what, of_reason | launches, text, section, name)
 
 
 def _because(what: str, change: OperatorChange, place: str, delta: float) -> str:
@@ -239,6 +245,8 @@ def _place(name: str, parts: Mapping[int, Part], delta: float) -> str:
     """The operator, and the phase with most of its change."""
     for part in parts.values():
         if part.phase is not None and part.delta / delta >= MOST_OF and part.phase != name:
+            if part.delta / delta < SAME_PHASE:
+                return f"{short(name)} (mostly in {short(part.phase)})"
             return f"{short(name)} in {short(part.phase)}"
     return short(name)
 

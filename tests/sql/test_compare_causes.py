@@ -335,3 +335,42 @@ def test_a_cause_on_one_rank_of_several_names_it(tmp_path: Path) -> None:
     (cause,) = causes(*sides).causes
     assert (cause.what, cause.row, cause.delta_ms) == ("operator_slower", "Sort", pytest.approx(2.0))
     assert cause.text.endswith("called 2 times per step as before, most of it on rank 2.")
+
+
+def test_the_input_shapes_that_got_slower_are_named(tmp_path: Path) -> None:
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 45 * MS)
+    for made, slow in ((old, 10), (new, 15)):
+        made.kernel(1, "MatMul", 2, 30 * MS, shapes="64,64").kernel(1, "MatMul", 2, slow * MS, shapes="512,64")
+    (cause,) = causes(old, new).causes
+    assert cause.text == (
+        "MatMul with inputs 512,64 takes 50 % longer per call for the same inputs, called 2 times per step as before."
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "names_it"), [({"input_dtypes": "FLOAT16"}, True), ({"input_dtypes": "FLOAT"}, False)]
+)
+def test_a_change_of_data_types_is_named(tmp_path: Path, before: str, names_it: bool) -> None:
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 60 * MS)
+    old.kernel(1, "MatMul", 2, 40 * MS, input_dtypes=before)
+    new.kernel(1, "MatMul", 2, 60 * MS, input_dtypes="FLOAT")
+    (cause,) = causes(old, new).causes
+    assert (cause.text == "MatMul now works on FLOAT instead of FLOAT16: 20.00 ms more.") == names_it
+
+
+def test_what_came_is_netted_with_what_went(tmp_path: Path) -> None:
+    """One fused kernel in each of 28 layers became three; one of them ran elsewhere before."""
+    old, new = by_hand(tmp_path, "old", 100 * MS), by_hand(tmp_path, "new", 129 * MS)
+    old.kernel(1, "FlashAttentionScore", 28, 28 * MS).kernel(1, "BatchMatMul", 4, 4 * MS).kernel(1, "Add", 9, 60 * MS)
+    new.kernel(1, "BatchMatMul", 32, 32 * MS).kernel(1, "SoftmaxV2", 28, 29 * MS).kernel(1, "Add", 9, 60 * MS)
+    (cause,) = causes(old, new).causes
+    assert (cause.what, cause.share) == ("replaced", pytest.approx(1.0))
+    assert cause.text == "FlashAttentionScore → SoftmaxV2 + BatchMatMul: 29.00 ms more in all."
+
+
+def test_kernels_of_one_framework_operator_replace_each_other(tmp_path: Path) -> None:
+    old, new = by_hand(tmp_path, "old", 40 * MS), by_hand(tmp_path, "new", 30 * MS)
+    old.kernel(1, "sgemm_64x64", 3, 40 * MS, host_op="aten::mm")
+    new.kernel(1, "sgemm_128x128", 2, 30 * MS, host_op="aten::mm")
+    (cause,) = causes(old, new).causes
+    assert cause.text == "aten::mm: sgemm_64x64 → sgemm_128x128: 10.00 ms less in all."
