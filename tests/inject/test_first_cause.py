@@ -1,0 +1,163 @@
+"""The first cause of a comparison is what was changed in a real profile; where nothing changed, there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlcompare.model.diff import Diff
+from tests.inject.edits import CHANGES, NULLS, Edit, Edited, NoPlace
+from tests.inject.timelines import AscendDb, Timeline, Trace, key_of
+from tests.sql.rollup_stores import compared
+from tests.stores import store_of
+
+ASCEND = "ascend-910b-2025-level01/db/level1/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db"
+
+PROFILES: dict[str, Callable[[Path], Timeline]] = {
+    "ascend-910b": lambda profiles: AscendDb.read(profiles / ASCEND),
+    "cpu-torch213": lambda profiles: Trace.read(min((profiles / "cpu-torch213-2rank" / "base").glob("rank0*"))),
+    "h100-bert": lambda profiles: Trace.read(min((profiles / "gpu-h100-vs-mi300-dev" / "h100").glob("*bert*"))),
+    "v100-resnet50": lambda profiles: Trace.read(
+        min((profiles / "gpu-resnet50-dataloader-ab" / "resnet50_num_workers_4").iterdir())
+    ).cut(9),
+    "v100-dlrm": lambda profiles: Trace.read(min((profiles / "gpu-dlrm-8rank").glob("worker0*"))),
+}
+"""One rank of each; of ResNet-50 a single step."""
+
+SLOW = frozenset({"v100-resnet50", "v100-dlrm"})
+"""The profiles that only a full run of the tests takes."""
+
+ABSENT: dict[str, frozenset[str]] = {
+    "ascend-910b": frozenset(),
+    "cpu-torch213": frozenset(
+        {
+            "all_kernels_slower", "copy_longer", "data_loader_faster", "hidden_kernel_doubles", "host_operator_slower",
+            "operator_replaced", "stall_in_allocation", "stall_in_data_loader", "stall_in_garbage_collection",
+            "stall_in_synchronise",
+        }
+    ),
+    "h100-bert": frozenset(
+        {
+            "collective_longer", "data_loader_faster", "stall_in_data_loader", "stall_in_garbage_collection",
+            "stall_in_range",
+        }
+    ),
+    "v100-resnet50": frozenset({"collective_longer", "stall_in_garbage_collection"}),
+    "v100-dlrm": frozenset({"one_shape_slower", "stall_in_garbage_collection"}),
+}  # fmt: skip
+"""The edits for which a profile has no place: nothing of the kind was recorded."""
+
+WRONG: dict[tuple[str, str], str] = {
+    ("cpu-torch213", "everything_slower"): (
+        "said 36 % 'aten::mm in update_actor takes 35.84 ms more of the step' and 64 % 'The rest of phase update_actor"
+        " grew': without a device, only computation is at least 5 % of the step, and everything() asks for two classes"
+    ),
+    ("cpu-torch213", "one_shape_slower"): (
+        "said 'aten::sqrt in update_actor takes 100.6 ms more of the step': no shape, as there are no rows of kernels"
+    ),
+    ("cpu-torch213", "operator_called_more"): (
+        "said operator_time, 'aten::sqrt in generate_sequences takes 100.1 ms more of the step': no number of calls"
+    ),
+}
+"""Where the first cause is not the edit, and what was said instead."""
+
+LEAST_DIFFERENCE_MS = 0.002
+"""Within this the headline always fits: the resolution of old traces."""
+
+
+def pairs(edits: Mapping[str, Edit]) -> list[Any]:
+    """Each profile with each edit that it has a place for."""
+    found = []
+    for profile in PROFILES:
+        for name in edits:
+            if name not in ABSENT[profile]:
+                marks: list[pytest.MarkDecorator] = [pytest.mark.slow] if profile in SLOW else []
+                if (profile, name) in WRONG:
+                    marks.append(pytest.mark.xfail(strict=True, reason=WRONG[profile, name]))
+                found.append(pytest.param(profile, name, marks=marks, id=f"{profile}-{name}"))
+    return found
+
+
+class Profiles:
+    """The profiles, each read once, and their stores."""
+
+    def __init__(self, shared: Path, folder: Path) -> None:
+        self._shared, self._folder = shared / "profiles", folder
+        self._read: dict[str, Timeline] = {}
+        self._stores: dict[Timeline, Path] = {}
+
+    def __getitem__(self, name: str) -> Timeline:
+        if name not in self._read:
+            self._read[name] = PROFILES[name](self._shared)
+        return self._read[name]
+
+    def store(self, profile: Timeline, *, keep: bool = False) -> Path:
+        """Its store; it is built once if it is kept."""
+        if profile in self._stores:
+            return self._stores[profile]
+        folder = self._folder / f"{len(list(self._folder.iterdir()))}"
+        folder.mkdir()
+        store = store_of(profile.write(folder), folder / "store.duckdb", keep_events=False)
+        if keep:
+            self._stores[profile] = store
+        return store
+
+    def diff(self, profile: Timeline, found: Edited) -> Diff:
+        baseline, new = (self.store(side, keep=side is profile) for side in (found.baseline or profile, found.profile))
+        return compared(baseline, new)
+
+
+@pytest.fixture(scope="module")
+def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Profiles:
+    return Profiles(shared, tmp_path_factory.mktemp("inject"))
+
+
+def assert_adds_up(diff: Diff, profile: Timeline, found: Edited) -> None:
+    """The headline moved by what was injected, and the shares of causes and what is left sum to 1."""
+    headline = diff.metric(diff.headline)
+    assert headline is not None and headline.delta is not None
+    injected = found.ns / len(profile.steps) / 1e6
+    assert headline.delta == pytest.approx(injected, rel=0.01, abs=LEAST_DIFFERENCE_MS)
+    if diff.causes or diff.unexplained is not None:
+        assert diff.unexplained is not None
+        assert sum(cause.share for cause in diff.causes) + diff.unexplained.share == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("profile", "edit"), pairs(CHANGES))
+def test_the_first_cause_is_the_edit(real: Profiles, profile: str, edit: str) -> None:
+    found = CHANGES[edit](real[profile])
+    diff = real.diff(real[profile], found)
+    assert_adds_up(diff, real[profile], found)
+    said = [(cause.what, round(cause.share, 2), cause.text) for cause in diff.causes]
+    first = diff.causes[0]
+    assert first.what in found.whats, said
+    assert first.share >= found.least, said
+    assert found.subject is None or key_of(found.subject) in key_of(first.row), said
+    assert found.text in first.text, said
+    if found.second is not None:
+        assert key_of(found.second) in key_of(diff.causes[1].row), said
+        assert diff.causes[1].share == pytest.approx(0.3, abs=0.03), said
+
+
+@pytest.mark.parametrize(("profile", "edit"), pairs(NULLS))
+def test_what_changes_no_time_has_no_cause(real: Profiles, profile: str, edit: str) -> None:
+    found = NULLS[edit](real[profile])
+    diff = real.diff(real[profile], found)
+    assert_adds_up(diff, real[profile], found)
+    assert diff.causes == ()
+
+
+@pytest.mark.parametrize(
+    "profile", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in PROFILES]
+)
+def test_profiles_without_a_place_for_an_edit_are_known(real: Profiles, profile: str) -> None:
+    absent = set()
+    for name, edit in {**CHANGES, **NULLS}.items():
+        try:
+            edit(real[profile])
+        except NoPlace:
+            absent.add(name)
+    assert absent == ABSENT[profile]
