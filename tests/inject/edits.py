@@ -43,6 +43,7 @@ class Edited:
         second: the subject of the second cause, if there must be one.
         baseline: what to compare with, if not the profile itself.
         least: share of the change that the first cause has to have.
+        unnamed: what no cause may name.
     """
 
     profile: Timeline
@@ -53,6 +54,7 @@ class Edited:
     second: str | None = None
     baseline: Timeline | None = None
     least: float = 0.6
+    unnamed: str | None = None
 
 
 Edit = Callable[[Timeline], Edited]
@@ -423,6 +425,111 @@ def hidden_kernel_doubles(profile: Timeline) -> Edited:
     return Edited(hiding(0.8), 0, baseline=hiding(0.4))
 
 
+def operator_in_every_layer(profile: Timeline) -> Edited:
+    """A new operator follows every call of the operator that the device waits for most often."""
+    after: dict[str, list[_Place]] = defaultdict(list)
+    for place in _places(profile):
+        if _is_plain(place) and place.inner.kind in ("op", "range", "step") and _has_device(profile):
+            after[place.inner.name].append(place)
+    name = max(after, key=lambda name: (len(after[name]), name), default="")
+    places = sorted(after[name], key=lambda place: place.at)
+    if len(places) < 4:
+        raise NoPlace
+    pause = max(profile.unit, 500)
+    busy = profile.rounded(SHARE * profile.step_ns / len(places))
+    each = 6 * pause + busy
+    launches = []
+    for number, place in enumerate(places):
+        start = place.at + number * each
+        start += profile.unit - start % profile.unit
+        parts = [start + part * pause for part in range(5)]
+        host, call, device = (parts[0], parts[4]), (parts[1], parts[2]), (parts[3], parts[3] + busy)
+        launches.append(Launch("aten::injected", "injected_kernel", host, call, device, "[[8, 8]]"))
+    new = profile.stretched([Stretch(place.at, each) for place in places]).with_launches(launches)
+    return Edited(new, each * len(places), ("operator_calls",), "injected_kernel")
+
+
+# What else changed with an operator
+
+
+def _of_largest(profile: Timeline) -> list[Span]:
+    operators = _operators(profile)
+    return operators.groups[operators.by_time()[0]]
+
+
+def _where(spans: Iterable[Span]) -> str:
+    """Which rows of COMPUTE_TASK_INFO are of these spans."""
+    places = ", ".join(str(span.place) for span in spans)
+    return f"WHERE globalTaskId IN (SELECT globalTaskId FROM TASK WHERE rowid IN ({places}))"
+
+
+def operator_on_ai_cpu(profile: Timeline) -> Edited:
+    """The largest operator is slower because it runs on the AI CPU now."""
+    if not isinstance(profile, AscendDb):
+        raise NoPlace
+    edited = largest_operator_slower(profile)
+    assert isinstance(edited.profile, AscendDb)
+    new = edited.profile.with_text("COMPUTE_TASK_INFO", "taskType", "AI_CPU", _where(_of_largest(profile)))
+    return replace(edited, profile=new, text="AI_CPU")
+
+
+def operator_on_other_data_type(profile: Timeline) -> Edited:
+    """The largest operator is slower because it works on larger numbers."""
+    if not isinstance(profile, AscendDb):
+        raise NoPlace
+    edited = largest_operator_slower(profile)
+    assert isinstance(edited.profile, AscendDb)
+    new = edited.profile.with_text("COMPUTE_TASK_INFO", "inputDataTypes", "DOUBLE;DOUBLE", _where(_of_largest(profile)))
+    return replace(edited, profile=new, text="DOUBLE")
+
+
+def clock_lower(profile: Timeline) -> Edited:
+    """All kernels take 1.5 times as long, and the AI Cores' clock is lower by that factor."""
+    if not isinstance(profile, AscendDb):
+        raise NoPlace
+    edited = all_kernels_slower(profile)
+    assert isinstance(edited.profile, AscendDb)
+    new = edited.profile.edited("UPDATE AICORE_FREQ SET freq = freq * 2 / 3")
+    return replace(edited, profile=new, whats=("frequency",), text="1,800 to 1,200 MHz")
+
+
+def operator_on_larger_inputs(profile: Timeline) -> Edited:
+    """The largest operator's inputs, and its time, are 8 times as large."""
+    spans = _of_largest(profile)
+    if not _has_device(profile) or any(not span.shapes.strip('"[]; ,') for span in spans):
+        raise NoPlace
+    stretches, ns = _slowed(profile, spans, 7 * sum(span.ns for span in spans))
+    new = profile.stretched(stretches).with_larger_inputs([span.place for span in spans], 8)
+    return Edited(new, ns, ("workload",), spans[0].name, text="larger inputs")
+
+
+def launches_late(profile: Timeline) -> Edited:
+    """Each launch that the device waits for takes longer."""
+    places = [place for place in _places(profile) if "Launch" in place.inner.name and place.inner.kind == "call"]
+    if len(places) < 4:
+        raise NoPlace
+    by = profile.rounded(SHARE * profile.step_ns / len(places))
+    new = profile.stretched([Stretch(place.at, by) for place in places])
+    return Edited(new, by * len(places), ("launch",))
+
+
+def two_stalls(profile: Timeline) -> Edited:
+    """The data loader takes longer, which is 70 % of the change, and an operator on the host 30 %."""
+    loader = _place(profile, lambda place: place.is_in("DataLoader"))
+    operator = _place(profile, lambda place: _is_plain(place) and _is_operator(place.inner))
+    most, least = (profile.rounded(part * SHARE * profile.step_ns) for part in (0.7, 0.3))
+    new = profile.stretched([Stretch(loader.at, most), Stretch(operator.at, least)])
+    return Edited(new, most + least, ("data",), "enumerate(DataLoader)", second=operator.inner.name)
+
+
+def stall_beside_a_hidden_kernel(profile: Timeline) -> Edited:
+    """Beside a kernel that doubles while it is hidden, the host stalls in the step."""
+    hidden = hidden_kernel_doubles(profile)
+    place = _place(profile, lambda place: place.inner.kind == "step")
+    edited, ns = _stall(hidden.profile, place)
+    return Edited(edited, ns, ("python",), baseline=hidden.baseline, unnamed="hidden_kernel")
+
+
 # Communication and copies
 
 
@@ -556,7 +663,9 @@ CHANGES: dict[str, Edit] = {
         largest_operator_slower, median_operator_slower, one_shape_slower, all_kernels_slower, two_operators_slower,
         everything_slower, stall_in_operator, host_operator_slower, stall_in_range, stall_in_step, stall_in_data_loader,
         stall_in_synchronise, stall_in_allocation, stall_in_garbage_collection, operator_added, operator_called_more,
-        operator_replaced, collective_longer, copy_longer,
+        operator_replaced, collective_longer, copy_longer, operator_in_every_layer, operator_on_ai_cpu,
+        operator_on_other_data_type, clock_lower, operator_on_larger_inputs, launches_late, two_stalls,
+        stall_beside_a_hidden_kernel,
     )
 } | {
     "largest_operator_faster": reversed_(largest_operator_slower),

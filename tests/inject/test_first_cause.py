@@ -137,6 +137,7 @@ def test_the_first_cause_is_the_edit(real: Profiles, profile: str, edit: str) ->
     assert first.share >= found.least, said
     assert found.subject is None or key_of(found.subject) in key_of(first.row), said
     assert found.text in first.text, said
+    assert found.unnamed is None or not any(found.unnamed in cause.text for cause in diff.causes), said
     if found.second is not None:
         assert key_of(found.second) in key_of(diff.causes[1].row), said
         assert diff.causes[1].share == pytest.approx(0.3, abs=0.03), said

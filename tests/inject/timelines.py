@@ -136,6 +136,10 @@ class Timeline(ABC):
         """With more kernels."""
 
     @abstractmethod
+    def with_larger_inputs(self, places: Collection[int], factor: int) -> Timeline:
+        """With the first dimension of all inputs of these kernels a multiple."""
+
+    @abstractmethod
     def with_call(self, name: str, start: int, end: int) -> Timeline:
         """With a call into the runtime, on the thread that runs the steps."""
 
@@ -281,6 +285,23 @@ class Trace(Timeline):
                 kernel |= {"tid": "stream 77" if old else 77, "args": kernel["args"] | {"stream": 77}}
             added.append(kernel | self._at(*launch.device))
         return Trace([*self.events, *added], self.document)
+
+    def with_larger_inputs(self, places: Collection[int], factor: int) -> Trace:
+        launched = {self._external_id(self.events[place]) for place in places}
+
+        def larger(place: int, event: Event) -> Event:
+            args = event.get("args", {})
+            if _kind(event) != "op" or self._external_id(event) not in launched:
+                return event
+            dims = [[one[0] * factor, *one[1:]] if one else one for one in args.get("Input Dims", [])]
+            return event | {"args": args | {"Input Dims": dims}}
+
+        return self.edited(larger)
+
+    @staticmethod
+    def _external_id(event: Event) -> object:
+        args = event.get("args", {})
+        return args.get("External id", args.get("external id"))
 
     def with_call(self, name: str, start: int, end: int) -> Trace:
         step = self.events[self.steps[0].place]
@@ -483,6 +504,26 @@ class AscendDb(Timeline):
                 (*(str(at) for at in launch.host), int(self.main), number, _text(con, launch.op)),
             )
             con.execute("INSERT INTO CONNECTION_IDS VALUES (?, ?)", (number, number))
+        return AscendDb(con)
+
+    def with_larger_inputs(self, places: Collection[int], factor: int) -> AscendDb:
+        con = _copied(self.con)
+        for place in places:
+            task, shapes = con.execute(
+                "SELECT globalTaskId, value FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId)"
+                " JOIN STRING_IDS ON id = inputShapes WHERE TASK.rowid = ?",
+                (place,),
+            ).fetchone()
+            larger = re.sub(r"(^\W*|;)(\d+)", lambda found: f"{found[1]}{int(found[2]) * factor}", shapes)
+            con.execute(
+                "UPDATE COMPUTE_TASK_INFO SET inputShapes = ? WHERE globalTaskId = ?", (_text(con, larger), task)
+            )
+        return AscendDb(con)
+
+    def with_text(self, table: str, column: str, text: str, where: str) -> AscendDb:
+        """With another text in a column that refers to STRING_IDS."""
+        con = _copied(self.con)
+        con.execute(f"UPDATE {table} SET {column} = ? {where}", (_text(con, text),))
         return AscendDb(con)
 
     def with_call(self, name: str, start: int, end: int) -> AscendDb:
