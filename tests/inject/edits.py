@@ -83,13 +83,13 @@ class _Busy:
         return sorted(self.groups, key=lambda key: -sum(span.ns for span in self.groups[key]))
 
 
-def _has_device(profile: Timeline) -> bool:
+def has_device(profile: Timeline) -> bool:
     return bool(profile.of_kind("kernel"))
 
 
-def _computing(profile: Timeline) -> list[Span]:
+def computing_of(profile: Timeline) -> list[Span]:
     """Kernels, or the innermost operators of the thread that runs the steps or of autograd's, in the steps."""
-    if _has_device(profile):
+    if has_device(profile):
         return [span for span in profile.in_steps("kernel") if span.ns > 0]
     return list(_innermost(profile.in_steps("op")))
 
@@ -105,14 +105,14 @@ def _innermost(spans: Sequence[Span]) -> Iterator[Span]:
                 yield span
 
 
-def _operators(profile: Timeline) -> _Busy:
+def operators_of(profile: Timeline) -> _Busy:
     found = _Busy()
-    for span in _computing(profile):
+    for span in computing_of(profile):
         found.groups[span.name].append(span)
     return found
 
 
-def _inside(profile: Timeline, spans: Iterable[Span]) -> dict[Span, int]:
+def inside(profile: Timeline, spans: Iterable[Span]) -> dict[Span, int]:
     """For each span an instant in it at which the host calls nothing, if there is one, so that nothing else grows."""
     calls = cover(span for span in profile.of_kind("call"))
     found = {}
@@ -127,7 +127,7 @@ def _slowed(profile: Timeline, spans: Sequence[Span], ns: float) -> tuple[list[S
     """All spans take the same multiple of their time, ``ns`` more in all (as far as the resolution allows it)."""
     factor = ns / sum(span.ns for span in spans)
     stretches = [
-        Stretch(at, by) for span, at in _inside(profile, spans).items() if (by := profile.rounded(span.ns * factor))
+        Stretch(at, by) for span, at in inside(profile, spans).items() if (by := profile.rounded(span.ns * factor))
     ]  # fmt: skip
     return stretches, sum(stretch.by for stretch in stretches)
 
@@ -138,25 +138,25 @@ def _slower(profile: Timeline, spans: Sequence[Span], text: str = "") -> Edited:
 
 
 def _slower_words(profile: Timeline) -> tuple[str, ...]:
-    return ("operator_slower",) if _has_device(profile) else ("operator_slower", "operator_time")
+    return ("operator_slower",) if has_device(profile) else ("operator_slower", "operator_time")
 
 
 def largest_operator_slower(profile: Timeline) -> Edited:
     """Every call of the operator with most time takes a multiple of it."""
-    operators = _operators(profile)
+    operators = operators_of(profile)
     return _slower(profile, operators.groups[operators.by_time()[0]])
 
 
 def median_operator_slower(profile: Timeline) -> Edited:
     """Every call of the operator in the middle takes a multiple of its time."""
-    operators = _operators(profile)
+    operators = operators_of(profile)
     names = operators.by_time()
     return _slower(profile, operators.groups[names[len(names) // 2]])
 
 
 def one_shape_slower(profile: Timeline) -> Edited:
     """One shape of the largest operator that has several takes a multiple of its time."""
-    operators = _operators(profile)
+    operators = operators_of(profile)
     for name in operators.by_time():
         shapes: dict[str, list[Span]] = defaultdict(list)
         for span in operators.groups[name]:
@@ -170,8 +170,8 @@ def one_shape_slower(profile: Timeline) -> Edited:
 
 def all_kernels_slower(profile: Timeline) -> Edited:
     """All kernels take 1.5 times as long, and nothing else."""
-    spans = _computing(profile)
-    if not _has_device(profile):
+    spans = computing_of(profile)
+    if not has_device(profile):
         raise NoPlace
     stretches, ns = _slowed(profile, spans, 0.5 * sum(span.ns for span in spans))
     return Edited(profile.stretched(stretches), ns, ("compute",))
@@ -179,7 +179,7 @@ def all_kernels_slower(profile: Timeline) -> Edited:
 
 def two_operators_slower(profile: Timeline) -> Edited:
     """The two largest operators are slower: 70 % is the second's, 30 % the first's."""
-    operators = _operators(profile)
+    operators = operators_of(profile)
     small, large = operators.by_time()[:2]
     first, most = _slowed(profile, operators.groups[large], 0.7 * SHARE * profile.step_ns)
     second, least = _slowed(profile, operators.groups[small], 0.3 * SHARE * profile.step_ns)
@@ -214,7 +214,7 @@ class _Place:
 
 
 @lru_cache(maxsize=1)
-def _places(profile: Timeline) -> list[_Place]:
+def places_of(profile: Timeline) -> list[_Place]:
     """Instants at which the host alone decides when it goes on, those in the longest gaps first."""
     device = profile.of_kind(*DEVICE)
     busy = cover(span for span in device if span.name not in ("EVENT_WAIT", "Notify Wait") or span.kind != "task")
@@ -222,7 +222,7 @@ def _places(profile: Timeline) -> list[_Place]:
     elsewhere = cover(span for span in profile.of_kind("op", "call", "comm") if span.lane != profile.main)
     starts = sorted(span.start for span in device if span.kind != "task" and span.asked is not None)
     asked = {span.start: span.asked for span in device if span.asked is not None}
-    has_device = _has_device(profile)
+    on_device = has_device(profile)
     edges = sorted({edge for span in [*hosts, *device] for edge in (span.start, span.end)})
     found: list[_Place] = []
     open_: list[Span] = []
@@ -241,7 +241,8 @@ def _places(profile: Timeline) -> list[_Place]:
             continue
         later = asked[starts[index]] if index < len(starts) else None
         stack = tuple(span for span in open_ if span.holds(at))
-        decides = not has_device or (later is not None and later >= at)
+        is_launch = bool(open_) and open_[-1].kind == "call" and open_[-1].start == later
+        decides = not on_device or (later is not None and (later >= at or is_launch))
         if decides and any(span.kind == "step" for span in stack):
             found.append(_Place(at, stack, last - first))
     return sorted(found, key=lambda place: -place.gap)
@@ -249,7 +250,7 @@ def _places(profile: Timeline) -> list[_Place]:
 
 def _place(profile: Timeline, wanted: Callable[[_Place], bool]) -> _Place:
     """The place that fits in each step: only the first is used if there are several steps."""
-    for place in _places(profile):
+    for place in places_of(profile):
         if wanted(place):
             return place
     raise NoPlace
@@ -260,25 +261,25 @@ def _stall(profile: Timeline, place: _Place) -> tuple[Timeline, int]:
     return profile.stretched([Stretch(place.at, ns)]), ns
 
 
-def _is_plain(place: _Place) -> bool:
+def is_plain(place: _Place) -> bool:
     return not place.is_in(*REASONS) and not any("::item" in span.name for span in place.stack)
 
 
 def stall_in_operator(profile: Timeline) -> Edited:
     """The host needs longer in an operator, outside of all that it calls."""
-    place = _place(profile, lambda place: _is_plain(place) and _is_operator(place.inner))
+    place = _place(profile, lambda place: is_plain(place) and _is_operator(place.inner))
     edited, ns = _stall(profile, place)
-    what = ("operator",) if _has_device(profile) else ("operator_time", "operator_slower")
+    what = ("operator",) if has_device(profile) else ("operator_time", "operator_slower")
     return Edited(edited, ns, what, place.inner.name)
 
 
 def host_operator_slower(profile: Timeline) -> Edited:
     """All calls of a framework operator take longer on the host, where the device waits for it: no long stall."""
-    if not _has_device(profile):
+    if not has_device(profile):
         raise NoPlace
     calls: dict[str, dict[Span, _Place]] = defaultdict(dict)
-    for place in _places(profile):
-        if _is_plain(place) and _is_operator(place.inner):
+    for place in places_of(profile):
+        if is_plain(place) and _is_operator(place.inner):
             calls[place.inner.name][place.inner] = place
     name = max(calls, key=lambda name: (len(calls[name]), name), default="")
     if len(calls[name]) < 4:
@@ -294,7 +295,7 @@ def _is_operator(span: Span) -> bool:
 
 def stall_in_range(profile: Timeline) -> Edited:
     """The host needs longer in a user's range, while no operator runs."""
-    place = _place(profile, lambda place: _is_plain(place) and _is_range(place.inner))
+    place = _place(profile, lambda place: is_plain(place) and _is_range(place.inner))
     edited, ns = _stall(profile, place)
     # The Ascend profiler and torch of 2021 record ranges as operators.
     return Edited(edited, ns, ("python", "phase") if place.inner.kind == "range" else ("operator",), place.inner.name)
@@ -327,9 +328,9 @@ def stall_in_synchronise(profile: Timeline) -> Edited:
 
 def stall_in_allocation(profile: Timeline) -> Edited:
     """An operator has to ask the device for memory."""
-    if not _has_device(profile):
+    if not has_device(profile):
         raise NoPlace
-    place = _place(profile, lambda place: _is_plain(place) and place.inner.kind == "op")
+    place = _place(profile, lambda place: is_plain(place) and place.inner.kind == "op")
     edited, ns = _stall(profile, place)
     call = "aclrtMalloc" if isinstance(profile, AscendDb) else "cudaMalloc"
     return Edited(edited.with_call(call, place.at, place.at + ns), ns, ("alloc",), call)
@@ -339,7 +340,7 @@ def stall_in_garbage_collection(profile: Timeline) -> Edited:
     """Python collects garbage, between operators or in one."""
     if not isinstance(profile, AscendDb):
         raise NoPlace  # torch's profiler does not record collections
-    place = _place(profile, _is_plain)
+    place = _place(profile, is_plain)
     edited, ns = _stall(profile, place)
     assert isinstance(edited, AscendDb)
     return Edited(edited.with_collection(place.at, place.at + ns), ns, ("gc",))
@@ -350,7 +351,7 @@ def stall_in_garbage_collection(profile: Timeline) -> Edited:
 
 def _launches(profile: Timeline, op: str, kernel: str, shapes: str, busy: int) -> tuple[Timeline, int]:
     """Adds calls of an operator between two others, while the device waits; each is busy for as long as ``busy``."""
-    place = _place(profile, lambda place: place.inner.kind in ("step", "range") and _is_plain(place))
+    place = _place(profile, lambda place: place.inner.kind in ("step", "range") and is_plain(place))
     busy = max(profile.rounded(busy), profile.unit)
     pause = max(profile.unit, 500)
     each = 5 * pause + busy
@@ -359,7 +360,7 @@ def _launches(profile: Timeline, op: str, kernel: str, shapes: str, busy: int) -
     for number in range(count):
         start = place.at - place.at % profile.unit + profile.unit + number * each
         parts = [start + part * pause for part in range(5)]
-        if _has_device(profile):
+        if has_device(profile):
             host, call, device = (parts[0], parts[4]), (parts[1], parts[2]), (parts[3], parts[3] + busy)
             launches.append(Launch(op, kernel, host, call, device, shapes))
         else:
@@ -371,20 +372,20 @@ def _launches(profile: Timeline, op: str, kernel: str, shapes: str, busy: int) -
 def operator_added(profile: Timeline) -> Edited:
     """A new operator is called many times."""
     new, ns = _launches(profile, "aten::injected", "injected_kernel", "[[8, 8]]", round(SHARE * profile.step_ns / 40))
-    subject = "injected_kernel" if _has_device(profile) else "aten::injected"
+    subject = "injected_kernel" if has_device(profile) else "aten::injected"
     return Edited(new, ns, ("operator_calls",), subject)
 
 
 def operator_called_more(profile: Timeline) -> Edited:
     """The largest operator is called more often, for the inputs that take most of its time."""
-    operators = _operators(profile)
+    operators = operators_of(profile)
     largest = operators.by_time()[0]
     shapes: dict[str, list[Span]] = defaultdict(list)
     for span in operators.groups[largest]:
         shapes[span.shapes].append(span)
     shape, like = max(shapes.items(), key=lambda item: sum(span.ns for span in item[1]))
     op = like[0].name
-    if _has_device(profile):
+    if has_device(profile):
         hosts = [span for span in profile.of_kind("op") if like[0].asked is not None and span.holds(like[0].asked)]
         op = hosts[-1].name if hosts else op
     new, ns = _launches(profile, op, like[0].name, shape, sum(span.ns for span in like) // len(like))
@@ -393,9 +394,9 @@ def operator_called_more(profile: Timeline) -> Edited:
 
 def operator_replaced(profile: Timeline) -> Edited:
     """Two kernels come in the place of the largest operator's, and take longer; the same operators launch them."""
-    if not _has_device(profile):
+    if not has_device(profile):
         raise NoPlace
-    operators = _operators(profile)
+    operators = operators_of(profile)
     spans = operators.groups[operators.by_time()[0]]
     stretches, ns = _slowed(profile, spans, SHARE * profile.step_ns)
     divided = profile.stretched(stretches).divided({span.place for span in spans}, ("injected_a", "injected_b"))
@@ -404,7 +405,7 @@ def operator_replaced(profile: Timeline) -> Edited:
 
 def hidden_kernel_doubles(profile: Timeline) -> Edited:
     """A kernel that runs below the largest ones takes twice as long, and is still hidden: the step is the same."""
-    if not _has_device(profile):
+    if not has_device(profile):
         raise NoPlace
     longest = sorted(profile.in_steps("kernel"), key=lambda span: -span.ns)[:10]
     spans = [span for span in longest if span.asked is not None and span.ns >= 5 * profile.unit]
@@ -428,8 +429,8 @@ def hidden_kernel_doubles(profile: Timeline) -> Edited:
 def operator_in_every_layer(profile: Timeline) -> Edited:
     """A new operator follows every call of the operator that the device waits for most often."""
     after: dict[str, list[_Place]] = defaultdict(list)
-    for place in _places(profile):
-        if _is_plain(place) and place.inner.kind in ("op", "range", "step") and _has_device(profile):
+    for place in places_of(profile):
+        if is_plain(place) and place.inner.kind in ("op", "range", "step") and has_device(profile):
             after[place.inner.name].append(place)
     name = max(after, key=lambda name: (len(after[name]), name), default="")
     places = sorted(after[name], key=lambda place: place.at)
@@ -453,7 +454,7 @@ def operator_in_every_layer(profile: Timeline) -> Edited:
 
 
 def _of_largest(profile: Timeline) -> list[Span]:
-    operators = _operators(profile)
+    operators = operators_of(profile)
     return operators.groups[operators.by_time()[0]]
 
 
@@ -479,7 +480,9 @@ def operator_on_other_data_type(profile: Timeline) -> Edited:
         raise NoPlace
     edited = largest_operator_slower(profile)
     assert isinstance(edited.profile, AscendDb)
-    new = edited.profile.with_text("COMPUTE_TASK_INFO", "inputDataTypes", "DOUBLE;DOUBLE", _where(_of_largest(profile)))
+    count = len(_of_largest(profile)[0].shapes.split(";"))
+    types = ";".join(["DOUBLE"] * count)
+    new = edited.profile.with_text("COMPUTE_TASK_INFO", "inputDataTypes", types, _where(_of_largest(profile)))
     return replace(edited, profile=new, text="DOUBLE")
 
 
@@ -496,7 +499,7 @@ def clock_lower(profile: Timeline) -> Edited:
 def operator_on_larger_inputs(profile: Timeline) -> Edited:
     """The largest operator's inputs, and its time, are 8 times as large."""
     spans = _of_largest(profile)
-    if not _has_device(profile) or any(not span.shapes.strip('"[]; ,') for span in spans):
+    if not has_device(profile) or any(not span.shapes.strip('"[]; ,') for span in spans):
         raise NoPlace
     stretches, ns = _slowed(profile, spans, 7 * sum(span.ns for span in spans))
     new = profile.stretched(stretches).with_larger_inputs([span.place for span in spans], 8)
@@ -505,7 +508,7 @@ def operator_on_larger_inputs(profile: Timeline) -> Edited:
 
 def launches_late(profile: Timeline) -> Edited:
     """Each launch that the device waits for takes longer."""
-    places = [place for place in _places(profile) if "Launch" in place.inner.name and place.inner.kind == "call"]
+    places = [place for place in places_of(profile) if "Launch" in place.inner.name and place.inner.kind == "call"]
     if len(places) < 4:
         raise NoPlace
     by = profile.rounded(SHARE * profile.step_ns / len(places))
@@ -516,7 +519,7 @@ def launches_late(profile: Timeline) -> Edited:
 def two_stalls(profile: Timeline) -> Edited:
     """The data loader takes longer, which is 70 % of the change, and an operator on the host 30 %."""
     loader = _place(profile, lambda place: place.is_in("DataLoader"))
-    operator = _place(profile, lambda place: _is_plain(place) and _is_operator(place.inner))
+    operator = _place(profile, lambda place: is_plain(place) and _is_operator(place.inner))
     most, least = (profile.rounded(part * SHARE * profile.step_ns) for part in (0.7, 0.3))
     new = profile.stretched([Stretch(loader.at, most), Stretch(operator.at, least)])
     return Edited(new, most + least, ("data",), "enumerate(DataLoader)", second=operator.inner.name)
@@ -535,7 +538,7 @@ def stall_beside_a_hidden_kernel(profile: Timeline) -> Edited:
 
 def collective_longer(profile: Timeline) -> Edited:
     """The longest collective that nothing hides takes longer, in its transfer."""
-    computing = cover(_computing(profile) if _has_device(profile) else profile.of_kind("op"))
+    computing = cover(computing_of(profile) if has_device(profile) else profile.of_kind("op"))
     tasks = [span for span in profile.of_kind("task") if span.name == "SDMA"]
     calls = cover(profile.of_kind("call"))
     for span in sorted(profile.in_steps("comm"), key=lambda span: -span.ns):

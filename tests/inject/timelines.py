@@ -144,7 +144,7 @@ class Timeline(ABC):
         """With a call into the runtime, on the thread that runs the steps."""
 
     @abstractmethod
-    def write(self, folder: Path) -> Path:
+    def write(self, folder: Path, rank: int = 0) -> Path:
         """Writes it; returns the path to read."""
 
     def stretched(self, stretches: Iterable[Stretch]) -> Timeline:
@@ -310,8 +310,8 @@ class Trace(Timeline):
                 "tid": step["tid"], "args": {"correlation": 1 << 29}}  # fmt: skip
         return Trace([*self.events, call | self._at(start, end)], self.document)
 
-    def write(self, folder: Path) -> Path:
-        path = folder / "rank0.1700000000000.pt.trace.json"
+    def write(self, folder: Path, rank: int = 0) -> Path:
+        path = folder / f"rank{rank}.1700000000000.pt.trace.json"
         path.write_text(json.dumps({**self.document, "traceEvents": self.events}))
         return path
 
@@ -541,20 +541,15 @@ class AscendDb(Timeline):
         con.execute("INSERT INTO GC_RECORD VALUES (?, ?, ?)", (start, end, int(self.main)))
         return AscendDb(con)
 
-    def write(self, folder: Path) -> Path:
-        output = folder / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    def write(self, folder: Path, rank: int = 0) -> Path:
+        output = folder / f"rank{rank}_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
         output.mkdir(parents=True)
         self.con.commit()
-        with sqlite3.connect(output / "ascend_pytorch_profiler_0.db") as target:
+        with sqlite3.connect(output / f"ascend_pytorch_profiler_{rank}.db") as target:
             self.con.backup(target)
-        (output.parent / "profiler_info_0.json").write_text(PROFILER_INFO)
+        info = {"config": {"experimental_config": {"_profiler_level": "Level1"}}, "rank_id": rank}
+        (output.parent / f"profiler_info_{rank}.json").write_text(json.dumps(info))
         return output.parent
-
-
-PROFILER_INFO = json.dumps(
-    {"config": {"common_config": {}, "experimental_config": {"_profiler_level": "Level1"}}, "rank_id": 0}
-)
-"""The little that the tests need of ``profiler_info_0.json``."""
 
 
 def _copied(con: sqlite3.Connection) -> sqlite3.Connection:
