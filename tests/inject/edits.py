@@ -40,7 +40,7 @@ class Edited:
         whats: the words, one of which the first cause has to have; none if there may be no cause.
         subject: the name that the first cause has to have, up to numbers; None if it needs none.
         text: a part of its sentence.
-        second: the subject of the second cause, if there must be one.
+        second, second_share: the subject of the second cause, if there must be one, and its share.
         baseline: what to compare with, if not the profile itself.
         least: share of the change that the first cause has to have.
         unnamed: what no cause may name.
@@ -52,6 +52,7 @@ class Edited:
     subject: str | None = None
     text: str = ""
     second: str | None = None
+    second_share: float = 0.3
     baseline: Timeline | None = None
     least: float = 0.6
     unnamed: str | None = None
@@ -525,6 +526,31 @@ def two_stalls(profile: Timeline) -> Edited:
     return Edited(new, most + least, ("data",), "enumerate(DataLoader)", second=operator.inner.name)
 
 
+def stalls_in_two_operators(profile: Timeline) -> Edited:
+    """Two operators on the host take longer: 70 % of the change is the first's, 30 % the second's."""
+    first = _place(profile, lambda place: is_plain(place) and _is_operator(place.inner))
+    second = _place(
+        profile,
+        lambda place: is_plain(place) and _is_operator(place.inner) and place.inner.name != first.inner.name,
+    )
+    most, least = (profile.rounded(part * SHARE * profile.step_ns) for part in (0.7, 0.3))
+    new = profile.stretched([Stretch(first.at, most), Stretch(second.at, least)])
+    what = ("operator",) if has_device(profile) else ("operator_time",)
+    name = first.inner.name
+    return Edited(new, most + least, what, name, text=name, second=second.inner.name)
+
+
+def operator_slower_and_another_faster(profile: Timeline) -> Edited:
+    """The largest operator is slower, and the second largest faster by half of that."""
+    operators = operators_of(profile)
+    large, small = operators.by_time()[:2]
+    first, more = _slowed(profile, operators.groups[large], SHARE * profile.step_ns)
+    second, less = _slowed(profile, operators.groups[small], SHARE * profile.step_ns / 2)
+    new, baseline = profile.stretched(first), profile.stretched(second)
+    words = _slower_words(profile)
+    return Edited(new, more - less, words, large, second=small, second_share=-1.0, baseline=baseline, least=1.9)
+
+
 def stall_beside_a_hidden_kernel(profile: Timeline) -> Edited:
     """Beside a kernel that doubles while it is hidden, the host stalls in the step."""
     hidden = hidden_kernel_doubles(profile)
@@ -552,6 +578,46 @@ def collective_longer(profile: Timeline) -> Edited:
             ns = profile.rounded(SHARE * profile.step_ns)
             return Edited(profile.stretched([Stretch(at, ns)]), ns, ("communication",))
     raise NoPlace
+
+
+def _exposed(profile: Timeline) -> tuple[Span, int, int]:
+    """A collective of a device, and the longest time in it that no kernel hides."""
+    kernels = profile.of_kind("kernel")
+    found = []
+    for span in profile.in_steps("comm") if kernels else ():
+        inside = [kernel for kernel in kernels if kernel.start < span.end and span.start < kernel.end]
+        free = span.start
+        for kernel in inside:
+            found.append((kernel.start - free, span, free))
+            free = max(free, kernel.end)
+        found.append((span.end - free, span, free))
+    if not found or max(found, key=lambda one: one[0])[0] < 20 * profile.unit:
+        raise NoPlace
+    ns, span, start = max(found, key=lambda one: one[0])
+    at = start + profile.unit - start % profile.unit
+    return span, at, ns - profile.unit
+
+
+def _beside(profile: Timeline, start: int, ns: int) -> Timeline:
+    """With a kernel on a stream of its own, launched long before."""
+    asked = min(span.asked or span.start for span in profile.of_kind("kernel")) - 3 * profile.unit
+    call = (asked, asked + profile.unit)
+    return profile.with_launches([Launch("aten::hidden", "hidden_kernel", call, call, (start, start + ns), apart=True)])
+
+
+def kernel_below_a_collective_doubles(profile: Timeline) -> Edited:
+    """A kernel that a collective covers takes twice as long, and is still covered: the step is the same."""
+    _, at, free = _exposed(profile)
+    ns = profile.rounded(free * 0.4)
+    return Edited(_beside(profile, at, 2 * ns), 0, baseline=_beside(profile, at, ns))
+
+
+def overlap_lost(profile: Timeline) -> Edited:
+    """A kernel that ran below a collective runs after it now."""
+    span, at, free = _exposed(profile)
+    ns = profile.rounded(free * 0.8)
+    after = profile.stretched([Stretch(span.end, ns)])
+    return Edited(_beside(after, span.end, ns), ns, ("lost_overlap",), baseline=_beside(profile, at, ns))
 
 
 def copy_longer(profile: Timeline) -> Edited:
@@ -668,7 +734,7 @@ CHANGES: dict[str, Edit] = {
         stall_in_synchronise, stall_in_allocation, stall_in_garbage_collection, operator_added, operator_called_more,
         operator_replaced, collective_longer, copy_longer, operator_in_every_layer, operator_on_ai_cpu,
         operator_on_other_data_type, clock_lower, operator_on_larger_inputs, launches_late, two_stalls,
-        stall_beside_a_hidden_kernel,
+        stall_beside_a_hidden_kernel, stalls_in_two_operators, operator_slower_and_another_faster, overlap_lost,
     )
 } | {
     "largest_operator_faster": reversed_(largest_operator_slower),
@@ -681,7 +747,7 @@ NULLS: dict[str, Edit] = {
     edit.__name__: edit
     for edit in (
         hosts_renamed, clocks_shifted, other_streams, other_threads, other_correlations, other_order,
-        hidden_kernel_doubles,
+        hidden_kernel_doubles, kernel_below_a_collective_doubles,
     )
 }  # fmt: skip
 """Edits that change no step: they have no cause."""

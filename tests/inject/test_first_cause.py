@@ -40,8 +40,9 @@ ABSENT: dict[str, frozenset[str]] = {
     "ascend-910b": frozenset({"launches_late"}),
     "cpu-torch213": frozenset(
         {
-            "clock_lower", "launches_late", "operator_in_every_layer", "operator_on_ai_cpu",
-            "operator_on_larger_inputs", "operator_on_other_data_type", "stall_beside_a_hidden_kernel", "two_stalls",
+            "clock_lower", "kernel_below_a_collective_doubles", "launches_late", "operator_in_every_layer",
+            "operator_on_ai_cpu", "operator_on_larger_inputs", "overlap_lost",
+            "operator_on_other_data_type", "stall_beside_a_hidden_kernel", "two_stalls",
             "all_kernels_slower", "copy_longer", "data_loader_faster", "hidden_kernel_doubles", "host_operator_slower",
             "operator_replaced", "stall_in_allocation", "stall_in_data_loader", "stall_in_garbage_collection",
             "stall_in_synchronise",
@@ -50,10 +51,10 @@ ABSENT: dict[str, frozenset[str]] = {
     "h100-bert": frozenset(
         {
             "collective_longer", "data_loader_faster", "stall_in_data_loader",
-            "stall_in_range", "two_stalls", *ONLY_ASCEND,
+            "stall_in_range", "two_stalls", "kernel_below_a_collective_doubles", "overlap_lost", *ONLY_ASCEND,
         }
     ),
-    "v100-resnet50": ONLY_ASCEND | {"collective_longer"},
+    "v100-resnet50": ONLY_ASCEND | {"collective_longer", "kernel_below_a_collective_doubles", "overlap_lost"},
     "v100-dlrm": ONLY_ASCEND | {"one_shape_slower", "operator_on_larger_inputs"},
 }  # fmt: skip
 """The edits for which a profile has no place: nothing of the kind was recorded."""
@@ -69,6 +70,12 @@ WRONG: dict[tuple[str, str], str] = {
     ("cpu-torch213", "operator_called_more"): (
         "said operator_time, 'aten::sqrt in generate_sequences takes 100.1 ms more of the step': no number of calls"
     ),
+} | {
+    (profile, "stalls_in_two_operators"): (
+        "said one cause of 100 %, 'The time in which the device waits for operators on the host grew by …': neither"
+        " operator is named, as no single one has 80 % of it"
+    )
+    for profile in ("ascend-910b", "h100-bert", "v100-resnet50", "v100-dlrm")
 }
 """Where the first cause is not the edit, and what was said instead."""
 
@@ -147,8 +154,9 @@ def test_the_first_cause_is_the_edit(real: Profiles, profile: str, edit: str) ->
     assert found.text in first.text, said
     assert found.unnamed is None or not any(found.unnamed in cause.text for cause in diff.causes), said
     if found.second is not None:
+        assert len(diff.causes) > 1, said
         assert key_of(found.second) in key_of(diff.causes[1].row), said
-        assert diff.causes[1].share == pytest.approx(0.3, abs=0.03), said
+        assert diff.causes[1].share == pytest.approx(found.second_share, abs=0.03), said
 
 
 @pytest.mark.parametrize(("profile", "edit"), pairs(NULLS))
@@ -185,7 +193,7 @@ SLOW_JOBS = SLOW | {"cpu-torch213"}
 WRONG_JOB: dict[tuple[str, str], str] = {
     ("ascend-910b", "rank_with_slower_host"): (
         "said 50 % 'The others wait for rank 1 …' without a reason, and 50 % 'The time in which the device waits for"
-        " Python code between operators grew by 14.83 ms': what the late rank's host needs more is not netted with it"
+        " Python code between operators grew by 14.83 ms': the row of the rank has free time of the device's span alone, and the stall is before its first kernel"
     ),
     ("cpu-torch213", "rank_with_slower_host"): (
         "said 50 % 'The others wait for rank 0 …' without a reason, and 50 % 'The time in which no operator runs grew"
