@@ -193,7 +193,8 @@ SLOW_JOBS = SLOW | {"cpu-torch213"}
 WRONG_JOB: dict[tuple[str, str], str] = {
     ("ascend-910b", "rank_with_slower_host"): (
         "said 50 % 'The others wait for rank 1 …' without a reason, and 50 % 'The time in which the device waits for"
-        " Python code between operators grew by 14.83 ms': the row of the rank has free time of the device's span alone, and the stall is before its first kernel"
+        " Python code between operators grew by 14.83 ms': the rank's row"
+        " has only the free time of the device's span, and the stall is before its first kernel"
     ),
     ("cpu-torch213", "rank_with_slower_host"): (
         "said 50 % 'The others wait for rank 0 …' without a reason, and 50 % 'The time in which no operator runs grew"
