@@ -1,0 +1,235 @@
+"""The first cause of a comparison is what was changed in a real profile; where nothing changed, there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlcompare.model.diff import Diff
+from tests.inject.edits import CHANGES, NULLS, Edit, Edited, NoPlace
+from tests.inject.ranks import RANKS
+from tests.inject.timelines import AscendDb, Timeline, Trace, key_of
+from tests.sql.rollup_stores import compared
+from tests.stores import store_of
+
+ASCEND = "ascend-910b-2025-level01/db/level1/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db"
+
+PROFILES: dict[str, Callable[[Path], Timeline]] = {
+    "ascend-910b": lambda profiles: AscendDb.read(profiles / ASCEND),
+    "cpu-torch213": lambda profiles: Trace.read(min((profiles / "cpu-torch213-2rank" / "base").glob("rank0*"))),
+    "h100-bert": lambda profiles: Trace.read(min((profiles / "gpu-h100-vs-mi300-dev" / "h100").glob("*bert*"))),
+    "v100-resnet50": lambda profiles: Trace.read(
+        min((profiles / "gpu-resnet50-dataloader-ab" / "resnet50_num_workers_4").iterdir())
+    ).cut(9),
+    "v100-dlrm": lambda profiles: Trace.read(min((profiles / "gpu-dlrm-8rank").glob("worker0*"))),
+}
+"""One rank of each; of ResNet-50 a single step."""
+
+SLOW = frozenset({"v100-resnet50", "v100-dlrm"})
+"""The profiles that only a full run of the tests takes."""
+
+ONLY_ASCEND = frozenset(
+    {"clock_lower", "operator_on_ai_cpu", "operator_on_other_data_type", "stall_in_garbage_collection"}
+)
+"""Edits of what torch's profiler does not record."""
+
+ABSENT: dict[str, frozenset[str]] = {
+    "ascend-910b": frozenset({"launches_late"}),
+    "cpu-torch213": frozenset(
+        {
+            "clock_lower", "kernel_below_a_collective_doubles", "launches_late", "operator_in_every_layer",
+            "operator_on_ai_cpu", "operator_on_larger_inputs", "overlap_lost",
+            "operator_on_other_data_type", "stall_beside_a_hidden_kernel", "two_stalls",
+            "all_kernels_slower", "copy_longer", "data_loader_faster", "hidden_kernel_doubles", "host_operator_slower",
+            "operator_replaced", "stall_in_allocation", "stall_in_data_loader", "stall_in_garbage_collection",
+            "stall_in_synchronise",
+        }
+    ),
+    "h100-bert": frozenset(
+        {
+            "collective_longer", "data_loader_faster", "stall_in_data_loader",
+            "stall_in_range", "two_stalls", "kernel_below_a_collective_doubles", "overlap_lost", *ONLY_ASCEND,
+        }
+    ),
+    "v100-resnet50": ONLY_ASCEND | {"collective_longer", "kernel_below_a_collective_doubles", "overlap_lost"},
+    "v100-dlrm": ONLY_ASCEND | {"one_shape_slower", "operator_on_larger_inputs"},
+}  # fmt: skip
+"""The edits for which a profile has no place: nothing of the kind was recorded."""
+
+WRONG: dict[tuple[str, str], str] = {
+    ("cpu-torch213", "everything_slower"): (
+        "said 36 % 'aten::mm in update_actor takes 35.84 ms more of the step' and 64 % 'The rest of phase update_actor"
+        " grew': without a device, only computation is at least 5 % of the step, and everything() asks for two classes"
+    ),
+    ("cpu-torch213", "one_shape_slower"): (
+        "said 'aten::sqrt in update_actor takes 100.6 ms more of the step': no shape, as there are no rows of kernels"
+    ),
+    ("cpu-torch213", "operator_called_more"): (
+        "said operator_time, 'aten::sqrt in generate_sequences takes 100.1 ms more of the step': no number of calls"
+    ),
+} | {
+    (profile, "stalls_in_two_operators"): (
+        "said one cause of 100 %, 'The time in which the device waits for operators on the host grew by …': neither"
+        " operator is named, as no single one has 80 % of it"
+    )
+    for profile in ("ascend-910b", "h100-bert", "v100-resnet50", "v100-dlrm")
+}
+"""Where the first cause is not the edit, and what was said instead."""
+
+LEAST_DIFFERENCE_MS = 0.002
+"""Within this the headline always fits: the resolution of old traces."""
+
+
+def pairs(edits: Mapping[str, Edit], slow: Collection[str]) -> list[Any]:
+    """Each profile with each edit that it has a place for."""
+    found = []
+    for profile in PROFILES:
+        for name in edits:
+            if name not in ABSENT[profile]:
+                marks: list[pytest.MarkDecorator] = [pytest.mark.slow] if profile in slow else []
+                if (profile, name) in WRONG:
+                    marks.append(pytest.mark.xfail(strict=True, reason=WRONG[profile, name]))
+                found.append(pytest.param(profile, name, marks=marks, id=f"{profile}-{name}"))
+    return found
+
+
+class Profiles:
+    """The profiles, each read once, and their stores."""
+
+    def __init__(self, shared: Path, folder: Path) -> None:
+        self._shared, self._folder = shared / "profiles", folder
+        self._read: dict[str, Timeline] = {}
+        self._stores: dict[Timeline, Path] = {}
+
+    def __getitem__(self, name: str) -> Timeline:
+        if name not in self._read:
+            self._read[name] = PROFILES[name](self._shared)
+        return self._read[name]
+
+    def store(self, profile: Timeline, *, keep: bool = False) -> Path:
+        """Its store; it is built once if it is kept."""
+        if profile in self._stores:
+            return self._stores[profile]
+        folder = self._folder / f"{len(list(self._folder.iterdir()))}"
+        folder.mkdir()
+        store = store_of(profile.write(folder), folder / "store.duckdb", keep_events=False)
+        if keep:
+            self._stores[profile] = store
+        return store
+
+    def diff(self, profile: Timeline, found: Edited) -> Diff:
+        baseline, new = (self.store(side, keep=side is profile) for side in (found.baseline or profile, found.profile))
+        return compared(baseline, new)
+
+
+@pytest.fixture(scope="module")
+def real(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Profiles:
+    return Profiles(shared, tmp_path_factory.mktemp("inject"))
+
+
+def assert_adds_up(diff: Diff, profile: Timeline, found: Edited) -> None:
+    """The headline moved by what was injected, and the shares of causes and what is left sum to 1."""
+    headline = diff.metric(diff.headline)
+    assert headline is not None and headline.delta is not None
+    injected = found.ns / len(profile.steps) / 1e6
+    assert headline.delta == pytest.approx(injected, rel=0.01, abs=LEAST_DIFFERENCE_MS)
+    if diff.causes or diff.unexplained is not None:
+        assert diff.unexplained is not None
+        assert sum(cause.share for cause in diff.causes) + diff.unexplained.share == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("profile", "edit"), pairs(CHANGES, SLOW))
+def test_the_first_cause_is_the_edit(real: Profiles, profile: str, edit: str) -> None:
+    found = CHANGES[edit](real[profile])
+    diff = real.diff(real[profile], found)
+    assert_adds_up(diff, real[profile], found)
+    said = [(cause.what, round(cause.share, 2), cause.text) for cause in diff.causes]
+    first = diff.causes[0]
+    assert first.what in found.whats, said
+    assert first.share >= found.least, said
+    assert found.subject is None or key_of(found.subject) in key_of(first.row), said
+    assert found.text in first.text, said
+    assert found.unnamed is None or not any(found.unnamed in cause.text for cause in diff.causes), said
+    if found.second is not None:
+        assert len(diff.causes) > 1, said
+        assert key_of(found.second) in key_of(diff.causes[1].row), said
+        assert diff.causes[1].share == pytest.approx(found.second_share, abs=0.03), said
+
+
+@pytest.mark.parametrize(("profile", "edit"), pairs(NULLS, PROFILES.keys() - {"ascend-910b"}))
+def test_what_changes_no_time_has_no_cause(real: Profiles, profile: str, edit: str) -> None:
+    found = NULLS[edit](real[profile])
+    diff = real.diff(real[profile], found)
+    assert_adds_up(diff, real[profile], found)
+    assert diff.causes == ()
+
+
+@pytest.mark.parametrize(
+    "profile", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in PROFILES]
+)
+def test_profiles_have_no_place_for_the_other_edits(real: Profiles, profile: str) -> None:
+    for name in ABSENT[profile]:
+        with pytest.raises(NoPlace):
+            {**CHANGES, **NULLS}[name](real[profile])
+
+
+JOBS: dict[str, Callable[[Path], list[Timeline]]] = {
+    "ascend-910b": lambda profiles: [
+        AscendDb.read(path)
+        for path in sorted((profiles / "ascend-910b-2025-level01/db/level1").rglob("ascend_pytorch_profiler_*.db"))
+    ],
+    "cpu-torch213": lambda profiles: [
+        Trace.read(path) for path in sorted((profiles / "cpu-torch213-2rank" / "base").iterdir())
+    ],
+    "v100-dlrm": lambda profiles: [Trace.read(path) for path in sorted((profiles / "gpu-dlrm-8rank").glob("*.json"))],
+}
+"""All ranks of a job."""
+
+SLOW_JOBS = SLOW | {"cpu-torch213"}
+
+WRONG_JOB: dict[tuple[str, str], str] = {
+    ("ascend-910b", "rank_with_slower_host"): (
+        "said 50 % 'The others wait for rank 1 …' without a reason, and 50 % 'The time in which the device waits for"
+        " Python code between operators grew by 14.83 ms': the rank's row"
+        " has only the free time of the device's span, and the stall is before its first kernel"
+    ),
+    ("cpu-torch213", "rank_with_slower_host"): (
+        "said 50 % 'The others wait for rank 0 …' without a reason, and 50 % 'The time in which no operator runs grew"
+        " by 50.29 ms per step, most of it in rollout'"
+    ),
+}
+
+
+def job_store(ranks: Sequence[Timeline], folder: Path) -> Path:
+    folder.mkdir()
+    for rank, profile in enumerate(ranks):
+        profile.write(folder, rank)
+    return store_of(folder, folder / "store.duckdb", keep_events=False)
+
+
+@pytest.mark.parametrize("edit", RANKS)
+@pytest.mark.parametrize(
+    "job", [pytest.param(job, marks=[pytest.mark.slow] if job in SLOW_JOBS else []) for job in JOBS]
+)
+def test_the_rank_that_others_wait_for_is_named(
+    shared: Path, tmp_path: Path, request: pytest.FixtureRequest, job: str, edit: str
+) -> None:
+    if (job, edit) in WRONG_JOB:
+        request.applymarker(pytest.mark.xfail(strict=True, reason=WRONG_JOB[job, edit]))
+    ranks = JOBS[job](shared / "profiles")
+    found = RANKS[edit](ranks)
+    diff = compared(job_store(ranks, tmp_path / "old"), job_store(found.ranks, tmp_path / "new"))
+    headline = diff.metric(diff.headline)
+    assert headline is not None
+    assert headline.delta == pytest.approx(found.ns / len(ranks[0].steps) / 1e6, rel=0.01)
+    first = diff.causes[0]
+    said = [(cause.what, round(cause.share, 2), cause.text) for cause in diff.causes]
+    if found.late is None:
+        assert not any(cause.what == "straggler" for cause in diff.causes), said
+        assert key_of(found.operator) in key_of(first.row), said
+    else:
+        assert (first.what, first.row) == ("straggler", f"rank {found.late}"), said
+    assert first.share >= 0.6, said
