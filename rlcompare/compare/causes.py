@@ -34,7 +34,7 @@ FEW = 3
 NARROWED = 0.8
 """A place is not named if a single set holds this part of it."""
 
-LEFT = 0.95
+LEFT = 0.98
 """Part of a candidate that must not be explained yet for it to be a cause of its own."""
 
 MOST_ROWS = 50
@@ -52,8 +52,10 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     basis = basis_of(evidence)
     if basis is None:
         return (), None
+    if not basis.parts:
+        return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
-    choice.take_common(kind(evidence, basis) for kind in (work, everything, clock, straggler))
+    choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, clock))
     single = [*computation(evidence, basis), *communication(evidence, basis), *waits(evidence, basis)]
     single += timers(evidence, basis)
     few, broad = choice.copy(), choice.copy()
@@ -181,9 +183,11 @@ class _Choice:
     def _on_one(self, amounts: dict[int, float], delta: float) -> str:
         """A clause that names the member from which nearly all of an amount comes; empty if there is none."""
         by_member: dict[str, float] = defaultdict(float)
+        all_moved = 0.0
         for place, amount in amounts.items():
             part = self._basis.parts[place]
-            member, moved_by = self._members.get((part.kind, part.phase, part.name), ("", 0.0))
+            member, moved_by, moved = self._members.get((part.kind, part.phase, part.name), ("", 0.0, 0.0))
             by_member[member] += amount * moved_by / part.delta
+            all_moved += abs(amount * moved / part.delta)
         member, most = max(by_member.items(), key=lambda item: (item[1] / delta, item[0]), default=("", 0.0))
-        return f", most of it on {member}" if member and most / delta >= ON_ONE else ""
+        return f", most of it on {member}" if member and most / delta > 0 and abs(most) >= ON_ONE * all_moved else ""

@@ -23,6 +23,9 @@ from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 WORKLOAD = ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean")
 """What training was asked for; the first that is known counts."""
 
+ENOUGH = 0.8
+"""Part of the change that more work must explain for nothing else to be to blame."""
+
 BROAD = 0.5
 """Part of the computation that must have grown with the work before the work is named rather than an operator."""
 
@@ -35,6 +38,9 @@ STEADY_RATE = 0.05
 LEAST_PHASE = 0.05
 """Phases that take less than this part of the step say nothing about its speed per token."""
 
+OUTLIER = 0.3
+"""Part of the change of all computation by which an operator may differ from the others."""
+
 LEAST_CLASS = 0.05
 """Computation, communication and idle time below this part of the step need not follow a factor."""
 
@@ -46,7 +52,10 @@ APART = 0.4
 
 
 def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
-    """All parts changed by about the same factor, whether or not they compute: the machine, and no part of the step."""
+    """All parts changed by about the same factor, whether or not they compute: the machine, and no part of the step.
+
+    With a device, computation alone is not everything. Without one, the host is all that there is.
+    """
     classes = _classes(basis.parts)
     baseline = sum(part.baseline for part in basis.parts)
     if not baseline or basis.parts[0].kind == TIMER:
@@ -56,7 +65,7 @@ def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     factors = {name: total(found) / _sum(found) for name, found in large.items()}
     values = [(part.baseline, part.delta) for part in basis.parts]
     largest = max(range(len(values)), key=lambda place: values[place][0])
-    if len(large) < 2 or abs(factor) < LEAST_FACTOR or _is_other_work(evidence, basis):
+    if len(large) < (2 if evidence.on_device else 1) or abs(factor) < LEAST_FACTOR or _is_other_work(evidence, basis):
         return
     if any(not 0.5 <= found / factor <= 1.5 for found in factors.values()):
         return
@@ -100,9 +109,11 @@ def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             amounts = {**amounts, **_expected(basis, expected)}
             if not _is_broad(basis, amounts, {**expected, **amounts}):
                 return
+            enough = sum(amounts.values()) / basis.change >= ENOUGH
             text = (
                 f"The new side was asked for {percent(asked.ratio)} {'more' if asked.ratio > 1 else 'less'}"
-                f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed{_per_token(evidence, basis)}."
+                f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed"
+                f"{_per_token(evidence, basis, alone=enough)}."
             )
             yield Candidate("workload", amounts, text, "workload", metric)
             return
@@ -160,8 +171,12 @@ def _is_broad(basis: Basis, amounts: Mapping[int, float], expected: Mapping[int,
     return bool(grown) and _sum(grown) >= BROAD * (_sum(list(able.values())) + _sum(others))
 
 
-def _per_token(evidence: Evidence, basis: Basis) -> str:
-    """A clause on the time per token: where nothing is slower (or faster), the work alone is to blame."""
+def _per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
+    """A clause on the time per token: where nothing is slower (or faster), the work alone is to blame.
+
+    Args:
+        alone: whether the work explains nearly all of the change.
+    """
     rates = []
     for row in evidence.sections["phases"].rows:
         before, after = number(row.get("baseline_ms_per_token")), number(row.get("new_ms_per_token"))
@@ -172,6 +187,8 @@ def _per_token(evidence: Evidence, basis: Basis) -> str:
         found for found in rates if basis.sign * (found[0] - 1) > STEADY_RATE and found[2] > LEAST_PHASE * headline
     ]
     if not other:
+        if not alone:
+            return ""
         return f", not its speed; per token nothing is {'slower' if basis.sign > 0 else 'faster'}" if rates else ""
     rate, row, _ = max(other, key=lambda found: abs(found[0] - 1) * found[2])
     return f"; but per token {short(row['name'])} takes {times(rate)}"
@@ -187,7 +204,8 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
     amounts = {place: amount for place, amount in amounts.items() if basis.parts[place].name in names}
     before, after = (sum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
     why, metric = "larger inputs" if basis.sign > 0 else "smaller inputs", "workload.input_elements"
-    if abs(sum(change.calls for change in grown)) > abs(sum(change.size for change in grown)):
+    by_calls = abs(sum(change.calls for change in grown)) > abs(sum(change.size for change in grown))
+    if by_calls and (after - before) * basis.change > 0:
         why = f"{'more' if basis.sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
         metric = "workload.kernels"
 
@@ -212,7 +230,7 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     if len(both) < 3 or comparable <= 0 or abs(delta) < LEAST_FACTOR * baseline:
         return
     factor = 1 + delta / comparable
-    if not _uniform(both, factor):
+    if not _uniform(both, factor) or any(_stands_out(change, baseline, delta) for change in both):
         return
     amounts = {}
     for place, part in basis.of_kind(COMPUTE).items():
@@ -227,9 +245,23 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             f" and most kernels are {direction} by about that factor."
         )
         yield Candidate("frequency", amounts, text, "kernel_types", both[0].name)
-    elif not any(change.size for change in both):
+    elif all(change.same_inputs or not change.size for change in both) and not _has_other_inputs(evidence):
         text = f"Computation as a whole is {direction}: most kernels by about the same factor, none stands out."
         yield Candidate("compute", amounts, text, "kernel_types", both[0].name)
+
+
+def _stands_out(change: OperatorChange, baseline: float, delta: float) -> bool:
+    """Whether an operator differs from the factor of all others by a large part of the change of them all."""
+    others = baseline - change.baseline
+    expected = change.baseline * (delta - change.slower) / others if others else 0.0
+    return abs(change.slower - expected) > OUTLIER * abs(delta)
+
+
+def _has_other_inputs(evidence: Evidence) -> bool:
+    """Whether the kernels that both sides run have larger or smaller inputs than before."""
+    rows = evidence.sections["kernels"].rows
+    sizes = [(number(row.get("baseline_elements")), number(row.get("new_elements"))) for row in rows]
+    return any(old and new and abs(new / old - 1) > LEAST_RELATIVE for old, new in sizes)
 
 
 def _fits(clocks: float, factor: float) -> bool:

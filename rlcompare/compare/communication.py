@@ -25,7 +25,7 @@ def straggler(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     of_interest, other = ("new", "baseline") if sign > 0 else ("baseline", "new")
     rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == Presence.BOTH]
     late = [row for row in rows if row.get(f"{of_interest}_straggler")]
-    if not late or basis.parts[0].kind == TIMER:
+    if not late or not basis.parts or basis.parts[0].kind == TIMER:
         return
     rank = late[0]
     # A trainer's rank waits for no replica.
@@ -42,20 +42,39 @@ def straggler(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         return
     if sign * _grown(rank, "exposed_comm") > 0.5 * waited:
         return
-    own = {part: sign * _grown(rank, part) for part in ("compute", "free")}
-    theirs = {part: sign * _mean_growth(others, part) for part in own}
+    own = {part: sign * growth for part, growth in _own_growth(rank).items()}
+    theirs = {part: sign * sum(_own_growth(row)[part] for row in others) / len(others) for part in own}
     part = max(own, key=lambda name: own[name] - theirs[name])
     why = f"; on {rank['name']} {_PARTS[part]} {moved(sign * own[part])}" if own[part] > 0.3 * waited else ""
     if why and theirs[part] > 0.1 * own[part]:
         why += f", on the others by {ms(theirs[part])}"
-    now, before = (ms(number(rank.get(f"{side}_most_late_ms")) or 0.0) for side in ("new", "baseline"))
     text = (
-        f"The others wait {'' if sign > 0 else 'less '}for {rank['name']}, which starts collectives up to {now} late"
-        f" ({before} before): their exposed communication {moved(sign * waited)}{why}."
+        f"The others wait {'' if sign > 0 else 'less '}for {rank['name']}, which starts collectives {_late(rank)}:"
+        f" their exposed communication {moved(sign * waited)}{why}."
     )
     yield Candidate(
         "straggler", _of_lateness(basis, str(rank["name"]), rows, own, theirs), text, "ranks", str(rank["name"])
     )
+
+
+def _late(rank: Row) -> str:
+    """How late a rank starts collectives: at most, or on average where the most did not change."""
+    new, old = (number(rank.get(f"{side}_most_late_ms")) or 0.0 for side in ("new", "baseline"))
+    words = "up to"
+    if abs(new - old) < LEAST_MS:
+        new, old = (number(rank.get(f"{side}_late_ms")) or 0.0 for side in ("new", "baseline"))
+        words = "on average"
+    return f"{words} {ms(new)} late ({ms(old)} before)"
+
+
+def _own_growth(row: Row) -> dict[str, float]:
+    """The growth of a rank's computation, and of the time in which it neither computes nor only communicates.
+
+    Of a marked step that includes the time before the first task and after the last one.
+    """
+    compute, comm = _grown(row, "compute"), _grown(row, "exposed_comm")
+    step = number(row.get("delta"))
+    return {"compute": compute, "free": _grown(row, "free") if step is None else step - compute - comm}
 
 
 def _of_lateness(
@@ -114,16 +133,19 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         ]  # fmt: skip
         if not delta:
             continue
-        if not rows:
+        if all(row["delta"] is None for row in rows):
             text = f"Exposed {short(name)} {moved(delta)} per step."
             yield Candidate("communication", whole(parts), text, "account", name)
             continue
         own = sum(number(row["delta"]) or 0.0 for row in rows)
-        if max(0.0, own / delta) <= STEADY:
+        if abs(own / delta) <= STEADY:
             yield Candidate("lost_overlap", whole(parts), _cover(name, delta, own), "collectives", name)
             continue
         row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
-        text = f"{short(name)} {moved(own)} per step ({ms(delta)} of it exposed){_split(row)}{_link(evidence, delta)}."
+        tail = f"{_split(row)}{_link(evidence, delta)}."
+        text = f"{short(name)} {moved(own)} per step ({ms(delta)} of it exposed){tail}"
+        if own / delta < 1:
+            text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
             more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
             tail = f"{_work(row)}{_link(evidence, delta)}."

@@ -32,8 +32,14 @@ LEAST_REASON = 0.2
 SAME_TIME = 0.5
 """How far the kernels' own change may be from that in the step, as a part of it, for one to be split like the other."""
 
+LEAST_LAUNCHES = 0.01
+"""Launches count with the calls from this part of the calls' time."""
+
 LONGEST_LAUNCH_MS = 0.5
 """Longest idle time before a call that its launch may take. If it is longer, the device waited for something else."""
+
+MOST_ANSWERS = 4
+"""Most operators that may take the place of one; half as many if both sides run them."""
 
 LEAST_CALLS, MOST_MULTIPLE = 4, 4
 """Numbers of calls match by chance if they changed by less than this, or by a larger multiple of each other."""
@@ -71,7 +77,7 @@ def computation(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     replaced: set[str] = set()
     for names in _exchanged(evidence, operators):
         replaced |= names
-        yield _replaced(operators, names)
+        yield from _replaced(evidence, operators, names)
     for name, parts in operators.items():
         if name not in replaced:
             yield from _operator(evidence, basis, name, parts)
@@ -83,8 +89,9 @@ def _exchanged(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]]) 
     That is so where the same framework operator launched them in the same phase, else where the calls of one that came
     or went are matched by as many calls of others (or by a multiple of them) in the other direction.
     """
-    came = {name for name, parts in operators.items() if not any(part.baseline for part in parts.values())}
-    went = {name for name, parts in operators.items() if not any(part.new for part in parts.values())}
+    both = {change.name for change in evidence.operators if change.on_both}
+    came = {name for name, parts in operators.items() if not any(part.baseline for part in parts.values())} - both
+    went = {name for name, parts in operators.items() if not any(part.new for part in parts.values())} - both
     by_launch: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for name in came | went:
         for part in operators[name].values():
@@ -119,22 +126,27 @@ def _answering(
     calls = change.new_calls - change.baseline_calls if change else 0.0
     if abs(calls) < LEAST_CALLS:
         return set()
+    phases = {part.phase for part in operators[name].values()}
     found = set()
-    for other in operators:
+    for other, parts in operators.items():
         answer = evidence.operator(other)
-        if answer is None or other == name:
+        if answer is None or other == name or not phases & {part.phase for part in parts.values()}:
             continue
         multiple = -(answer.new_calls - answer.baseline_calls) / calls
         if 0.99 <= multiple <= MOST_MULTIPLE + 0.01 and abs(multiple - round(multiple)) <= 0.01 * multiple:
             found.add(other)
-    return found
+    # Where many operators are called more often, that is work of its own.
+    return found if len(found) <= MOST_ANSWERS and len(found - one_sided) <= MOST_ANSWERS / 2 else set()
 
 
-def _replaced(operators: Mapping[str, Mapping[int, Part]], names: set[str]) -> Candidate:
+def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], names: set[str]) -> Iterator[Candidate]:
     parts = {place: part for name in names for place, part in operators[name].items()}
     sums = {name: total(operators[name].values()) for name in names}
-    fewer, more = ([name for name in names if (sums[name] > 0) == is_more] for is_more in (False, True))
-    old, new = (_listed(sorted(of, key=lambda name: (-abs(sums[name]), name))) for of in (fewer, more))
+    calls = {name: _change_of_calls(evidence, name) or sums[name] for name in names}
+    fewer, more = ([name for name in names if (calls[name] > 0) == is_more] for is_more in (False, True))
+    if not fewer or not more:
+        return
+    old, new = (_listed(evidence, sorted(of, key=lambda name: (-abs(sums[name]), name))) for of in (fewer, more))
     largest = max(names, key=lambda name: (abs(sums[name]), name))
     launches = {
         part.row.get(f"{side}_host_op")
@@ -144,11 +156,24 @@ def _replaced(operators: Mapping[str, Mapping[int, Part]], names: set[str]) -> C
     }
     launch = f"{short(launches.pop())}: " if len(launches) == 1 and None not in launches else ""
     text = f"{launch}{old} → {new}: {_by(sum(sums.values()))} in all."
-    return Candidate("replaced", whole(parts), text, "account", largest)
+    yield Candidate("replaced", whole(parts), text, "account", largest)
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = " + ".join(short(name, _LISTED_LENGTH) for name in names[:_NAMED])
+def _change_of_calls(evidence: Evidence, name: str) -> float:
+    change = evidence.operator(name)
+    return change.new_calls - change.baseline_calls if change else 0.0
+
+
+def _listed(evidence: Evidence, names: Sequence[str]) -> str:
+    """Operators for a sentence; of those that both sides run, the calls."""
+    words = []
+    for name in names[:_NAMED]:
+        change = evidence.operator(name)
+        calls = (
+            f" ({count(change.baseline_calls)} → {count(change.new_calls)} calls)" if change and change.on_both else ""
+        )
+        words.append(short(name, _LISTED_LENGTH) + calls)
+    shown = " + ".join(words)
     return f"{shown} + {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 
@@ -172,11 +197,11 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         text = f"{_came_or_went(change, place, delta)}{_with_launches(launches, delta)}."
         yield Candidate("operator_calls", whole(parts) | launches, text, section, name)
         return
-    if other := _otherwise(parts):
+    if fractions.slower >= MOST_OF and (other := _otherwise(parts)):
         yield Candidate("operator_slower", whole(parts), f"{place} {other}: {_by(delta)}.", section, name)
         return
     amounts = whole(parts)
-    shape = _shape(evidence, name, delta)
+    shape = _shape(evidence, name, parts, delta)
     if shape is not None:
         part = (shape[1].new - shape[1].baseline) / (change.new - change.baseline)
         amounts = {number_: amount * min(part, 1.0) for number_, amount in amounts.items()}
@@ -184,11 +209,12 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         fractions, delta = _own_fractions(change), sum(amounts.values())
     reasons = {"operator_slower": fractions.slower, "operator_calls": fractions.calls, "workload": fractions.inputs}
     main = max(reasons, key=lambda key: reasons[key])
-    if reasons[main] < MOST_OF:
+    alone = reasons[main] >= MOST_OF and min(reasons.values()) > -LEAST_REASON
+    if not alone:
         text = f"{place} takes {_by(delta)}: {_split(change, reasons, delta)}."
         yield Candidate(main, amounts, text, section, name)
     for what, fraction in reasons.items():
-        if fraction >= (MOST_OF if reasons[main] >= MOST_OF else LEAST_REASON):
+        if fraction >= (MOST_OF if alone else LEAST_REASON):
             of_reason = {number_: amount * min(fraction, 1.0) for number_, amount in amounts.items()}
             own = sum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
@@ -220,12 +246,13 @@ def _launches(
             of_it = part.name in hosts and any(not getattr(part, side) for side in sides)
         if of_it and part.delta * delta > 0:
             found[place] = part.delta
-    return found if abs(sum(found.values())) <= LONGEST_LAUNCH_MS * calls else {}
+    waited = abs(sum(found.values()))
+    return found if LEAST_LAUNCHES * abs(delta) <= waited <= LONGEST_LAUNCH_MS * calls else {}
 
 
 def _with_launches(launches: Mapping[int, float], delta: float) -> str:
     waited = sum(launches.values())
-    return f", and {ms(waited)} of launching them" if abs(waited) > 0.1 * abs(delta) else ""
+    return f", and {ms(waited)} of launching them" if launches else ""
 
 
 def _values(parts: Mapping[int, Part]) -> tuple[list[float], list[float]]:
@@ -244,7 +271,10 @@ def _by(delta: float) -> str:
 def _place(name: str, parts: Mapping[int, Part], delta: float) -> str:
     """The operator, and the phase with most of its change."""
     for part in parts.values():
-        if part.phase is not None and part.delta / delta >= MOST_OF and part.phase != name:
+        if part.phase in (None, name) or not MOST_OF <= part.delta / delta <= 1 / MOST_OF:
+            continue
+        one_sided = not all(sum(values) for values in _values(parts))
+        if one_sided or (part.baseline and part.new):
             if part.delta / delta < SAME_PHASE:
                 return f"{short(name)} (mostly in {short(part.phase)})"
             return f"{short(name)} in {short(part.phase)}"
@@ -261,15 +291,18 @@ def _otherwise(parts: Mapping[int, Part]) -> str:
     return ""
 
 
-def _shape(evidence: Evidence, name: str, delta: float) -> tuple[str, OperatorChange] | None:
+def _shape(evidence: Evidence, name: str, parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:
     """The input shapes that hold most of an operator's change, if others hold a part of its time."""
     rows = [
         row for row in evidence.sections["kernels"].rows
-        if row["name"] == name and row["presence"] == Presence.BOTH and row["delta"] is not None
+        if row["name"] == name and row["presence"] == Presence.BOTH and row.get("delta_calls_ms") is not None
     ]  # fmt: skip
+    phase = max(parts.values(), key=lambda part: abs(part.delta)).phase
     time = sum(number(row["baseline"]) or 0.0 for row in rows)
     for row in rows:
         grown, share = number(row["delta"]) or 0.0, (number(row["baseline"]) or 0.0) / time if time else 1.0
+        if row.get("phase") not in (None, phase):
+            continue
         if row.get("input_shapes") and grown / delta >= MOST_OF and share < MOST_OF:
             return str(row["input_shapes"]), operator_changes([row])[0]
     return None
@@ -277,7 +310,11 @@ def _shape(evidence: Evidence, name: str, delta: float) -> tuple[str, OperatorCh
 
 def _more(place: str, delta: float, change: OperatorChange | None) -> str:
     own = change.new - change.baseline if change else 0.0
-    hidden = f", and {_by(own)} in all, as other work hides the rest" if own / delta > 1 + SAME_TIME else ""
+    hidden = ""
+    if change is not None and own / delta > 1 + SAME_TIME:
+        hidden = f", and {_by(own)} in all, as other work hides the rest"
+    elif change is not None and own / delta < 1 - SAME_TIME:
+        hidden = f", as {'less' if delta > 0 else 'more'} of it is hidden under other work"
     return f"{place} takes {_by(delta)} of the step{hidden}."
 
 
@@ -285,7 +322,9 @@ def _slower(change: OperatorChange, place: str) -> str:
     calls = ""
     if round(change.baseline_calls, 3) == round(change.new_calls, 3):
         calls = f", called {count(change.new_calls)} times per step as before"
-    per = "per input element" if change.size else "per call for the same inputs"
+    per = "per input element" if change.size else "per call"
+    if change.same_inputs:
+        per = "per call for the same inputs"
     return f"{place} takes {times(change.factor)} {per}{calls}"
 
 
@@ -295,9 +334,11 @@ def _sized(place: str, delta: float) -> str:
 
 def _split(change: OperatorChange, reasons: Mapping[str, float], delta: float) -> str:
     """The parts of an operator's change, the largest first; they sum to it but for parts below a twentieth."""
+    more_calls = change.new_calls > change.baseline_calls
+    other = "" if more_calls == (reasons["operator_calls"] * delta > 0) else "another mix of "
     words = {
         "operator_slower": f"for the time per {'element' if change.size else 'call'} ({times(change.factor)})",
-        "operator_calls": f"for calls ({count(change.baseline_calls)} → {count(change.new_calls)})",
+        "operator_calls": f"for {other}calls ({count(change.baseline_calls)} → {count(change.new_calls)})",
         "workload": f"for {'larger' if change.size > 0 else 'smaller'} inputs",
     }
     named = sorted((what for what in reasons if abs(reasons[what]) > 0.05), key=lambda what: -reasons[what])
@@ -312,7 +353,7 @@ def _came_or_went(change: OperatorChange, place: str, delta: float) -> str:
 
 def _called(change: OperatorChange, place: str, delta: float) -> str:
     before, after = count(change.baseline_calls), count(change.new_calls)
-    if before == after:
-        return f"{place} is called for other input shapes than before, which accounts for {ms(delta)}"
+    if before == after or (change.new_calls > change.baseline_calls) != (delta > 0):
+        return f"{place} is called with another mix of inputs ({before} → {after} calls per step): {_by(delta)}"
     word = "more" if change.new_calls > change.baseline_calls else "less"
-    return f"{place} is called {word} often: {before} → {after} times per step, {ms(delta)}"
+    return f"{place} is called {word} often: {before} → {after} times per step, {_by(delta)}"

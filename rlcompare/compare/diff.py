@@ -51,6 +51,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),
+                same_executor=len({capture.executor == "host" for capture in captures}) < 2,
             )
         )
         return Diff(

@@ -29,6 +29,7 @@ class OperatorChange:
         slower: change of the time per call for the same inputs.
         baseline_calls, new_calls: calls on each side.
         on_both: whether both sides run it.
+        same_inputs: whether all of it was matched by equal input shapes.
     """
 
     name: str
@@ -40,6 +41,7 @@ class OperatorChange:
     baseline_calls: float
     new_calls: float
     on_both: bool
+    same_inputs: bool = False
 
     @property
     def work(self) -> float:
@@ -65,9 +67,11 @@ class Evidence:
         operators: kernels by operator, largest change first.
         frequency: mean AI Core frequency by side, in MHz.
         on_device: whether device data was recorded; else times are those of host operators.
+        same_executor: whether both sides recorded the same: devices, or the host alone.
         timed_phases: whether training timed the phases, as it did the headline, and not the profile.
         members: the member of a run with the largest part in the change of each row of the account, by kind, phase and
-            name, and this part of the mean in ms; empty if a side has a single member.
+            name; this part of the mean in ms; and the sum of the sizes of all parts. Empty if the sides have different
+            members, or one each.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
     """
 
@@ -80,7 +84,8 @@ class Evidence:
     on_device: bool
     timed_phases: bool
     rare_phases: Mapping[str, str]
-    members: Mapping[tuple[str, str | None, str], tuple[str, float]] = field(default_factory=dict)
+    members: Mapping[tuple[str, str | None, str], tuple[str, float, float]] = field(default_factory=dict)
+    same_executor: bool = True
 
     @classmethod
     def of(
@@ -95,6 +100,7 @@ class Evidence:
         on_device: bool,
         timed_phases: bool,
         rare_phases: Mapping[str, str],
+        same_executor: bool,
     ) -> Evidence:
         """Gathers the evidence.
 
@@ -113,7 +119,11 @@ class Evidence:
             on_device=on_device,
             timed_phases=timed_phases,
             rare_phases=rare_phases,
-            members={(row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS) for row in members},
+            same_executor=same_executor,
+            members={
+                (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)
+                for row in members
+            },
         )
 
     @cached_property
@@ -182,6 +192,10 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
         new_calls=after,
         on_both=any(row["presence"] == Presence.BOTH for row in rows)
         or {Presence.BASELINE_ONLY, Presence.NEW_ONLY} <= {row["presence"] for row in rows},
+        same_inputs=all(
+            row["presence"] == Presence.BOTH and row.get("input_shapes") and row.get("baseline_elements") is None
+            for row in rows
+        ),
     )
 
 

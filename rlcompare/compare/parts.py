@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
+from rlcompare.compare.overall import OUTSIDE
 from rlcompare.model.diff import Row
 
 COMPUTE, TIMER = "compute", "timer"
@@ -17,6 +18,9 @@ WAIT = "wait"
 
 COMMUNICATION = frozenset({"comm", WAIT, "transfer"})
 """Kinds of parts in which the device only communicates."""
+
+MISMATCH = 0.01
+"""Part of the change by which the sum of the account may differ from it. If more, the account covers something else."""
 
 LEAST_PROFILED, MOST_PROFILED = 0.25, 4.0
 """The change of the profiled step, as a multiple of the headline's, for which the profile can explain the headline."""
@@ -101,13 +105,23 @@ def basis_of(evidence: Evidence) -> Basis | None:
     if headline is None or headline.delta is None or not has_moved(headline):
         return None
     if profile is not None and headline.metric == profile.metric:
-        return Basis(headline.delta, _measured(evidence, headline.metric))
+        return Basis(headline.delta, _measured(evidence, headline.metric, headline.delta))
     change = evidence.profile_change
+    timed = _timers(evidence) if evidence.timed_phases else ()
     if change and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
-        parts = _measured(evidence, profile.metric if profile else "")
-        if parts:
+        parts = _measured(evidence, profile.metric if profile else "", change)
+        if parts and _agree(parts, timed, headline.delta):
             return Basis(change, parts, f" (of the profiled step, which {moved(change)})")
-    return Basis(headline.delta, _timers(evidence) or (Part(TIMER, None, headline.metric, *_values(evidence)),))
+    return Basis(headline.delta, timed or (Part(TIMER, None, headline.metric, *_values(evidence)),))
+
+
+def _agree(parts: Sequence[Part], timed: Sequence[Part], change: float) -> bool:
+    """Whether the phase that changed most by training's timers changed in this direction in the account too."""
+    named = [part for part in timed if part.name != OUTSIDE]
+    if not named:
+        return True
+    most = max(named, key=lambda part: part.delta / change)
+    return total(part for part in parts if part.phase == most.name) * change > 0
 
 
 def _values(evidence: Evidence) -> tuple[float, float]:
@@ -116,14 +130,22 @@ def _values(evidence: Evidence) -> tuple[float, float]:
     return (headline.baseline or 0.0, headline.new or 0.0) if headline else (0.0, 0.0)
 
 
-def _measured(evidence: Evidence, metric: str) -> tuple[Part, ...]:
-    """The parts of a time that the profile measured."""
+def _measured(evidence: Evidence, metric: str, change: float) -> tuple[Part, ...]:
+    """The parts of a time that the profile measured; none if they do not sum to its change.
+
+    They do not where only one side marked its steps, say: then the account divides something else than the headline.
+    """
+    if not evidence.same_executor:
+        return ()
     if metric == "time.phases":
         return _timers(evidence)
     rows = evidence.sections["account"].rows
     if metric == "time.comm":
         rows = tuple(row for row in rows if row["kind"] in COMMUNICATION)
-    return tuple(_part(str(row["kind"]), row["phase"], row) for row in rows if row["delta"] is not None)
+    parts = tuple(_part(str(row["kind"]), row["phase"], row) for row in rows if row["delta"] is not None)
+    if metric != "time.comm" and abs(total(parts) - change) > MISMATCH * abs(change):
+        return ()
+    return parts
 
 
 def _timers(evidence: Evidence) -> tuple[Part, ...]:

@@ -33,8 +33,10 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             phases.setdefault(str(part.phase), {})[place] = part
     for phase, parts in phases.items():
         delta = total(parts.values())
+        if not all(sum(values) for values in ([p.baseline for p in parts.values()], [p.new for p in parts.values()])):
+            continue  # recorded on one side only, or under another name
         main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
-        mostly = f", mostly {_KINDS[main]}" if delta and _of_kind(parts, main) / delta > 0.5 else ""
+        mostly = f", mostly {_KINDS[main]}" if delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL else ""
         mostly += _most_of_all(parts, delta)
         batches = _batches(evidence, phase, delta)
         start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
@@ -46,12 +48,16 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             names = by_name(parts)
             largest = max(names, key=lambda name: (abs(total(names[name].values())), name))
             most = total(names[largest].values())
+            changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
-                f"{start} {moved(total(parts.values()))} per step, over {len(names)} names; the largest is"
+                f"{start} {moved(total(parts.values()))} per step, over {changed} names; the largest is"
                 f" {short(largest)} ({signed(most)})."
             )
             yield Candidate("kind", whole(parts), text, "account", largest)
 
+
+ABOUT_ALL = 1.25
+"""A part that is larger than this multiple of the whole is no part of it: others made up for it."""
 
 _KINDS = {"compute": "computation", "communication": "exposed communication", "idle": "idle time"}
 _PROFILED = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
@@ -71,7 +77,11 @@ def _most_of_all(parts: Mapping[int, Part], delta: float) -> str:
     """The operator with the largest part of a change, if that is a quarter of it."""
     names = {name: total(found.values()) for name, found in by_name(parts).items() if name != OUTSIDE}
     name = max(names, key=lambda name: (names[name] * (1 if delta > 0 else -1), name))
-    return f", most of all {short(name)} ({signed(names[name])})" if delta and names[name] / delta > 0.25 else ""
+    return (
+        f", most of all {short(name)} ({signed(names[name])})"
+        if delta and 0.25 < names[name] / delta <= ABOUT_ALL
+        else ""
+    )
 
 
 def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:

@@ -18,6 +18,7 @@ class AccountMember(NamedTuple):
     name: str
     member: str
     delta_ns: float
+    moved_ns: float
 
 
 class Capture(NamedTuple):

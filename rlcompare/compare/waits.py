@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from rlcompare.compare.evidence import Evidence, moved, short
 from rlcompare.compare.parts import Basis, Candidate, Part, by_name, total, whole
 
 MOST_OF = 0.8
-"""Part of a change from which one name is all that is named."""
+"""Part of a kind's change that a few names must make up for them to be named."""
 
 _REASONS = {
     "data": "The time in which the device waits for data ({name}) {moved} per step.",
@@ -21,19 +21,31 @@ _REASONS = {
 """Kinds of waiting that are a cause for each call or operator."""
 
 _WAITS = {
-    "copy": "The time in which the device only copies {moved} per step{most}.",
-    "operator": "The time in which the device waits for operators on the host {moved} per step{most}.",
-    "python": "The time in which the device waits for Python code between operators {moved} per step{most}.",
+    "copy": "The time in which the device only copies {moved} per step.",
+    "operator": "The time in which the device waits for operators on the host {moved} per step.",
+    "python": "The time in which the device waits for Python code between operators {moved} per step.",
     "launch": "The time in which the device waits for the launch of its next task {moved} per step.",
-    "queue": "The time between tasks that were already launched {moved} per step{most}.",
+    "queue": "The time between tasks that were already launched {moved} per step.",
     "unknown": "The time about which the profile says nothing {moved} per step.",
 }
 """Kinds of waiting that are one cause: their subjects are many and small."""
 
-_MOST = {"copy": ", most of it {name}", "operator": ", most of it for {name}", "python": ", most of it in {name}",
-         "queue": ", most of it before {name}"}  # fmt: skip
+_ONE = {
+    "copy": "The time in which the device only copies ({name}) {moved} per step.",
+    "operator": "The time in which the device waits for {name} on the host {moved} per step.",
+    "python": "The time in which the device waits for Python code in {name} {moved} per step.",
+    "launch": "The time in which the device waits for the launch of {name} {moved} per step.",
+    "queue": "The time before {name}, which was already launched, {moved} per step.",
+}
+"""The same for a single name, where few of them make up the change of the kind."""
 
-_NO_OPERATOR = "The time in which no operator runs {moved} per step{most}."
+_NAMELESS = frozenset({"gc"})
+"""Kinds of which the sentence names no call."""
+
+_LARGE, _FEW = 0.2, 3
+"""Part of a kind's change from which a name is large, and how many may make it up."""
+
+_NO_OPERATOR = "The time in which no operator runs{where} {moved} per step."
 """What ``python`` is in captures without a device."""
 
 WHAT = {kind: kind.replace(" ", "_") for kind in (*_REASONS, *_WAITS)} | {"copy": "copies"}
@@ -41,34 +53,46 @@ WHAT = {kind: kind.replace(" ", "_") for kind in (*_REASONS, *_WAITS)} | {"copy"
 
 
 def waits(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
-    """The changes of what the device waited for: one candidate for each kind, or for each call of a kind."""
+    """The changes of what the device waited for: one candidate for each call of a kind, or for each kind.
+
+    Of kinds whose names are many, the names count if a few of them make up most of its change.
+    """
     for kind in _REASONS:
-        for name, parts in by_name(basis.of_kind(kind)).items():
-            yield _candidate(evidence, kind, name, parts)
+        of_kind = basis.of_kind(kind)
+        for name, parts in ({kind: of_kind} if of_kind and kind in _NAMELESS else by_name(of_kind)).items():
+            yield _candidate(evidence, kind, name, parts, _REASONS[kind])
     for kind in _WAITS:
         parts = basis.of_kind(kind)
-        if parts:
-            most = max(by_name(parts).items(), key=lambda item: abs(total(item[1].values())))
-            yield _candidate(evidence, kind, most[0], parts, most[1])
+        names = by_name(parts)
+        large = _large(kind, names)
+        for name in large:
+            yield _candidate(evidence, kind, name, names[name], _ONE[kind])
+        if parts and not large:
+            most = max(names, key=lambda name: (abs(total(names[name].values())), name))
+            yield _candidate(evidence, kind, most, parts, _WAITS[kind], whole_kind=True)
+
+
+def _large(kind: str, names: Mapping[str, Mapping[int, Part]]) -> list[str]:
+    """The few names that make up most of the change of a kind; none if it is spread, or has no names."""
+    delta = sum(total(parts.values()) for parts in names.values())
+    large = [
+        name for name, parts in names.items() if delta and total(parts.values()) / delta >= _LARGE and name != kind
+    ]  # fmt: skip
+    enough = sum(total(names[name].values()) for name in large) / delta >= MOST_OF if large else False
+    return large if kind in _ONE and enough and len(large) <= _FEW else []
 
 
 def _candidate(
-    evidence: Evidence, kind: str, name: str, parts: Mapping[int, Part], of_name: Mapping[int, Part] | None = None
+    evidence: Evidence, kind: str, name: str, parts: Mapping[int, Part], template: str, *, whole_kind: bool = False
 ) -> Candidate:
-    """The candidate of a kind of waiting.
-
-    Args:
-        of_name: the parts of the largest name among several.
-    """
-    delta = total(parts.values())
-    most = ""
-    if of_name and name != kind and delta and total(of_name.values()) / delta >= MOST_OF:
-        most = _MOST.get(kind, "").format(name=short(name))
-    return Candidate(WHAT[kind], whole(parts), _text(evidence, kind, name, most), "account", name)
-
-
-def _text(evidence: Evidence, kind: str, name: str, most: str) -> Callable[[float], str]:
-    template = (_REASONS | _WAITS)[kind]
+    where = "" if whole_kind else f" in {short(name)}"
     if not evidence.on_device:
         template = _NO_OPERATOR if kind == "python" else template.replace("the device waits", "the step waits")
-    return lambda delta: template.format(name=short(name), moved=moved(delta), most=most)
+
+    if name == kind:
+        template = template.replace(" ({name})", "").replace("calls {name}", "calls a collective")
+
+    def text(delta: float) -> str:
+        return template.format(name=short(name), moved=moved(delta), where=where)
+
+    return Candidate(WHAT[kind], whole(parts), text, "account", name)

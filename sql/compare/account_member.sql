@@ -1,8 +1,10 @@
--- For each row of section account the member whose change has the largest part in the change of the mean, and that part. No rows if a side
--- has a single member.
+-- For each row of section account the member whose change has the largest part in the change of the mean, that part, and the sum of the
+-- sizes of all parts. No rows if the sides have different members, or one each.
 -- Depends on c_account_named, side_mean.
-WITH several AS (
-    SELECT min(members) > 1 AS known FROM (SELECT side, count(DISTINCT member) AS members FROM c_account_named GROUP BY side)
+WITH side_members AS (
+    SELECT side, list_sort(list(DISTINCT member)) AS members FROM c_account_named GROUP BY side
+), several AS (
+    SELECT count(DISTINCT members) = 1 AND min(len(members)) > 1 AS known FROM side_members
 ), exact AS (
     SELECT kind, phase, name, member, side, divisor, sum(ns) AS ns FROM c_account_named WHERE (SELECT known FROM several) GROUP BY ALL
 ), moved AS (
@@ -11,5 +13,5 @@ WITH several AS (
     FROM exact GROUP BY kind, phase, name, member
 )
 SELECT kind, phase, name, arg_max(member, {'by': abs(delta_ns), 'of': member}) AS member,
-       arg_max(delta_ns, {'by': abs(delta_ns), 'of': member}) AS delta_ns
+       arg_max(delta_ns, {'by': abs(delta_ns), 'of': member}) AS delta_ns, sum(abs(delta_ns) ORDER BY member) AS moved_ns
 FROM moved GROUP BY kind, phase, name;

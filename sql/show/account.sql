@@ -2,7 +2,7 @@
 -- Kernels are named by their type, if known. Launches are summed.
 -- Depends on r_account, shown_device, shown_divisor.
 WITH exact AS (   -- sums of integers, which do not depend on the order of rows
-    SELECT a.kind, CASE WHEN a.kind <> 'launch' THEN coalesce(a.op_type, a.subject) END AS subject, times, sum(a.ns) AS ns, sum(a.pieces) AS pieces
+    SELECT a.kind, CASE WHEN a.kind = 'wait' THEN a.subject WHEN a.kind <> 'launch' THEN coalesce(a.op_type, a.subject) END AS subject, times, sum(a.ns) AS ns, sum(a.pieces) AS pieces
     FROM r_account AS a
     JOIN shown_device AS d ON d.capture = a.capture AND d.step = a.step AND d.device_id IS NOT DISTINCT FROM a.device_id
     JOIN shown_divisor AS v ON v.capture = a.capture

@@ -34,14 +34,14 @@ WITH placed AS (
       ON k.capture = e.capture AND k.device_id IS NOT DISTINCT FROM e.device_id AND k.kind = e.kind
      AND k.group_name IS NOT DISTINCT FROM e.group_name AND k.start_ns = e.start_ns
 )
-SELECT capture, device_id, step, phase, 'wait' AS kind, last_rank AS subject, dtype, group_ranks, cut_ns - from_ns AS ns FROM cut
+SELECT capture, device_id, step, phase, 'wait' AS kind, last_rank AS subject, kind AS op_type, dtype, group_ranks, cut_ns - from_ns AS ns FROM cut
 UNION ALL
-SELECT capture, device_id, step, phase, CASE WHEN is_whole THEN 'transfer' ELSE 'comm' END, kind, dtype, group_ranks, until_ns - cut_ns FROM cut;
+SELECT capture, device_id, step, phase, CASE WHEN is_whole THEN 'transfer' ELSE 'comm' END, kind, NULL, dtype, group_ranks, until_ns - cut_ns FROM cut;
 
 DELETE FROM r_account WHERE kind IN ('wait', 'transfer', 'comm') AND capture IN (SELECT capture FROM r_exposed);
 
 INSERT INTO r_account BY NAME
-SELECT capture, device_id, step, phase, kind, subject, dtype AS input_dtypes, group_ranks, sum(ns) AS ns, count(*) AS pieces
+SELECT capture, device_id, step, phase, kind, subject, op_type, dtype AS input_dtypes, group_ranks, sum(ns) AS ns, count(*) AS pieces
 FROM divided WHERE ns > 0 GROUP BY ALL;
 
 DROP TABLE divided;

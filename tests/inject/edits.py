@@ -535,7 +535,7 @@ def stalls_in_two_operators(profile: Timeline) -> Edited:
     )
     most, least = (profile.rounded(part * SHARE * profile.step_ns) for part in (0.7, 0.3))
     new = profile.stretched([Stretch(first.at, most), Stretch(second.at, least)])
-    what = ("operator",) if has_device(profile) else ("operator_time",)
+    what = ("operator",) if has_device(profile) else ("operator_time", "operator_slower")
     name = first.inner.name
     return Edited(new, most + least, what, name, text=name, second=second.inner.name)
 

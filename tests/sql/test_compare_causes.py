@@ -363,7 +363,7 @@ def test_what_came_is_netted_with_what_went(tmp_path: Path) -> None:
     new.kernel(1, "BatchMatMul", 32, 32 * MS).kernel(1, "SoftmaxV2", 28, 29 * MS).kernel(1, "Add", 9, 60 * MS)
     (cause,) = causes(old, new).causes
     assert (cause.what, cause.share) == ("replaced", pytest.approx(1.0))
-    assert cause.text == "FlashAttentionScore → SoftmaxV2 + BatchMatMul: 29.00 ms more in all."
+    assert cause.text == "FlashAttentionScore → SoftmaxV2 + BatchMatMul (4 → 32 calls): 29.00 ms more in all."
 
 
 def test_kernels_of_one_framework_operator_replace_each_other(tmp_path: Path) -> None:

@@ -231,7 +231,14 @@ def timed(**phases: tuple[float, float, float]) -> Evidence:
     step = delta("timing_s/step", sum(row[0] for row in phases.values()), sum(row[1] for row in phases.values()))
     sections = {**evidence.sections, "phases": Section("phases", "ms", (), None, "", tuple(rows))}
     tokens = delta("workload.total_tokens", 1000.0, 1500.0)
-    return replace(evidence, headline=step, profile=None, metrics={"workload.total_tokens": tokens}, sections=sections)
+    return replace(
+        evidence,
+        headline=step,
+        profile=None,
+        metrics={"workload.total_tokens": tokens},
+        sections=sections,
+        timed_phases=True,
+    )
 
 
 def test_what_training_does_beside_the_tokens_does_not_grow_with_them() -> None:

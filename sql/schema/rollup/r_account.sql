@@ -7,7 +7,7 @@ CREATE TABLE r_account (
     phase VARCHAR,             -- phase.name; NULL: outside all phases
     kind VARCHAR NOT NULL,     -- compute | wait | transfer | comm | copy | queue | launch | data | sync | gc | alloc | compile | collective call | operator | python | unknown
     subject VARCHAR,           -- kernel without running numbers | rank that comes last (wait) | collective | direction of the copy | next kernel (queue, launch) | operator, call or range of the host; NULL: none
-    op_type VARCHAR,           -- operator type of the kernel; NULL: unknown, or no kernel
+    op_type VARCHAR,           -- operator type of the kernel, or kind of the collective (wait); NULL: unknown, or neither
     core_type VARCHAR,         -- core type of a kernel; NULL: unknown, or no kernel
     input_shapes VARCHAR,      -- dimensions of a kernel's inputs; NULL: not recorded
     input_dtypes VARCHAR,      -- data types of a kernel's inputs; NULL: not recorded
