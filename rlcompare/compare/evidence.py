@@ -277,5 +277,5 @@ def count(value: float) -> str:
 
 def short(name: Value, length: int = _NAME_LENGTH) -> str:
     """A name from a profile, shortened for use in a sentence."""
-    text = str(name)
+    text = str(name) or "(no name)"
     return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -46,7 +46,8 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         if parts:
             start = f"The rest of {name}" if _is_rest(basis, parts) else name.capitalize()
             names = by_name(parts)
-            largest = max(names, key=lambda name: (abs(total(names[name].values())), name))
+            sign = 1 if total(parts.values()) > 0 else -1
+            largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
