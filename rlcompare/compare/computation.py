@@ -18,6 +18,7 @@ from rlcompare.compare.evidence import (
     times,
 )
 from rlcompare.compare.parts import COMPUTE, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.model.diff import Value
 from rlcompare.model.words import Presence
 
 MOST_OF = 0.8
@@ -287,8 +288,13 @@ def _otherwise(parts: Mapping[int, Part]) -> str:
     for column, verb in (("core_type", "runs on"), ("input_dtypes", "works on")):
         before, after = row.get(f"baseline_{column}"), row.get(f"new_{column}")
         if before and after and before != after:
-            return f"now {verb} {short(after)} instead of {short(before)}"
+            return f"now {verb} {_types(after)} instead of {_types(before)}"
     return ""
+
+
+def _types(value: Value) -> str:
+    """The types of all inputs, each once: ``FLOAT16`` for ``FLOAT16;FLOAT16``."""
+    return short(";".join(dict.fromkeys(str(value).split(";"))))
 
 
 def _shape(evidence: Evidence, name: str, parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:
