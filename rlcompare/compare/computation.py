@@ -287,7 +287,7 @@ def _otherwise(parts: Mapping[int, Part]) -> str:
     row = max(parts.values(), key=lambda part: abs(part.delta)).row
     for column, verb in (("core_type", "runs on"), ("input_dtypes", "works on")):
         before, after = row.get(f"baseline_{column}"), row.get(f"new_{column}")
-        if before and after and before != after:
+        if before and after and _types(before) != _types(after):
             return f"now {verb} {_types(after)} instead of {_types(before)}"
     return ""
 
