@@ -17,7 +17,7 @@ DEFAULT = Path("rlcompare-out") / "diff.json"
 @click.argument("document", metavar="[DIFF.json]", required=False, type=path_type(dir_okay=False))
 @common_options
 def command(what: str, document: Path | None, quiet: bool) -> None:
-    """Show what a cause or a metric of a comparison consists of, and where it comes from.
+    """Show the rows, query and files behind a cause or a metric.
 
     WHAT is the number of a cause (1 is the first), "unexplained", or the id of a metric such as time.step. Prints the
     rows whose changes sum to it, the query that makes them, a command that prints them from the profiles, and the files

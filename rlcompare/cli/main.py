@@ -29,7 +29,7 @@ COMMANDS = {
     "launch": "Run a verl job under verl's own profilers.",
     "attach": "Profile a job that is already running.",
     "diff": "Compare two profiles: what got slower, and where.",
-    "explain": "Show what a cause or a metric of a comparison consists of, and where it comes from.",
+    "explain": "Show the rows, query and files behind a cause or a metric.",
     "gate": "Check a comparison against a policy; the exit code is for CI.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",
     "ingest": "Read a profile into a store, one DuckDB file.",

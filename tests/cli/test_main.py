@@ -30,6 +30,7 @@ Usage: rlcompare [OPTIONS] COMMAND [ARGS]...
   rlcompare run -o DIR [KEY=VALUE]...     run and profile the reference step
   rlcompare launch -o DIR -- COMMAND...   run and profile a verl job
   rlcompare diff -d NEW -bp BASELINE      compare two profiles
+  rlcompare explain 1                     what the first cause consists of
   rlcompare gate -d NEW -bp BASELINE      check them against a policy, for CI
   rlcompare COMMAND --help                what a command takes
 
@@ -42,6 +43,7 @@ Commands:
   launch   Run a verl job under verl's own profilers.
   attach   Profile a job that is already running.
   diff     Compare two profiles: what got slower, and where.
+  explain  Show the rows, query and files behind a cause or a metric.
   gate     Check a comparison against a policy; the exit code is for CI.
   show     Show one run: its time by step, rank, phase, kernel and collective.
   ingest   Read a profile into a store, one DuckDB file.

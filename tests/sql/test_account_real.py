@@ -66,19 +66,25 @@ def events(path: Path) -> list[dict[str, Any]]:
 
 
 def painted(
-    found: list[dict[str, Any]], chosen: Callable[[dict[str, Any]], bool], start: int, length: int
+    found: list[dict[str, Any]], chosen: Callable[[dict[str, Any]], bool], start: int, length: int, unit: int = 1
 ) -> np.ndarray:
-    """Which nanoseconds from ``start`` on the chosen events cover."""
-    line = np.zeros(length, dtype=bool)
+    """Which nanoseconds (or units of several) from ``start`` on the chosen events cover."""
+    line = np.zeros(length // unit, dtype=bool)
     for event in found:
         if chosen(event):
-            first, last = (round(ts * 1000) - start for ts in (event["ts"], event["ts"] + event["dur"]))
+            first, last = (
+                divmod(round(ts * 1000) - start, unit)[0] for ts in (event["ts"], event["ts"] + event["dur"])
+            )
             line[max(first, 0) : max(last, 0)] = True
     return line
 
 
-def by_kind(found: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-    """For each kind, which nanoseconds of the steps it has, and "idle" the rest; from the first step's start on."""
+def by_kind(found: list[dict[str, Any]], unit: int = 1) -> dict[str, np.ndarray]:
+    """For each kind, which nanoseconds of the steps it has, and "idle" the rest; from the first step's start on.
+
+    Args:
+        unit: nanoseconds of one element; old traces have whole microseconds.
+    """
     steps = [
         event
         for event in found
@@ -87,12 +93,14 @@ def by_kind(found: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     start = round(min(event["ts"] for event in steps) * 1000)
     length = round(max(event["ts"] + event["dur"] for event in steps) * 1000) - start
     lines = {
-        "compute": painted(found, lambda e: e["cat"] == "kernel" and not e["name"].startswith("nccl"), start, length),
-        "comm": painted(found, lambda e: e["cat"] == "kernel" and e["name"].startswith("nccl"), start, length),
-        "copy": painted(found, lambda e: e["cat"] in ("memcpy", "memset"), start, length),
-        "loader": painted(found, lambda e: "DataLoader" in e["name"] and "__next__" in e["name"], start, length),
+        "compute": painted(
+            found, lambda e: e["cat"] == "kernel" and not e["name"].startswith("nccl"), start, length, unit
+        ),
+        "comm": painted(found, lambda e: e["cat"] == "kernel" and e["name"].startswith("nccl"), start, length, unit),
+        "copy": painted(found, lambda e: e["cat"] in ("memcpy", "memset"), start, length, unit),
+        "loader": painted(found, lambda e: "DataLoader" in e["name"] and "__next__" in e["name"], start, length, unit),
     }
-    free = painted(steps, lambda e: True, start, length)
+    free = painted(steps, lambda e: True, start, length, unit)
     for kind in ("compute", "comm", "copy"):
         lines[kind] &= free
         free &= ~lines[kind]
@@ -199,7 +207,7 @@ def test_the_device_waits_for_the_data_loader(shared: Path, tmp_path: Path, work
     path = min(folder.iterdir())
     store = store_of(path, tmp_path / "store.duckdb", keep_events=False)
     (found,) = rows(store, "SELECT any_value(subject), CAST(sum(ns) AS BIGINT) FROM r_account WHERE kind = 'data'")
-    lines = by_kind(events(path))
+    lines = by_kind(events(path), unit=1000)
     # Between kernels that were launched before, the device pauses for about a microsecond, whatever the host does.
-    waits = longer_than(lines["idle"], 100_000) & lines["loader"]
-    assert found == (SUBJECTS[workers], int(waits.sum()))
+    waits = longer_than(lines["idle"], 100) & lines["loader"]
+    assert found == (SUBJECTS[workers], 1000 * int(waits.sum()))
