@@ -106,7 +106,7 @@ def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             continue
         if abs(asked.ratio - 1) >= LEAST_RELATIVE and (asked.ratio > 1) == (basis.change > 0):
             expected = _with_tokens(evidence, basis, asked.ratio, counted)
-            amounts = {**amounts, **_expected(basis, expected)}
+            amounts = {**amounts, **_as_changed(basis, expected)}
             if not _is_broad(basis, amounts, {**expected, **amounts}):
                 return
             enough = sum(amounts.values()) / basis.change >= ENOUGH
@@ -123,16 +123,12 @@ def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
 
 def _work_of_kernels(evidence: Evidence, basis: Basis) -> tuple[dict[int, float], set[int]]:
     """What more calls and larger inputs add to each part in the direction of the change; and the parts that tell."""
-    amounts, counted = {}, set()
+    amounts = {}
     for place, part in basis.of_kind(COMPUTE).items():
         fractions = fractions_of(evidence, basis, part.name)
-        if fractions is None or not fractions.on_both:
-            continue
-        counted.add(place)
-        amount = part.delta * (fractions.calls + fractions.inputs)
-        if amount * basis.change > 0:
-            amounts[place] = min(abs(amount), abs(part.delta)) * (1 if part.delta > 0 else -1)
-    return {place: amount for place, amount in amounts.items() if amount * basis.change > 0}, counted
+        if fractions is not None and fractions.on_both:
+            amounts[place] = part.delta * (fractions.calls + fractions.inputs)
+    return _as_changed(basis, amounts), set(amounts)
 
 
 def _with_tokens(evidence: Evidence, basis: Basis, factor: float, counted: set[int]) -> dict[int, float]:
@@ -150,8 +146,8 @@ def _with_tokens(evidence: Evidence, basis: Basis, factor: float, counted: set[i
     }
 
 
-def _expected(basis: Basis, expected: Mapping[int, float]) -> dict[int, float]:
-    """The expected changes, as far as the parts did change in that direction."""
+def _as_changed(basis: Basis, expected: Mapping[int, float]) -> dict[int, float]:
+    """The expected changes, as far as the parts did change in that direction, which is that of the whole."""
     found = {}
     for place, amount in expected.items():
         delta = basis.parts[place].delta

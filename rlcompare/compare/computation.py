@@ -66,10 +66,9 @@ def fractions_of(evidence: Evidence, basis: Basis, name: str) -> Fractions | Non
     """
     change = evidence.operator(name)
     own = change.new - change.baseline if change else 0.0
-    found = total(part for part in basis.parts if part.kind == COMPUTE and part.name == name)
-    if change is None or not own or abs(found / own - 1) > SAME_TIME:
+    if change is None or not own or abs(basis.computed[name] / own - 1) > SAME_TIME:
         return None
-    return Fractions(change.calls / own, change.size / own, change.slower / own, change.on_both)
+    return _own_fractions(change)
 
 
 def computation(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
@@ -195,7 +194,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         return
     if not change.on_both:
         launches = _launches(basis, name, parts, delta, change)
-        text = f"{_came_or_went(change, place, delta)}{_with_launches(launches, delta)}."
+        text = f"{_came_or_went(change, place, delta)}{_with_launches(launches)}."
         yield Candidate("operator_calls", whole(parts) | launches, text, section, name)
         return
     if fractions.slower >= MOST_OF and (other := _otherwise(parts)):
@@ -219,7 +218,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             of_reason = {number_: amount * min(fraction, 1.0) for number_, amount in amounts.items()}
             own = sum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
-            text = _because(what, change, place, own) + f"{_with_launches(launches, own)}."
+            text = _because(what, change, place, own) + f"{_with_launches(launches)}."
             yield Candidate(what, of_reason | launches, text, section, name)
 
 
@@ -251,9 +250,8 @@ def _launches(
     return found if LEAST_LAUNCHES * abs(delta) <= waited <= LONGEST_LAUNCH_MS * calls else {}
 
 
-def _with_launches(launches: Mapping[int, float], delta: float) -> str:
-    waited = sum(launches.values())
-    return f", and {ms(waited)} of launching them" if launches else ""
+def _with_launches(launches: Mapping[int, float]) -> str:
+    return f", and {ms(sum(launches.values()))} of launching them" if launches else ""
 
 
 def _values(parts: Mapping[int, Part]) -> tuple[list[float], list[float]]:
@@ -300,8 +298,8 @@ def _types(value: Value) -> str:
 def _shape(evidence: Evidence, name: str, parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:
     """The input shapes that hold most of an operator's change, if others hold a part of its time."""
     rows = [
-        row for row in evidence.sections["kernels"].rows
-        if row["name"] == name and row["presence"] == Presence.BOTH and row.get("delta_calls_ms") is not None
+        row for row in evidence.kernels.get(name, ())
+        if row["presence"] == Presence.BOTH and row.get("delta_calls_ms") is not None
     ]  # fmt: skip
     phase = max(parts.values(), key=lambda part: abs(part.delta)).phase
     time = sum(number(row["baseline"]) or 0.0 for row in rows)

@@ -130,6 +130,11 @@ class Evidence:
     def _by_name(self) -> Mapping[str, OperatorChange]:
         return {change.name: change for change in self.operators}
 
+    @cached_property
+    def kernels(self) -> Mapping[str, Sequence[Row]]:
+        """The rows of the section ``kernels`` by name."""
+        return _grouped(self.sections["kernels"].rows)
+
     @property
     def profile_change(self) -> float:
         """The change of the profile's step time in ms; 0 if unknown or too small."""
@@ -169,12 +174,17 @@ def change_of(row: Row, part: str) -> float | None:
 
 def operator_changes(rows: Sequence[Row]) -> tuple[OperatorChange, ...]:
     """Kernels summed by operator, from rows that separate calls from time per call; largest change first."""
-    grouped: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        if row["delta"] is not None:
-            grouped[str(row["name"])].append(row)
+    grouped = _grouped(row for row in rows if row["delta"] is not None)
     changes = [_operator_change(name, group) for name, group in grouped.items()]
     return tuple(sorted(changes, key=lambda change: (-abs(change.new - change.baseline), change.name)))
+
+
+def _grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows by name."""
+    grouped: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[str(row["name"])].append(row)
+    return grouped
 
 
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
@@ -201,10 +211,8 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
 
 def _host_changes(sections: Mapping[str, Section]) -> tuple[OperatorChange, ...]:
     """The operators of captures without a device: their own time in the account, and their calls."""
-    times: dict[str, list[Row]] = defaultdict(list)
-    for row in sections["account"].rows:
-        if row["kind"] == "compute" and row["delta"] is not None:
-            times[str(row["name"])].append(row)
+    account = sections["account"].rows
+    times = _grouped(row for row in account if row["kind"] == "compute" and row["delta"] is not None)
     changes = []
     for counted in sections["operators"].rows:
         rows, calls = times.get(str(counted["name"]), []), [number(counted[f"{side}_calls"]) for side in SIDES]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
 from rlcompare.compare.overall import OUTSIDE
@@ -67,6 +68,11 @@ class Basis:
     @property
     def sign(self) -> int:
         return 1 if self.change > 0 else -1
+
+    @cached_property
+    def computed(self) -> Mapping[str, float]:
+        """The change of each operator, over all phases, in ms."""
+        return {name: total(parts.values()) for name, parts in by_name(self.of_kind(COMPUTE)).items()}
 
     def of_kind(self, *kinds: str) -> dict[int, Part]:
         """The parts of these kinds, by their place in ``parts``."""

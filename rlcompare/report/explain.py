@@ -12,7 +12,6 @@ from rlcompare.report.table import table_lines
 from rlcompare.text import safe_text
 
 _QUERIES = (
-    ("time.step", "sql/compare/time_value.sql", "r_time"),
     ("time.*", "sql/compare/time_value.sql", "r_time"),
     ("role.*", "sql/compare/role_sample.sql", "r_time"),
     ("phase.*", "sql/compare/phase_sample.sql", "r_phase"),

@@ -469,22 +469,23 @@ def operator_on_ai_cpu(profile: Timeline) -> Edited:
     """The largest operator is slower because it runs on the AI CPU now."""
     if not isinstance(profile, AscendDb):
         raise NoPlace
-    edited = largest_operator_slower(profile)
-    assert isinstance(edited.profile, AscendDb)
-    new = edited.profile.with_text("COMPUTE_TASK_INFO", "taskType", "AI_CPU", _where(_of_largest(profile)))
-    return replace(edited, profile=new, text="AI_CPU")
+    return _largest_with(profile, "taskType", "AI_CPU", named="AI_CPU")
 
 
 def operator_on_other_data_type(profile: Timeline) -> Edited:
     """The largest operator is slower because it works on larger numbers."""
     if not isinstance(profile, AscendDb):
         raise NoPlace
+    types = ";".join(["DOUBLE"] * len(_of_largest(profile)[0].shapes.split(";")))
+    return _largest_with(profile, "inputDataTypes", types, named="DOUBLE")
+
+
+def _largest_with(profile: AscendDb, column: str, value: str, *, named: str) -> Edited:
+    """The largest operator is slower, and its tasks have another value in a column; the first cause names ``named``."""
     edited = largest_operator_slower(profile)
     assert isinstance(edited.profile, AscendDb)
-    count = len(_of_largest(profile)[0].shapes.split(";"))
-    types = ";".join(["DOUBLE"] * count)
-    new = edited.profile.with_text("COMPUTE_TASK_INFO", "inputDataTypes", types, _where(_of_largest(profile)))
-    return replace(edited, profile=new, text="DOUBLE")
+    new = edited.profile.with_text("COMPUTE_TASK_INFO", column, value, _where(_of_largest(profile)))
+    return replace(edited, profile=new, text=named)
 
 
 def clock_lower(profile: Timeline) -> Edited:
