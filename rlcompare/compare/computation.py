@@ -76,8 +76,9 @@ def computation(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     operators = by_name(basis.of_kind(COMPUTE))
     replaced: set[str] = set()
     for names in _exchanged(evidence, operators):
-        replaced |= names
-        yield from _replaced(evidence, operators, names)
+        if (found := _replaced(evidence, operators, names)) is not None:
+            replaced |= names
+            yield found
     for name, parts in operators.items():
         if name not in replaced:
             yield from _operator(evidence, basis, name, parts)
@@ -139,13 +140,14 @@ def _answering(
     return found if len(found) <= MOST_ANSWERS and len(found - one_sided) <= MOST_ANSWERS / 2 else set()
 
 
-def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], names: set[str]) -> Iterator[Candidate]:
+def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], names: set[str]) -> Candidate | None:
+    """Operators that took the place of others; None if none of them is called less, or none more."""
     parts = {place: part for name in names for place, part in operators[name].items()}
     sums = {name: total(operators[name].values()) for name in names}
     calls = {name: _change_of_calls(evidence, name) or sums[name] for name in names}
     fewer, more = ([name for name in names if (calls[name] > 0) == is_more] for is_more in (False, True))
     if not fewer or not more:
-        return
+        return None
     old, new = (_listed(evidence, sorted(of, key=lambda name: (-abs(sums[name]), name))) for of in (fewer, more))
     largest = max(names, key=lambda name: (abs(sums[name]), name))
     launches = {
@@ -156,7 +158,7 @@ def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], n
     }
     launch = f"{short(launches.pop())}: " if len(launches) == 1 and None not in launches else ""
     text = f"{launch}{old} → {new}: {_by(sum(sums.values()))} in all."
-    yield Candidate("replaced", whole(parts), text, "account", largest)
+    return Candidate("replaced", whole(parts), text, "account", largest)
 
 
 def _change_of_calls(evidence: Evidence, name: str) -> float:

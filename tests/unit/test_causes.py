@@ -308,3 +308,21 @@ def test_parts_that_differ_are_not_everything_alike() -> None:
     }
     causes, _ = causes_of(account)
     assert "everything" not in {cause.what for cause in causes}
+
+
+def test_operators_that_replace_nothing_are_named_for_themselves() -> None:
+    """One went and one came by the same framework operator, but the calls of neither are known to be fewer."""
+    row: Row = {"presence": Presence.BOTH, "kind": "compute", "phase": None}
+    rows: list[Row] = [
+        {**row, "name": "old", "baseline": 9.0, "new": 0.0, "delta": -9.0, "baseline_host_op": "aten::mm"},
+        {**row, "name": "new", "baseline": 0.0, "new": 4.0, "delta": 4.0, "new_host_op": "aten::mm"},
+        {**row, "name": "other", "baseline": 40.0, "new": 40.0, "delta": 0.0},
+    ]
+    evidence = evidence_of({("compute", None, "old"): (49.0, 44.0)})
+    changes = (
+        OperatorChange("old", 9.0, 0.0, -9.0, 0.0, 0.0, 5.0, 0.0, False),
+        OperatorChange("new", 0.0, 4.0, 4.0, 0.0, 0.0, 6.0, 5.0, False),
+    )
+    account = replace(evidence.sections["account"], rows=tuple(rows))
+    evidence = replace(evidence, sections={**evidence.sections, "account": account}, operators=changes)
+    assert {cause.row for cause in find_causes(evidence)[0]} == {"old", "new"}
