@@ -43,6 +43,9 @@ MOST_ROWS = 50
 ON_ONE = 0.8
 """Part of a cause that must come from one member of the runs for it to be named."""
 
+ANOTHER_PATH = ", as the step depends on other ranks than before"
+"""A clause for causes that are on the critical path only because that leads over other ranks."""
+
 MOST = 8
 """The most causes that are named."""
 
@@ -163,6 +166,8 @@ class _Choice:
         self.rest -= delta
         text = candidate.text if isinstance(candidate.text, str) else candidate.text(delta)
         note = self._on_one(amounts, delta) + self._basis.note
+        if self._basis.has_moved(self._basis.parts[place] for place in amounts):
+            note = f"{ANOTHER_PATH}{self._basis.note}"
         if note:
             text = f"{text.removesuffix('.')}{note}."
         share = delta / self._basis.change
@@ -181,13 +186,15 @@ class _Choice:
         return (*rows[:MOST_ROWS], {"kind": None, "phase": None, "name": None, "delta_ms": rest})
 
     def _on_one(self, amounts: dict[int, float], delta: float) -> str:
-        """A clause that names the member from which nearly all of an amount comes; empty if there is none."""
+        """A clause that names the member from which nearly all of an amount comes; empty if there is none.
+
+        Each part counts for the member that changed most in this row of the account, as far as the others did not.
+        """
         by_member: dict[str, float] = defaultdict(float)
-        all_moved = 0.0
         for place, amount in amounts.items():
             part = self._basis.parts[place]
             member, moved_by, moved = self._members.get((part.kind, part.phase, part.name), ("", 0.0, 0.0))
-            by_member[member] += amount * moved_by / part.delta
-            all_moved += abs(amount * moved / part.delta)
+            if amount * moved_by > 0:
+                by_member[member] += amount * abs(moved_by) / moved
         member, most = max(by_member.items(), key=lambda item: (item[1] / delta, item[0]), default=("", 0.0))
-        return f", most of it on {member}" if member and most / delta > 0 and abs(most) >= ON_ONE * all_moved else ""
+        return f", most of it on {member}" if abs(most) >= ON_ONE * sum(map(abs, amounts.values())) else ""

@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rlcompare.compare.evidence import LEAST_MS, LEAST_RELATIVE, Evidence, change_of, moved, ms, number, percent, short
 from rlcompare.compare.names import kind_of
-from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, WAIT, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.compare.parts import (
+    COMMUNICATION,
+    COMPUTE,
+    TIMER,
+    WAIT,
+    Basis,
+    Candidate,
+    Part,
+    by_name,
+    mean_total,
+    total,
+    whole,
+)
 from rlcompare.model.diff import Row
 from rlcompare.model.words import Presence
 
@@ -25,7 +37,7 @@ def straggler(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     of_interest, other = ("new", "baseline") if sign > 0 else ("baseline", "new")
     rows = [row for row in evidence.sections["ranks"].rows if row["presence"] == Presence.BOTH]
     late = [row for row in rows if row.get(f"{of_interest}_straggler")]
-    if not late or not basis.parts or basis.parts[0].kind == TIMER:
+    if not late or not basis.parts or basis.parts[0].kind == TIMER or basis.ranks:
         return
     rank = late[0]
     # A trainer's rank waits for no replica.
@@ -137,14 +149,18 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = f"Exposed {short(name)} {moved(delta)} per step."
             yield Candidate("communication", whole(parts), text, "account", name)
             continue
-        own = sum(number(row["delta"]) or 0.0 for row in rows)
-        if abs(own / delta) <= STEADY:
+        own, mean = sum(number(row["delta"]) or 0.0 for row in rows), mean_total(parts.values())
+        if mean and abs(own / mean) <= STEADY and not basis.has_moved(parts.values()):
             yield Candidate("lost_overlap", whole(parts), _cover(name, delta, own), "collectives", name)
             continue
         row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
         tail = f"{_split(row)}{_link(evidence, delta)}."
         text = f"{short(name)} {moved(own)} per step ({ms(delta)} of it exposed){tail}"
-        if own / delta < 1:
+        if basis.has_moved(parts.values()):
+            text = f"Exposed {short(name)} {moved(delta)} per step."
+        elif basis.ranks:
+            text = f"Exposed {short(name)} {moved(delta)} per step, and its mean over ranks {moved(mean)}{tail}"
+        elif own / delta < 1:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
             more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"

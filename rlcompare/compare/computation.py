@@ -68,6 +68,8 @@ def fractions_of(evidence: Evidence, basis: Basis, name: str) -> Fractions | Non
     own = change.new - change.baseline if change else 0.0
     if change is None or not own or abs(basis.computed[name] / own - 1) > SAME_TIME:
         return None
+    if basis.has_moved(part for part in basis.parts if (part.kind, part.name) == (COMPUTE, name)):
+        return None
     return _own_fractions(change)
 
 
@@ -189,7 +191,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
     fractions = fractions_of(evidence, basis, name)
     section = "kernels" if change else "account"
     if change is None or fractions is None:
-        text, what = _more(place, delta, change), "operator_time"
+        mean = 0.0 if basis.has_moved(parts.values()) else basis.computed[name]
+        text, what = _more(place, delta, mean, change), "operator_time"
         if change is None and not all(sum(values) for values in _values(parts)):
             text, what = f"{place} is {'new' if delta > 0 else 'gone'}: {_by(delta)} per step.", "operator_calls"
         yield Candidate(what, whole(parts), text, section, name)
@@ -203,7 +206,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         yield Candidate("operator_slower", whole(parts), f"{place} {other}: {_by(delta)}.", section, name)
         return
     amounts = whole(parts)
-    shape = _shape(evidence, name, parts, delta)
+    shape = _shape(evidence, name, parts, basis.computed[name])
     if shape is not None:
         part = (shape[1].new - shape[1].baseline) / (change.new - change.baseline)
         amounts = {number_: amount * min(part, 1.0) for number_, amount in amounts.items()}
@@ -314,13 +317,18 @@ def _shape(evidence: Evidence, name: str, parts: Mapping[int, Part], delta: floa
     return None
 
 
-def _more(place: str, delta: float, change: OperatorChange | None) -> str:
+def _more(place: str, delta: float, mean: float, change: OperatorChange | None) -> str:
+    """The sentence for an operator whose kernels changed by something else than its part of the step.
+
+    Args:
+        mean: the change of its part of the step, as a mean over ranks; 0 if that cannot be compared.
+    """
     own = change.new - change.baseline if change else 0.0
     hidden = ""
-    if change is not None and own / delta > 1 + SAME_TIME:
+    if change is not None and mean and own / mean > 1 + SAME_TIME:
         hidden = f", and {_by(own)} in all, as other work hides the rest"
-    elif change is not None and own / delta < 1 - SAME_TIME:
-        hidden = f", as {'less' if delta > 0 else 'more'} of it is hidden under other work"
+    elif change is not None and mean and own / mean < 1 - SAME_TIME:
+        hidden = f", as {'less' if mean > 0 else 'more'} of it is hidden under other work"
     return f"{place} takes {_by(delta)} of the step{hidden}."
 
 

@@ -6,7 +6,7 @@ from rlcompare.compare import records
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import assess
 from rlcompare.compare.inputs import CompareOptions, SideInput
-from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline
+from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
@@ -37,7 +37,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         sides = make_sides(given, rollups.rows(records.Layout), captures, steps, training, env)
         overall = overall_metrics(rollups, {side: len(given[side].stores) for side in SIDES})
         profile, headline = profile_headline(overall), headline_of(overall)
-        sections = make_sections(rollups, overall, env, profile)
+        sections = make_sections(rollups, overall, env, rank_headline(overall))
         timers = rollups.rows(records.TrainingPhase)
         (match,) = rollups.rows(records.KernelMatchSummary)
         causes, unexplained = find_causes(

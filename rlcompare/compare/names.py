@@ -9,6 +9,7 @@ from rlcompare.model.words import Polarity
 LOWER, HIGHER, NEUTRAL = Polarity.LOWER, Polarity.HIGHER, Polarity.NEUTRAL
 
 TIMES = {
+    "path": LOWER,
     "step": LOWER,
     "step_free": LOWER,
     "device_span": LOWER,

@@ -20,6 +20,7 @@ from rlcompare.compare.records import (
     MemoryPeak,
     MetricApart,
     MetricSample,
+    PathSample,
     PhaseSample,
     ProfiledTimer,
     RoleSample,
@@ -49,9 +50,12 @@ SPEED = "timing_s/step"
 PROFILED_STEP, OUTSIDE_PROFILE = "time.profiled_step", "time.outside_profile"
 """Training's own time of the profiled steps, and the part of it that the device's span does not cover."""
 
-HEADLINES = ("time.step", "time.device_span", "time.comm", "time.phases")
-"""The headline metric is the first that both sides have. Without kernels only communication is known; without any
-device data (level_none) only the phases on the host."""
+PATH = "time.path"
+"""The critical path over the ranks: the step of the whole job."""
+
+HEADLINES = (PATH, "time.step", "time.device_span", "time.comm", "time.phases")
+"""The headline metric is the first that both sides have. A single rank has no path. Without kernels only communication
+is known; without any device data (level_none) only the phases on the host."""
 
 
 _LARGEST = 1e300
@@ -127,6 +131,8 @@ def overall_metrics(rollups: Rollups, runs: Mapping[SideName, int]) -> tuple[Del
     times, metrics = rollups.rows(TimeSample), rollups.rows(MetricSample)
     _add_metrics(overall, [sample for sample in metrics if sample.name == SPEED])
     _add_token_rate(overall, metrics)
+    for path in rollups.rows(PathSample):
+        overall.add(PATH, path.side, path.run, path.ns, NS_PER_MS)
     _add_times(overall, times)
     for role in rollups.rows(RoleSample):
         name = f"role.{role.role}.{role.metric}"
@@ -159,8 +165,17 @@ def headline_of(deltas: Sequence[Delta]) -> str:
 
 def profile_headline(deltas: Sequence[Delta]) -> str:
     """The headline time of the profile; ``time.device_span`` if no time is known on both sides."""
+    return _first_known(deltas, HEADLINES)
+
+
+def rank_headline(deltas: Sequence[Delta]) -> str:
+    """The headline time of each rank and step; ``time.device_span`` if no time is known on both sides."""
+    return _first_known(deltas, HEADLINES[1:])
+
+
+def _first_known(deltas: Sequence[Delta], metrics: Sequence[str]) -> str:
     known = {delta.metric for delta in deltas if delta.delta is not None}
-    return next((metric for metric in HEADLINES if metric in known), "time.device_span")
+    return next((metric for metric in metrics if metric in known), "time.device_span")
 
 
 def _add_times(overall: Overall, times: Sequence[TimeSample]) -> None:

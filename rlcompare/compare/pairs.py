@@ -55,6 +55,10 @@ class Account(NamedTuple):
     new_input_dtypes: str | None
 
 
+class CriticalPath(Account):
+    """The same columns, for the section ``path``."""
+
+
 class Api(NamedTuple):
     name: str | None
     layer: str

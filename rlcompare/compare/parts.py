@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
-from rlcompare.compare.overall import OUTSIDE
-from rlcompare.model.diff import Row
+from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.model.diff import Delta, Row
 
 COMPUTE, TIMER = "compute", "timer"
 """Kinds of parts: kernels (without a device: operators), and phases that training timed."""
@@ -19,6 +19,12 @@ WAIT = "wait"
 
 COMMUNICATION = frozenset({"comm", WAIT, "transfer"})
 """Kinds of parts in which the device only communicates."""
+
+SAME_CHANGE = 1.5
+"""How much larger a change on the path may be than the largest one that a single rank can have."""
+
+LATE_START, BETWEEN_STEPS = "late start", "between steps"
+"""Kinds of parts of the path: the step has begun on another rank, and not on the rank of the path; no step has."""
 
 MISMATCH = 0.01
 """Part of the change by which the sum of the account may differ from it. If more, the account covers something else."""
@@ -36,7 +42,8 @@ class Part:
         phase: None outside of all phases, or if no phase is known.
         name: the operator, call, collective or phase.
         baseline, new: ms per step.
-        row: the row of the section ``account`` or ``phases``; empty if it has none.
+        row: the row of the section ``account``, ``path`` or ``phases``; empty if it has none.
+        mean_delta: on the critical path, how the same row changed as a mean over ranks, in ms; None if it has no mean.
     """
 
     kind: str
@@ -45,6 +52,7 @@ class Part:
     baseline: float
     new: float
     row: Row = field(default_factory=dict)
+    mean_delta: float | None = None
 
     @property
     def delta(self) -> float:
@@ -58,12 +66,14 @@ class Basis:
     Attributes:
         change: the change to explain, in ms per step.
         parts: rows whose changes sum to it, as far as they were measured.
+        ranks: on the critical path over the ranks, their number; 0 where the parts are means over ranks.
         note: a clause for each sentence if this is not the headline's own change; else empty.
     """
 
     change: float
     parts: tuple[Part, ...]
     note: str = ""
+    ranks: int = 0
 
     @property
     def sign(self) -> int:
@@ -71,8 +81,19 @@ class Basis:
 
     @cached_property
     def computed(self) -> Mapping[str, float]:
-        """The change of each operator, over all phases, in ms."""
-        return {name: total(parts.values()) for name, parts in by_name(self.of_kind(COMPUTE)).items()}
+        """The change of each operator, over all phases, as a mean over ranks, in ms."""
+        return {name: mean_total(parts.values()) for name, parts in by_name(self.of_kind(COMPUTE)).items()}
+
+    def has_moved(self, parts: Iterable[Part]) -> bool:
+        """Whether the path has more or less of these parts only because it leads over other ranks than before.
+
+        That is so if no rank's own change can be as large: a change on one rank alone is ``ranks`` times the mean.
+        """
+        parts = list(parts)
+        if not self.ranks or any(part.mean_delta is None for part in parts):
+            return False
+        delta, mean = total(parts), mean_total(parts)
+        return delta * mean < 0 or abs(delta) > SAME_CHANGE * self.ranks * abs(mean)
 
     def of_kind(self, *kinds: str) -> dict[int, Part]:
         """The parts of these kinds, by their place in ``parts``."""
@@ -111,14 +132,21 @@ def basis_of(evidence: Evidence) -> Basis | None:
     if headline is None or headline.delta is None or not has_moved(headline):
         return None
     if profile is not None and headline.metric == profile.metric:
-        return Basis(headline.delta, _measured(evidence, headline.metric, headline.delta))
+        parts = _measured(evidence, headline.metric, headline.delta)
+        return Basis(headline.delta, parts, ranks=_ranks(evidence, headline))
     change = evidence.profile_change
     timed = _timers(evidence) if evidence.timed_phases else ()
     if change and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
         parts = _measured(evidence, profile.metric if profile else "", change)
         if parts and _agree(parts, timed, headline.delta):
-            return Basis(change, parts, f" (of the profiled step, which {moved(change)})")
+            note = f" (of the profiled step, which {moved(change)})"
+            return Basis(change, parts, note, _ranks(evidence, profile))
     return Basis(headline.delta, timed or (Part(TIMER, None, headline.metric, *_values(evidence)),))
+
+
+def _ranks(evidence: Evidence, time: Delta | None) -> int:
+    """The number of ranks that a time's path leads over; 0 if it is no path."""
+    return len(evidence.sections["ranks"].rows) if time is not None and time.metric == PATH else 0
 
 
 def _agree(parts: Sequence[Part], timed: Sequence[Part], change: float) -> bool:
@@ -146,9 +174,17 @@ def _measured(evidence: Evidence, metric: str, change: float) -> tuple[Part, ...
     if metric == "time.phases":
         return _timers(evidence)
     rows = evidence.sections["account"].rows
+    means: dict[tuple[object, ...], float | None] = {}
+    if metric == PATH:
+        means = {(row["kind"], row["phase"], row["name"]): number(row["delta"]) for row in rows}
+        rows = evidence.sections["path"].rows
     if metric == "time.comm":
         rows = tuple(row for row in rows if row["kind"] in COMMUNICATION)
-    parts = tuple(_part(str(row["kind"]), row["phase"], row) for row in rows if row["delta"] is not None)
+    parts = tuple(
+        _part(str(row["kind"]), row["phase"], row, means.get((row["kind"], row["phase"], row["name"])))
+        for row in rows
+        if row["delta"] is not None
+    )
     if metric != "time.comm" and abs(total(parts) - change) > MISMATCH * abs(change):
         return ()
     return parts
@@ -162,9 +198,9 @@ def _timers(evidence: Evidence) -> tuple[Part, ...]:
     )
 
 
-def _part(kind: str, phase: object, row: Row) -> Part:
+def _part(kind: str, phase: object, row: Row, mean_delta: float | None = None) -> Part:
     values = (number(row["baseline"]) or 0.0, number(row["new"]) or 0.0)
-    return Part(kind, None if phase is None else str(phase), str(row["name"]), *values, row)
+    return Part(kind, None if phase is None else str(phase), str(row["name"]), *values, row, mean_delta)
 
 
 def by_name(parts: Mapping[int, Part]) -> dict[str, dict[int, Part]]:
@@ -183,6 +219,11 @@ def whole(parts: Mapping[int, Part]) -> dict[int, float]:
 def total(parts: Iterable[Part]) -> float:
     """The change of several parts, in ms."""
     return sum(part.delta for part in parts)
+
+
+def mean_total(parts: Iterable[Part]) -> float:
+    """The change of several parts as a mean over ranks, in ms."""
+    return sum(part.delta if part.mean_delta is None else part.mean_delta for part in parts)
 
 
 def alike(values: Sequence[tuple[float, float]], factor: float, tolerance: float) -> bool:

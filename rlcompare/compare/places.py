@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping
 
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, short, signed
 from rlcompare.compare.overall import OUTSIDE
-from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.compare.parts import (
+    BETWEEN_STEPS,
+    COMMUNICATION,
+    COMPUTE,
+    LATE_START,
+    TIMER,
+    Basis,
+    Candidate,
+    Part,
+    by_name,
+    total,
+    whole,
+)
 from rlcompare.model.diff import Row
 
 
@@ -67,7 +79,7 @@ _PROFILED = {"compute": "computation", "exposed_comm": "exposed communication", 
 def _kind(part: Part) -> str:
     if part.kind in COMMUNICATION:
         return "communication"
-    return {COMPUTE: "compute", TIMER: ""}.get(part.kind, "idle")
+    return {COMPUTE: "compute", TIMER: "", LATE_START: "", BETWEEN_STEPS: ""}.get(part.kind, "idle")
 
 
 def _of_kind(parts: Mapping[int, Part], kind: str) -> float:

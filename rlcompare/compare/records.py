@@ -231,6 +231,12 @@ class TimeSample(NamedTuple):
     members: int
 
 
+class PathSample(NamedTuple):
+    side: SideName
+    run: int
+    ns: float
+
+
 class Training(NamedTuple):
     side: SideName
     run: int

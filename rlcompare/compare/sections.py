@@ -43,6 +43,10 @@ from rlcompare.model.words import SIDES, Health, Polarity, Presence, SideName
 _ACCOUNT = (
     "Where each nanosecond of a step went: its rows sum to the step, or to the device span where steps are not marked."
 )
+_PATH = (
+    "Where each nanosecond of the job's step went: on each rank while the others waited for it. Its rows sum to the"
+    " time from the first start of the step on any rank to its last end."
+)
 _STACKS = (
     "Self time of operators by the three innermost frames of their call stacks. export_stacks drops times below a"
     " microsecond and does not say whether they are host or device times: export the same metric on both sides."
@@ -56,7 +60,7 @@ def make_sections(
 
     Args:
         env: the environment of each side.
-        headline: the profile's headline time, as a metric id.
+        headline: the headline time of a rank, as a metric id.
     """
     maker = SectionMaker(rollups.rows(Measured))
     made = [
@@ -65,6 +69,7 @@ def make_sections(
         ranks_section(maker, rollups.rows(Rank), headline),
         _phases(maker, rollups),
         maker.timed("account", rollups.rows(pairs.Account), "account", keys=("kind", "phase"), note=_ACCOUNT),
+        maker.timed("path", rollups.rows(pairs.CriticalPath), "account", keys=("kind", "phase"), note=_PATH),
         _kernels(maker, rollups),
         maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
         _host_or_device(maker, "operators", rollups.rows(pairs.Operator), "operator"),

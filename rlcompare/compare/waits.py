@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rlcompare.compare.evidence import Evidence, moved, short
-from rlcompare.compare.parts import Basis, Candidate, Part, by_name, total, whole
+from rlcompare.compare.parts import BETWEEN_STEPS, LATE_START, Basis, Candidate, Part, by_name, total, whole
 
 MOST_OF = 0.8
 """Part of a kind's change that a few names must make up for them to be named."""
@@ -27,6 +27,8 @@ _WAITS = {
     "launch": "The time in which the device waits for the launch of its next task {moved} per step.",
     "queue": "The time between tasks that were already launched {moved} per step.",
     "unknown": "The time about which the profile says nothing {moved} per step.",
+    BETWEEN_STEPS: "The time between steps {moved} per step.",
+    LATE_START: "The time before the step begins on the rank that the others wait for {moved} per step.",
 }
 """Kinds of waiting that are one cause: their subjects are many and small."""
 

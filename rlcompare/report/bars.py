@@ -59,7 +59,8 @@ def bars_of(diff: Diff) -> tuple[tuple[Bar, ...], str]:
     if any(row.get("name") != OUTSIDE for row in rows):
         wall = "wall" in {row.get("kind") for row in rows}
         of_what = "wall time on the host, and the device's time within it" if wall else "time on the device"
-        return _phases(rows[:PHASES_SHOWN]), f"Phases of the step: {of_what}."
+        mean = ", mean over ranks" if diff.metric("time.path") else ""
+        return _phases(rows[:PHASES_SHOWN]), f"Phases of the step{mean}: {of_what}."
     step = diff.metric("time.step")
     marked = step is not None and any(quantity.is_number(value) for value in (step.baseline, step.new))
     if marked:

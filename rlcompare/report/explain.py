@@ -58,7 +58,8 @@ def _cause(diff: Diff, place: int) -> list[str]:
 
 def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
     """The rows of a cause, with both sides of the row of the account that each is a part of."""
-    found = {_key(row): row for row in diff.sections["account"].rows} if "account" in diff.sections else {}
+    section = diff.sections.get(_account(diff))
+    found = {_key(row): row for row in section.rows} if section else {}
     timers = {row["name"]: row for row in diff.sections["phases"].rows} if "phases" in diff.sections else {}
     table: list[tuple[object, ...]] = []
     for row in cause.rows:
@@ -71,6 +72,12 @@ def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
         yield f"The last column sums to {summed}. Times are in ms per step and rank."
 
 
+def _account(diff: Diff) -> str:
+    """The section whose rows causes consist of: the critical path, if both sides have one."""
+    path = diff.metric("time.path")
+    return "account" if path is None or path.delta is None else "path"
+
+
 def _key(row: Row) -> tuple[object, ...]:
     return row["kind"], row["phase"], row["name"]
 
@@ -80,8 +87,9 @@ def _from(diff: Diff, cause: Cause) -> Iterator[str]:
         yield f"evidence  section {cause.section} of the report, row {safe_text(cause.row)}"
         return
     timers = any(row["kind"] == "timer" for row in cause.rows)
-    query, table = ("sql/compare/timer.sql", "metric") if timers else ("sql/compare/account.sql", "r_account")
-    yield f"query     {query}, from table {table} of each run"
+    of_account = {"path": ("critical_path", "r_path"), "account": ("account", "r_account")}[_account(diff)]
+    query, table = ("timer", "metric") if timers else of_account
+    yield f"query     sql/compare/{query}.sql, from table {table} of each run"
     if timers:
         condition = "name LIKE 'timing_s/%'"
     else:

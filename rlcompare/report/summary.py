@@ -17,7 +17,7 @@ from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, S
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
-from rlcompare.report.tone import NOISE_RELATIVE, tone_of
+from rlcompare.report.tone import NOISE_RELATIVE, PROFILED_RANKS, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
 from rlcompare.text import ELLIPSIS, safe_text
 
@@ -40,6 +40,14 @@ _DEVICE_PARTS = (
     ("time.free", "free"),
     ("time.tail", "tail"),
 )
+_PATH = "time.path"
+_KINDS = {
+    "compute": "compute",
+    "wait": "exposed communication",
+    "transfer": "exposed communication",
+    "comm": "exposed communication",
+}
+"""Kinds of rows of the critical path; all others are free time."""
 _HEALTH = (
     (("rollout_is_eff_sample_size",), "ESS"),
     (("rollout_is_mean",), "mean"),
@@ -199,7 +207,7 @@ def _differs(diff: Diff) -> SummaryItem:
 
 def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     metric = diff.headline
-    label = "step" if metric == "time.step" else "headline"
+    label = "step" if metric in ("time.step", _PATH) else "headline"
     if delta is None or (delta.baseline is None and delta.new is None):
         return SummaryItem("headline", label, ("no time was measured on either side", *_memory(diff)), "caution")
     if delta.delta is None:
@@ -250,6 +258,8 @@ def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
 
 def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
     """The rows whose changes sum to the headline's, and the word for them."""
+    if diff.headline == _PATH:
+        return _parts_of_path(_rows(diff, "path"))
     phases = _rows(diff, "phases")
     if len([row for row in phases if row.get("name") != OUTSIDE]) > 1:
         return "phases", phases
@@ -261,6 +271,22 @@ def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
     if diff.headline != "time.step":
         rows = [row for row in rows if row["name"] not in ("preparing", "tail")]
     return "parts", rows
+
+
+def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
+    """The critical path by phase, else by what the device did."""
+    phased = len({row.get("phase") for row in rows} - {None, OUTSIDE}) > 1
+    sums: dict[str, list[float]] = {}
+    for row in rows:
+        name = str(row.get("phase") or OUTSIDE) if phased else _KINDS.get(str(row.get("kind")), "free")
+        found = sums.setdefault(name, [0.0, 0.0])
+        for place, side in enumerate(SIDES):
+            found[place] += _number(row.get(side))
+    made: list[Row] = [
+        {"name": name, "presence": Presence.BOTH, "delta": new - old, "ratio": new / old if old else None}
+        for name, (old, new) in sums.items()
+    ]
+    return "phases" if phased else "parts", made
 
 
 def _size(headline: Delta | None) -> tuple[float, ...]:
@@ -341,14 +367,26 @@ def _ranks(diff: Diff) -> SummaryItem:
         return SummaryItem("ranks", "ranks", (number, "a straggler needs at least two"))
     found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
     if not any(found.values()):
-        return SummaryItem("ranks", "ranks", (number, "no straggler"))
+        return SummaryItem("ranks", "ranks", (number, "no straggler", *_slowest(diff)), lines=2)
     if found["baseline"] == found["new"]:
         late = [quantity.pair(row.get("baseline_late_ms"), row.get("new_late_ms"), "ms") for row in found["new"]]
         names = [safe_text(row.get("name"), 40) for row in found["new"]]
         parts = [f"{name}, on average {text} late" for name, text in zip(names, late, strict=True)]
     else:
         parts = [_straggler(side, row) for side, rows in found.items() for row in rows]
-    return SummaryItem("ranks", "ranks", (number, f"straggler {parts[0]}", *parts[1:]), "caution")
+    return SummaryItem(
+        "ranks", "ranks", (number, f"straggler {parts[0]}", *parts[1:], *_slowest(diff)), "caution", lines=2
+    )
+
+
+def _slowest(diff: Diff) -> tuple[str, ...]:
+    """The mean step of the ranks, and that of the slowest one, beside the step of the whole job."""
+    metric = next((name for name in PROFILED_RANKS if diff.metric(f"{name}@max") is not None), "")
+    mean, slowest = diff.metric(metric), diff.metric(f"{metric}@max")
+    if diff.headline != _PATH or mean is None or slowest is None:
+        return ()
+    pairs = [quantity.pair(delta.baseline, delta.new, delta.unit) for delta in (mean, slowest)]
+    return (f"step: mean {pairs[0]}, slowest {pairs[1]}",)
 
 
 def _change(counts: Sequence[int], noun: str) -> str:

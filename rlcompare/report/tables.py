@@ -35,6 +35,7 @@ _TITLES = {
     "modules": "Modules",
     "msprof": "As counted by msprof-analyze compare",
     "operators": "Framework operators",
+    "path": "Where the step of the job goes (critical path)",
     "phases": "Phases of the step",
     "ranks": "Ranks",
     "stacks": "Call stacks",

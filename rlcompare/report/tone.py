@@ -14,8 +14,11 @@ NOISE_RELATIVE = 0.01
 NOISE_OF_HEADLINE = 0.001
 """Changes of a time below this fraction of the headline's baseline are shown in grey, whatever their ratio."""
 
-PROFILED_STEPS = ("time.step", "time.device_span")
-"""Times of a profiled step, the first known one counts."""
+PROFILED_RANKS = ("time.step", "time.device_span")
+"""Times of a profiled step of one rank; the first that is known counts."""
+
+PROFILED_STEPS = ("time.path", *PROFILED_RANKS)
+"""Times of a profiled step, first those of the whole job."""
 
 _MS = {"ms": 1.0, "s": 1e3}
 

@@ -16,8 +16,11 @@ from rlcompare.model.run import Finding, RunInput
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store.capture_stage import insert_finding
 from rlcompare.store.fingerprint import InputFile
-from rlcompare.store.new_file import new_store, partial_of, remove
+from rlcompare.store.new_file import new_store, partial_of, remove, run_all
 from rlcompare.store.parts import Failure
+
+RUN_STAGE = ("store/aligned", "store/waiting", "store/path_piece", "store/r_path")
+"""The SQL files that need all captures of a run, in their order."""
 
 
 class UnusablePackError(Exception):
@@ -78,7 +81,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         _fill_training(con, parts)
         for pack, numbers in {} if whole else parts.packs.items():
             _copy(con, pack, numbers, parts.paths)
-        db.run(con, resources.sql("store/waiting"))
+        run_all(con, RUN_STAGE)
         for number in sorted(parts.failures):
             _report(con, parts.run, number, parts.failures[number])
         _write_meta(con, parts, keep_events)
@@ -137,7 +140,7 @@ def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int]
                 f'INSERT INTO store.main."{table}" SELECT row.* REPLACE (taken.number AS capture)'  # noqa: S608
                 f' FROM pack.main."{table}" AS row JOIN taken ON taken.place = row.capture',
             )
-        con.execute(resources.sql("store/path"))
+        con.execute(resources.sql("store/capture_path"))
     except duckdb.Error as error:
         if isinstance(error, duckdb.InterruptException):
             raise

@@ -1,7 +1,8 @@
 -- Each window, cut wherever a device task begins or ends. A segment is compute where a kernel runs, else comm where a collective runs, else copy
 -- where a copy runs, else idle. Own parts of one kind do not overlap, so the one that runs is the one with the latest end so far, if that lies
--- ahead. This end, `part_until_ns`, identifies the part, as `window_until_ns` identifies the window.
--- Depends on account_own, account_window.
+-- ahead. This end, `part_until_ns`, identifies the part, as `window_until_ns` identifies the window. Segments are also cut at the start of each
+-- collective, hidden or not (sql/account/account_cut.sql).
+-- Depends on account_own, account_start, account_window.
 CREATE OR REPLACE TEMP TABLE account_segment AS
 WITH edge AS (
     SELECT track, from_ns AS ts_ns, CASE WHEN what = 'kernel' THEN until_ns END AS kernel_ns, CASE WHEN what = 'collective' THEN until_ns END AS comm_ns,
@@ -10,6 +11,7 @@ WITH edge AS (
     UNION ALL SELECT track, until_ns, NULL, NULL, NULL, NULL FROM account_own
     UNION ALL SELECT track, from_ns, NULL, NULL, NULL, until_ns FROM account_window
     UNION ALL SELECT track, until_ns, NULL, NULL, NULL, NULL FROM account_window
+    UNION ALL SELECT track, at_ns, NULL, NULL, NULL, NULL FROM account_start
 ), cut AS (
     SELECT track, ts_ns, max(kernel_ns) AS kernel_ns, max(comm_ns) AS comm_ns, max(copy_ns) AS copy_ns, max(window_ns) AS window_ns
     FROM edge GROUP BY track, ts_ns

@@ -1,20 +1,7 @@
--- The accounts of both sides with the names by which their rows meet. A kernel is named by its type, or by its own name if a side has no
--- types (Level0 in any capture). A phase counts if both sides have phases. Where only one side tells waiting from transfer, both are
--- communication.
--- Depends on c_account, c_capture, c_divisor.
-CREATE TABLE c_account_named AS
-WITH typed AS (
-    SELECT bool_and(is_typed) AS on_all
-    FROM (SELECT count(op_type) > 0 AS is_typed FROM c_account WHERE kind = 'compute' GROUP BY side, run, capture)
-), phased AS (
-    SELECT count(DISTINCT side) > 1 AS on_both FROM c_account WHERE phase IS NOT NULL
-), divided AS (
-    SELECT count(DISTINCT side) > 1 AS on_both FROM c_account WHERE kind IN ('wait', 'transfer')
-)
-SELECT CASE WHEN a.kind IN ('wait', 'transfer') AND NOT (SELECT on_both FROM divided) THEN 'comm' ELSE a.kind END AS kind,
-       CASE WHEN (SELECT on_both FROM phased) THEN a.phase END AS phase,
-       coalesce(CASE WHEN a.kind = 'wait' AND (SELECT on_both FROM divided) THEN a.subject
-                     WHEN a.kind = 'wait' OR (SELECT on_all FROM typed) THEN a.op_type END, a.subject, a.kind) AS name, a.side, c.member, d.divisor,
-       a.host_op, a.core_type, a.input_dtypes, a.pieces, a.ns
+-- The accounts of both sides, with names that meet.
+-- Depends on c_account, c_capture, c_divisor, named_of.
+CREATE VIEW c_account_divided AS
+SELECT a.*, c.member, d.divisor
 FROM c_account AS a JOIN c_divisor AS d USING (side, run, capture) JOIN c_capture AS c USING (side, run, capture)
 WHERE d.domain = 'account';
+CREATE TABLE c_account_named AS FROM named_of('c_account_divided');

@@ -230,7 +230,7 @@ def test_verls_default_end_to_end(rlcompare: Command, tmp_path: Path, cache: Pat
     # THEN the capture is one step without a host time, and its phases are verl's
     ours = overall(answer, "new")
     assert ours.get("time.step") is None
-    assert answer["headline"] == "time.device_span"
+    assert answer["headline"] == "time.path"
     assert {row["name"] for row in answer["sections"]["phases"]} >= {
         "generate_sequences",
         "old_log_prob",
@@ -304,7 +304,7 @@ def test_ranges_alone_are_a_valid_profile(rlcompare: Command, tmp_path: Path, ca
     [
         (Change.slower("MatMulV2", 1.5), "MatMulV2", "operator_slower"),
         (Change.extra("Sort"), "Sort", "operator_calls"),
-        (Change.late(1, 20_000_000), "rank 1", "straggler"),
+        (Change.late(1, 20_000_000), "rank 1", "python"),
         (Change.frequency(0.7), "clock fell", "frequency"),
         (Change.lost_overlap(), "cover", "lost_overlap"),
         (Change.tokens(2.0), "", "workload"),

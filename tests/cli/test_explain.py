@@ -33,7 +33,7 @@ def test_a_cause_is_the_sum_of_its_rows(rlcompare: Command, document: Path) -> N
     assert lines[1] == first["text"]
     for row in first["rows"]:
         assert any(str(row["phase"]) in line and row["name"] in line for line in lines)
-    assert any(line.startswith("query     sql/compare/account.sql") for line in lines)
+    assert any(line.startswith("query     sql/compare/critical_path.sql") for line in lines)
 
 
 def test_the_command_prints_the_rows_of_the_profile(rlcompare: Command, document: Path) -> None:

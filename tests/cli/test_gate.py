@@ -26,7 +26,7 @@ class TestExitCodes:
     def test_a_regression(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("gate", "-d", samples / "new", "-bp", samples / "base")
         assert (result.code, result.err) == (1, "")
-        assert "time.step" in result.out
+        assert "time.path" in result.out
         assert not Path("rlcompare-out").exists()
 
     def test_a_profile_against_itself(self, rlcompare: Command, samples: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -94,13 +95,18 @@ def rank_with_slower_host(job: Job) -> EditedJob:
 
 
 def all_ranks_slower(job: Job) -> EditedJob:
-    """The operator with most time on the first rank takes longer on all ranks: nobody is late."""
+    """The operator with most time on the first rank takes longer on all, between the same collectives."""
     operators = operators_of(job[0])
     name = operators.by_time()[0]
     ns = job[0].rounded(SHARE * job[0].step_ns)
-    ranks = []
+    ranks, wanted = [], None
     for profile in job:
-        largest = max(operators_of(profile).groups[name], key=lambda span: span.ns)
+        starts = [span.start for span in _collectives(profile)]
+        calls = {span: bisect(starts, span.start) for span in operators_of(profile).groups[name]}
+        largest = max((span for span in calls if wanted in (None, calls[span])), key=lambda span: span.ns, default=None)
+        if largest is None:
+            raise NoPlace
+        wanted = calls[largest]
         ranks.append(profile.stretched([Stretch(inside(profile, [largest])[largest], ns)]))
     return EditedJob(ranks, None, ns, name)
 

@@ -156,6 +156,47 @@ def test_waiting_equals_a_painter_of_all_ranks(shared: Path, tmp_path: Path) -> 
         assert account == +expected
 
 
+def test_the_path_equals_walking_back_over_all_ranks(shared: Path, tmp_path: Path) -> None:
+    """From the last end of the step back to the last rank to start a collective, and so on, kind by kind."""
+    folder = shared / "profiles" / "gpu-dlrm-8rank"
+    store = tmp_path / "store.duckdb"
+    build_store(find_runs(folder)[0], store, keep_events=False)
+    lines, calls, steps = {}, {}, {}
+    for path in folder.glob("worker*.json"):
+        rank, found = int(path.name.removeprefix("worker").partition("_")[0]), events(path)
+        lines[rank] = by_kind(found)
+        (step,) = (e for e in found if e["name"].startswith("ProfilerStep#"))
+        steps[rank] = (round(step["ts"] * 1000), round((step["ts"] + step["dur"]) * 1000))
+        calls[rank] = sorted(
+            (round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000))
+            for e in found if e["cat"] == "kernel" and e["name"].startswith("nccl")
+        )  # fmt: skip
+    starts = [[calls[rank][call][0] for rank in range(8)] for call in range(len(calls[0]))]
+    now, rank = max((end, -rank) for rank, (_, end) in steps.items())
+    rank, expected = -rank, Counter[tuple[int, str]]()
+    while True:
+        begin = steps[rank][0]
+        waits = [
+            (max(starts[call]), call) for call in range(len(starts))
+            if starts[call][rank] < max(starts[call]) < now and lines[rank]["comm"][max(starts[call]) - begin - 1]
+        ]  # fmt: skip
+        until = max(waits)[0] if waits else begin
+        for kind, line in lines[rank].items():
+            expected[rank, kind] += int(line[until - begin : now - begin].sum()) if kind != "loader" else 0
+        now = until
+        if not waits:
+            break
+        rank = starts[max(waits)[1]].index(now)
+    expected[rank, "late start"] = now - min(begin for begin, _ in steps.values())
+    assert sum(expected.values()) == max(end for _, end in steps.values()) - min(begin for begin, _ in steps.values())
+    account = Counter[tuple[int, str]]()
+    query = "SELECT rank, kind, CAST(sum(ns) AS BIGINT) FROM r_path JOIN capture USING (capture) GROUP BY ALL"
+    for number, kind, ns in rows(store, query):
+        kinds = {"transfer": "comm", "compute": "compute", "copy": "copy", "late start": "late start"}
+        account[number, kinds.get(kind, "idle")] += ns
+    assert account == +expected
+
+
 def longer_than(line: np.ndarray, least: int) -> np.ndarray:
     """The stretches of a line that are longer than ``least``."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], line.astype(np.int8), [0]))))

@@ -56,7 +56,7 @@ def baseline(sampled: Sampled) -> Path:
             "6.0 times as long per call",
         ),
         (Change.extra("Sort"), "operator_calls", "Sort", "Sort is new: 32 calls per step"),
-        (Change.late(1, 5 * MS), "straggler", "rank 1", "The others wait for rank 1"),
+        (Change.late(1, 5 * MS), "python", "update_actor", "grew by 5.00 ms per step, most of it on rank 1."),
         (Change.frequency(0.8), "frequency", "MatMulV2", "fell from 1,800 to 1,440 MHz"),
         (Change.lost_overlap(), "lost_overlap", "all_gather", "all_gather lost cover by kernels"),
         (Change.tokens(1.5), "workload", "workload.input_elements", "The work itself grew"),
@@ -92,7 +92,7 @@ def test_an_improvement_has_the_same_cause(baseline: Path, sampled: Sampled) -> 
 @pytest.mark.parametrize(
     ("change", "what", "row", "words"),
     [
-        (Change.late(1, 5 * MS), "straggler", "rank 1", "The others wait less for rank 1"),
+        (Change.late(1, 5 * MS), "python", "update_actor", "shrank by 5.00 ms per step, most of it on rank 1."),
         (Change.lost_overlap(), "lost_overlap", "all_gather", "all_gather gained cover by kernels"),
         (Change.frequency(0.8), "frequency", "MatMulV2", "rose from 1,440 to 1,800 MHz"),
     ],
@@ -130,20 +130,25 @@ def test_a_late_rank_is_named_over_several_steps(tmp_path: Path) -> None:
         stores.append(store_of(tmp_path / name, tmp_path / f"{name}.duckdb", keep_events=False))
     diff = compared(*stores)
     assert [row["name"] for row in diff.sections["ranks"].rows if row["new_straggler"]] == ["rank 1"]
-    assert (diff.causes[0].what, diff.causes[0].row) == ("straggler", "rank 1")
+    assert (diff.causes[0].what, diff.causes[0].row) == ("python", "update_actor")
+    assert diff.causes[0].text.endswith(", most of it on rank 1.")
 
 
 @pytest.mark.slow
 def test_what_slowed_on_all_ranks_is_no_lateness(tmp_path: Path) -> None:
-    """README's tour: of 6.98 ms more, matrix multiplications of both ranks are 3.30, and rank 1's lateness the rest."""
+    """README's tour: matrix multiplications take 3.30 ms more on both ranks, and rank 1 is 4.00 ms late.
+
+    The longer kernels hide 0.33 ms of launching.
+    """
     stores = []
     for name, changes in (("old", ()), ("new", (Change.slower("MatMulV2", 1.3), Change.late(1, 4 * MS)))):
         write_sample(SampleRun(changes=changes), tmp_path / name)
         stores.append(store_of(tmp_path / name, tmp_path / f"{name}.duckdb", keep_events=False))
     diff = compared(*stores)
     shares = {cause.what: cause.share or 0 for cause in diff.causes}
-    assert diff.causes[0].what == "straggler"
-    assert shares["straggler"] + shares["operator_slower"] == pytest.approx(1.0, abs=0.01)
+    assert diff.causes[0].what == "python"
+    assert diff.causes[0].text.endswith(", most of it on rank 1.")
+    assert shares["python"] + shares["operator_slower"] == pytest.approx(7.30 / 6.98, abs=0.01)
 
 
 def two_ranks(folder: Path, name: str, rank0: tuple[int, int, int], rank1: tuple[int, int, int]) -> RollupStore:

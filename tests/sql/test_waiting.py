@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlcompare import db, resources
+from rlcompare.store.new_file import run_all
+from rlcompare.store.run_stage import RUN_STAGE
 from tests.sql.rollup_stores import RollupStore
 
 Rows = list[tuple[int, str, str, int]]
@@ -49,7 +50,7 @@ class Ranks:
         """Rank, kind, subject and length of each row, after the division ran so many times."""
         with duckdb.connect(str(self._store.done())) as con:
             for _ in range(times):
-                db.run(con, resources.sql("store/waiting"))
+                run_all(con, RUN_STAGE)
             return con.execute(
                 "SELECT capture, kind, subject, CAST(ns AS BIGINT) FROM r_account ORDER BY ALL"
             ).fetchall()
@@ -99,9 +100,21 @@ def test_a_group_without_known_members_is_whole_if_all_ranks_are(path: Path, wor
     assert {row[1] for row in ranks.divided()} == {"wait", kind}
 
 
-@pytest.mark.parametrize("kind", ["send", "recv", "batch_send_recv"])
-def test_sends_and_receives_are_not_divided(path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["send", "recv"])
+def test_two_sends_do_not_meet(path: Path, kind: str) -> None:
     ranks = Ranks(path, ("a", "a")).collective(0, (10, 50), (30, 50), kind=kind)
+    assert {row[1] for row in ranks.divided()} == {"comm"}
+
+
+def test_sends_and_receives_of_two_ranks_meet(path: Path) -> None:
+    ranks = Ranks(path, ("a", "a")).collective(0, (10, 50), (30, 50), kind="batch_send_recv")
+    assert ranks.divided() == [
+        (0, "transfer", "batch_send_recv", 20), (0, "wait", "rank 1", 20), (1, "transfer", "batch_send_recv", 20)
+    ]  # fmt: skip
+
+
+def test_sends_and_receives_of_more_ranks_are_not_divided(path: Path) -> None:
+    ranks = Ranks(path, ("a",) * 3).collective(0, (10, 50), (30, 50), (20, 50), kind="batch_send_recv")
     assert {row[1] for row in ranks.divided()} == {"comm"}
 
 

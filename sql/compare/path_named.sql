@@ -1,0 +1,22 @@
+-- The accounts of the critical paths of both sides, with names that meet. Captures of a role and folder without a path (one rank alone) count by
+-- their own account. Empty if a side has no path at all, or if only one side marks its steps: the job's step then has two meanings.
+-- Depends on c_account_divided, c_capture, c_divisor, c_path, c_time, named_of.
+CREATE TABLE c_path_divided AS
+WITH comparable AS (
+    SELECT (SELECT count(DISTINCT side) = 2 FROM c_path) AND (SELECT count(DISTINCT side) <> 1 FROM c_time WHERE step_ns IS NOT NULL) AS known
+), placed AS (
+    SELECT p.*, c.role, c.folder, coalesce(c.replica, -1) AS replica FROM c_path AS p JOIN c_capture AS c USING (side, run, capture)
+), pathed AS (
+    SELECT side, run, role, folder, count(DISTINCT (replica, step)) AS steps FROM placed GROUP BY ALL
+), replicated AS (
+    SELECT side, max(runs) AS runs FROM c_divisor WHERE domain = 'account' GROUP BY side
+)
+SELECT p.side, p.run, p.capture, p.phase, p.kind, p.subject, p.op_type, p.host_op, p.core_type, p.input_dtypes, p.pieces, p.ns, '' AS member,
+       CAST(s.steps * r.runs AS BIGINT) AS divisor
+FROM placed AS p JOIN pathed AS s USING (side, run, role, folder) JOIN replicated AS r USING (side)
+WHERE (SELECT known FROM comparable)
+UNION ALL
+SELECT a.side, a.run, a.capture, a.phase, a.kind, a.subject, a.op_type, a.host_op, a.core_type, a.input_dtypes, a.pieces, a.ns, '', a.divisor
+FROM c_account_divided AS a JOIN c_capture AS c USING (side, run, capture)
+WHERE (SELECT known FROM comparable) AND (side, run, c.role, c.folder) NOT IN (SELECT (side, run, role, folder) FROM pathed);
+CREATE TABLE c_path_named AS FROM named_of('c_path_divided');
