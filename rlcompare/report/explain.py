@@ -52,7 +52,7 @@ def known(diff: Diff) -> str:
 def _cause(diff: Diff, place: int) -> list[str]:
     cause = diff.causes[place]
     head = f"cause {place + 1} of {len(diff.causes)}: {quantity.share(cause.share)} of the change,"
-    lines = [f"{head} {quantity.signed_quantity(cause.delta_ms, 'ms')} per step and rank", safe_text(cause.text), ""]
+    lines = [f"{head} {quantity.signed_quantity(cause.delta_ms, 'ms')} {_per(diff)}", safe_text(cause.text), ""]
     return [*lines, *_rows(diff, cause), "", *_from(diff, cause)]
 
 
@@ -69,13 +69,17 @@ def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
     if table:
         yield from table_lines(_COLUMNS, table, thousands=True)
         summed = quantity.signed_quantity(cause.delta_ms, "ms")
-        yield f"The last column sums to {summed}. Times are in ms per step and rank."
+        yield f"The last column sums to {summed}. Times are in ms {_per(diff)}."
 
 
 def _account(diff: Diff) -> str:
     """The section whose rows causes consist of: the critical path, if both sides have one."""
     path = diff.metric("time.path")
     return "account" if path is None or path.delta is None else "path"
+
+
+def _per(diff: Diff) -> str:
+    return "per step" if _account(diff) == "path" else "per step and rank"
 
 
 def _key(row: Row) -> tuple[object, ...]:
