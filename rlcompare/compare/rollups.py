@@ -64,7 +64,7 @@ class Rollups:
         self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
         try:
             for cursor in self._cursors:
-                for name in ("compare/macro", "compare/late_of"):
+                for name in ("compare/macro", "compare/late_of", "compare/peak_of"):
                     cursor.execute(resources.sql(name))
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
                 for number, run in enumerate(given.stores):

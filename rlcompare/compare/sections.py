@@ -43,6 +43,11 @@ from rlcompare.model.words import SIDES, Health, Polarity, Presence, SideName
 _ACCOUNT = (
     "Where each nanosecond of a step went: its rows sum to the step, or to the device span where steps are not marked."
 )
+_EFFICIENCY = (
+    "What kernels achieve, where their shapes tell what one call computes and moves: each input and output counts once."
+    " At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense matrices on this"
+    " chip (docs/metrics.md)."
+)
 _STACKS = (
     "Self time of operators by the three innermost frames of their call stacks. export_stacks drops times below a"
     " microsecond and does not say whether they are host or device times: export the same metric on both sides."
@@ -67,6 +72,7 @@ def make_sections(
         maker.timed("account", rollups.rows(pairs.Account), "account", keys=("kind", "phase"), note=_ACCOUNT),
         _kernels(maker, rollups),
         maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
+        _efficiency(maker, rollups.rows(pairs.Efficiency)),
         _host_or_device(maker, "operators", rollups.rows(pairs.Operator), "operator"),
         _host_or_device(maker, "modules", rollups.rows(pairs.Module), "module"),
         _collectives(maker, rollups),
@@ -158,6 +164,13 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
         note = "Matched by operator type and input shapes."
     keys = ("input_shapes", "input_dtypes", "phase", "host_op")
     return maker.timed("kernels", rollups.rows(pairs.Kernel), "kernel", keys=keys, note=note)
+
+
+def _efficiency(maker: SectionMaker, records: Sequence[pairs.Efficiency]) -> Section:
+    """Kernels whose work is known. A row that a side lacks is unknown there: it may have had no shapes."""
+    keys = ("work", "input_shapes", "input_dtypes")
+    section = maker.timed("efficiency", records, "efficiency", keys=keys, note=_EFFICIENCY if records else "")
+    return replace(section, rows=tuple(map(_without_calls, section.rows)))
 
 
 def _host_or_device(
@@ -281,8 +294,11 @@ def _env(env: Mapping[SideName, Mapping[str, str]]) -> Section:
 def _msprof(maker: SectionMaker, records: Sequence[pairs.Msprof]) -> Section:
     keys = ("sheet", "input_shapes")
     made = (maker.timed_row(record, "msprof", keys) for record in records)
-    rows: list[Row] = [
-        {key: value for key, value in row.items() if "_calls_" not in key and "per_call" not in key} for row in made
-    ]
+    rows = list(map(_without_calls, made))
     note = "As msprof-analyze defines them: totals per capture, not divided by steps."
     return Section("msprof", "ms", keys, None, note if rows else "", tuple(rows))
+
+
+def _without_calls(row: Row) -> Row:
+    """A row without the change by calls and per call."""
+    return {key: value for key, value in row.items() if "_calls_" not in key and "per_call" not in key}
