@@ -2,8 +2,8 @@
 -- 1 TFLOP/s), for dense matrices of FLOAT16 or BFLOAT16 (`half`) and of INT8. NULL: unknown. The arguments name r_kernel, r_counter and env.
 --   Ascend  cube cores × clock × 8,192 operations per cycle and core, INT8 twice as much: a cube multiplies two 16 × 16 matrices of FLOAT16 in
 --           each cycle. Chips of one name have different numbers of cores and clocks: the cores are the largest number of blocks of a matrix
---           kernel in the profile, the clock is the mean of the sampled frequency. A number below 20 means that no kernel filled the chip, one above
---           32 is no number of cores.
+--           kernel in the profile, the clock is the mean of the sampled frequency, else that by which the profiler turned cycles into times. A number below
+--           20 means that no kernel filled the chip, one above 32 is no number of cores.
 --   GPU     published by the vendor for the device's name. Parts of a device (MIG) and other names are unknown.
 -- Run by name: on each connection, because a temporary macro belongs to one.
 CREATE OR REPLACE TEMP MACRO peak_of(kernels, counters, settings) AS TABLE
@@ -11,7 +11,8 @@ WITH cube AS (
     SELECT max(block_num) AS cores FROM query_table(kernels)
     WHERE core_type IN ('AI_CORE', 'MIX_AIC') AND regexp_matches(lower(op_type), '^(batch|grouped)?mat_?mul|^conv[23]d|^flashattentionscore')
 ), clock AS (
-    SELECT capture, avg(mean ORDER BY device_id) AS mhz FROM query_table(counters) WHERE name = 'aicore_freq_mhz' AND mean > 0 GROUP BY capture
+    SELECT capture, coalesce(avg(mean ORDER BY device_id) FILTER (WHERE name = 'aicore_freq_mhz'), avg(mean ORDER BY device_id)) AS mhz
+    FROM query_table(counters) WHERE name IN ('aicore_freq_mhz', 'aicore_clock_mhz') AND mean > 0 GROUP BY capture
 ), chip AS (
     SELECT k.capture, string_agg(DISTINCT e.value, ',' ORDER BY e.value) AS chip
     FROM (SELECT DISTINCT capture FROM query_table(kernels)) AS k

@@ -380,6 +380,20 @@ class TestSection:
         (row,) = compared(path, path).sections["efficiency"].rows
         assert row["new_peak_share"] == (None if tflops is None else pytest.approx(200 / tflops))
 
+    def test_the_clock_of_the_cycles_serves_where_none_was_sampled(self, tmp_path: Path) -> None:
+        shares = []
+        for name, sampled in (("sampled", 1_500.0), ("not_sampled", None)):
+            store = RollupStore(tmp_path / f"{name}.duckdb").capture().step(1).time(1, 10 * MS)
+            work: dict[str, Any] = {"work": "gemm", "at_most": False, "precision": "half", "flop": 1e12}
+            store.kernel(1, "MatMulV3", 10, 5 * MS, block_num=20, **work)
+            clocks = {"aicore_clock_mhz": 1_800.0} | ({} if sampled is None else {"aicore_freq_mhz": sampled})
+            for counter, mhz in clocks.items():
+                store.add("r_counter", capture=0, device_id=0, name=counter, samples=1, mean=mhz, min=mhz, max=mhz)
+            path = store.done()
+            (row,) = compared(path, path).sections["efficiency"].rows
+            shares.append(row["new_peak_share"])
+        assert shares == [pytest.approx(200 / 245.76), pytest.approx(200 / 294.912)]
+
     def test_int8_counts_twice(self, tmp_path: Path) -> None:
         path = profile(tmp_path, "run", 5 * MS, precision="int8")
         (row,) = compared(path, path).sections["efficiency"].rows

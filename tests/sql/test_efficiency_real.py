@@ -96,6 +96,24 @@ def test_each_rank_of_qwen3_stands_apart(qwen3: Path, tmp_path: Path) -> None:
         assert after == (pytest.approx(new[key][0], rel=1e-6) if key in new else None)
 
 
+def test_share_of_the_peak_of_qwen3(qwen3: Path, tmp_path: Path) -> None:
+    """No frequency was sampled. The clock is that by which the profiler turned cycles into times, 20 cores were used."""
+    folder = qwen3 / "rank_0_ascend_pt"
+    (file,) = folder.glob("*/kernel_details.csv")
+    with file.open(newline="") as lines:
+        matrices = [row for row in csv.DictReader(lines) if row["Type"] in ("MatMulV2", "MatMulV3")]
+    cores = max(int(row["Block Dim"]) for row in matrices)
+    for row in matrices:
+        cycles, core_us = float(row["aic_total_cycles"]), float(row["aicore_time(us)"])
+        assert cycles / core_us / int(row["Block Dim"]) == pytest.approx(1650, rel=0.001)
+    store = store_of(folder, tmp_path / "run.duckdb")
+    gemms = [row for row in compared(store, store).sections["efficiency"].rows if row["work"] == "gemm"]
+    peak = cores * 1650 * 8192 / 1e6
+    for (name, shapes), (tflops, _) in Evaluated([file]).values().items():
+        (row_of,) = [row for row in gemms if (row["name"], row["input_shapes"]) == (name, shapes)]
+        assert row_of["new_peak_share"] == pytest.approx(tflops / peak, rel=0.001)
+
+
 def test_share_of_the_peak_of_a_910b(profiles: Path, tmp_path: Path) -> None:
     """The peak is that of 24 cores at the recorded 1,800 MHz; it is for FLOAT16, and all matrices here are FLOAT."""
     folder = profiles / "ascend-910b-2025-level01" / "db" / "level1" / "rank0_ascend_pt"
