@@ -417,3 +417,29 @@ class TestSection:
         assert [row["input_shapes"] for row in diff.sections["kernels"].rows] == ["*,*;*,*"]
         shapes = {row["input_shapes"]: row["presence"] for row in diff.sections["efficiency"].rows}
         assert shapes == {"8,8;8,8": "both", "9,9;9,9": "baseline_only", "7,7;7,7": "new_only"}
+
+
+class TestCause:
+    """MatMul with one of two shapes takes 15 instead of 10 ms for the same work."""
+
+    def text(self, tmp_path: Path, **values: Any) -> str:
+        paths = []
+        for name, slow in (("old", 10), ("new", 15)):
+            store = RollupStore(tmp_path / f"{name}.duckdb").capture().step(1).time(1, (30 + slow) * MS)
+            work: dict[str, Any] = {"work": "gemm", "at_most": False, "precision": "half", "flop": 1.5e12, **values}
+            store.kernel(1, "MatMul", 2, 30 * MS, shapes="64,64", **work)
+            store.kernel(1, "MatMul", 2, slow * MS, shapes="512,64", **work)
+            paths.append(store.done())
+        (cause,) = compared(*paths).causes
+        assert cause.text.startswith("MatMul with inputs 512,64 takes 50 % longer per call for the same inputs")
+        return cause.text.partition("as before")[2]
+
+    def test_it_tells_what_the_slower_shape_achieved(self, tmp_path: Path) -> None:
+        assert self.text(tmp_path) == " (150 → 100 TFLOP/s)."
+
+    def test_or_how_much_it_moved(self, tmp_path: Path) -> None:
+        assert self.text(tmp_path, work="memory", flop=None, bytes=6e8) == " (60.0 → 40.0 GB/s)."
+
+    @pytest.mark.parametrize("values", [{"at_most": True}, {"work": None}, {"flop": None}])
+    def test_nothing_where_it_is_not_known(self, tmp_path: Path, values: dict[str, Any]) -> None:
+        assert self.text(tmp_path, **values) == "."

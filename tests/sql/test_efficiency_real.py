@@ -97,7 +97,7 @@ def test_each_rank_of_qwen3_stands_apart(qwen3: Path, tmp_path: Path) -> None:
 
 
 def test_share_of_the_peak_of_qwen3(qwen3: Path, tmp_path: Path) -> None:
-    """No frequency was sampled. The clock is that by which the profiler turned cycles into times, 20 cores were used."""
+    """No frequency was sampled: the clock is that by which the profiler turned cycles into times."""
     folder = qwen3 / "rank_0_ascend_pt"
     (file,) = folder.glob("*/kernel_details.csv")
     with file.open(newline="") as lines:
