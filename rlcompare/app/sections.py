@@ -16,6 +16,7 @@ SECTIONS = {
     "ranks": "Ranks, mean over steps, ms",
     "phases": "Phases, per rank and step, ms",
     "kernels": "Kernels, per rank and step",
+    "efficiency": "What kernels achieve, per rank and step; peak: of the chip",
     "operators": "Framework operators, per rank and step",
     "collectives": "Collectives, per rank and step",
     "memory": "Peak memory over all ranks",
@@ -30,7 +31,7 @@ SECTIONS = {
 
 def sections_of(con: DuckDBPyConnection) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
     """Each section of a store's run: its name, its columns and its rows."""
-    for name in ("compare/late_of", *sql_order("show")):
+    for name in ("compare/late_of", "compare/peak_of", *sql_order("show")):
         con.execute(sql(name))
     for name in SECTIONS:
         result = con.execute(sql(f"show/{name}"))

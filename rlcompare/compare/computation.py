@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rlcompare.compare.achieved import achieved
 from rlcompare.compare.evidence import (
     Evidence,
     OperatorChange,
@@ -223,7 +224,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             of_reason = {number_: amount * min(fraction, 1.0) for number_, amount in amounts.items()}
             own = sum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
-            text = _because(what, change, place, own) + f"{_with_launches(launches)}."
+            rate = achieved(evidence, change, shape[0] if shape else None) if what == "operator_slower" else ""
+            text = f"{_because(what, change, place, own)}{rate}{_with_launches(launches)}."
             yield Candidate(what, of_reason | launches, text, section, name)
 
 

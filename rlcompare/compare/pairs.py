@@ -130,6 +130,26 @@ class Copy(NamedTuple):
     new_gb_per_s: float | None
 
 
+class Efficiency(NamedTuple):
+    name: str | None
+    work: str
+    input_shapes: str | None
+    input_dtypes: str | None
+    at_most: bool
+    in_baseline: bool
+    in_new: bool
+    baseline_ns: float | None
+    new_ns: float | None
+    baseline_calls: float | None
+    new_calls: float | None
+    baseline_tflops: float | None
+    new_tflops: float | None
+    baseline_peak_share: float | None
+    new_peak_share: float | None
+    baseline_gb_per_s: float | None
+    new_gb_per_s: float | None
+
+
 class Group(NamedTuple):
     name: str | None
     in_baseline: bool

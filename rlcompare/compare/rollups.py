@@ -64,8 +64,8 @@ class Rollups:
         self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
         try:
             for cursor in self._cursors:
-                for name in ("compare/macro", "compare/late_of", "compare/named_of", "compare/paired_of"):
-                    cursor.execute(resources.sql(name))
+                for name in ("macro", "late_of", "named_of", "paired_of", "peak_of"):
+                    cursor.execute(resources.sql(f"compare/{name}"))
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
                 for number, run in enumerate(given.stores):
                     self._load(side, number, run, steps, options.ranks)

@@ -47,6 +47,11 @@ _PATH = (
     "Where each nanosecond of the job's step went: on each rank while the others waited for it. Its rows sum to the"
     " time from the first start of the step on any rank to its last end."
 )
+_EFFICIENCY = (
+    "What kernels achieve, where their shapes tell what one call computes and moves: each input and output counts once."
+    " At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense matrices on this"
+    " chip (docs/metrics.md)."
+)
 _STACKS = (
     "Self time of operators by the three innermost frames of their call stacks. export_stacks drops times below a"
     " microsecond and does not say whether they are host or device times: export the same metric on both sides."
@@ -72,6 +77,7 @@ def make_sections(
         maker.timed("path", rollups.rows(pairs.CriticalPath), "account", keys=("kind", "phase"), note=_PATH),
         _kernels(maker, rollups),
         maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
+        _efficiency(maker, rollups.rows(pairs.Efficiency)),
         _host_or_device(maker, "operators", rollups.rows(pairs.Operator), "operator"),
         _host_or_device(maker, "modules", rollups.rows(pairs.Module), "module"),
         _collectives(maker, rollups),
@@ -163,6 +169,13 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
         note = "Matched by operator type and input shapes."
     keys = ("input_shapes", "input_dtypes", "phase", "host_op")
     return maker.timed("kernels", rollups.rows(pairs.Kernel), "kernel", keys=keys, note=note)
+
+
+def _efficiency(maker: SectionMaker, records: Sequence[pairs.Efficiency]) -> Section:
+    """Kernels whose work is known. A row that a side lacks is unknown there: it may have had no shapes."""
+    keys = ("work", "input_shapes", "input_dtypes")
+    section = maker.timed("efficiency", records, "efficiency", keys=keys, note=_EFFICIENCY if records else "")
+    return replace(section, rows=tuple(map(_without_calls, section.rows)))
 
 
 def _host_or_device(
@@ -286,8 +299,11 @@ def _env(env: Mapping[SideName, Mapping[str, str]]) -> Section:
 def _msprof(maker: SectionMaker, records: Sequence[pairs.Msprof]) -> Section:
     keys = ("sheet", "input_shapes")
     made = (maker.timed_row(record, "msprof", keys) for record in records)
-    rows: list[Row] = [
-        {key: value for key, value in row.items() if "_calls_" not in key and "per_call" not in key} for row in made
-    ]
+    rows = list(map(_without_calls, made))
     note = "As msprof-analyze defines them: totals per capture, not divided by steps."
     return Section("msprof", "ms", keys, None, note if rows else "", tuple(rows))
+
+
+def _without_calls(row: Row) -> Row:
+    """A row without the change by calls and per call."""
+    return {key: value for key, value in row.items() if "_calls_" not in key and "per_call" not in key}

@@ -24,6 +24,7 @@ _TITLES = {
     "categories": "Kernel categories",
     "collectives": "Collectives",
     "copies": "Copies",
+    "efficiency": "What kernels achieve",
     "env": "Environment",
     "groups": "Communication groups",
     "kernel_types": "Kernel types",
@@ -52,8 +53,10 @@ _LABELS = {
     "delta_calls": "Δ by calls",
     "delta_per_call": "Δ by time per call",
     "gb_per_s": "GB/s",
+    "peak": "share of peak",
     "polarity": "better is",
     "ratio": "change",
+    "tflops": "TFLOP/s",
 }
 _NEUTRAL = ("workload", "metrics", "env")
 _TIMES = ("bubble", "comm", "compute", "exposed_comm", "exposed_copy", "free", "idle", "overlapped_comm", "preparing")

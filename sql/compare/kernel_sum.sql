@@ -1,6 +1,6 @@
 -- Kernels of both sides, with exact sums per divisor. The key is the operator type and the input shapes. If one side has no types (Level0),
 -- the key is the kernel's name alone, on both sides.
--- Depends on c_divisor, c_kernel.
+-- Depends on c_divisor, c_kernel, sum_if_known.
 CREATE TABLE c_kernel_sum AS
 WITH untyped AS (
     SELECT side FROM c_kernel GROUP BY side HAVING count(op_type) = 0
@@ -18,7 +18,8 @@ SELECT side, divisor, category,
        CASE WHEN NOT EXISTS (FROM coreless) THEN core_type END AS core_type,
        CASE WHEN NOT EXISTS (FROM phaseless) THEN phase END AS phase,
        CASE WHEN NOT EXISTS (FROM hostless) THEN host_op END AS host_op,
-       sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(gap_ns) AS gap_ns, sum(elements) AS elements
+       sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(gap_ns) AS gap_ns, sum(elements) AS elements,
+       work, at_most, sum_if_known(flop) AS flop, sum_if_known(bytes) AS bytes, sum_if_known(possible_flop) AS possible_flop
 FROM c_kernel JOIN c_divisor USING (side, run, capture)
 WHERE domain = 'kernel'
 GROUP BY ALL;

@@ -9,8 +9,8 @@ import pytest
 from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
 
 SECTIONS = [
-    "categories", "steps", "ranks", "phases", "account", "path", "kernels", "kernel_types", "operators", "modules",
-    "collectives", "groups", "links", "copies", "memory", "memory_categories", "stacks", "apis", "metrics",
+    "categories", "steps", "ranks", "phases", "account", "path", "kernels", "kernel_types", "efficiency", "operators",
+    "modules", "collectives", "groups", "links", "copies", "memory", "memory_categories", "stacks", "apis", "metrics",
     "workload", "env", "msprof",
 ]  # fmt: skip
 

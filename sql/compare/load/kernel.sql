@@ -1,7 +1,7 @@
 -- Kernels of one run, summed over the selected steps, slowest device only. If a capture has no kernels but the profiler's own totals, these
 -- are used.
 -- Variables: run, side.
--- Depends on c_capture, c_time, r_kernel.
+-- Depends on c_capture, c_peak, c_time, r_kernel, sum_if_known.
 CREATE TABLE IF NOT EXISTS c_kernel (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,
@@ -19,7 +19,12 @@ CREATE TABLE IF NOT EXISTS c_kernel (
     sum_ns BIGINT,
     max_ns BIGINT,
     gap_ns BIGINT,            -- free time of the device right before; NULL if only totals are known
-    elements HUGEINT          -- input elements over all calls; whole numbers, so that sums do not depend on their order
+    elements HUGEINT,         -- input elements over all calls; whole numbers, so that sums do not depend on their order
+    work VARCHAR,             -- what flop and bytes count; NULL: unknown
+    at_most BOOLEAN,          -- TRUE: flop is an upper limit
+    flop HUGEINT,             -- floating-point operations over all calls
+    bytes HUGEINT,            -- bytes of inputs and outputs over all calls
+    possible_flop HUGEINT     -- what the chip can compute at most in the time of the kernels; NULL: unknown
 );
 INSERT INTO c_kernel
 WITH stepless AS (
@@ -36,6 +41,9 @@ WITH stepless AS (
     JOIN c_capture AS c ON c.capture = k.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
     WHERE k.capture IN (FROM stepless)
 )
-SELECT side, run, capture, whole, phase, name, op_type, core_type, category, input_shapes, input_dtypes, host_op,
-       sum(calls), sum(sum_ns), max(max_ns), sum(gap_ns), sum(TRY_CAST(elements AS HUGEINT))
-FROM counted GROUP BY ALL;
+SELECT k.side, k.run, k.capture, k.whole, k.phase, k.name, k.op_type, k.core_type, k.category, k.input_shapes, k.input_dtypes, k.host_op,
+       sum(k.calls), sum(k.sum_ns), max(k.max_ns), sum(k.gap_ns), sum(TRY_CAST(k.elements AS HUGEINT)), k.work, k.at_most,
+       sum_if_known(TRY_CAST(k.flop AS HUGEINT)), sum_if_known(TRY_CAST(k.bytes AS HUGEINT)),
+       sum_if_known(TRY_CAST(k.sum_ns * CASE k.precision WHEN 'half' THEN p.half_flop_per_ns WHEN 'int8' THEN p.int8_flop_per_ns END AS HUGEINT))
+FROM counted AS k LEFT JOIN c_peak AS p ON p.side = k.side AND p.run = k.run AND p.capture = k.capture
+GROUP BY ALL;

@@ -17,5 +17,11 @@ CREATE TABLE r_kernel (
     max_ns BIGINT,              -- longest kernel
     busy_ns BIGINT,             -- sum of kernel.busy_ns; adds up to r_time.compute_ns
     gap_ns BIGINT,              -- free time of the device right before them
-    elements DOUBLE             -- input elements over all calls; NULL without shapes
+    elements DOUBLE,            -- input elements over all calls; NULL without shapes
+    block_num BIGINT,           -- most blocks (cores) that one of them ran on; NULL: unknown
+    work VARCHAR,               -- what `flop` and `bytes` count: gemm | grouped gemm | attention | memory; NULL: unknown. See sql/rollup/kernel_work.sql
+    at_most BOOLEAN,            -- whether `flop` is an upper limit: a mask, or the sizes of groups, are not recorded; NULL without `work`
+    precision VARCHAR,          -- half | int8: the type of the matrices that `flop` multiplies; NULL: another one
+    flop DOUBLE,                -- floating-point operations over all calls; NULL: unknown, or only memory is moved
+    bytes DOUBLE                -- bytes of inputs and outputs over all calls, each once; NULL: unknown
 );

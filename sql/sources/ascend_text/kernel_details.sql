@@ -15,6 +15,7 @@ SELECT row_number() OVER () AS id, text_step("Step Id") AS step, text_device("De
        "Input Shapes" AS input_shapes, "Input Data Types" AS input_dtypes, "Input Formats" AS input_formats,
        "Output Shapes" AS output_shapes, "Output Data Types" AS output_dtypes, "Output Formats" AS output_formats,
        text_number("mac_time(us)") AS mac_us, text_number("aiv_vec_time(us)") AS vec_us, text_number("aicore_time(us)") AS aicore_us,
+       text_number("aic_total_cycles") AS cycles,
        coalesce("Accelerator Core" IN ('HCCL', 'COMMUNICATION'), FALSE) AS is_comm
 FROM (
     SELECT NULL::VARCHAR AS "Step Id", NULL::VARCHAR AS "Device_id", NULL::VARCHAR AS "Stream ID", NULL::VARCHAR AS "Task ID",
@@ -22,7 +23,7 @@ FROM (
            NULL::VARCHAR AS "Duration(us)", NULL::VARCHAR AS "Wait Time(us)", NULL::VARCHAR AS "Block Dim", NULL::VARCHAR AS "Block Num",
            NULL::VARCHAR AS "Input Shapes", NULL::VARCHAR AS "Input Data Types", NULL::VARCHAR AS "Input Formats",
            NULL::VARCHAR AS "Output Shapes", NULL::VARCHAR AS "Output Data Types", NULL::VARCHAR AS "Output Formats",
-           NULL::VARCHAR AS "mac_time(us)", NULL::VARCHAR AS "aiv_vec_time(us)", NULL::VARCHAR AS "aicore_time(us)" WHERE FALSE
+           NULL::VARCHAR AS "mac_time(us)", NULL::VARCHAR AS "aiv_vec_time(us)", NULL::VARCHAR AS "aicore_time(us)", NULL::VARCHAR AS "aic_total_cycles" WHERE FALSE
     UNION ALL BY NAME
     FROM text_table(getvariable('text_kernel_details'))
 );

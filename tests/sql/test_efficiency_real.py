@@ -1,0 +1,170 @@
+"""Efficiency on real profiles, against an evaluation of its own straight from their files, and the chip's counters."""
+
+from __future__ import annotations
+
+import csv
+import sqlite3
+from collections import defaultdict
+from math import prod, sqrt
+from pathlib import Path
+
+import pytest
+
+from rlcompare.app.sections import sections_of
+from rlcompare.db import open_read_only
+from tests.sql.rollup_stores import compared
+from tests.stores import rows, store_of
+
+pytestmark = pytest.mark.slow
+
+Shapes = list[list[int]]
+SIZES = {"DT_BF16": 2, "FLOAT16": 2, "FLOAT": 4}
+
+
+def shapes_of(text: str) -> Shapes:
+    return [[int(size) for size in shape.split(",") if size] for shape in text.strip('"').split(";")]
+
+
+def operations(inputs: Shapes, outputs: Shapes) -> float:
+    """Of a product without batches: its matrices have m·k, k·n and m·n elements, however they are turned."""
+    return 2 * sqrt(prod(inputs[0]) * prod(inputs[1]) * prod(outputs[0]))
+
+
+def size(shapes: Shapes, types: str) -> int:
+    return sum(prod(shape) * SIZES[name] for shape, name in zip(shapes, types.split(";"), strict=True) if shape)
+
+
+class Evaluated:
+    """Sums of time, operations and bytes of all matrix products, by type and input shapes."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self.sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+        for file in files:
+            with file.open(newline="") as lines:
+                for row in csv.DictReader(lines):
+                    if row["Type"] in ("MatMulV2", "MatMulV3"):
+                        self._add(row)
+
+    def _add(self, row: dict[str, str]) -> None:
+        inputs, outputs = shapes_of(row["Input Shapes"]), shapes_of(row["Output Shapes"])
+        sums = self.sums[row["Type"], row["Input Shapes"].strip('"')]
+        sums[0] += float(row["Duration(us)"]) * 1e3
+        sums[1] += operations(inputs, outputs)
+        sums[2] += size(inputs, row["Input Data Types"]) + size(outputs, row["Output Data Types"])
+
+    def values(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """TFLOP/s and GB/s."""
+        return {key: (flop / ns / 1e3, moved / ns) for key, (ns, flop, moved) in self.sums.items()}
+
+
+@pytest.fixture(scope="module")
+def qwen3(profiles: Path) -> Path:
+    return profiles / "ascend-qwen3-pp2-2025q4"
+
+
+def test_matrix_products_of_qwen3(qwen3: Path, tmp_path: Path) -> None:
+    store = store_of(qwen3, tmp_path / "run.duckdb", keep_events=False)
+    expected = Evaluated(sorted(qwen3.glob("*/*/kernel_details.csv"))).values()
+    assert len(expected) == 14
+    gemms = [row for row in compared(store, store).sections["efficiency"].rows if row["work"] == "gemm"]
+    for side in ("baseline", "new"):
+        found = {(row["name"], row["input_shapes"]): (row[f"{side}_tflops"], row[f"{side}_gb_per_s"]) for row in gemms}
+        assert found.keys() == expected.keys()
+        for key, values in expected.items():
+            assert found[key] == pytest.approx(values, rel=1e-6), key
+    with open_read_only(store) as con:
+        ((columns, shown),) = [(columns, rows) for name, columns, rows in sections_of(con) if name == "efficiency"]
+    printed = [dict(zip(columns, row, strict=True)) for row in shown]
+    assert sum(row["work"] == "gemm" for row in printed) > 5
+    for row in printed:
+        if row["work"] == "gemm":
+            values = (row["tflops"], row["gb_per_s"])
+            assert values == pytest.approx(expected[row["kernel"], row["input_shapes"]], rel=1e-6)
+
+
+def test_each_rank_of_qwen3_stands_apart(qwen3: Path, tmp_path: Path) -> None:
+    folders = [qwen3 / f"rank_{rank}_ascend_pt" for rank in (0, 2)]
+    stores = [store_of(folder, tmp_path / f"{number}.duckdb") for number, folder in enumerate(folders)]
+    old, new = (Evaluated(sorted(folder.glob("*/kernel_details.csv"))).values() for folder in folders)
+    found = {}
+    for row in compared(*stores).sections["efficiency"].rows:
+        if row["work"] == "gemm":
+            found[row["name"], row["input_shapes"]] = (row["baseline_tflops"], row["new_tflops"])
+    assert found.keys() == old.keys() | new.keys()
+    for key, (before, after) in found.items():
+        assert before == (pytest.approx(old[key][0], rel=1e-6) if key in old else None)
+        assert after == (pytest.approx(new[key][0], rel=1e-6) if key in new else None)
+
+
+def test_share_of_the_peak_of_qwen3(qwen3: Path, tmp_path: Path) -> None:
+    """No frequency was sampled: the clock is that by which the profiler turned cycles into times."""
+    folder = qwen3 / "rank_0_ascend_pt"
+    (file,) = folder.glob("*/kernel_details.csv")
+    with file.open(newline="") as lines:
+        matrices = [row for row in csv.DictReader(lines) if row["Type"] in ("MatMulV2", "MatMulV3")]
+    cores = max(int(row["Block Dim"]) for row in matrices)
+    for row in matrices:
+        cycles, core_us = float(row["aic_total_cycles"]), float(row["aicore_time(us)"])
+        assert cycles / core_us / int(row["Block Dim"]) == pytest.approx(1650, rel=0.001)
+    store = store_of(folder, tmp_path / "run.duckdb")
+    gemms = [row for row in compared(store, store).sections["efficiency"].rows if row["work"] == "gemm"]
+    peak = cores * 1650 * 8192 / 1e6
+    for (name, shapes), (tflops, _) in Evaluated([file]).values().items():
+        (row_of,) = [row for row in gemms if (row["name"], row["input_shapes"]) == (name, shapes)]
+        assert row_of["new_peak_share"] == pytest.approx(tflops / peak, rel=0.001)
+
+
+def test_share_of_the_peak_of_a_910b(profiles: Path, tmp_path: Path) -> None:
+    """The peak is that of 24 cores at the recorded 1,800 MHz; it is for FLOAT16, and all matrices here are FLOAT."""
+    folder = profiles / "ascend-910b-2025-level01" / "db" / "level1" / "rank0_ascend_pt"
+    store = store_of(folder, tmp_path / "run.duckdb")
+    (database,) = folder.glob("*/ascend_pytorch_profiler_*.db")
+    with sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True) as con:
+        (clock,) = con.execute("SELECT avg(freq) FROM AICORE_FREQ").fetchone()
+        (cores,) = con.execute(
+            "SELECT max(blockDim) FROM COMPUTE_TASK_INFO AS c JOIN STRING_IDS AS t ON t.id = c.taskType"
+            " WHERE t.value = 'AI_CORE'"
+        ).fetchone()
+    assert (clock, cores) == (1800, 24)
+    with open_read_only(store) as con:
+        list(sections_of(con))
+        peaks = con.execute("FROM peak_of('r_kernel', 'r_counter', 'env')").fetchall()
+    assert peaks == [
+        (0, pytest.approx(clock * 1e6 * cores * 8192 / 1e9), pytest.approx(clock * 1e6 * cores * 16384 / 1e9))
+    ]
+    gemms = [row for row in compared(store, store).sections["efficiency"].rows if row["work"] == "gemm"]
+    assert gemms
+    assert all(row["baseline_tflops"] and row["baseline_peak_share"] is None for row in gemms)
+
+
+def test_operations_against_the_counters_of_the_cube(profiles: Path, tmp_path: Path) -> None:
+    """ArithmeticUtilization counts operations, with the filling of blocks, and cycles in which the cube multiplies."""
+    file = profiles / "ascend-2023-advisor-fragments" / "kernel_details_arith_2023.csv"
+    store = store_of(file, tmp_path / "run.duckdb")
+    ours = dict(rows(store, "SELECT input_shapes, flop / calls FROM r_kernel WHERE contains(op_type, 'MatMul')"))
+    checked = 0
+    with file.open(newline="") as lines:
+        for row in csv.DictReader(lines):
+            if "MatMul" not in row["Type"]:
+                continue
+            flop = ours[row["Input Shapes"].strip('"')]
+            assert 1 <= float(row["aic_cube_fops"]) / flop < 1.1
+            busy = flop / (float(row["aic_total_cycles"]) * 8192)
+            assert busy == pytest.approx(float(row["aic_mac_fp16_ratio"]), rel=0.08)
+            checked += 1
+    assert checked == 13
+
+
+def test_products_of_gpus_stay_below_the_published_peak(profiles: Path, tmp_path: Path) -> None:
+    """Of the larger ones: the smallest are finished before a clock ticks."""
+    folder = profiles / "gpu-h100-vs-mi300-dev"
+    (nvidia,), (amd,) = (sorted((folder / chip).glob("Qwen*")) for chip in ("h100", "mi300"))
+    stores = [store_of(path, tmp_path / f"{number}.duckdb") for number, path in enumerate((nvidia, amd))]
+    for store, peak in zip(stores, (989, 1307), strict=True):
+        gemms = [row for row in compared(store, store).sections["efficiency"].rows if row["work"] == "gemm"]
+        shares = [row["new_peak_share"] for row in gemms if "BFloat16" in str(row["input_dtypes"])]
+        assert len(shares) >= 4
+        assert all(isinstance(share, float) and 0.2 < share < 0.8 for share in shares)
+        for row in gemms:
+            if row["new_peak_share"] is not None:
+                assert row["new_tflops"] == pytest.approx(float(str(row["new_peak_share"])) * peak)
