@@ -43,6 +43,7 @@ from rlcompare.model.words import SIDES, Health, Polarity, Presence, SideName
 _ACCOUNT = (
     "Where each nanosecond of a step went: its rows sum to the step, or to the device span where steps are not marked."
 )
+_TOTAL = " Total: with the operators that they call; calls of an operator by itself count once."
 _STACKS = (
     "Self time of operators by the three innermost frames of their call stacks. export_stacks drops times below a"
     " microsecond and does not say whether they are host or device times: export the same metric on both sides."
@@ -67,8 +68,8 @@ def make_sections(
         maker.timed("account", rollups.rows(pairs.Account), "account", keys=("kind", "phase"), note=_ACCOUNT),
         _kernels(maker, rollups),
         maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
-        _host_or_device(maker, "operators", rollups.rows(pairs.Operator), "operator"),
-        _host_or_device(maker, "modules", rollups.rows(pairs.Module), "module"),
+        _operators(maker, rollups.rows(pairs.Operator)),
+        _modules(maker, rollups.rows(pairs.Module)),
         _collectives(maker, rollups),
         maker.timed("groups", rollups.rows(pairs.Group), "device"),
         maker.timed("links", rollups.rows(pairs.Link), lambda link: link.domain, keys=("transport", "group_key")),
@@ -160,14 +161,28 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
     return maker.timed("kernels", rollups.rows(pairs.Kernel), "kernel", keys=keys, note=note)
 
 
-def _host_or_device(
-    maker: SectionMaker, name: str, records: Sequence[pairs.Operator] | Sequence[pairs.Module], domain: str
-) -> Section:
-    """Operators or modules: device time if both sides know it, else host time. Nested ones count in both."""
+def _operators(maker: SectionMaker, records: Sequence[pairs.Operator]) -> Section:
+    """Operators by self time, on the device if both sides know it, else on the host.
+
+    Self times sum to the time of all operators; total times do not, because operators call each other.
+    """
+    on_baseline = _is_known(record.baseline_device_self_ns for record in records)
+    device = on_baseline and _is_known(record.new_device_self_ns for record in records)
+    measure = "device_self_ns" if device else "host_self_ns"
+    note = (
+        "Time of the kernels that the operators launched themselves."
+        if device
+        else "Self time on the host: without the operators that they call."
+    )
+    return maker.timed("operators", records, "operator", measure=measure, note=note + _TOTAL)
+
+
+def _modules(maker: SectionMaker, records: Sequence[pairs.Module]) -> Section:
+    """Modules by device time if both sides know it, else by host time. A module counts in those around it, too."""
     on_baseline = _is_known(record.baseline_device_ns for record in records)
     device = on_baseline and _is_known(record.new_device_ns for record in records)
     measure, note = ("device_ns", "Time of the kernels launched inside.") if device else ("host_ns", "Host time.")
-    return maker.timed(name, records, domain, measure=measure, note=note)
+    return maker.timed("modules", records, "module", measure=measure, note=note)
 
 
 def _collectives(maker: SectionMaker, rollups: Rollups) -> Section:

@@ -9,6 +9,7 @@ DROP TABLE IF EXISTS phase_range;
 DROP TABLE IF EXISTS coverage;
 DROP TABLE IF EXISTS exposed;
 DROP TABLE IF EXISTS kernel_category;
-DROP TABLE IF EXISTS host_op_depth;
+DROP TABLE IF EXISTS host_op_edge;
 DROP TABLE IF EXISTS host_op_parent;
+DROP TABLE IF EXISTS host_op_self;
 DROP TABLE IF EXISTS host_op_place;
