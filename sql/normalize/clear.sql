@@ -6,6 +6,7 @@ DROP TABLE stage_copy;
 DROP TABLE stage_host_op;
 DROP TABLE stage_phase;
 DROP TABLE IF EXISTS phase_range;
+DROP TABLE IF EXISTS user_phase;
 DROP TABLE IF EXISTS coverage;
 DROP TABLE IF EXISTS exposed;
 DROP TABLE IF EXISTS kernel_category;
