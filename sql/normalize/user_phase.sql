@@ -4,6 +4,10 @@
 -- communication library make are not the user's; nor are the ranges in a domain, which belongs to a library. torch_npu records
 -- record_function as operators: one is a range if it has no inputs and no sequence number, and contains an operator of torch.
 -- Depends on capture, phase_vocabulary, range, stage_host_op, stage_phase, step.
+CREATE OR REPLACE TEMP TABLE range_name AS   -- apart, so that patterns are matched once for each name
+SELECT name FROM "range" WHERE side = 'host' AND kind = 'range' AND name IS NOT NULL
+UNION
+SELECT name FROM stage_host_op WHERE sequence_number IS NULL AND input_shapes IS NULL AND input_dtypes IS NULL AND name IS NOT NULL;
 CREATE OR REPLACE TEMP TABLE user_phase AS
 WITH plain AS (
     SELECT capture, tool FROM capture
@@ -19,38 +23,40 @@ WITH plain AS (
     SELECT o.capture, o.thread, o.start_ns, o.end_ns, o.name, TRUE
     FROM stage_host_op AS o JOIN plain AS c ON c.capture = o.capture
     WHERE c.tool <> 'torch' AND o.sequence_number IS NULL AND o.input_shapes IS NULL AND o.input_dtypes IS NULL
-), named AS (   -- running numbers are one name
-    SELECT capture, thread, start_ns, end_ns, is_operator,
-           trim(regexp_replace(regexp_replace(name, '\d+', 'N', 'g'), '^[#\s]+|[#\s]+$', '', 'g')) AS name
-    FROM span
-    WHERE end_ns > start_ns AND thread IS NOT NULL AND NOT regexp_matches(name, '::|^(ProfilerStep|Optimizer\.|enumerate\(|nn\.Module: |(Data|Distributed|FullySharded)\w*Parallel\.|Forward Pass$|(nccl|gloo|hccl|rccl|xccl|mpi|ucc)[:A-Z]|aclnn|hcom_|Hccl)|Backward\d*$|_event$|CompiledFxGraph|Torch-Compiled|TorchDynamo|AOTDispatcher|Pregraph bytecode|CompiledFunction|PyTorch Profiler|Record Window End')
+), own_name AS (   -- running numbers are one name
+    SELECT name AS mark, trim(regexp_replace(regexp_replace(name, '\d+', 'N', 'g'), '^[#\s]+|[#\s]+$', '', 'g')) AS name
+    FROM range_name WHERE NOT regexp_matches(name, '::|^(ProfilerStep|Optimizer\.|enumerate\(|nn\.Module: |(Data|Distributed|FullySharded)\w*Parallel\.|Forward Pass$|(nccl|gloo|hccl|rccl|xccl|mpi|ucc)[:A-Z]|aclnn|hcom_|Hccl)|Backward\d*$|_event$|CompiledFxGraph|Torch-Compiled|TorchDynamo|AOTDispatcher|Pregraph bytecode|CompiledFunction|PyTorch Profiler|Record Window End')
+), named AS (
+    SELECT s.capture, s.thread, s.start_ns, s.end_ns, s.is_operator, n.name FROM span AS s JOIN own_name AS n ON n.mark = s.name
+    WHERE s.end_ns > s.start_ns AND s.thread IS NOT NULL AND n.name NOT IN ('', '(outside)')
 ), window_of AS (   -- a capture without marks is one step
     SELECT s.capture, s.step, coalesce(s.start_ns, -9223372036854775807) AS from_ns, coalesce(s.end_ns, 9223372036854775806) AS until_ns,
            s.end_ns - s.start_ns AS ns
     FROM step AS s WHERE s.capture IN (SELECT capture FROM named) AND (s.start_ns IS NOT NULL OR s.inferred)
-), operator AS (
-    SELECT capture, start_ns, min(thread) AS thread, bool_or(contains(name, '::')) AS is_torch, max(end_ns) AS end_ns FROM stage_host_op
-    WHERE capture IN (SELECT capture FROM named) GROUP BY capture, start_ns
 ), first_thread AS (
-    SELECT w.capture, o.thread, 1 AS weight FROM window_of AS w
-    ASOF JOIN (SELECT capture, start_ns, thread FROM operator) AS o ON o.capture = w.capture AND w.from_ns <= o.start_ns
+    SELECT capture, arg_min(thread, {'at': start_ns, 'lowest': thread}) AS thread, 1 AS weight
+    FROM (SELECT o.capture, o.thread, o.start_ns, w.step
+          FROM (SELECT capture, thread, start_ns FROM stage_host_op WHERE thread IS NOT NULL) AS o
+          ASOF JOIN window_of AS w ON w.capture = o.capture AND o.start_ns >= w.from_ns)
+    GROUP BY capture, step
     UNION ALL   -- without operators, the thread with the longest ranges
-    SELECT capture, thread, end_ns - start_ns FROM named WHERE capture NOT IN (SELECT capture FROM operator)
+    SELECT capture, thread, end_ns - start_ns FROM named WHERE capture NOT IN (SELECT capture FROM stage_host_op)
 ), main AS (
     SELECT capture, arg_max(thread, {'weight': weight, 'lowest': -thread}) AS thread
     FROM (SELECT capture, thread, sum(weight) AS weight FROM first_thread WHERE thread IS NOT NULL GROUP BY ALL) GROUP BY capture
 ), placed_span AS (
-    SELECT n.capture, n.name, n.start_ns, n.end_ns, n.is_operator, w.step
+    SELECT n.capture, n.thread, n.name, n.start_ns, n.end_ns, n.is_operator, w.step
     FROM named AS n JOIN main AS m ON m.capture = n.capture AND m.thread = n.thread
     ASOF JOIN window_of AS w ON w.capture = n.capture AND n.start_ns >= w.from_ns
-    WHERE n.start_ns < w.until_ns AND n.name <> ''
+    WHERE n.start_ns < w.until_ns
 ), holding AS (
     SELECT p.capture, p.name, p.step, p.start_ns, p.end_ns
     FROM placed_span AS p WHERE NOT p.is_operator
     UNION ALL
     SELECT p.capture, p.name, p.step, p.start_ns, p.end_ns
     FROM placed_span AS p
-    ASOF JOIN (FROM operator WHERE is_torch) AS o ON o.capture = p.capture AND p.start_ns < o.start_ns
+    ASOF JOIN (SELECT capture, thread, start_ns, end_ns FROM stage_host_op WHERE contains(name, '::')) AS o
+      ON o.capture = p.capture AND o.thread = p.thread AND p.start_ns < o.start_ns
     WHERE p.is_operator AND o.end_ns <= p.end_ns
 ), recurring AS (
     SELECT h.capture, h.name FROM holding AS h JOIN (SELECT capture, count(*) AS steps FROM window_of GROUP BY capture) AS w ON w.capture = h.capture
@@ -66,7 +72,7 @@ WITH plain AS (
     SELECT w.capture, coalesce(sum(w.ns), any_value(e.ns)) AS ns
     FROM window_of AS w LEFT JOIN (
         SELECT capture, max(end_ns) - min(start_ns) AS ns
-        FROM (SELECT capture, start_ns, end_ns FROM deep WHERE sign = 1 UNION ALL SELECT capture, start_ns, end_ns FROM operator) GROUP BY capture
+        FROM (SELECT capture, start_ns, end_ns FROM deep WHERE sign = 1 UNION ALL SELECT capture, start_ns, end_ns FROM stage_host_op) GROUP BY capture
     ) AS e ON e.capture = w.capture
     GROUP BY w.capture
 ), level AS (
@@ -80,3 +86,4 @@ WITH plain AS (
 )
 SELECT d.capture, d.name, d.start_ns, d.end_ns
 FROM deep AS d JOIN chosen AS c ON c.capture = d.capture AND c.depth = d.depth WHERE d.sign = 1;
+DROP TABLE range_name;

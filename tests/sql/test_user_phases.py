@@ -77,6 +77,7 @@ def test_the_outermost_ranges_of_a_training_loop(con: duckdb.DuckDBPyConnection)
         pytest.param(("ahead", 2, 92, 98), ["dataload", "forward", "backward"], id="another thread"),
         pytest.param(("Optimizer.step#AdamW.step", 1, 90, 95), ["dataload", "forward", "backward"], id="torch's"),
         pytest.param(("nccl:all_reduce", 1, 90, 95), ["dataload", "forward", "backward"], id="a collective"),
+        pytest.param(("(outside)", 1, 90, 95), ["dataload", "forward", "backward"], id="a name that is taken"),
         pytest.param(("## optimizer ##", 1, 90, 95), ["dataload", "forward", "backward", "optimizer"], id="a frame"),
     ],
 )
