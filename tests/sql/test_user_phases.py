@@ -135,7 +135,9 @@ def test_torch_npu_records_ranges_as_operators(con: duckdb.DuckDBPyConnection) -
     assert names(phases_of(con, spans, tool="npu")) == ["forward"]
 
 
-def diff_with(tmp_path: Path, baseline: dict[str, int], new: dict[str, int], *, by_user: bool) -> Diff:
+def diff_with(
+    tmp_path: Path, baseline: dict[str, int], new: dict[str, int], *, by_user: bool, timers: bool = False
+) -> Diff:
     sides = []
     for label, phases in (("old", baseline), ("new", new)):
         tmp_path.mkdir(exist_ok=True)
@@ -143,6 +145,11 @@ def diff_with(tmp_path: Path, baseline: dict[str, int], new: dict[str, int], *, 
         for name, ms in phases.items():
             made.phase(1, name, ms * MS, by_user=by_user and name != "(outside)", wall_ns=ms * MS)
             made.kernel(1, "MatMul", 1, ms * MS, phase=None if name == "(outside)" else name)
+        for timer, seconds in (("step", 0.05), ("gen", 0.02), ("update_actor", 0.03)) if timers else ():
+            for step in (1, 2):
+                made.add(
+                    "metric", step=step, name=f"timing_s/{timer}", value=seconds, source="file", profiled=step == 1
+                )
         sides.append(made.time(1, sum(phases.values()) * MS).done())
     return compared(*sides)
 
@@ -165,6 +172,31 @@ def test_without_a_common_range_there_are_no_phases(tmp_path: Path) -> None:
     diff = diff_with(tmp_path, {"(outside)": 18}, {"forward": 12, "(outside)": 6}, by_user=True)
     assert diff.sections["phases"].rows == ()
     assert [finding for finding in diff.comparability.findings if finding.key == "phases"] == []
+
+
+def test_where_training_timed_its_phases_ranges_are_none(tmp_path: Path) -> None:
+    """Else the device would have done nothing in phases that the profile does not know by name."""
+    diff = diff_with(
+        tmp_path, {"forward": 10, "(outside)": 8}, {"forward": 12, "(outside)": 6}, by_user=True, timers=True
+    )
+    section = {row["name"]: row for row in diff.sections["phases"].rows}
+    assert section.keys() >= {"generate_sequences", "update_actor"}
+    assert section["update_actor"].get("new_outside_profile_ms") is None
+    assert "forward" not in {row["phase"] for row in diff.sections["account"].rows}
+    assert [delta.metric for delta in diff.overall if "forward" in delta.metric] == []
+
+
+def test_where_another_rank_marks_an_rl_step_its_phases_keep_their_values(tmp_path: Path) -> None:
+    """A rank without such marks does not count in their mean, whatever ranges it has."""
+    made = RollupStore(tmp_path / "ranks.duckdb").capture().step(1).capture(1, rank=1).step(1, capture=1)
+    made.phase(1, "update_actor", 8 * MS, wall_ns=8 * MS).phase(1, "(outside)", 2 * MS, wall_ns=2 * MS)
+    for name, by_user in (("forward", True), ("(outside)", False)):
+        made.phase(1, name, 5 * MS, capture=1, by_user=by_user, wall_ns=5 * MS)
+    made.kernel(1, "MatMul", 1, 5 * MS, capture=1, phase="forward").time(1, 10 * MS).time(1, 10 * MS, capture=1)
+    path = made.done()
+    diff = compared(path, path)
+    assert {row["name"]: row["new"] for row in diff.sections["phases"].rows} == {"update_actor": 8.0, "(outside)": 2.0}
+    assert "forward" not in {row["phase"] for row in diff.sections["account"].rows}
 
 
 @pytest.mark.slow
