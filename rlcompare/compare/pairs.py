@@ -250,12 +250,14 @@ class Operator(NamedTuple):
     in_new: bool
     baseline_calls: float | None
     new_calls: float | None
-    baseline_host_ns: float | None
-    new_host_ns: float | None
-    baseline_device_ns: float | None
-    new_device_ns: float | None
+    baseline_host_self_ns: float | None
+    new_host_self_ns: float | None
+    baseline_host_total_ns: float | None
+    new_host_total_ns: float | None
     baseline_device_self_ns: float | None
     new_device_self_ns: float | None
+    baseline_device_total_ns: float | None
+    new_device_total_ns: float | None
 
 
 class Phase(NamedTuple):

@@ -52,6 +52,7 @@ _EFFICIENCY = (
     " At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense matrices on this"
     " chip (docs/metrics.md)."
 )
+_TOTAL = " Total: with the operators that they call; calls of an operator by itself count once."
 _STACKS = (
     "Self time of operators by the three innermost frames of their call stacks. export_stacks drops times below a"
     " microsecond and does not say whether they are host or device times: export the same metric on both sides."
@@ -78,8 +79,8 @@ def make_sections(
         _kernels(maker, rollups),
         maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
         _efficiency(maker, rollups.rows(pairs.Efficiency)),
-        _host_or_device(maker, "operators", rollups.rows(pairs.Operator), "operator"),
-        _host_or_device(maker, "modules", rollups.rows(pairs.Module), "module"),
+        _operators(maker, rollups.rows(pairs.Operator)),
+        _modules(maker, rollups.rows(pairs.Module)),
         _collectives(maker, rollups),
         maker.timed("groups", rollups.rows(pairs.Group), "device"),
         maker.timed("links", rollups.rows(pairs.Link), lambda link: link.domain, keys=("transport", "group_key")),
@@ -178,14 +179,28 @@ def _efficiency(maker: SectionMaker, records: Sequence[pairs.Efficiency]) -> Sec
     return replace(section, rows=tuple(map(_without_calls, section.rows)))
 
 
-def _host_or_device(
-    maker: SectionMaker, name: str, records: Sequence[pairs.Operator] | Sequence[pairs.Module], domain: str
-) -> Section:
-    """Operators or modules: device time if both sides know it, else host time. Nested ones count in both."""
+def _operators(maker: SectionMaker, records: Sequence[pairs.Operator]) -> Section:
+    """Operators by self time, on the device if both sides know it, else on the host.
+
+    Self times sum to the time of all operators; total times do not, because operators call each other.
+    """
+    on_baseline = _is_known(record.baseline_device_self_ns for record in records)
+    device = on_baseline and _is_known(record.new_device_self_ns for record in records)
+    measure = "device_self_ns" if device else "host_self_ns"
+    note = (
+        "Time of the kernels that the operators launched themselves."
+        if device
+        else "Self time on the host: without the operators that they call."
+    )
+    return maker.timed("operators", records, "operator", measure=measure, note=note + _TOTAL)
+
+
+def _modules(maker: SectionMaker, records: Sequence[pairs.Module]) -> Section:
+    """Modules by device time if both sides know it, else by host time. A module counts in those around it, too."""
     on_baseline = _is_known(record.baseline_device_ns for record in records)
     device = on_baseline and _is_known(record.new_device_ns for record in records)
     measure, note = ("device_ns", "Time of the kernels launched inside.") if device else ("host_ns", "Host time.")
-    return maker.timed(name, records, domain, measure=measure, note=note)
+    return maker.timed("modules", records, "module", measure=measure, note=note)
 
 
 def _collectives(maker: SectionMaker, rollups: Rollups) -> Section:

@@ -24,7 +24,7 @@ WITH cut AS (
     GROUP BY r.capture, r.call
 )
 SELECT f.capture, row_number() OVER (PARTITION BY f.capture ORDER BY f.start_ns) - 1, r.call, coalesce(held.step, whole.step), r.role, r.name,
-       f.start_ns, f.end_ns, FALSE
+       f.start_ns, f.end_ns, FALSE, r.by_user
 FROM flat AS f JOIN phase_range AS r ON r.capture = f.capture AND r.call = f.call
 LEFT JOIN held ON held.capture = f.capture AND held.call = f.call
 LEFT JOIN step AS whole ON whole.capture = f.capture AND whole.inferred;
@@ -34,7 +34,7 @@ WITH mark AS (
     FROM stage_phase AS m JOIN phase_vocabulary AS v ON v.capture = m.capture AND v.mark = m.name GROUP BY m.capture, v.name
 )
 SELECT c.capture, 0, 0, s.step, c.role, c.phase,
-       coalesce(m.start_ns, c.host_start_ns, 0), coalesce(m.end_ns, c.host_end_ns, c.host_start_ns, 0), TRUE
+       coalesce(m.start_ns, c.host_start_ns, 0), coalesce(m.end_ns, c.host_end_ns, c.host_start_ns, 0), TRUE, FALSE
 FROM capture AS c LEFT JOIN step AS s ON s.capture = c.capture AND s.inferred
 LEFT JOIN mark AS m ON m.capture = c.capture AND m.name = c.phase
 WHERE c.phase IS NOT NULL;

@@ -15,7 +15,7 @@ WITH kind AS (   -- numbers instead of names, because the ASOF join sorts all co
 )
 SELECT s.capture, s.step, k.layer, k.name, s.calls, s.sum_ns, NULL, s.min_ns, s.max_ns FROM summed AS s JOIN kind AS k USING (kind);
 INSERT INTO r_api
-SELECT capture, step, 'framework', name, sum(calls), sum(host_ns), sum(self_ns), min(min_ns), max(max_ns) FROM r_operator GROUP BY ALL;
+SELECT capture, step, 'framework', name, sum(calls), sum(host_ns), sum(host_self_ns), min(min_ns), max(max_ns) FROM r_operator GROUP BY ALL;
 INSERT INTO r_api
 SELECT r.capture, s.step, r.layer, r.name, r.calls, r.total_ns, NULL, r.min_ns, r.max_ns
 FROM reported_api AS r

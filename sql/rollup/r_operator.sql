@@ -1,11 +1,22 @@
--- Framework operators by name. If no operator with a time stamp was read for a capture, the profiler's own totals are used.
+-- Framework operators by name. A call inside a call of the same name on the same thread adds nothing to the total times. If no operator
+-- with a time stamp was read for a capture, the profiler's own totals are used; nested calls of one name cannot be told apart there.
 -- Depends on host_op, phase, reported_operator, step.
-INSERT INTO r_operator
-SELECT o.capture, o.step, p.name, o.name, count(*), sum(o.end_ns - o.start_ns), sum(o.self_ns), sum(o.device_ns), sum(o.device_self_ns),
-       min(o.end_ns - o.start_ns), max(o.end_ns - o.start_ns)
-FROM host_op AS o LEFT JOIN phase AS p ON p.capture = o.capture AND p.id = o.phase GROUP BY ALL;
-INSERT INTO r_operator
-SELECT r.capture, s.step, NULL, r.name, r.calls, r.host_ns, r.host_self_ns, r.device_ns, r.device_self_ns, NULL, NULL
+INSERT INTO r_operator BY NAME
+WITH call AS (
+    SELECT capture, step, phase, name, end_ns - start_ns AS host_ns, self_ns, device_ns, device_self_ns,
+           coalesce(end_ns > max(end_ns) OVER (PARTITION BY capture, thread, name ORDER BY start_ns, end_ns DESC
+                                               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), TRUE) AS is_outermost
+    FROM host_op
+)
+SELECT o.capture, o.step, p.name AS phase, o.name, count(*) AS calls, sum(o.host_ns) AS host_ns,
+       CASE WHEN count(o.self_ns) = count(*) THEN coalesce(sum(o.host_ns) FILTER (o.is_outermost), 0) END AS host_total_ns,
+       CASE WHEN count(o.self_ns) = count(*) THEN sum(o.self_ns) END AS host_self_ns,
+       CASE WHEN count(o.device_ns) > 0 THEN coalesce(sum(o.device_ns) FILTER (o.is_outermost), 0) END AS device_total_ns,
+       sum(o.device_self_ns) AS device_self_ns, min(o.host_ns) AS min_ns, max(o.host_ns) AS max_ns
+FROM call AS o LEFT JOIN phase AS p ON p.capture = o.capture AND p.id = o.phase
+GROUP BY o.capture, o.step, p.name, o.name;
+INSERT INTO r_operator BY NAME
+SELECT r.capture, s.step, r.name, r.calls, r.host_ns, r.host_ns AS host_total_ns, r.host_self_ns, r.device_ns AS device_total_ns, r.device_self_ns
 FROM reported_operator AS r
 LEFT JOIN (SELECT capture, min(step) AS step FROM step GROUP BY capture HAVING count(*) = 1) AS s ON s.capture = r.capture
 WHERE r.capture NOT IN (SELECT capture FROM host_op);

@@ -32,7 +32,7 @@ WITH task AS (
 ), key AS (
     SELECT capture, device_id, step, role, phase FROM device UNION SELECT capture, device_id, step, role, phase FROM walls
 )
-SELECT key.*, w.wall_ns, w.calls,
+SELECT key.*, (key.capture, key.phase) IN (SELECT (capture, name) FROM phase WHERE by_user), w.wall_ns, w.calls,
        CASE WHEN r.compute_ns IS NOT NULL THEN coalesce(d.compute_ns, 0) END,
        CASE WHEN r.comm_ns IS NOT NULL THEN coalesce(d.comm_ns, 0) END,
        CASE WHEN r.compute_ns IS NOT NULL THEN coalesce(d.exposed_ns, 0) END,

@@ -154,7 +154,7 @@ class TestShow:
     def test_a_run_of_the_host_alone_shows_its_operators(self, rlcompare: Command, profiles: Path) -> None:
         shown = json.loads(rlcompare("show", profiles / "cpu-torch213-2rank" / "base", "--json").out)
         assert shown["kernels"] == []
-        assert len(shown["operators"]) == 20 and shown["operators"][0]["host_ms"] > 0
+        assert len(shown["operators"]) == 20 and shown["operators"][0]["host_self_ms"] > 0
 
     def test_one_rank_and_step(self, rlcompare: Command, samples: Path) -> None:
         shown = json.loads(rlcompare("show", samples / "new", "--rank", "1", "--step", "3", "--json").out)
@@ -185,7 +185,7 @@ class TestShow:
         diff = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--json").out)
         expected = {row["name"]: (row["new"], row["new_calls"]) for row in diff["sections"]["operators"]}
         for row in shown:
-            assert (row["device_ms"], row["calls"]) == pytest.approx(expected[row["operator"]])
+            assert (row["device_self_ms"], row["calls"]) == pytest.approx(expected[row["operator"]])
 
     def test_real_rank(self, rlcompare: Command, ascend_910b: Path) -> None:
         document = json.loads(rlcompare("show", ascend_910b / "db" / "level1" / "rank0_ascend_pt", "--json").out)

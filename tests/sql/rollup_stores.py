@@ -110,7 +110,14 @@ class RollupStore:
         return self.add("r_collective", capture=capture, device_id=device, step=step, kind=kind, **{**given, **values})
 
     def phase(self, step: int, phase: str, compute: int, capture: int = 0, **values: Any) -> RollupStore:
-        given = {"device_id": 0, "comm_ns": 0, "exposed_comm_ns": 0, "free_ns": 0, "compute_ns": compute}
+        given = {
+            "device_id": 0,
+            "by_user": False,
+            "comm_ns": 0,
+            "exposed_comm_ns": 0,
+            "free_ns": 0,
+            "compute_ns": compute,
+        }
         return self.add("r_phase", capture=capture, step=step, phase=phase, **{**given, **values})
 
     def done(self) -> Path:

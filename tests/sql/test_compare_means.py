@@ -221,7 +221,7 @@ def test_operators_without_time_stamps_are_taken_over_the_whole_capture(tmp_path
     made = store(tmp_path, "sums").capture()
     for step in (1, 2, 3):
         made.step(step).time(step, MS)
-    made.add("r_operator", capture=0, name="aten::mm", calls=6, host_ns=12 * MS)
+    made.add("r_operator", capture=0, name="aten::mm", calls=6, host_self_ns=12 * MS)
     path = made.add("r_api", capture=0, layer="acl", name="aclnnMm", calls=9, sum_ns=6 * MS).done()
     diff = compared(path, path)
     assert found(diff, "operators", "aten::mm")["baseline"] == 4.0

@@ -56,7 +56,11 @@ def test_more_calls_are_told_from_slower_calls(tmp_path: Path) -> None:
 
 
 def test_what_a_side_did_not_measure_is_unknown_and_not_nought(tmp_path: Path) -> None:
-    old = store(tmp_path, "old").add("r_operator", capture=0, step=1, name="aten::mm", calls=2, host_ns=4 * MS).done()
+    old = (
+        store(tmp_path, "old")
+        .add("r_operator", capture=0, step=1, name="aten::mm", calls=2, host_self_ns=4 * MS)
+        .done()
+    )
     new = store(tmp_path, "new").done()
     row = found(compared(old, new), "operators", "aten::mm")
     assert (row["baseline"], row["new"], row["delta"], row["new_calls"]) == (4.0, None, None, None)
@@ -471,22 +475,45 @@ def test_msprof_groups_meet_by_their_members(
 
 def test_operators_are_compared_by_device_time_where_both_sides_know_it(tmp_path: Path) -> None:
     made = store(tmp_path, "ops")
-    made.add(
+    for phase, calls, host, device in (("adv", 2, (1, 4), (6, 9)), (None, 1, (1, 1), (1, 3))):
+        times = {
+            "host_self_ns": host[0],
+            "host_total_ns": host[1],
+            "device_self_ns": device[0],
+            "device_total_ns": device[1],
+        }
+        made.add(
+            "r_operator",
+            capture=0,
+            step=1,
+            phase=phase,
+            name="aten::mm",
+            calls=calls,
+            **{column: value * MS for column, value in times.items()},
+        )
+    path = made.done()
+    row = found(compared(path, path), "operators", "aten::mm")
+    assert (row["baseline"], row["baseline_device_total_ms"], row["baseline_calls"]) == (7.0, 12.0, 3)
+    assert (row["baseline_host_self_ms"], row["new_host_total_ms"]) == (2.0, 5.0)
+
+
+def test_operators_are_compared_by_their_own_time_on_the_host_where_one_side_has_no_device(tmp_path: Path) -> None:
+    old = store(tmp_path, "old").add(
         "r_operator",
         capture=0,
         step=1,
-        phase="adv",
         name="aten::mm",
-        calls=2,
-        host_ns=4 * MS,
-        self_ns=MS,
-        device_ns=9 * MS,
+        calls=1,
+        host_self_ns=2 * MS,
+        host_total_ns=3 * MS,
+        device_self_ns=MS,
     )
-    path = made.add(
-        "r_operator", capture=0, step=1, name="aten::mm", calls=1, host_ns=MS, self_ns=MS, device_ns=MS
-    ).done()
-    row = found(compared(path, path), "operators", "aten::mm")
-    assert (row["baseline"], row["baseline_host_ms"], row["baseline_calls"]) == (10.0, 5.0, 3)
+    new = store(tmp_path, "new").add(
+        "r_operator", capture=0, step=1, name="aten::mm", calls=1, host_self_ns=5 * MS, host_total_ns=7 * MS
+    )
+    row = found(compared(old.done(), new.done()), "operators", "aten::mm")
+    assert (row["baseline"], row["new"], row["delta"], row["delta_per_call_ms"]) == (2.0, 5.0, 3.0, 3.0)
+    assert (row["baseline_host_total_ms"], row["new_host_total_ms"]) == (3.0, 7.0)
 
 
 def test_links_and_copies_have_bandwidths(tmp_path: Path) -> None:

@@ -9,16 +9,17 @@ CREATE TABLE IF NOT EXISTS c_operator (
     whole BOOLEAN NOT NULL,   -- TRUE: a sum over all steps of the capture
     name VARCHAR,
     calls BIGINT,
-    host_ns BIGINT,
-    device_ns BIGINT,
-    device_self_ns BIGINT
+    host_self_ns BIGINT,
+    host_total_ns BIGINT,
+    device_self_ns BIGINT,
+    device_total_ns BIGINT
 );
 INSERT INTO c_operator
 WITH stepless AS (
     SELECT capture FROM store.r_operator GROUP BY capture HAVING count(step) = 0
 )
-SELECT c.side, c.run, c.capture, s.step IS NULL, r.name, sum(r.calls), sum(r.host_ns), sum(r.device_ns),
-       sum(r.device_self_ns)
+SELECT c.side, c.run, c.capture, s.step IS NULL, r.name, sum(r.calls), sum(r.host_self_ns), sum(r.host_total_ns),
+       sum(r.device_self_ns), sum(r.device_total_ns)
 FROM store.r_operator AS r
 JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
 LEFT JOIN c_step AS s ON s.capture = r.capture AND s.step = r.step AND s.selected AND s.side = c.side AND s.run = c.run

@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS c_phase (
     capture INTEGER NOT NULL,
     phase VARCHAR NOT NULL,   -- name of the phase, or '(outside)'
     role VARCHAR,
+    by_user BOOLEAN NOT NULL, -- TRUE: a range of the user's own
     wall_ns BIGINT,           -- NULL: unknown, here and below
     calls BIGINT,
     compute_ns BIGINT,
@@ -15,7 +16,7 @@ CREATE TABLE IF NOT EXISTS c_phase (
     free_ns BIGINT
 );
 INSERT INTO c_phase
-SELECT t.side, t.run, t.capture, p.phase, p.role, sum(p.wall_ns), sum(p.calls), sum(p.compute_ns), sum(p.comm_ns),
+SELECT t.side, t.run, t.capture, p.phase, p.role, p.by_user, sum(p.wall_ns), sum(p.calls), sum(p.compute_ns), sum(p.comm_ns),
        sum(p.exposed_comm_ns), sum(p.free_ns)
 FROM store.r_phase AS p
 JOIN c_time AS t ON t.capture = p.capture AND t.step = p.step AND t.device_id IS NOT DISTINCT FROM p.device_id

@@ -12,7 +12,7 @@ CREATE TABLE host_op (
     sequence_number BIGINT,    -- autograd's number, which a forward operator shares with its backward one; NULL: none
     input_shapes VARCHAR,      -- dimensions of its inputs, as '2,3;;4'; NULL: not recorded
     input_dtypes VARCHAR,      -- data types of its inputs, separated by ';'; NULL: not recorded
-    self_ns BIGINT,            -- duration without the operators directly inside
+    self_ns BIGINT,            -- time in which no operator inside it runs: its duration without those directly inside; NULL if the thread is unknown
     device_self_ns BIGINT,     -- time of the kernels that it launched itself; NULL if launches are unknown
     device_ns BIGINT           -- time of the kernels launched inside it, at any depth; NULL if launches are unknown
 );

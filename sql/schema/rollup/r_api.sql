@@ -6,7 +6,7 @@ CREATE TABLE r_api (
     name VARCHAR,              -- name of the call
     calls BIGINT,              -- number of calls
     sum_ns BIGINT,             -- sum of their durations
-    self_ns BIGINT,            -- without operators called inside; framework only, NULL if events are not kept
+    self_ns BIGINT,            -- time in which no operator called inside runs; framework only, NULL if unknown
     min_ns BIGINT,             -- shortest call; NULL: unknown
     max_ns BIGINT              -- longest call; NULL: unknown
 );

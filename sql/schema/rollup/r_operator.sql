@@ -5,9 +5,10 @@ CREATE TABLE r_operator (
     phase VARCHAR,             -- phase.name; NULL: outside all phases
     name VARCHAR,              -- host_op.name
     calls BIGINT,              -- number of calls
-    host_ns BIGINT,            -- sum of durations on the host
-    self_ns BIGINT,            -- the same, without operators called inside; NULL if events are not kept
-    device_ns BIGINT,          -- time of the kernels launched inside, at any depth; NULL if launches are unknown
+    host_ns BIGINT,            -- sum of the durations of all calls on the host, as profilers report it
+    host_total_ns BIGINT,      -- the same, without calls inside a call of the same name; NULL if the thread of a call is unknown
+    host_self_ns BIGINT,       -- time on the host in which no operator called inside runs; NULL if the thread of a call is unknown
+    device_total_ns BIGINT,    -- time of the kernels launched inside, at any depth, counted once per name; NULL if launches are unknown
     device_self_ns BIGINT,     -- time of the kernels that the operators launched themselves; NULL if launches are unknown
     min_ns BIGINT,             -- shortest call; NULL if the source has sums only
     max_ns BIGINT              -- longest call; NULL if the source has sums only

@@ -5,6 +5,7 @@ CREATE TABLE r_phase (
     step BIGINT NOT NULL,      -- step.step
     role VARCHAR,              -- phase.role; NULL: unknown, or (outside)
     phase VARCHAR NOT NULL,    -- phase.name, or '(outside)'
+    by_user BOOLEAN NOT NULL,  -- phase.by_user; FALSE for '(outside)'
     wall_ns BIGINT,            -- host time of the phase; '(outside)': the rest of the step, at least 0; NULL: unknown
     calls BIGINT,              -- number of calls in the step; NULL for '(outside)'
     compute_ns BIGINT,         -- share of r_time.compute_ns
