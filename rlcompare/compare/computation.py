@@ -102,10 +102,14 @@ def _exchanged(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]]) 
     found = [names for names in by_launch.values() if names & came and names & went]
     found = _joined(found)
     taken = set().union(*found) if found else set()
-    for name in sorted((came | went) - taken):
-        others = _answering(evidence, operators, name, came | went)
-        if name not in taken and others and not others & taken:
-            found.append({name, *others})
+    answering = {
+        name: {name, *others} for name in sorted(came | went)
+        if (others := _answering(evidence, operators, name, came | went))
+    }  # fmt: skip
+    # The largest first: of one that went, and two that came in its place, it is the one that has both answers.
+    for name in sorted(answering, key=lambda name: (-len(answering[name]), name)):
+        if not answering[name] & taken:
+            found.append(answering[name])
             taken |= found[-1]
     return found
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tests.inject.edits import GRID, SHARE, NoPlace, computing_of, has_device, inside, is_plain, operators_of, places_of
-from tests.inject.timelines import Span, Stretch, Timeline, cover
+from tests.inject.edits import GRID, SHARE, computing_of, has_device, inside, is_plain, operators_of, places_of
+from tests.inject.timelines import NoPlace, Span, Stretch, Timeline, cover
 
 Job = Sequence[Timeline]
 

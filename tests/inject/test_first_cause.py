@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 
 from rlcompare.model.diff import Diff
-from tests.inject.edits import CHANGES, NULLS, Edit, Edited, NoPlace
+from tests.inject.ascend_text import AscendText
+from tests.inject.edits import CHANGES, NULLS, Edit, Edited
+from tests.inject.nsys import NsysTrace
 from tests.inject.ranks import RANKS
-from tests.inject.timelines import AscendDb, Timeline, Trace, key_of
+from tests.inject.timelines import AscendDb, NoPlace, Timeline, Trace, key_of
 from tests.sql.rollup_stores import compared
 from tests.stores import store_of
 
 ASCEND = "ascend-910b-2025-level01/db/level1/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db"
+ASCEND_TEXT = "ascend-910b-2025-level01/text/level1/rank0_ascend_pt"
+SAMPLE = Path(__file__).parents[2] / "golden" / "inputs" / "text_level1_baseline"
 
 PROFILES: dict[str, Callable[[Path], Timeline]] = {
     "ascend-910b": lambda profiles: AscendDb.read(profiles / ASCEND),
@@ -25,16 +29,27 @@ PROFILES: dict[str, Callable[[Path], Timeline]] = {
         min((profiles / "gpu-resnet50-dataloader-ab" / "resnet50_num_workers_4").iterdir())
     ).cut(9),
     "v100-dlrm": lambda profiles: Trace.read(min((profiles / "gpu-dlrm-8rank").glob("worker0*"))),
+    "text-910b": lambda profiles: AscendText.read(profiles / ASCEND_TEXT),
+    "text-sample": lambda profiles: AscendText.read(min(SAMPLE.glob("*_ascend_pt"))),
+    "nsys-bert": lambda profiles: NsysTrace.read(min((profiles / "gpu-h100-vs-mi300-dev" / "h100").glob("*bert*"))),
+    "mi300-bert": lambda profiles: Trace.read(min((profiles / "gpu-h100-vs-mi300-dev" / "mi300").glob("*bert*"))),
 }
 """One rank of each; of ResNet-50 a single step."""
 
-SLOW = frozenset({"v100-resnet50", "v100-dlrm"})
+SLOW = PROFILES.keys() - {"ascend-910b", "cpu-torch213", "h100-bert"}
 """The profiles that only a full run of the tests takes."""
+
+FEW = {"text-sample": 0, "mi300-bert": 1}
+"""Of profiles whose format another profile has, each fourth edit counts, beginning with this one."""
 
 ONLY_ASCEND = frozenset(
     {"clock_lower", "operator_on_ai_cpu", "operator_on_other_data_type", "stall_in_garbage_collection"}
 )
 """Edits of what torch's profiler does not record."""
+
+NO_LOADER = frozenset({"stall_in_data_loader", "data_loader_faster", "two_stalls"})
+NO_COLLECTIVE = frozenset({"collective_longer", "kernel_below_a_collective_doubles", "overlap_lost"})
+"""Edits of what a profile of a model alone, or of one rank, does not have."""
 
 ABSENT: dict[str, frozenset[str]] = {
     "ascend-910b": frozenset({"launches_late"}),
@@ -56,6 +71,14 @@ ABSENT: dict[str, frozenset[str]] = {
     ),
     "v100-resnet50": ONLY_ASCEND | {"collective_longer", "kernel_below_a_collective_doubles", "overlap_lost"},
     "v100-dlrm": ONLY_ASCEND | {"one_shape_slower", "operator_on_larger_inputs"},
+    "text-910b": frozenset({"launches_late"}),
+    "text-sample": NO_LOADER | {"host_operator_slower", "stall_in_range", "operator_in_every_layer", "launches_late"},
+    "nsys-bert": ONLY_ASCEND | NO_LOADER | NO_COLLECTIVE
+    | {
+        "one_shape_slower", "stall_in_operator", "host_operator_slower", "stall_in_range", "stall_in_allocation",
+        "operator_on_larger_inputs", "stalls_in_two_operators",
+    },
+    "mi300-bert": ONLY_ASCEND | NO_LOADER | NO_COLLECTIVE | {"stall_in_range"},
 }  # fmt: skip
 """The edits for which a profile has no place: nothing of the kind was recorded."""
 
@@ -74,7 +97,7 @@ def pairs(edits: Mapping[str, Edit], slow: Collection[str]) -> list[Any]:
     """Each profile with each edit that it has a place for."""
     found = []
     for profile in PROFILES:
-        for name in edits:
+        for name in [*edits][FEW.get(profile, 0) :: 4 if profile in FEW else 1]:
             if name not in ABSENT[profile]:
                 marks: list[pytest.MarkDecorator] = [pytest.mark.slow] if profile in slow else []
                 if (profile, name) in WRONG:

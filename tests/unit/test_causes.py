@@ -326,3 +326,16 @@ def test_operators_that_replace_nothing_are_named_for_themselves() -> None:
     account = replace(evidence.sections["account"], rows=tuple(rows))
     evidence = replace(evidence, sections={**evidence.sections, "account": account}, operators=changes)
     assert {cause.row for cause in find_causes(evidence)[0]} == {"old", "new"}
+
+
+@pytest.mark.parametrize("names", [("z", "a", "b"), ("a", "y", "z")])
+def test_one_operator_that_became_two_is_netted_with_both(names: tuple[str, str, str]) -> None:
+    """Nothing tells what launched them: the numbers of their calls do, whatever their names are."""
+    old, *new = names
+    account = {("compute", None, old): (10.0, 0.0), **{("compute", None, name): (0.0, 8.0) for name in new}}
+    changes = (
+        OperatorChange(old, 10.0, 0.0, -10.0, 0.0, 0.0, 20.0, 0.0, False),
+        *(OperatorChange(name, 0.0, 8.0, 8.0, 0.0, 0.0, 0.0, 20.0, False) for name in new),
+    )
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=changes))
+    assert (cause.what, cause.share) == ("replaced", pytest.approx(1.0))
