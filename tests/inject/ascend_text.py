@@ -163,6 +163,23 @@ class AscendText(Timeline):
 
         return self._with_events(other)
 
+    def with_more_bytes(self, factor: int) -> AscendText:
+        def other(event: Event) -> Event:
+            args = event.get("args", {})
+            found = {key: args[key] * factor for key in ("count", "size(Byte)") if isinstance(args.get(key), int)}
+            return event | ({"args": args | found} if found else {})
+
+        return self._with_events(other)
+
+    def transfers(self) -> Sequence[tuple[Span, int, int]]:
+        found = []
+        for span in self.of_kind("task"):
+            args = self.events[span.place].get("args", {})
+            ends = args.get("src rank"), args.get("dst rank")
+            if args.get("size(Byte)") and None not in ends and ends[0] != ends[1] and max(ends) < 4294967295:
+                found.append((span, *ends))
+        return found
+
     def with_core(self, places: Collection[int], core: str) -> AscendText:
         return self._with_kernels(places, lambda row: {**row, "Accelerator Core": core})
 
@@ -252,10 +269,15 @@ class AscendText(Timeline):
         return next(pid for pid, found in self._names.items() if found == name)
 
     def _row(self, place: int) -> int:
-        """The row of kernel_details.csv of an event."""
+        """The row of kernel_details.csv of an event; places are those of rows if there is no trace."""
+        if not self.events:
+            return place
         return self._rows[_ns(self.events[place]["ts"])]
 
     def _found(self) -> Iterator[Span]:
+        if not self.events:
+            yield from self._found_rows()
+            return
         asked: dict[str, int] = {}
         flows: dict[tuple[str, object], int] = {}
         for event in self.events:
@@ -284,6 +306,13 @@ class AscendText(Timeline):
             shapes = self.kernels[self._rows[start]]["Input Shapes"] if kind == "kernel" else ""
             lane = f"{event['pid']}/{event['tid']}" if on_device else str(event["tid"])
             yield Span(kind, name, start, end, lane, place, link, shapes, launched)
+
+    def _found_rows(self) -> Iterator[Span]:
+        """The kernels and collectives of kernel_details.csv."""
+        for place, row in enumerate(self.kernels):
+            start = _ns(row[_START])
+            kind, name = ("comm", row["Name"]) if _is_collective(row) else ("kernel", row["Type"])
+            yield Span(kind, name, start, start + _ns(row[_LENGTH]), kind, place, "", row["Input Shapes"])
 
     def _kind(self, event: Event) -> tuple[str, str]:
         """The kind of an event, and its name; of others, nothing."""

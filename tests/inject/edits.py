@@ -489,6 +489,50 @@ def operator_on_larger_inputs(profile: Timeline) -> Edited:
     return Edited(new, ns, ("workload",), spans[0].name, text="larger inputs")
 
 
+def longer_sequences(profile: Timeline) -> Edited:
+    """All kernels' inputs, and their times, are twice as large."""
+    spans = computing_of(profile)
+    if not has_device(profile) or sum(bool(span.shapes.strip('"[]; ,')) for span in spans) < 0.9 * len(spans):
+        raise NoPlace
+    stretches, ns = _slowed(profile, spans, sum(span.ns for span in spans))
+    new = profile.stretched(stretches).with_larger_inputs([span.place for span in spans], 2)
+    return Edited(new, ns, ("workload",), text="inputs")
+
+
+def recomputation(profile: Timeline) -> Edited:
+    """The kernels of the forward pass run a second time, in the backward pass."""
+    kernels = [span for span in profile.in_steps("kernel") if span.asked is not None]
+    hosts = [span for span in profile.of_kind("op") if not _is_range(span)]
+    backward = [span.start for span in hosts if "autograd::engine" in span.name or "Backward" in span.name]
+    forward = [span for span in kernels if backward and span.asked is not None and span.asked < min(backward)]
+    if not forward:
+        raise NoPlace
+    later = [place for place in places_of(profile) if place.at > min(backward) and is_plain(place)]
+    place = next((place for place in later if place.inner.kind == "step" or _is_range(place.inner)), None)
+    if place is None:
+        raise NoPlace
+    pause = max(profile.unit, 500)
+    launches, start = [], place.at - place.at % profile.unit + profile.unit
+    for span in forward:
+        assert span.asked is not None
+        holding = [op for op in hosts if op.holds(span.asked)]
+        parts = [start + part * pause for part in range(5)]
+        device = (parts[3], parts[3] + max(span.ns, profile.unit))
+        op = holding[-1].name if holding else "aten::recomputed"
+        launches.append(Launch(op, span.name, (parts[0], parts[4]), (parts[1], parts[2]), device, span.shapes))
+        start = max(parts[4], device[1]) + pause
+    ns = start - place.at
+    new = profile.stretched([Stretch(place.at, ns)]).with_launches(launches)
+    return Edited(new, ns, ("workload", "kind"), text="calls", least=0.5)
+
+
+def everything_slower_with_a_lower_clock(profile: Timeline) -> Edited:
+    """Everything takes 1.2 times as long, and the AI Cores' clock is lower by that factor."""
+    edited = everything_slower(profile)
+    new = edited.profile.with_clock(1 / (1 + SHARE))
+    return replace(edited, profile=new, whats=("everything", "frequency"))
+
+
 def launches_late(profile: Timeline) -> Edited:
     """Each launch that the device waits for takes longer."""
     places = [place for place in places_of(profile) if "Launch" in place.inner.name and place.inner.kind == "call"]
@@ -520,6 +564,19 @@ def stalls_in_two_operators(profile: Timeline) -> Edited:
     what = ("operator",) if has_device(profile) else ("operator_time", "operator_slower")
     name = first.inner.name
     return Edited(new, most + least, what, name, text=name, second=second.inner.name)
+
+
+def operator_slower_and_stall(profile: Timeline) -> Edited:
+    """The largest operator is slower, which is 70 % of the change, and the host stalls in another, which is 30 %."""
+    if not has_device(profile):
+        raise NoPlace
+    operators = operators_of(profile)
+    large = operators.by_time()[0]
+    place = _place(profile, lambda place: is_plain(place) and _is_operator(place.inner))
+    slower, most = _slowed(profile, operators.groups[large], 0.7 * SHARE * profile.step_ns)
+    least = profile.rounded(0.3 * SHARE * profile.step_ns)
+    new = profile.stretched([*slower, Stretch(place.at, least)])
+    return Edited(new, most + least, ("operator_slower",), large, second=place.inner.name)
 
 
 def operator_slower_and_another_faster(profile: Timeline) -> Edited:
@@ -656,6 +713,7 @@ CHANGES: dict[str, Edit] = {
         operator_replaced, collective_longer, copy_longer, operator_in_every_layer, operator_on_ai_cpu,
         operator_on_other_data_type, clock_lower, operator_on_larger_inputs, launches_late, two_stalls,
         stall_beside_a_hidden_kernel, stalls_in_two_operators, operator_slower_and_another_faster, overlap_lost,
+        operator_slower_and_stall, longer_sequences, recomputation, everything_slower_with_a_lower_clock,
     )
 } | {
     "largest_operator_faster": reversed_(largest_operator_slower),

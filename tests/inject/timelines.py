@@ -170,6 +170,14 @@ class Timeline(ABC):
         """With other data types of these kernels' inputs."""
         raise NoPlace("the profiler does not record data types of kernels")
 
+    def with_more_bytes(self, factor: int) -> Timeline:
+        """With a multiple of the bytes in all collectives."""
+        raise NoPlace("the profiler does not record bytes")
+
+    def transfers(self) -> Sequence[tuple[Span, int, int]]:
+        """The transfers of collectives, with the two ends of the link by their index in the group."""
+        raise NoPlace("the profiler does not record links")
+
     @abstractmethod
     def renamed(self) -> Timeline:
         """With another name of the host, and other paths."""
@@ -624,6 +632,20 @@ class AscendDb(Timeline):
             (_text(con, text),),
         )
         return AscendDb(con)
+
+    def with_more_bytes(self, factor: int) -> AscendDb:
+        return self.edited(
+            f"UPDATE COMMUNICATION_TASK_INFO SET size = size * {factor}",
+            f"UPDATE COMMUNICATION_OP SET count = count * {factor}",
+        )
+
+    def transfers(self) -> Sequence[tuple[Span, int, int]]:
+        found = self.con.execute(
+            "SELECT TASK.rowid, srcRank, dstRank FROM COMMUNICATION_TASK_INFO JOIN TASK USING (globalTaskId)"
+            " WHERE size > 0 AND srcRank <> dstRank AND dstRank < 4294967295"
+        )
+        of_place = {span.place: span for span in self.of_kind("task", "copy", "kernel")}
+        return [(of_place[place], source, target) for place, source, target in found if place in of_place]
 
     def with_clock(self, factor: float) -> AscendDb:
         return self.edited(f"UPDATE AICORE_FREQ SET freq = CAST(round(freq * {factor}) AS INTEGER)")

@@ -339,3 +339,22 @@ def test_one_operator_that_became_two_is_netted_with_both(names: tuple[str, str,
     )
     (cause,), _ = find_causes(replace(evidence_of(account), operators=changes))
     assert (cause.what, cause.share) == ("replaced", pytest.approx(1.0))
+
+
+@pytest.mark.parametrize(
+    ("calls", "size", "reason"),
+    [(1.0, 0.0, "more calls of the same operators"), (0.0, 1.0, "larger inputs"), (0.0, 0.0, "more time per call")],
+)
+def test_computation_that_grew_for_one_reason_names_it(calls: float, size: float, reason: str) -> None:
+    """Ten small operators of fifty, so that neither single ones nor most of the work are named."""
+    names = [f"{letter}_op" for letter in "abcdefghijklmnopqrstuvwxyz"] + [f"{number}_op" for number in range(24)]
+    account = {("compute", None, name): (2.0, 3.0 if place < 10 else 2.0) for place, name in enumerate(names)}
+    changes = tuple(
+        OperatorChange(name, 2.0, 3.0, calls, size, 1.0 - calls - size, 4.0, 6.0 if calls else 4.0, True)
+        if place < 10
+        else OperatorChange(name, 2.0, 2.0, 0.0, 0.0, 0.0, 4.0, 4.0, True)
+        for place, name in enumerate(names)
+    )
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=changes))
+    assert (cause.what, cause.share) == ("kind", pytest.approx(1.0))
+    assert f"most of it is {'' if reason.startswith('more time') else 'for '}{reason}" in cause.text
