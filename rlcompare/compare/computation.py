@@ -105,11 +105,15 @@ def _exchanged(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]]) 
     found = [names for names in by_launch.values() if names & came and names & went]
     found = _joined(found)
     taken = set().union(*found) if found else set()
-    for name in sorted((came | went) - taken):
-        others = _answering(evidence, operators, name, came | went)
-        if name not in taken and others and not others & taken:
-            found.append({name, *others})
-            taken |= found[-1]
+    answering = {name: _answering(evidence, operators, name) for name in sorted(came | went)}
+    # Where many operators answer, that is work of its own, and none of them is known to be the one.
+    crowded = {name for name, others in answering.items() if not _are_few(others, came | went)}
+    # The largest first: of one that went, and two that came in its place, it is the one that has both answers.
+    for name in sorted(answering, key=lambda name: (-len(answering[name]), name)):
+        names = {name, *answering[name]}
+        if len(names) > 1 and not names & (taken | crowded):
+            found.append(names)
+            taken |= names
     return found
 
 
@@ -122,9 +126,7 @@ def _joined(groups: Sequence[set[str]]) -> list[set[str]]:
     return joined
 
 
-def _answering(
-    evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], name: str, one_sided: set[str]
-) -> set[str]:
+def _answering(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], name: str) -> set[str]:
     """The operators whose number of calls changed by that of ``name``, or a small multiple, in the other direction."""
     change = evidence.operator(name)
     calls = change.new_calls - change.baseline_calls if change else 0.0
@@ -139,8 +141,11 @@ def _answering(
         multiple = -(answer.new_calls - answer.baseline_calls) / calls
         if 0.99 <= multiple <= MOST_MULTIPLE + 0.01 and abs(multiple - round(multiple)) <= 0.01 * multiple:
             found.add(other)
-    # Where many operators are called more often, that is work of its own.
-    return found if len(found) <= MOST_ANSWERS and len(found - one_sided) <= MOST_ANSWERS / 2 else set()
+    return found
+
+
+def _are_few(answers: set[str], one_sided: set[str]) -> bool:
+    return len(answers) <= MOST_ANSWERS and len(answers - one_sided) <= MOST_ANSWERS / 2
 
 
 def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], names: set[str]) -> Candidate | None:

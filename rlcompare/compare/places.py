@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from rlcompare.compare.computation import MOST_OF, fractions_of
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, short, signed
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import (
@@ -64,9 +65,28 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
                 f"{start} {moved(total(parts.values()))} per step, over {changed} names; the largest is"
-                f" {short(largest)} ({signed(most)})."
+                f" {short(largest)} ({signed(most)}){_reason(evidence, basis, parts) if kind == COMPUTE else ''}."
             )
             yield Candidate("kind", whole(parts), text, "account", largest)
+
+
+def _reason(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
+    """Why most of computation changed, if operators that both sides run share one reason: calls, inputs or speed."""
+    delta = total(parts.values())
+    found = {"calls": 0.0, "inputs": 0.0, "slower": 0.0}
+    for part in parts.values():
+        fractions = fractions_of(evidence, basis, part.name)
+        if fractions is not None and fractions.on_both:
+            for reason in found:
+                found[reason] += part.delta * getattr(fractions, reason)
+    main = max(found, key=lambda reason: found[reason] * delta)
+    if found[main] * delta <= 0 or found[main] / delta < MOST_OF:
+        return ""
+    if main == "calls":
+        return f", and most of it is for {'more' if delta > 0 else 'fewer'} calls of the same operators"
+    if main == "inputs":
+        return f", and most of it is for {'larger' if delta > 0 else 'smaller'} inputs"
+    return f", and most of it is {'more' if delta > 0 else 'less'} time per call"
 
 
 ABOUT_ALL = 1.25

@@ -86,7 +86,10 @@ def _fitted(total: Value, parts: list[_Part]) -> list[_Part]:
     size = sum(_positive(length) for *_, length in parts)
     if not 0 < _positive(total) < size:
         return parts
-    return [(kind, label, value, _positive(length) * _positive(total) / size) for kind, label, value, length in parts]
+    return [
+        (kind, f"{label} of the profiled step", value, _positive(length) * _positive(total) / size)
+        for kind, label, value, length in parts
+    ]
 
 
 def _step(diff: Diff, name: str, total: Delta | None) -> tuple[Bar, ...]:

@@ -250,10 +250,16 @@ def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
         start.format(quantity.share(cause.share)) + safe_text(cause.text, _CAUSE_LIMIT)
         for cause, start in zip(diff.causes, ("{} of the change: ", "And {}: "), strict=False)
     )
-    more = ["other causes " + quantity.share(sum(cause.share for cause in diff.causes[2:]))] if diff.causes[2:] else []
+    left = [_left_after(diff, shown) for shown in (2, 1)]
+    return SummaryItem("cause", "cause", (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,)))
+
+
+def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
+    """The shares of all causes but the first ``shown``, and of what none explains: with theirs, the whole change."""
+    others = diff.causes[shown:]
+    more = ["other causes " + quantity.share(sum(cause.share for cause in others))] if others else []
     rest = [f"unexplained {quantity.share(diff.unexplained.share)}"] if diff.unexplained else []
-    left = [", ".join([*more, *rest]).capitalize() + "."] if more or rest else []
-    return SummaryItem("cause", "cause", (first, *second, *left), lines=None, shorter=((first, *left), (first,)))
+    return (", ".join([*more, *rest]).capitalize() + ".",) if more or rest else ()
 
 
 def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:

@@ -7,12 +7,13 @@ that are empty in all rows are omitted. A value that is missing in one row is sh
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
 from rlcompare.model.words import Polarity, Presence
 from rlcompare.report import quantity
-from rlcompare.report.tone import floor_in, tone
+from rlcompare.report.tone import floor_in, phase_of, tone
 from rlcompare.text import safe_text
 
 ROW_LIMIT = 500
@@ -132,6 +133,7 @@ def title_of(name: str) -> str:
 
 
 _DISAGREES = "The profiled steps changed in the other direction than the headline: no row of the profile is judged."
+_APART = "The profile saw another change than the timers in {}: its times there are not judged."
 _PROFILED = ("time.", "role.")
 _NOT_OF_PROFILE = frozenset({"phases", "metrics", "workload", "env", "memory", "memory_categories"})
 
@@ -170,13 +172,28 @@ def section_table(section: Section, floor: float, limit: int, *, judged: bool = 
     )
 
 
-def overall_table(overall: tuple[Delta, ...], floor: float, headline: str, *, judged: bool = True) -> Table:
+def overall_table(
+    overall: tuple[Delta, ...],
+    floor: float,
+    headline: str,
+    *,
+    judged: bool = True,
+    apart: Collection[str] = (),
+) -> Table:
     """The table of overall metrics. Values of runs and evidence are shown only if there are several runs.
 
     Args:
         floor: changes of a time below this are noise, in ms.
         judged: whether times of the profile are better or worse (``tone.profile_disagrees``).
+        apart: the phases whose times in the profile are neither better nor worse (``tone.phases_apart``).
     """
+
+    def is_judged(metric: str) -> bool:
+        phase, part = phase_of(metric)
+        if phase:
+            return part == "wall" or (judged and phase not in apart)
+        return judged or not metric.startswith(_PROFILED)
+
     columns = [
         Column("metric", "metric", False),
         Column("baseline", "baseline", True),
@@ -197,7 +214,7 @@ def overall_table(overall: tuple[Delta, ...], floor: float, headline: str, *, ju
                 *((Cell(samples_text(delta)), Cell(_evidence(delta))) if several else ()),
             ),
             tone(delta.delta, delta.ratio, delta.polarity, floor_in(delta.unit, floor), delta.baseline)
-            if judged or not delta.metric.startswith(_PROFILED)
+            if is_judged(delta.metric)
             else "",
         )
         for delta in overall
@@ -207,6 +224,8 @@ def overall_table(overall: tuple[Delta, ...], floor: float, headline: str, *, ju
         note += f" {OF_PROFILE}; {headline}: unprofiled steps where available."
     if not judged:
         note += f" {_DISAGREES}"
+    elif apart:
+        note += f" {_APART.format(', '.join(safe_text(name, 60) for name in sorted(apart)))}"
     tails = [value for delta in overall if delta.metric == "time.tail" for value in (delta.baseline, delta.new)]
     if any(value < 0 for value in tails if value is not None):
         note += " A negative tail: the device finished after the host's step."

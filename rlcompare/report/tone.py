@@ -5,6 +5,8 @@ This only affects colours in reports. Verdicts are up to the gate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
 from rlcompare.model.words import Comparable, Polarity
 
@@ -58,6 +60,43 @@ def profile_disagrees(diff: Diff) -> bool:
         return False
     moods = (tone_of(headline, diff), tone(step.delta, step.ratio, step.polarity, 0.0, step.baseline))
     return set(moods) == {"better", "worse"}
+
+
+def phases_apart(diff: Diff) -> frozenset[str]:
+    """The phases of which the profile says that they are better or worse, and training's timer does not.
+
+    The parts of such a phase are not shown as better or worse: the profiled step is another one than those timed.
+    """
+    headline = diff.metric(diff.headline)
+    if headline is None or diff.headline in PROFILED_STEPS:
+        return frozenset()
+    floor = floor_of(headline)
+    parts: dict[str, list[Delta]] = {}
+    timers: dict[str, Delta] = {}
+    for delta in diff.overall:
+        name, part = phase_of(delta.metric)
+        if part == "wall":
+            timers[name] = delta
+        elif name and delta.delta is not None:
+            parts.setdefault(name, []).append(delta)
+    return frozenset(name for name, timer in timers.items() if not _moved_alike(timer, parts.get(name, []), floor))
+
+
+def phase_of(metric: str) -> tuple[str, str]:
+    """The phase and the part of a metric such as ``phase.update_actor.compute``; two empty texts for others."""
+    if not metric.startswith("phase."):
+        return "", ""
+    name, _, part = metric.removeprefix("phase.").rpartition(".")
+    return name, part
+
+
+def _moved_alike(timer: Delta, parts: Sequence[Delta], floor: float) -> bool:
+    baseline = sum(part.baseline or 0.0 for part in parts)
+    change = sum(part.delta or 0.0 for part in parts)
+    profiled = tone(change, 1 + change / baseline if baseline > 0 else None, Polarity.LOWER, floor, baseline)
+    if profiled not in ("better", "worse") or timer.delta is None:
+        return True
+    return tone(timer.delta, timer.ratio, Polarity.LOWER, floor, timer.baseline) == profiled
 
 
 def tone(delta: float | None, ratio: float | None, polarity: str, floor: float, baseline: float | None = None) -> str:

@@ -24,7 +24,7 @@ from rlcompare.report.summary import (
     summary_items,
 )
 from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
-from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, profile_disagrees, tone_of
+from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, phases_apart, profile_disagrees, tone_of
 from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
@@ -186,7 +186,7 @@ def build_view(
         unexplained=_unexplained(diff),
         bars=bars,
         bars_note=bars_note,
-        overall=overall_table(diff.overall, floor, diff.headline, judged=judged),
+        overall=overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff)),
         tables=tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values()),
         quality=findings.views(diff.quality),
         thresholds=_thresholds(floor),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from tests.inject.timelines import DEVICE, AscendDb, Launch, Span, Stretch, Timeline, Trace, Warp, cover
+from tests.inject.timelines import DEVICE, Launch, NoPlace, Span, Stretch, Timeline, Warp, cover
 
 SHARE = 0.2
 """By how much of the step the edits make it longer."""
@@ -25,10 +25,6 @@ RANGES = ("Optimizer.", "DistributedDataParallel", "## ")
 
 REASONS = ("DataLoader", "ynchronize", "aten::item", "aten::_local_scalar_dense", "Malloc", "aten::nonzero")
 """What marks a host's call as a reason of its own."""
-
-
-class NoPlace(Exception):
-    """The profile has nothing that the edit could change."""
 
 
 @dataclass(frozen=True)
@@ -310,7 +306,12 @@ def stall_in_step(profile: Timeline) -> Edited:
     """The host needs longer in the step, outside of all ranges and operators."""
     place = _place(profile, lambda place: place.inner.kind == "step")
     edited, ns = _stall(profile, place)
-    return Edited(edited, ns, ("python",))
+    return Edited(edited, ns, _between_operators(profile))
+
+
+def _between_operators(profile: Timeline) -> tuple[str, ...]:
+    """What the device waits for while no operator runs; where operators are not recorded, that is unknown."""
+    return ("python",) if profile.of_kind("op") else ("unknown",)
 
 
 def stall_in_data_loader(profile: Timeline) -> Edited:
@@ -333,17 +334,13 @@ def stall_in_allocation(profile: Timeline) -> Edited:
         raise NoPlace
     place = _place(profile, lambda place: is_plain(place) and place.inner.kind == "op")
     edited, ns = _stall(profile, place)
-    call = "aclrtMalloc" if isinstance(profile, AscendDb) else "cudaMalloc"
-    return Edited(edited.with_call(call, place.at, place.at + ns), ns, ("alloc",), call)
+    return Edited(edited.with_call(profile.malloc, place.at, place.at + ns), ns, ("alloc",), profile.malloc)
 
 
 def stall_in_garbage_collection(profile: Timeline) -> Edited:
     """Python collects garbage, between operators or in one."""
-    if not isinstance(profile, AscendDb):
-        raise NoPlace  # torch's profiler does not record collections
     place = _place(profile, is_plain)
     edited, ns = _stall(profile, place)
-    assert isinstance(edited, AscendDb)
     return Edited(edited.with_collection(place.at, place.at + ns), ns, ("gc",))
 
 
@@ -401,7 +398,7 @@ def operator_replaced(profile: Timeline) -> Edited:
     spans = operators.groups[operators.by_time()[0]]
     stretches, ns = _slowed(profile, spans, SHARE * profile.step_ns)
     divided = profile.stretched(stretches).divided({span.place for span in spans}, ("injected_a", "injected_b"))
-    return Edited(divided, ns, ("replaced",), "injected_a", text="→")
+    return Edited(divided, ns, ("replaced",), text="→ injected_a + injected_b")
 
 
 def hidden_kernel_doubles(profile: Timeline) -> Edited:
@@ -459,42 +456,26 @@ def _of_largest(profile: Timeline) -> list[Span]:
     return operators.groups[operators.by_time()[0]]
 
 
-def _where(spans: Iterable[Span]) -> str:
-    """Which rows of COMPUTE_TASK_INFO are of these spans."""
-    places = ", ".join(str(span.place) for span in spans)
-    return f"WHERE globalTaskId IN (SELECT globalTaskId FROM TASK WHERE rowid IN ({places}))"
-
-
 def operator_on_ai_cpu(profile: Timeline) -> Edited:
     """The largest operator is slower because it runs on the AI CPU now."""
-    if not isinstance(profile, AscendDb):
-        raise NoPlace
-    return _largest_with(profile, "taskType", "AI_CPU", named="AI_CPU")
+    edited = largest_operator_slower(profile)
+    places = [span.place for span in _of_largest(profile)]
+    return replace(edited, profile=edited.profile.with_core(places, "AI_CPU"), text="AI_CPU")
 
 
 def operator_on_other_data_type(profile: Timeline) -> Edited:
     """The largest operator is slower because it works on larger numbers."""
-    if not isinstance(profile, AscendDb):
-        raise NoPlace
-    types = ";".join(["DOUBLE"] * len(_of_largest(profile)[0].shapes.split(";")))
-    return _largest_with(profile, "inputDataTypes", types, named="DOUBLE")
-
-
-def _largest_with(profile: AscendDb, column: str, value: str, *, named: str) -> Edited:
-    """The largest operator is slower, and its tasks have another value in a column; the first cause names ``named``."""
     edited = largest_operator_slower(profile)
-    assert isinstance(edited.profile, AscendDb)
-    new = edited.profile.with_text("COMPUTE_TASK_INFO", column, value, _where(_of_largest(profile)))
-    return replace(edited, profile=new, text=named)
+    spans = _of_largest(profile)
+    types = ";".join(["DOUBLE"] * len(spans[0].shapes.split(";")))
+    new = edited.profile.with_data_types([span.place for span in spans], types)
+    return replace(edited, profile=new, text="DOUBLE")
 
 
 def clock_lower(profile: Timeline) -> Edited:
     """All kernels take 1.5 times as long, and the AI Cores' clock is lower by that factor."""
-    if not isinstance(profile, AscendDb):
-        raise NoPlace
     edited = all_kernels_slower(profile)
-    assert isinstance(edited.profile, AscendDb)
-    new = edited.profile.edited("UPDATE AICORE_FREQ SET freq = freq * 2 / 3")
+    new = edited.profile.with_clock(2 / 3)
     return replace(edited, profile=new, whats=("frequency",), text="1,800 to 1,200 MHz")
 
 
@@ -506,6 +487,50 @@ def operator_on_larger_inputs(profile: Timeline) -> Edited:
     stretches, ns = _slowed(profile, spans, 7 * sum(span.ns for span in spans))
     new = profile.stretched(stretches).with_larger_inputs([span.place for span in spans], 8)
     return Edited(new, ns, ("workload",), spans[0].name, text="larger inputs")
+
+
+def longer_sequences(profile: Timeline) -> Edited:
+    """All kernels' inputs, and their times, are twice as large."""
+    spans = computing_of(profile)
+    if not has_device(profile) or sum(bool(span.shapes.strip('"[]; ,')) for span in spans) < 0.9 * len(spans):
+        raise NoPlace
+    stretches, ns = _slowed(profile, spans, sum(span.ns for span in spans))
+    new = profile.stretched(stretches).with_larger_inputs([span.place for span in spans], 2)
+    return Edited(new, ns, ("workload",), text="inputs")
+
+
+def recomputation(profile: Timeline) -> Edited:
+    """The kernels of the forward pass run a second time, in the backward pass."""
+    kernels = [span for span in profile.in_steps("kernel") if span.asked is not None]
+    hosts = [span for span in profile.of_kind("op") if not _is_range(span)]
+    backward = [span.start for span in hosts if "autograd::engine" in span.name or "Backward" in span.name]
+    forward = [span for span in kernels if backward and span.asked is not None and span.asked < min(backward)]
+    if not forward:
+        raise NoPlace
+    later = [place for place in places_of(profile) if place.at > min(backward) and is_plain(place)]
+    place = next((place for place in later if place.inner.kind == "step" or _is_range(place.inner)), None)
+    if place is None:
+        raise NoPlace
+    pause = max(profile.unit, 500)
+    launches, start = [], place.at - place.at % profile.unit + profile.unit
+    for span in forward:
+        assert span.asked is not None
+        holding = [op for op in hosts if op.holds(span.asked)]
+        parts = [start + part * pause for part in range(5)]
+        device = (parts[3], parts[3] + max(span.ns, profile.unit))
+        op = holding[-1].name if holding else "aten::recomputed"
+        launches.append(Launch(op, span.name, (parts[0], parts[4]), (parts[1], parts[2]), device, span.shapes))
+        start = max(parts[4], device[1]) + pause
+    ns = start - place.at
+    new = profile.stretched([Stretch(place.at, ns)]).with_launches(launches)
+    return Edited(new, ns, ("workload", "kind"), text="calls", least=0.5)
+
+
+def everything_slower_with_a_lower_clock(profile: Timeline) -> Edited:
+    """Everything takes 1.2 times as long, and the AI Cores' clock is lower by that factor."""
+    edited = everything_slower(profile)
+    new = edited.profile.with_clock(1 / (1 + SHARE))
+    return replace(edited, profile=new, whats=("everything", "frequency"))
 
 
 def launches_late(profile: Timeline) -> Edited:
@@ -541,6 +566,19 @@ def stalls_in_two_operators(profile: Timeline) -> Edited:
     return Edited(new, most + least, what, name, text=name, second=second.inner.name)
 
 
+def operator_slower_and_stall(profile: Timeline) -> Edited:
+    """The largest operator is slower, which is 70 % of the change, and the host stalls in another, which is 30 %."""
+    if not has_device(profile):
+        raise NoPlace
+    operators = operators_of(profile)
+    large = operators.by_time()[0]
+    place = _place(profile, lambda place: is_plain(place) and _is_operator(place.inner))
+    slower, most = _slowed(profile, operators.groups[large], 0.7 * SHARE * profile.step_ns)
+    least = profile.rounded(0.3 * SHARE * profile.step_ns)
+    new = profile.stretched([*slower, Stretch(place.at, least)])
+    return Edited(new, most + least, ("operator_slower",), large, second=place.inner.name)
+
+
 def operator_slower_and_another_faster(profile: Timeline) -> Edited:
     """The largest operator is slower, and the second largest faster by half of that."""
     operators = operators_of(profile)
@@ -557,7 +595,8 @@ def stall_beside_a_hidden_kernel(profile: Timeline) -> Edited:
     hidden = hidden_kernel_doubles(profile)
     place = _place(profile, lambda place: place.inner.kind == "step")
     edited, ns = _stall(hidden.profile, place)
-    return Edited(edited, ns, ("python",), baseline=hidden.baseline, unnamed="hidden_kernel")
+    whats = _between_operators(profile)
+    return Edited(edited, ns, whats, baseline=hidden.baseline, unnamed="hidden_kernel")
 
 
 # Communication and copies
@@ -637,15 +676,7 @@ def copy_longer(profile: Timeline) -> Edited:
 
 def hosts_renamed(profile: Timeline) -> Edited:
     """Another host, and other paths."""
-    if isinstance(profile, AscendDb):
-        new = profile.edited(
-            "UPDATE HOST_INFO SET hostName = 'elsewhere', hostUid = '1'",
-            "UPDATE STRING_IDS SET value = '/opt/elsewhere/' || value WHERE value LIKE '/%'",
-        )
-        return Edited(new, 0)
-    assert isinstance(profile, Trace)
-    document = {**profile.document, "host_name": "elsewhere", "traceName": "/opt/elsewhere/trace.json"}
-    return Edited(Trace(profile.events, document), 0)
+    return Edited(profile.renamed(), 0)
 
 
 def clocks_shifted(profile: Timeline) -> Edited:
@@ -655,76 +686,22 @@ def clocks_shifted(profile: Timeline) -> Edited:
 
 def other_streams(profile: Timeline) -> Edited:
     """Streams have other numbers."""
-    if isinstance(profile, AscendDb):
-        return Edited(profile.edited("UPDATE TASK SET streamId = streamId + 100"), 0)
-    assert isinstance(profile, Trace)
-
-    def other(place: int, event: dict[str, object]) -> dict[str, object]:
-        args = event.get("args")
-        if not isinstance(args, dict) or "stream" not in args:
-            return event
-        tid = f"stream {args['stream'] + 100}" if "stream" in str(event["tid"]) else args["stream"] + 100
-        return event | {"tid": tid, "args": args | {"stream": args["stream"] + 100}}
-
-    return Edited(profile.edited(other), 0)
+    return Edited(profile.with_other_streams(), 0)
 
 
 def other_threads(profile: Timeline) -> Edited:
     """The process and its threads have other numbers."""
-    if isinstance(profile, AscendDb):
-        moved = [f"UPDATE {table} SET globalTid = globalTid + (4096 << 32)" for table in ("CANN_API", "PYTORCH_API")]
-        moved.append("UPDATE PYTORCH_API SET fwdThreadId = fwdThreadId + (4096 << 32)")
-        return Edited(profile.edited(*moved, "UPDATE TASK SET globalPid = globalPid + 4096"), 0)
-    assert isinstance(profile, Trace)
-
-    def other(place: int, event: dict[str, object]) -> dict[str, object]:
-        found = {}
-        for key in ("pid", "tid"):
-            value = event.get(key)
-            if isinstance(value, int) and value > 1000:
-                found[key] = value + 1000
-            elif isinstance(value, str) and value.isdigit() and int(value) > 1000:
-                found[key] = str(int(value) + 1000)  # type: ignore[assignment]
-        return event | found
-
-    return Edited(profile.edited(other), 0)
+    return Edited(profile.with_other_threads(), 0)
 
 
 def other_correlations(profile: Timeline) -> Edited:
     """What links launches and kernels has other numbers."""
-    if isinstance(profile, AscendDb):
-        tables = ("CANN_API", "TASK", "COMMUNICATION_OP", "CONNECTION_IDS")
-        moved = [f"UPDATE {table} SET connectionId = connectionId + 1000000" for table in tables]
-        return Edited(profile.edited(*moved), 0)
-    assert isinstance(profile, Trace)
-
-    def other(place: int, event: dict[str, object]) -> dict[str, object]:
-        args = event.get("args")
-        found: dict[str, object] = {}
-        if isinstance(args, dict):
-            keys = [key for key in ("correlation", "External id", "external id") if isinstance(args.get(key), int)]
-            found["args"] = args | {key: args[key] + 10_000_000 for key in keys}
-        if event.get("ph") in ("s", "f") and event.get("cat") in ("async", "ac2g") and isinstance(event["id"], int):
-            found["id"] = event["id"] + 10_000_000
-        return event | found
-
-    return Edited(profile.edited(other), 0)
+    return Edited(profile.with_other_links(), 0)
 
 
 def other_order(profile: Timeline) -> Edited:
     """The file has its events the other way round."""
-    if isinstance(profile, AscendDb):
-        statements = []
-        for table in ("TASK", "PYTORCH_API", "CANN_API", "COMMUNICATION_OP", "COMPUTE_TASK_INFO", "CONNECTION_IDS"):
-            statements += [
-                f"CREATE TEMP TABLE kept AS SELECT * FROM {table} ORDER BY rowid DESC",
-                f"DELETE FROM {table}",
-                f"INSERT INTO {table} SELECT * FROM kept",
-                "DROP TABLE kept",
-            ]
-        return Edited(profile.edited(*statements), 0)
-    assert isinstance(profile, Trace)
-    return Edited(Trace(list(reversed(profile.events)), profile.document), 0)
+    return Edited(profile.reordered(), 0)
 
 
 CHANGES: dict[str, Edit] = {
@@ -736,6 +713,7 @@ CHANGES: dict[str, Edit] = {
         operator_replaced, collective_longer, copy_longer, operator_in_every_layer, operator_on_ai_cpu,
         operator_on_other_data_type, clock_lower, operator_on_larger_inputs, launches_late, two_stalls,
         stall_beside_a_hidden_kernel, stalls_in_two_operators, operator_slower_and_another_faster, overlap_lost,
+        operator_slower_and_stall, longer_sequences, recomputation, everything_slower_with_a_lower_clock,
     )
 } | {
     "largest_operator_faster": reversed_(largest_operator_slower),

@@ -23,6 +23,10 @@ DEVICE = frozenset({"kernel", "comm", "copy", "task"})
 """Kinds of spans that a device runs; ``task`` is all that is none of the others."""
 
 
+class NoPlace(Exception):
+    """The profile has nothing that an edit could change."""
+
+
 @dataclass(frozen=True)
 class Span:
     """Something with a start and an end.
@@ -118,6 +122,9 @@ class Timeline(ABC):
     unit = 1
     """The resolution of its times."""
 
+    malloc = "cudaMalloc"
+    """The call that asks the device for memory."""
+
     @property
     @abstractmethod
     def spans(self) -> Sequence[Span]:
@@ -146,6 +153,50 @@ class Timeline(ABC):
     @abstractmethod
     def write(self, folder: Path, rank: int = 0) -> Path:
         """Writes it; returns the path to read."""
+
+    def with_collection(self, start: int, end: int) -> Timeline:
+        """With a garbage collection on the thread that runs the steps."""
+        raise NoPlace("the profiler does not record collections")
+
+    def with_clock(self, factor: float) -> Timeline:
+        """With another clock of the AI Cores."""
+        raise NoPlace("the profiler does not record clocks")
+
+    def with_core(self, places: Collection[int], core: str) -> Timeline:
+        """With these kernels on another kind of core."""
+        raise NoPlace("there is but one kind of core")
+
+    def with_data_types(self, places: Collection[int], data_types: str) -> Timeline:
+        """With other data types of these kernels' inputs."""
+        raise NoPlace("the profiler does not record data types of kernels")
+
+    def with_more_bytes(self, factor: int) -> Timeline:
+        """With a multiple of the bytes in all collectives."""
+        raise NoPlace("the profiler does not record bytes")
+
+    def transfers(self) -> Sequence[tuple[Span, int, int]]:
+        """The transfers of collectives, with the two ends of the link by their index in the group."""
+        raise NoPlace("the profiler does not record links")
+
+    @abstractmethod
+    def renamed(self) -> Timeline:
+        """With another name of the host, and other paths."""
+
+    @abstractmethod
+    def with_other_streams(self) -> Timeline:
+        """With other numbers of streams."""
+
+    @abstractmethod
+    def with_other_threads(self) -> Timeline:
+        """With other numbers of processes and threads."""
+
+    @abstractmethod
+    def with_other_links(self) -> Timeline:
+        """With other numbers of what links launches and kernels."""
+
+    @abstractmethod
+    def reordered(self) -> Timeline:
+        """With its rows the other way round."""
 
     def stretched(self, stretches: Iterable[Stretch]) -> Timeline:
         return self.warped(Warp(stretches))
@@ -239,10 +290,10 @@ class Trace(Timeline):
             if event["ph"] in "MX" and (_kind(event) not in DEVICE or _link(event) in links)
             and (_kind(event) != "step" or event["name"] in names)
         ]  # fmt: skip
-        return Trace(kept, self.document)
+        return type(self)(kept, self.document)
 
     def warped(self, warp: Warp) -> Trace:
-        return Trace([self._moved(event, warp) for event in self.events], self.document)
+        return type(self)([self._moved(event, warp) for event in self.events], self.document)
 
     def divided(self, places: Collection[int], names: tuple[str, str]) -> Trace:
         links = {_link(self.events[place]) for place in places}
@@ -258,11 +309,11 @@ class Trace(Timeline):
             other = event["args"] | {"correlation": int(_link(event)) + (1 << 28)}
             events.append(event | {"name": first} | self._at(start, middle))
             events.append(event | {"name": second, "args": other} | self._at(middle, end))
-        return Trace(events, self.document)
+        return type(self)(events, self.document)
 
     def edited(self, edit: Callable[[int, Event], Event]) -> Trace:
         """With each event as a function of its index and itself gives it."""
-        return Trace([edit(place, event) for place, event in enumerate(self.events)], self.document)
+        return type(self)([edit(place, event) for place, event in enumerate(self.events)], self.document)
 
     def with_launches(self, launches: Sequence[Launch]) -> Trace:
         step = self.events[self.steps[0].place]
@@ -284,7 +335,7 @@ class Trace(Timeline):
             if launch.apart:
                 kernel |= {"tid": "stream 77" if old else 77, "args": kernel["args"] | {"stream": 77}}
             added.append(kernel | self._at(*launch.device))
-        return Trace([*self.events, *added], self.document)
+        return type(self)([*self.events, *added], self.document)
 
     def with_larger_inputs(self, places: Collection[int], factor: int) -> Trace:
         launched = {self._external_id(self.events[place]) for place in places}
@@ -308,7 +359,50 @@ class Trace(Timeline):
         old = any(event.get("cat") == "Kernel" for event in self.events)
         call = {"ph": "X", "cat": "Runtime" if old else "cuda_runtime", "name": name, "pid": step["pid"],
                 "tid": step["tid"], "args": {"correlation": 1 << 29}}  # fmt: skip
-        return Trace([*self.events, call | self._at(start, end)], self.document)
+        return type(self)([*self.events, call | self._at(start, end)], self.document)
+
+    def renamed(self) -> Trace:
+        document = {**self.document, "host_name": "elsewhere", "traceName": "/opt/elsewhere/trace.json"}
+        return type(self)(self.events, document)
+
+    def with_other_streams(self) -> Trace:
+        def other(place: int, event: Event) -> Event:
+            args = event.get("args")
+            if not isinstance(args, dict) or "stream" not in args:
+                return event
+            tid = f"stream {args['stream'] + 100}" if "stream" in str(event["tid"]) else args["stream"] + 100
+            return event | {"tid": tid, "args": args | {"stream": args["stream"] + 100}}
+
+        return self.edited(other)
+
+    def with_other_threads(self) -> Trace:
+        def other(place: int, event: Event) -> Event:
+            found: Event = {}
+            for key in ("pid", "tid"):
+                value = event.get(key)
+                if isinstance(value, int) and value > 1000:
+                    found[key] = value + 1000
+                elif isinstance(value, str) and value.isdigit() and int(value) > 1000:
+                    found[key] = str(int(value) + 1000)
+            return event | found
+
+        return self.edited(other)
+
+    def with_other_links(self) -> Trace:
+        def other(place: int, event: Event) -> Event:
+            args = event.get("args")
+            found: Event = {}
+            if isinstance(args, dict):
+                keys = [key for key in ("correlation", "External id", "external id") if isinstance(args.get(key), int)]
+                found["args"] = args | {key: args[key] + 10_000_000 for key in keys}
+            if event.get("ph") in ("s", "f") and event.get("cat") in ("async", "ac2g") and isinstance(event["id"], int):
+                found["id"] = event["id"] + 10_000_000
+            return event | found
+
+        return self.edited(other)
+
+    def reordered(self) -> Trace:
+        return type(self)(list(reversed(self.events)), self.document)
 
     def write(self, folder: Path, rank: int = 0) -> Path:
         path = folder / f"rank{rank}.1700000000000.pt.trace.json"
@@ -410,6 +504,8 @@ FROM CANN_API AS a JOIN STRING_IDS AS s ON s.id = a.name
 
 class AscendDb(Timeline):
     """An open copy of ``ascend_pytorch_profiler_*.db``."""
+
+    malloc = "aclrtMalloc"
 
     def __init__(self, con: sqlite3.Connection) -> None:
         self.con = con
@@ -520,11 +616,68 @@ class AscendDb(Timeline):
             )
         return AscendDb(con)
 
-    def with_text(self, table: str, column: str, text: str, where: str) -> AscendDb:
-        """With another text in a column that refers to STRING_IDS."""
+    def with_core(self, places: Collection[int], core: str) -> AscendDb:
+        return self._with_text(places, "taskType", core)
+
+    def with_data_types(self, places: Collection[int], data_types: str) -> AscendDb:
+        return self._with_text(places, "inputDataTypes", data_types)
+
+    def _with_text(self, places: Collection[int], column: str, text: str) -> AscendDb:
+        """With another text in a column of COMPUTE_TASK_INFO."""
         con = _copied(self.con)
-        con.execute(f"UPDATE {table} SET {column} = ? {where}", (_text(con, text),))
+        rows = ", ".join(str(place) for place in places)
+        con.execute(
+            f"UPDATE COMPUTE_TASK_INFO SET {column} = ? WHERE globalTaskId IN"
+            f" (SELECT globalTaskId FROM TASK WHERE rowid IN ({rows}))",
+            (_text(con, text),),
+        )
         return AscendDb(con)
+
+    def with_more_bytes(self, factor: int) -> AscendDb:
+        return self.edited(
+            f"UPDATE COMMUNICATION_TASK_INFO SET size = size * {factor}",
+            f"UPDATE COMMUNICATION_OP SET count = count * {factor}",
+        )
+
+    def transfers(self) -> Sequence[tuple[Span, int, int]]:
+        found = self.con.execute(
+            "SELECT TASK.rowid, srcRank, dstRank FROM COMMUNICATION_TASK_INFO JOIN TASK USING (globalTaskId)"
+            " WHERE size > 0 AND srcRank <> dstRank AND dstRank < 4294967295"
+        )
+        of_place = {span.place: span for span in self.of_kind("task", "copy", "kernel")}
+        return [(of_place[place], source, target) for place, source, target in found if place in of_place]
+
+    def with_clock(self, factor: float) -> AscendDb:
+        return self.edited(f"UPDATE AICORE_FREQ SET freq = CAST(round(freq * {factor}) AS INTEGER)")
+
+    def renamed(self) -> AscendDb:
+        return self.edited(
+            "UPDATE HOST_INFO SET hostName = 'elsewhere', hostUid = '1'",
+            "UPDATE STRING_IDS SET value = '/opt/elsewhere/' || value WHERE value LIKE '/%'",
+        )
+
+    def with_other_streams(self) -> AscendDb:
+        return self.edited("UPDATE TASK SET streamId = streamId + 100")
+
+    def with_other_threads(self) -> AscendDb:
+        moved = [f"UPDATE {table} SET globalTid = globalTid + (4096 << 32)" for table in ("CANN_API", "PYTORCH_API")]
+        moved.append("UPDATE PYTORCH_API SET fwdThreadId = fwdThreadId + (4096 << 32)")
+        return self.edited(*moved, "UPDATE TASK SET globalPid = globalPid + 4096")
+
+    def with_other_links(self) -> AscendDb:
+        tables = ("CANN_API", "TASK", "COMMUNICATION_OP", "CONNECTION_IDS")
+        return self.edited(*(f"UPDATE {table} SET connectionId = connectionId + 1000000" for table in tables))
+
+    def reordered(self) -> AscendDb:
+        statements = []
+        for table in ("TASK", "PYTORCH_API", "CANN_API", "COMMUNICATION_OP", "COMPUTE_TASK_INFO", "CONNECTION_IDS"):
+            statements += [
+                f"CREATE TEMP TABLE kept AS SELECT * FROM {table} ORDER BY rowid DESC",
+                f"DELETE FROM {table}",
+                f"INSERT INTO {table} SELECT * FROM kept",
+                "DROP TABLE kept",
+            ]
+        return self.edited(*statements)
 
     def with_call(self, name: str, start: int, end: int) -> AscendDb:
         con = _copied(self.con)
@@ -535,7 +688,6 @@ class AscendDb(Timeline):
         return AscendDb(con)
 
     def with_collection(self, start: int, end: int) -> AscendDb:
-        """With a garbage collection on the thread that runs the steps."""
         con = _copied(self.con)
         con.execute("CREATE TABLE IF NOT EXISTS GC_RECORD (startNs INTEGER, endNs INTEGER, globalTid INTEGER)")
         con.execute("INSERT INTO GC_RECORD VALUES (?, ?, ?)", (start, end, int(self.main)))

@@ -326,3 +326,41 @@ def test_operators_that_replace_nothing_are_named_for_themselves() -> None:
     account = replace(evidence.sections["account"], rows=tuple(rows))
     evidence = replace(evidence, sections={**evidence.sections, "account": account}, operators=changes)
     assert {cause.row for cause in find_causes(evidence)[0]} == {"old", "new"}
+
+
+@pytest.mark.parametrize("names", [("z", "a", "b"), ("a", "y", "z")])
+def test_one_operator_that_became_two_is_netted_with_both(names: tuple[str, str, str]) -> None:
+    """Nothing tells what launched them: the numbers of their calls do, whatever their names are."""
+    old, *new = names
+    account = {("compute", None, old): (10.0, 0.0), **{("compute", None, name): (0.0, 8.0) for name in new}}
+    changes = (
+        OperatorChange(old, 10.0, 0.0, -10.0, 0.0, 0.0, 20.0, 0.0, False),
+        *(OperatorChange(name, 0.0, 8.0, 8.0, 0.0, 0.0, 0.0, 20.0, False) for name in new),
+    )
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=changes))
+    assert (cause.what, cause.share) == ("replaced", pytest.approx(1.0))
+
+
+@pytest.mark.parametrize(
+    ("calls", "size", "reason"),
+    [
+        (1.0, 0.0, "more calls of the same operators"),
+        (0.0, 1.0, "larger inputs"),
+        (0.0, 0.0, "more time per call"),
+        (0.3, 0.0, ""),
+    ],
+)
+def test_computation_that_grew_for_one_reason_names_it(calls: float, size: float, reason: str) -> None:
+    """Ten small operators of fifty, so that neither single ones nor most of the work are named."""
+    names = [f"{letter}_op" for letter in "abcdefghijklmnopqrstuvwxyz"] + [f"{number}_op" for number in range(24)]
+    account = {("compute", None, name): (2.0, 3.0 if place < 10 else 2.0) for place, name in enumerate(names)}
+    changes = tuple(
+        OperatorChange(name, 2.0, 3.0, calls, size, 1.0 - calls - size, 4.0, 6.0 if calls else 4.0, True)
+        if place < 10
+        else OperatorChange(name, 2.0, 2.0, 0.0, 0.0, 0.0, 4.0, 4.0, True)
+        for place, name in enumerate(names)
+    )
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=changes))
+    assert (cause.what, cause.share) == ("kind", pytest.approx(1.0))
+    assert ("most of it is" in cause.text) == bool(reason)
+    assert f"{reason}." in cause.text

@@ -322,6 +322,7 @@ def test_two_causes_and_what_is_left_are_named() -> None:
     assert first.startswith("53 % of the change: Rank 3")
     assert second.startswith("And 30 %: FlashAttentionScoreGrad in update_actor")
     assert left == "Other causes 10 %, unexplained 7 %."
+    assert items(diff)["cause"].shorter[0] == (first, "Other causes 40 %, unexplained 7 %.")
     long = replace(diff, causes=(replace(causes[0], text="word " * 60), *causes[1:]))
     lines = summary_lines(build_view(long))
     assert len(lines) == SUMMARY_LINES and not any("And 30 %" in line for line in lines)

@@ -198,6 +198,33 @@ def test_a_floor_in_ms_holds_for_times_in_seconds() -> None:
     assert [found.tone for found in made.rows] == ["noise", "worse"]
 
 
+@pytest.mark.parametrize(
+    ("timed", "profiled", "tone"),
+    [(24.5, 70.0, ""), (24.5, 92.5, "noise"), (30.0, 70.0, ""), (20.0, 70.0, "better"), (30.0, 110.0, "worse")],
+)
+def test_parts_of_a_phase_are_judged_as_far_as_its_timer_agrees(timed: float, profiled: float, tone: str) -> None:
+    """Training's timer of the phase was at 24.4 ms before, the profile's computation in it at 92.3 ms."""
+    step = diff_examples.metric("timing_s/step", 0.10, 0.15, unit="s")
+    wall = diff_examples.metric("phase.old_log_prob.wall", 24.4, timed)
+    compute = diff_examples.metric("phase.old_log_prob.compute", 92.3, profiled)
+    base = diff_examples.regression()
+    diff = replace(base, headline="timing_s/step", overall=(step, wall, compute))
+    shown = build_view(diff).overall
+    assert shown.rows[2].tone == tone
+    assert ("old_log_prob" in shown.note) is not bool(tone)
+
+
+def test_no_part_of_a_phase_is_judged_where_the_profile_disagrees() -> None:
+    step = diff_examples.metric("timing_s/step", 0.10, 0.15, unit="s")
+    others = [
+        diff_examples.metric("time.step", 400.0, 300.0),
+        diff_examples.metric("phase.update_actor.wall", 70.0, 110.0),
+        diff_examples.metric("phase.update_actor.compute", 70.0, 110.0),
+    ]
+    diff = replace(diff_examples.regression(), headline="timing_s/step", overall=(step, *others))
+    assert [found.tone for found in build_view(diff).overall.rows] == ["worse", "", "worse", ""]
+
+
 def test_values_of_runs_are_shown_where_there_are_several() -> None:
     several = Delta(
         "time.step", "ms", Polarity.LOWER, 1.5, 3.0, 1.5, 2.0, {"baseline": (1.0, 2.0), "new": (3.0,)}, {"p": 0.25}
@@ -287,4 +314,4 @@ def test_a_bar_is_as_long_as_its_phase_although_the_profiled_one_is_slower() -> 
     assert (old.length, new.length) == (487, 1000)
     assert [segment.length for segment in old.segments if segment.length] == [487]
     assert sum(segment.length for segment in new.segments) == 1000
-    assert old.segments[0].text.startswith("compute 300")
+    assert old.segments[0].text.startswith("compute of the profiled step 300")

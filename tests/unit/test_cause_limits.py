@@ -1,0 +1,185 @@
+"""The thresholds of the choice of causes: a little below each one, and a little above."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlcompare.compare.causes import find_causes
+from rlcompare.compare.evidence import Evidence, OperatorChange
+from rlcompare.compare.parts import basis_of
+from rlcompare.compare.places import places
+from rlcompare.model.diff import Row, Section, Unexplained
+from tests.unit.test_causes import Account, causes_of, computed, delta, evidence_of, timed, whats
+
+
+@pytest.mark.parametrize(("beside", "enough"), [(1.2, True), (1.3, False)])
+def test_work_that_explains_four_fifths_is_alone_to_blame(beside: float, enough: bool) -> None:
+    """The work explains 5 ms; saving a checkpoint takes so many ms longer."""
+    evidence = timed(update_actor=(10.0, 15.0, 1.0), save_checkpoint=(10.0, 10.0 + beside, 1.0))
+    assert ("per token nothing is slower" in find_causes(evidence)[0][0].text) == enough
+
+
+@pytest.mark.parametrize(("more", "alike"), [(15.5, True), (16.5, False)])
+def test_an_operator_that_stands_out_by_three_tenths_is_no_clock(more: float, alike: bool) -> None:
+    """Of five operators of 30 ms all are 25 % slower, and one by so many ms more."""
+    others = [(name, 30.0, 37.5, 0.0, 0.0) for name in "abde"]
+    assert ("compute" in whats(computed(*others, ("c", 30.0, 37.5 + more, 0.0, 0.0)))) == alike
+
+
+@pytest.mark.parametrize(("idle", "alike"), [(4.5, True), (5.5, False)])
+def test_a_twentieth_of_the_step_need_not_follow_the_rest(idle: float, alike: bool) -> None:
+    account: Account = {
+        ("compute", None, "a"): (40.0, 48.0), ("compute", None, "b"): (20.0, 24.0),
+        ("comm", None, "all_reduce"): (35.0, 42.0), ("sync", None, "aten::item"): (idle, idle),
+    }  # fmt: skip
+    assert ("everything" in {cause.what for cause in causes_of(account)[0]}) == alike
+
+
+@pytest.mark.parametrize(("factor", "alike"), [(1.019, False), (1.021, True)])
+def test_a_common_factor_of_two_percent_is_one(factor: float, alike: bool) -> None:
+    account: Account = {
+        ("compute", None, "a"): (60.0, 60.0 * factor), ("comm", None, "all_reduce"): (40.0, 40.0 * factor),
+    }  # fmt: skip
+    assert ("everything" in {cause.what for cause in causes_of(account)[0]}) == alike
+
+
+@pytest.mark.parametrize(("operators", "expected"), [(3, ["operator_time"] * 3), (4, ["kind"])])
+def test_three_operators_are_named_and_four_are_a_place(operators: int, expected: list[str]) -> None:
+    account: Account = {("compute", None, f"k{number}"): (20.0, 30.0) for number in range(operators)}
+    assert [cause.what for cause in causes_of(account)[0]] == expected
+
+
+@pytest.mark.parametrize(("one", "what"), [(18.0, "communication"), (17.0, "kind")])
+def test_a_set_that_holds_four_fifths_of_a_place_is_named_for_it(one: float, what: str) -> None:
+    """Of 100 ms a kernel holds 50, idle time 28, and communication 22, most of it one kind of collective."""
+    account: Account = {("compute", None, "a"): (50.0, 100.0), ("comm", None, "all_reduce"): (5.0, 5.0 + one)}
+    account |= {("sync", None, f"call {number}"): (1.0, 3.0) for number in range(14)}
+    account |= {("comm", None, f"kind {number}"): (5.0, 5.0 + (22 - one) / 4) for number in range(4)}
+    assert [cause.what for cause in causes_of(account)[0]] == ["operator_time", "kind", what]
+
+
+def test_the_rows_of_a_cause_beyond_fifty_are_one() -> None:
+    account: Account = {("compute", None, f"k{number}"): (1.0, 2.0) for number in range(60)}
+    (cause,), _ = causes_of(account)
+    assert len(cause.rows) == 51
+    assert (cause.rows[-1]["name"], cause.rows[-1]["delta_ms"]) == (None, pytest.approx(10.0))
+
+
+@pytest.mark.parametrize(("own", "named"), [(8.1, True), (7.9, False)])
+def test_a_rank_that_holds_four_fifths_of_a_cause_is_named(own: float, named: bool) -> None:
+    evidence = evidence_of({("compute", None, "a"): (10.0, 20.0)})
+    found = replace(evidence, members={("compute", None, "a"): ("rank 1", own, 10.0)})
+    assert find_causes(found)[0][0].text.endswith(", most of it on rank 1.") == named
+
+
+@pytest.mark.parametrize(("main", "words"), [(98.5, "a (mostly in p)"), (99.5, "a in p")])
+def test_a_phase_with_less_than_all_of_an_operator_is_most_of_it(main: float, words: str) -> None:
+    account: Account = {
+        ("compute", "p", "a"): (50.0, 50.0 + main), ("compute", "q", "a"): (50.0, 150.0 - main),
+    }  # fmt: skip
+    change = OperatorChange("a", 100.0, 200.0, 0.0, 0.0, 100.0, 4.0, 4.0, True)
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=(change,)))
+    assert cause.text.startswith(words)
+
+
+@pytest.mark.parametrize(("fewer", "alone"), [(1.5, True), (2.5, False)])
+def test_a_reason_that_made_up_for_a_fifth_is_told(fewer: float, alone: bool) -> None:
+    """An operator takes 10 ms more, although fewer calls would have saved some."""
+    evidence = computed(("a", 10.0, 20.0, -fewer, 0.0), ("b", 40.0, 40.0, 0.0, 0.0))
+    assert (" ms more: " in find_causes(evidence)[0][0].text) != alone
+
+
+@pytest.mark.parametrize(("waited", "told"), [(0.05, False), (0.07, True)])
+def test_launches_count_from_a_hundredth_of_the_calls(waited: float, told: bool) -> None:
+    account: Account = {
+        ("compute", None, "other"): (9.0, 9.0), ("compute", None, "new"): (0.0, 6.0),
+        ("launch", None, "new"): (0.0, waited),
+    }  # fmt: skip
+    change = OperatorChange("new", 0.0, 6.0, 6.0, 0.0, 0.0, 0.0, 10.0, False)
+    causes, _ = find_causes(replace(evidence_of(account), operators=(change,)))
+    assert ("of launching them" in causes[0].text) == told
+
+
+def exchanged(old_calls: float, new_calls: float, new: int = 1) -> Evidence:
+    """One operator went, and others came; only the numbers of their calls tell that they belong together."""
+    names = [f"new {number}" for number in range(new)]
+    account: Account = {
+        ("compute", None, "old"): (10.0, 0.0),
+        **{("compute", None, name): (0.0, 8.0) for name in names},
+    }
+    changes = (
+        OperatorChange("old", 10.0, 0.0, -10.0, 0.0, 0.0, old_calls, 0.0, False),
+        *(OperatorChange(name, 0.0, 8.0, 8.0, 0.0, 0.0, 0.0, new_calls, False) for name in names),
+        OperatorChange("other", 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, True),
+    )
+    return replace(evidence_of(account), operators=changes)
+
+
+@pytest.mark.parametrize(("new", "replaced"), [(4, True), (5, False)])
+def test_four_operators_may_take_the_place_of_one(new: int, replaced: bool) -> None:
+    """Of five, none is told to have replaced it: which would it be?"""
+    assert ("replaced" in whats(exchanged(20.0, 20.0, new))) == replaced
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "replaced"), [(3.0, 3.0, False), (4.0, 4.0, True), (10.0, 40.0, True), (10.0, 50.0, False)]
+)
+def test_few_calls_and_large_multiples_match_by_chance(old: float, new: float, replaced: bool) -> None:
+    assert ("replaced" in whats(exchanged(old, new))) == replaced
+
+
+@pytest.mark.parametrize(("rate", "named"), [(6.9, True), (7.1, False)])
+def test_a_link_below_seven_tenths_of_its_bandwidth_is_named(rate: float, named: bool) -> None:
+    evidence = evidence_of({("comm", None, "all_reduce"): (10.0, 20.0)})
+    row: Row = {"name": "all_reduce", "baseline": 30.0, "new": 40.0, "delta": 10.0}
+    links: list[Row] = [
+        {"name": name, "baseline_gb_per_s": 10.0, "new_gb_per_s": new}
+        for name, new in (("0→1", rate), ("0→2", 10.0), ("0→3", 10.0))
+    ]
+    sections = {
+        **evidence.sections, "collectives": Section("collectives", "ms", (), None, "", (row,)),
+        "links": Section("links", "bytes", (), None, "", tuple(links)),
+    }  # fmt: skip
+    assert ("link 0→1" in find_causes(replace(evidence, sections=sections))[0][0].text) == named
+
+
+@pytest.mark.parametrize(
+    ("shares", "named"),
+    [
+        ([0.81], True), ([0.79], False),  # four fifths must be in a few names
+        ([0.62, 0.21], True), ([0.62, 0.19], False),  # of which each holds a fifth
+        ([0.3, 0.3, 0.3], True), ([0.25, 0.25, 0.25, 0.25], False),  # and which are three
+    ],
+)  # fmt: skip
+def test_a_few_operators_that_the_device_waits_for_are_named(shares: list[float], named: bool) -> None:
+    small = (1.0 - sum(shares)) / 20
+    account: Account = {
+        ("operator", None, f"op {number}"): (10.0, 10.0 + 10 * share) for number, share in enumerate(shares)
+    }
+    account |= {("operator", None, f"small {number}"): (1.0, 1.0 + 10 * small) for number in range(20)}
+    first = causes_of(account)[0][0]
+    assert ("waits for op " if named else "waits for operators on the host") in first.text
+
+
+@pytest.mark.parametrize(("computing", "most"), [(12.4, True), (12.6, False)])
+def test_what_others_made_up_for_is_not_most_of_a_phase(computing: float, most: bool) -> None:
+    """A phase grew by 10 ms: its computation by more, and its idle time fell."""
+    account: Account = {("compute", "p", f"k{number}"): (5.0, 5.0 + computing / 10) for number in range(10)}
+    account |= {("sync", "p", f"call {number}"): (5.0, 5.0 - (computing - 10) / 10) for number in range(10)}
+    evidence = evidence_of(account)
+    basis = basis_of(evidence)
+    assert basis is not None
+    (phase,) = (found for found in places(evidence, basis, basis) if found.what == "phase")
+    assert isinstance(phase.text, str)
+    assert ("mostly computation" in phase.text) == most
+
+
+@pytest.mark.parametrize(("measured", "fits"), [(10.09, True), (10.11, False)])
+def test_an_account_that_misses_the_step_by_a_hundredth_explains_nothing(measured: float, fits: bool) -> None:
+    evidence = evidence_of({("compute", None, "a"): (100.0, 100.0 + measured)})
+    step = delta("time.step", 100.0, 110.0)
+    causes, rest = find_causes(replace(evidence, headline=step, profile=step))
+    assert bool(causes) == fits
+    assert fits or rest == Unexplained(1.0, pytest.approx(10.0))
