@@ -182,4 +182,4 @@ def test_an_account_that_misses_the_step_by_a_hundredth_explains_nothing(measure
     step = delta("time.step", 100.0, 110.0)
     causes, rest = find_causes(replace(evidence, headline=step, profile=step))
     assert bool(causes) == fits
-    assert fits or rest == Unexplained(1.0, pytest.approx(10.0))
+    assert fits or rest == Unexplained(1.0, 10.0)
