@@ -6,7 +6,7 @@ causes contain the same time, so their shares and what is left (``Diff.unexplain
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -15,7 +15,7 @@ from rlcompare.compare.common import clock, everything, work
 from rlcompare.compare.communication import communication, straggler
 from rlcompare.compare.computation import computation
 from rlcompare.compare.evidence import Evidence, number
-from rlcompare.compare.parts import Basis, Candidate, basis_of
+from rlcompare.compare.parts import Basis, Candidate, basis_of, member_of
 from rlcompare.compare.places import places, timers
 from rlcompare.compare.waits import waits
 from rlcompare.model.diff import Cause, Row, Unexplained
@@ -39,9 +39,6 @@ LEFT = 0.98
 
 MOST_ROWS = 50
 """The most rows of a cause that are listed one by one."""
-
-ON_ONE = 0.8
-"""Part of a cause that must come from one member of the runs for it to be named."""
 
 ANOTHER_PATH = ", as the step depends on other ranks than before"
 """A clause for causes that are on the critical path only because that leads over other ranks."""
@@ -86,7 +83,7 @@ class _Choice:
         self.chosen: list[Cause] = []
         self.rest = basis.change
         self._basis = basis
-        self._members = evidence.members
+        self._evidence = evidence
         self._left = [part.delta for part in basis.parts]
 
     def left_over(self) -> Basis:
@@ -165,7 +162,9 @@ class _Choice:
             self._left[place] -= amount
         self.rest -= delta
         text = candidate.text if isinstance(candidate.text, str) else candidate.text(delta)
-        note = self._on_one(amounts, delta) + self._basis.note
+        member = member_of(self._evidence, self._basis, amounts)
+        is_named = re.search(rf"\b{re.escape(member)}\b", text)
+        note = (f", most of it on {member}" if member and not is_named else "") + self._basis.note
         if self._basis.has_moved(self._basis.parts[place] for place in amounts):
             note = f"{ANOTHER_PATH}{self._basis.note}"
         if note:
@@ -184,17 +183,3 @@ class _Choice:
             return tuple(rows)
         rest = sum(number(row["delta_ms"]) or 0.0 for row in rows[MOST_ROWS:])
         return (*rows[:MOST_ROWS], {"kind": None, "phase": None, "name": None, "delta_ms": rest})
-
-    def _on_one(self, amounts: dict[int, float], delta: float) -> str:
-        """A clause that names the member from which nearly all of an amount comes; empty if there is none.
-
-        Each part counts for the member that changed most in this row of the account, as far as the others did not.
-        """
-        by_member: dict[str, float] = defaultdict(float)
-        for place, amount in amounts.items():
-            part = self._basis.parts[place]
-            member, moved_by, moved = self._members.get((part.kind, part.phase, part.name), ("", 0.0, 0.0))
-            if amount * moved_by > 0:
-                by_member[member] += amount * abs(moved_by) / moved
-        member, most = max(by_member.items(), key=lambda item: (item[1] / delta, item[0]), default=("", 0.0))
-        return f", most of it on {member}" if abs(most) >= ON_ONE * sum(map(abs, amounts.values())) else ""

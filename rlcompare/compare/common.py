@@ -17,7 +17,18 @@ from rlcompare.compare.evidence import (
     times,
 )
 from rlcompare.compare.overall import OUTSIDE
-from rlcompare.compare.parts import COMMUNICATION, COMPUTE, TIMER, Basis, Candidate, Part, alike, total, whole
+from rlcompare.compare.parts import (
+    COMMUNICATION,
+    COMPUTE,
+    TIMER,
+    Basis,
+    Candidate,
+    Part,
+    alike,
+    member_of,
+    total,
+    whole,
+)
 from rlcompare.compare.training import BESIDE_TOKENS, GENERATION
 
 WORKLOAD = ("workload.total_tokens", "workload.response_tokens", "workload.response_length_mean")
@@ -242,8 +253,19 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         )
         yield Candidate("frequency", amounts, text, "kernel_types", both[0].name)
     elif all(change.same_inputs or not change.size for change in both) and not _has_other_inputs(evidence):
-        text = f"Computation as a whole is {direction}: most kernels by about the same factor, none stands out."
+        where, direction = _where_all_slowed(evidence, basis, amounts) or ("as a whole", direction)
+        text = f"Computation {where} is {direction}: most kernels by about the same factor, none stands out."
         yield Candidate("compute", amounts, text, "kernel_types", both[0].name)
+
+
+def _where_all_slowed(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> tuple[str, str] | None:
+    """The one rank whose computation slowed, and by how much; None if that is on several."""
+    member = member_of(evidence, basis, amounts)
+    row = next((row for row in evidence.sections["ranks"].rows if row["name"] == member), {})
+    before, after = number(row.get("baseline_compute")), number(row.get("new_compute"))
+    if not before or not after:
+        return None
+    return f"on {member}", f"{percent(after / before)} {'slower' if after > before else 'faster'}"
 
 
 def _stands_out(change: OperatorChange, baseline: float, delta: float) -> bool:

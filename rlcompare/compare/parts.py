@@ -26,6 +26,9 @@ SAME_CHANGE = 1.5
 LATE_START, BETWEEN_STEPS = "late start", "between steps"
 """Kinds of parts of the path: the step has begun on another rank, and not on the rank of the path; no step has."""
 
+ON_ONE = 0.8
+"""Part of a cause that must come from one member of the runs for it to be named."""
+
 MISMATCH = 0.01
 """Part of the change by which the sum of the account may differ from it. If more, the account covers something else."""
 
@@ -201,6 +204,25 @@ def _timers(evidence: Evidence) -> tuple[Part, ...]:
 def _part(kind: str, phase: object, row: Row, mean_delta: float | None = None) -> Part:
     values = (number(row["baseline"]) or 0.0, number(row["new"]) or 0.0)
     return Part(kind, None if phase is None else str(phase), str(row["name"]), *values, row, mean_delta)
+
+
+def member_of(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> str:
+    """The member of the runs, such as a rank, from which nearly all of a set of parts comes; empty if there is none.
+
+    Each part counts for the member that changed most in this row of the account, as far as the others did not.
+
+    Args:
+        amounts: ms of the change, by place in ``basis.parts``.
+    """
+    by_member: dict[str, float] = defaultdict(float)
+    delta = sum(amounts.values())
+    for place, amount in amounts.items():
+        part = basis.parts[place]
+        member, moved_by, all_moved = evidence.members.get((part.kind, part.phase, part.name), ("", 0.0, 0.0))
+        if amount * moved_by > 0:
+            by_member[member] += amount * abs(moved_by) / all_moved
+    member, most = max(by_member.items(), key=lambda item: (item[1] / delta, item[0]), default=("", 0.0))
+    return member if abs(most) >= ON_ONE * sum(map(abs, amounts.values())) else ""
 
 
 def by_name(parts: Mapping[int, Part]) -> dict[str, dict[int, Part]]:

@@ -226,9 +226,13 @@ ABSENT_JOBS: dict[str, frozenset[str]] = {
 }
 """The edits for which a job has no place."""
 
+NUMBERS = {"text-qwen3-pp2": (0, 2)}
+"""The numbers of ranks of jobs of which only some are read."""
+
 WRONG_JOBS: dict[tuple[str, str], str] = {
-    ("v100-dlrm", "rank_half_as_fast"): "56 % is the late rank's: lateness is compared as a mean over the collectives",
-    ("text-qwen3-pp2", "stage_slower"): "half is computation, half waiting: there is no critical path over ranks yet",
+    ("v100-dlrm", "rank_half_as_fast"): (
+        "half of the change: the edit lengthens collectives of ranks for which the slow one had waited before"
+    ),
 }
 """Where the first cause is not the edit, or not all of it."""
 
@@ -286,7 +290,7 @@ def test_the_rank_that_others_wait_for_is_named(jobs: Jobs, tmp_path: Path, job:
         assert first.what in found.whats, said
         assert key_of(found.operator) in key_of(first.row), said
     else:
-        assert first.text.endswith(f", most of it on rank {found.late}."), said
+        assert f"on rank {NUMBERS.get(job, range(8))[found.late]}" in first.text, said
     assert all(text in first.text for text in found.texts), said
     assert first.share >= 0.6, said
 
