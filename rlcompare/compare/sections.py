@@ -44,7 +44,7 @@ _ACCOUNT = (
     "Where each nanosecond of a step went: its rows sum to the step, or to the device span where steps are not marked."
 )
 _EFFICIENCY = (
-    "What kernels achieve, where their shapes tell what one call computes and moves: each input and output counts once."
+    "Kernels whose shapes tell what one call computes and moves. Each input and output counts once."
     " At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense matrices on this"
     " chip (docs/metrics.md)."
 )
