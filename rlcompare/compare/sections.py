@@ -48,7 +48,7 @@ _PATH = (
     " time from the first start of the step on any rank to its last end."
 )
 _EFFICIENCY = (
-    "What kernels achieve, where their shapes tell what one call computes and moves: each input and output counts once."
+    "Kernels whose shapes tell what one call computes and moves. Each input and output counts once."
     " At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense matrices on this"
     " chip (docs/metrics.md)."
 )

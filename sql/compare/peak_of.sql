@@ -12,7 +12,7 @@ WITH cube AS (
     WHERE core_type IN ('AI_CORE', 'MIX_AIC') AND regexp_matches(lower(op_type), '^(batch|grouped)?mat_?mul|^conv[23]d|^flashattentionscore')
 ), clock AS (
     SELECT capture, coalesce(avg(mean ORDER BY device_id) FILTER (WHERE name = 'aicore_freq_mhz'), avg(mean ORDER BY device_id)) AS mhz
-    FROM query_table(counters) WHERE name IN ('aicore_freq_mhz', 'aicore_clock_mhz') AND mean > 0 GROUP BY capture
+    FROM query_table(counters) WHERE name IN ('aicore_freq_mhz', 'aicore_clock_mhz') AND mean BETWEEN 100 AND 10000 GROUP BY capture
 ), chip AS (
     SELECT k.capture, string_agg(DISTINCT e.value, ',' ORDER BY e.value) AS chip
     FROM (SELECT DISTINCT capture FROM query_table(kernels)) AS k

@@ -95,4 +95,5 @@ WITH shared AS (   -- operators that launched several matrix kernels: their shap
 )
 SELECT unnest(t.keys) AS key, f.work, f.at_most, f.flop, f.bytes, CASE
            WHEN f.a_type IN ('FLOAT16', 'BFLOAT16') AND f.b_type IN (f.a_type, 'INT8', 'INT4') THEN 'half' WHEN f.a_type = 'INT8' AND f.b_type = 'INT8' THEN 'int8' END AS precision
-FROM found AS f JOIN tensor AS t USING (id);
+FROM found AS f JOIN tensor AS t USING (id)
+WHERE coalesce(f.flop, 0) < 1e21 AND coalesce(f.bytes, 0) < 1e21;   -- larger ones are damage, and their sums would not fit

@@ -98,6 +98,7 @@ class TestMatrixProducts:
             ("64,32", "64,16"),
             ("64,0;0,16", "64,16"),
             ("999999999999999,999999999999999;1", "5"),
+            ("99999999999999,99999999999999;99999999999999,99999999999999", "99999999999999,99999999999999"),
         ],
     )
     def test_nothing_where_shapes_do_not_tell(self, con: duckdb.DuckDBPyConnection, ins: str, outs: str | None) -> None:
@@ -351,6 +352,7 @@ class TestSection:
         "values",
         [
             {"mhz": None},
+            {"mhz": 1e19},
             {"blocks": None},
             {"blocks": 19},
             {"blocks": 33},
