@@ -104,7 +104,7 @@ def test_without_device_data_the_phases_speak_for_the_step(tmp_path: Path) -> No
         for rank, walls in enumerate(((8, 3), (6, 5 + more))):
             made.capture(rank, rank, level="Level_none").step(1, rank)
             for phase, wall in zip(("generate_sequences", "update_actor"), walls, strict=True):
-                made.add("r_phase", capture=rank, step=1, phase=phase, wall_ns=wall * MS, calls=1)
+                made.add("r_phase", capture=rank, step=1, phase=phase, by_user=False, wall_ns=wall * MS, calls=1)
         paths.append(made.done())
     diff = compared(*paths)
     assert diff.headline == "time.phases"

@@ -11,6 +11,8 @@ import duckdb
 import pytest
 
 from rlcompare.model.diff import Diff
+from rlcompare.sources.detect import find_runs
+from rlcompare.store.build import build_store
 from tests.stores import rows, store_of
 
 from .rollup_stores import MS, RollupStore, compared, found
@@ -217,3 +219,23 @@ def test_the_phases_of_a_recommendation_model(shared: Path, tmp_path: Path) -> N
     store = store_of(path, tmp_path / "a.duckdb", keep_events=False)
     walls = rows(store, "SELECT phase, wall_ns FROM r_phase WHERE by_user")
     assert Counter(dict(walls)) == expected
+
+
+@pytest.mark.slow
+def test_a_renamed_range_changes_no_part_of_the_step(shared: Path, tmp_path: Path) -> None:
+    """The same ranks on both sides, but for the name of one range: its work did not go, and none came."""
+    stores = []
+    for side, name in (("old", b"## forward ##"), ("new", b"## fwd ##")):
+        (tmp_path / side).mkdir()
+        for path in sorted((shared / "profiles" / "gpu-dlrm-8rank").glob("worker[01]_*")):
+            (tmp_path / side / path.name).write_bytes(path.read_bytes().replace(b"## forward ##", name))
+        (run,) = find_runs(tmp_path / side)
+        stores.append(tmp_path / f"{side}.duckdb")
+        build_store(run, stores[-1], keep_events=False)
+    diff = compared(*stores)
+    named = {row["name"] for row in diff.sections["phases"].rows}
+    assert "backward" in named and not named & {"forward", "fwd"}
+    timed = [row for section in diff.sections.values() if section.unit == "ms" for row in section.rows]
+    timed = [row for row in timed if row.get("kind") != "python"]  # named by the innermost range
+    assert len(timed) > 100
+    assert [row for row in timed if row["presence"] != "both" or row["delta"]] == []
