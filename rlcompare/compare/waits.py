@@ -28,7 +28,7 @@ _WAITS = {
     "queue": "The time between tasks that were already launched {moved} per step.",
     "unknown": "The time about which the profile says nothing {moved} per step.",
     BETWEEN_STEPS: "The time between steps {moved} per step.",
-    LATE_START: "The time before the step begins on the rank that the others wait for {moved} per step.",
+    LATE_START: "The time until the step begins on a rank that others wait for {moved} per step.",
 }
 """Kinds of waiting that are one cause: their subjects are many and small."""
 
@@ -38,6 +38,7 @@ _ONE = {
     "python": "The time in which the device waits for Python code in {name} {moved} per step.",
     "launch": "The time in which the device waits for the launch of {name} {moved} per step.",
     "queue": "The time before {name}, which was already launched, {moved} per step.",
+    LATE_START: "The time until the step begins on {name}, which others wait for, {moved} per step.",
 }
 """The same for a single name, where few of them make up the change of the kind."""
 

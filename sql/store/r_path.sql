@@ -28,7 +28,7 @@ SELECT g.capture, g.device_id, g.step, NULL, 'between steps', NULL, NULL, NULL, 
 FROM gap AS g ASOF JOIN path_piece AS p ON p.track = g.track AND g.from_ns >= p.from_ns
 WHERE g.until_ns <= p.until_ns AND g.until_ns > g.from_ns
 UNION ALL
-SELECT l.capture, l.device_id, l.step, NULL, 'late start', 'rank ' || c.rank, NULL, NULL, NULL, NULL, NULL, l.ns, 1
+SELECT l.capture, l.device_id, l.step, c.phase, 'late start', 'rank ' || c.rank, NULL, NULL, NULL, NULL, NULL, l.ns, 1
 FROM late AS l JOIN capture AS c ON c.capture = l.capture WHERE l.ns > 0;
 
 DROP TABLE aligned;

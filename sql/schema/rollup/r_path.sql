@@ -5,7 +5,7 @@ CREATE TABLE r_path (
     capture INTEGER NOT NULL,  -- capture.capture on which the path is
     device_id INTEGER,         -- device; NULL: the host, or unknown
     step BIGINT NOT NULL,      -- step.step
-    phase VARCHAR,             -- phase.name; NULL: outside all phases
+    phase VARCHAR,             -- phase.name; of a late start capture.phase; NULL: outside all phases
     kind VARCHAR NOT NULL,     -- as in r_account, late start (the step has begun on another rank, and not on this one), or between steps
     subject VARCHAR,           -- as in r_account; rank that begins the step (late start); NULL: none
     op_type VARCHAR,           -- as in r_account; NULL: unknown, or neither a kernel nor waiting
