@@ -1,7 +1,7 @@
 -- Which ranges of the user's own are phases of a diff. Only those that both sides have: whether any other came with its work, or only its
 -- mark, is not known. None, if a capture has phases of an RL step, or training timed its phases on both sides: then these are the phases.
 -- The time of all others is outside of the phases.
--- Depends on c_account, c_kernel, c_metric, c_phase, c_timer.
+-- Depends on c_account, c_kernel, c_metric, c_path, c_phase, c_timer.
 CREATE TABLE unmatched_phase AS
 WITH known AS (
     SELECT (SELECT count(DISTINCT side) > 1 FROM c_metric JOIN c_timer USING (side, run, name) WHERE value IS NOT NULL)
@@ -13,4 +13,5 @@ DELETE FROM c_phase WHERE (side, run, capture) IN (SELECT (side, run, capture) F
 UPDATE c_phase SET phase = '(outside)', by_user = FALSE, calls = NULL WHERE phase IN (FROM unmatched_phase);
 UPDATE c_account SET phase = NULL WHERE phase IN (FROM unmatched_phase);
 UPDATE c_kernel SET phase = NULL WHERE phase IN (FROM unmatched_phase);
+UPDATE c_path SET phase = NULL WHERE phase IN (FROM unmatched_phase);
 DELETE FROM c_phase WHERE EXISTS (FROM unmatched_phase) AND side NOT IN (SELECT side FROM c_phase WHERE phase <> '(outside)');
