@@ -6,10 +6,9 @@ CREATE TABLE phase (
     call INTEGER NOT NULL,     -- number of the call, by position in time; an interrupted call has several rows
     step BIGINT,               -- step.step; NULL: outside all steps
     role VARCHAR,              -- rollout | actor | ref | critic | reward; NULL: unknown
-    name VARCHAR NOT NULL,     -- generate_sequences | reward | old_log_prob | ref_log_prob | values | adv | update_critic | update_actor | …;
-                               -- where none is known, a range of the user's own
+    name VARCHAR NOT NULL,     -- generate_sequences | reward | old_log_prob | ref_log_prob | values | adv | update_critic | update_actor | …, or a user's range
     start_ns BIGINT NOT NULL,  -- start on the host, in ns since the epoch
     end_ns BIGINT NOT NULL,    -- end on the host, in ns since the epoch
-    inferred BOOLEAN NOT NULL, -- TRUE: derived from the folder, not from a mark
-    by_user BOOLEAN NOT NULL   -- TRUE: a range of the user's own, not a phase of an RL step
+    inferred BOOLEAN NOT NULL,  -- TRUE: derived from the folder, not from a mark
+    by_user BOOLEAN NOT NULL    -- TRUE: a range of the user's own, not a phase of an RL step
 );
