@@ -12,6 +12,7 @@ from rlcompare.resources import sql, sql_order
 SECTIONS = {
     "overview": "Run",
     "steps": "Steps, mean over ranks of a role, ms",
+    "path": "Where the step of the job goes: its critical path over the ranks",
     "account": "Where the step goes, per rank and step",
     "ranks": "Ranks, mean over steps, ms",
     "phases": "Phases, per rank and step, ms",
