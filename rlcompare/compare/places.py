@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rlcompare.compare.computation import MOST_OF, fractions_of
-from rlcompare.compare.evidence import Evidence, change_of, count, moved, short, signed
+from rlcompare.compare.evidence import Evidence, change_of, count, moved, number, short, signed
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import (
     BETWEEN_STEPS,
@@ -48,6 +48,8 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         delta = total(parts.values())
         if not all(sum(values) for values in ([p.baseline for p in parts.values()], [p.new for p in parts.values()])):
             continue  # recorded on one side only, or under another name
+        if _is_denied(evidence, phase, delta):
+            continue
         main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
         mostly = f", mostly {_KINDS[main]}" if delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL else ""
         mostly += _most_of_all(parts, delta)
@@ -68,6 +70,12 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
                 f" {short(largest)} ({signed(most)}){_reason(evidence, basis, parts) if kind == COMPUTE else ''}."
             )
             yield Candidate("kind", whole(parts), text, "account", largest)
+
+
+def _is_denied(evidence: Evidence, phase: str, delta: float) -> bool:
+    """Whether training's timer of a phase moved the other way than the profiled one."""
+    rows = evidence.sections["phases"].rows if evidence.timed_phases else ()
+    return any(row["name"] == phase and (number(row["delta"]) or 0.0) * delta < 0 for row in rows)
 
 
 def _reason(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:

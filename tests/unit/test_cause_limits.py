@@ -183,3 +183,15 @@ def test_an_account_that_misses_the_step_by_a_hundredth_explains_nothing(measure
     causes, rest = find_causes(replace(evidence, headline=step, profile=step))
     assert bool(causes) == fits
     assert fits or rest == Unexplained(1.0, 10.0)
+
+
+@pytest.mark.parametrize(("timer", "named"), [(1.0, True), (-1.0, False)])
+def test_a_phase_is_not_named_for_what_its_timer_denies(timer: float, named: bool) -> None:
+    """The profiled phase grew by 10 ms, over many operators."""
+    evidence = evidence_of({("compute", "adv", f"k{number}"): (5.0, 6.0) for number in range(10)})
+    row: Row = {"name": "adv", "kind": "wall", "baseline": 9.0, "new": 9.0 + timer, "delta": timer}
+    sections = {**evidence.sections, "phases": Section("phases", "ms", (), None, "", (row,))}
+    evidence = replace(evidence, sections=sections, timed_phases=True)
+    basis = basis_of(evidence)
+    assert basis is not None
+    assert ("phase" in {found.what for found in places(evidence, basis, basis)}) == named
