@@ -53,6 +53,8 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
         mostly = f", mostly {_KINDS[main]}" if delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL else ""
         mostly += _most_of_all(parts, delta)
+        if mostly and main == COMPUTE:
+            mostly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
         batches = _batches(evidence, phase, delta)
         start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
         yield Candidate("phase", whole(parts), f"{start} {moved(delta)} per step{mostly}{batches}.", "phases", phase)
@@ -79,14 +81,20 @@ def _is_denied(evidence: Evidence, phase: str, delta: float) -> bool:
 
 
 def _reason(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
-    """Why most of computation changed, if operators that both sides run share one reason: calls, inputs or speed."""
+    """Why most of computation changed, if operators that both sides run share one reason: calls, inputs or speed.
+
+    Reasons are known of operators as a whole, so only those count that changed in these parts alone.
+    """
     delta = total(parts.values())
     found = {"calls": 0.0, "inputs": 0.0, "slower": 0.0}
-    for part in parts.values():
-        fractions = fractions_of(evidence, basis, part.name)
-        if fractions is not None and fractions.on_both:
-            for reason in found:
-                found[reason] += part.delta * getattr(fractions, reason)
+    everywhere = by_name(basis.of_kind(COMPUTE))
+    for name, own in by_name(parts).items():
+        change, fractions = total(own.values()), fractions_of(evidence, basis, name)
+        elsewhere = total(everywhere[name].values()) - change
+        if fractions is None or not fractions.on_both or abs(elsewhere) > (1 - MOST_OF) * abs(change):
+            continue
+        for reason in found:
+            found[reason] += change * getattr(fractions, reason)
     main = max(found, key=lambda reason: found[reason] * delta)
     if found[main] * delta <= 0 or found[main] / delta < MOST_OF:
         return ""

@@ -523,7 +523,7 @@ def recomputation(profile: Timeline) -> Edited:
         start = max(parts[4], device[1]) + pause
     ns = start - place.at
     new = profile.stretched([Stretch(place.at, ns)]).with_launches(launches)
-    return Edited(new, ns, ("workload", "kind"), text="calls", least=0.5)
+    return Edited(new, ns, ("workload", "kind", "phase"), text="calls", least=0.5)
 
 
 def everything_slower_with_a_lower_clock(profile: Timeline) -> Edited:
