@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMP TABLE account_gap AS
 WITH first AS (   -- of parts that begin together, the kernel
     SELECT track, from_ns, max(what) AS what, arg_max(id, what) AS id FROM account_own GROUP BY track, from_ns
 ), next AS (
-    SELECT i.track, i.window_until_ns, i.from_ns, i.until_ns, o.what, o.id
+    SELECT i.track, i.window_until_ns, i.block_ns, i.from_ns, i.until_ns, o.what, o.id
     FROM account_segment AS i ASOF LEFT JOIN first AS o ON o.track = i.track AND i.until_ns <= o.from_ns
     WHERE i.kind = 'idle'
 ), task AS (
@@ -42,11 +42,11 @@ WITH first AS (   -- of parts that begin together, the kernel
     END AS cause
     FROM known
 )
-SELECT track, window_until_ns, from_ns, until_ns, cause, thread, what, id FROM judged WHERE cause IS NOT NULL
+SELECT track, window_until_ns, block_ns, from_ns, until_ns, cause, thread, what, id FROM judged WHERE cause IS NOT NULL
 UNION ALL
-SELECT track, window_until_ns, from_ns, least(until_ns, launch_ns), 'host', thread, what, id FROM judged WHERE cause IS NULL AND launch_ns > from_ns
+SELECT track, window_until_ns, block_ns, from_ns, least(until_ns, launch_ns), 'host', thread, what, id FROM judged WHERE cause IS NULL AND launch_ns > from_ns
 UNION ALL
-SELECT track, window_until_ns, greatest(from_ns, launch_ns), least(until_ns, ready_ns), 'launch', thread, what, id FROM judged
+SELECT track, window_until_ns, block_ns, greatest(from_ns, launch_ns), least(until_ns, ready_ns), 'launch', thread, what, id FROM judged
 WHERE cause IS NULL AND launch_ns < until_ns AND ready_ns > from_ns
 UNION ALL
-SELECT track, window_until_ns, greatest(from_ns, ready_ns), until_ns, 'queue', thread, what, id FROM judged WHERE cause IS NULL AND ready_ns < until_ns;
+SELECT track, window_until_ns, block_ns, greatest(from_ns, ready_ns), until_ns, 'queue', thread, what, id FROM judged WHERE cause IS NULL AND ready_ns < until_ns;

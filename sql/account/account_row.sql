@@ -1,36 +1,38 @@
 -- The account of each step: device tasks, gaps and what the host did in them. In captures without a device, the host is the device: an operator
--- computes, and a collective call communicates. A block lasts from one cut of the track to the next; `block_ns` is its start, NULL before the
--- first cut of a track.
--- Depends on account_cut, account_gap, account_host, account_own, account_segment, account_track, capture, collective,
--- copy, kernel, kernel_key, kernel_text, phase, place, placed.
+-- computes, and a collective call communicates. `block_ns` as in account_segment; in captures without a device, waiting for a collective takes the
+-- place of segments in which the device only communicates.
+-- Depends on account_gap, account_host, account_own, account_segment, account_track, capture, collective, copy, kernel,
+-- kernel_key, kernel_text, phase, place, placed.
 CREATE OR REPLACE TEMP TABLE account_row AS
-WITH task AS NOT MATERIALIZED (
-    SELECT t.capture, s.track, s.window_until_ns, c.at_ns AS block_ns, s.kind, o.id, s.until_ns - s.from_ns AS ns
+WITH host_track AS (
+    SELECT track FROM account_track WHERE capture IN (SELECT capture FROM capture WHERE executor = 'host')
+), task AS NOT MATERIALIZED (
+    SELECT t.capture, s.track, s.window_until_ns, s.block_ns, s.kind, o.id, s.until_ns - s.from_ns AS ns
     FROM account_segment AS s JOIN account_own AS o ON o.track = s.track AND o.until_ns = s.part_until_ns
      AND o.what = CASE s.kind WHEN 'compute' THEN 'kernel' WHEN 'comm' THEN 'collective' ELSE 'copy' END
     JOIN account_track AS t ON t.track = s.track
-    ASOF LEFT JOIN account_cut AS c ON c.track = s.track AND s.from_ns >= c.at_ns
     WHERE s.part_until_ns IS NOT NULL
-), gap AS (
-    SELECT g.*, c.at_ns AS block_ns
-    FROM account_gap AS g ASOF LEFT JOIN account_cut AS c ON c.track = g.track AND g.from_ns >= c.at_ns
-    WHERE g.cause <> 'host'
 ), idle AS (   -- in the phase of the next task
     SELECT g.track, g.window_until_ns, g.block_ns, p.phase, t.capture, g.cause AS kind, b.name AS subject, b.op_type, g.until_ns - g.from_ns AS ns
-    FROM (FROM gap WHERE cause IN ('launch', 'queue') AND what = 'kernel') AS g JOIN account_track AS t ON t.track = g.track
+    FROM (FROM account_gap WHERE cause IN ('launch', 'queue') AND what = 'kernel') AS g JOIN account_track AS t ON t.track = g.track
     JOIN kernel_key AS k ON k.capture = t.capture AND k.id = g.id JOIN kernel_text AS b ON b.key = k.key
     JOIN placed AS p ON p.capture = t.capture AND p.what = 'kernel' AND p.id = g.id
     UNION ALL
     SELECT g.track, g.window_until_ns, g.block_ns, p.phase, t.capture, g.cause, NULL, NULL, g.until_ns - g.from_ns
-    FROM (FROM gap WHERE cause = 'unknown' OR (cause IN ('launch', 'queue') AND what <> 'kernel')) AS g JOIN account_track AS t ON t.track = g.track
+    FROM (FROM account_gap WHERE cause = 'unknown' OR (cause IN ('launch', 'queue') AND what <> 'kernel')) AS g JOIN account_track AS t ON t.track = g.track
     LEFT JOIN placed AS p ON p.capture = t.capture AND p.what = g.what AND p.id = g.id
 ), host AS (
-    SELECT t.capture, h.track, h.window_until_ns, b.at_ns AS block_ns, h.from_ns, h.until_ns - h.from_ns AS ns, CASE
+    SELECT t.capture, h.track, h.window_until_ns, h.block_ns, h.from_ns, h.until_ns - h.from_ns AS ns, CASE
                WHEN c.executor = 'device' THEN h.kind
                WHEN h.kind = 'operator' OR (h.kind = 'sync' AND starts_with(h.subject, 'aten::')) THEN 'compute'
                WHEN h.kind = 'collective call' THEN 'comm' ELSE h.kind END AS kind, h.subject
-    FROM account_host AS h JOIN account_track AS t ON t.track = h.track JOIN capture AS c ON c.capture = t.capture
-    ASOF LEFT JOIN account_cut AS b ON b.track = h.track AND h.from_ns >= b.at_ns
+    FROM (
+        FROM account_host WHERE track NOT IN (FROM host_track)
+        UNION ALL
+        SELECT * REPLACE (greatest(block_ns, max(CASE WHEN kind = 'collective call' THEN until_ns END) OVER (
+                              PARTITION BY track ORDER BY from_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS block_ns)
+        FROM account_host WHERE track IN (FROM host_track)
+    ) AS h JOIN account_track AS t ON t.track = h.track JOIN capture AS c ON c.capture = t.capture
 ), kernels AS (
     SELECT t.track, t.window_until_ns, t.block_ns, p.name AS phase, y.key, sum(t.ns) AS ns, count(*) AS pieces
     FROM task AS t JOIN kernel AS k ON k.capture = t.capture AND k.id = t.id JOIN kernel_key AS y ON y.capture = t.capture AND y.id = t.id

@@ -5,7 +5,6 @@ DROP TABLE IF EXISTS placed;
 DROP TABLE IF EXISTS account_track;
 DROP TABLE IF EXISTS account_window;
 DROP TABLE IF EXISTS account_start;
-DROP TABLE IF EXISTS account_cut;
 DROP TABLE IF EXISTS account_own;
 DROP TABLE IF EXISTS account_segment;
 DROP TABLE IF EXISTS account_gap;
