@@ -1,6 +1,7 @@
 -- Aligns the collectives of all ranks, one row per rank: when the last rank started, and which one that is. Collectives meet by kind, group and
 -- ordinal in the step, a send meets the receive of the other member of a group of two. They count only if all were in them at one time. Captures
--- of one job meet in a step by their place in time. Clocks of several machines are aligned by the ends of the collectives that they share.
+-- of one job meet in a step by their place in time. Clocks of several machines are aligned by the ends of the collectives that they share. Where no
+-- machine is named, ranks on devices of the same number are on several.
 -- `ahead_ns`: how far the clock of the capture is ahead. `last_ns` is in the clock of the capture.
 -- Depends on capture, r_collective.
 CREATE OR REPLACE TEMP TABLE job_step AS
@@ -24,8 +25,12 @@ WITH grouped AS (
     WHERE c.start_ns IS NOT NULL AND c.end_ns IS NOT NULL AND (c.kind NOT IN ('send', 'recv', 'batch_send_recv') OR len(c.ranks) = 2)
 ), ended AS (
     SELECT job, step, meeting, ordinal, group_id, median(end_ns) AS end_ns FROM placed GROUP BY ALL HAVING count(DISTINCT rank) > 1
+), machines AS (
+    SELECT count(DISTINCT host) > 1 AS several FROM placed
+    UNION ALL
+    SELECT count(host) = 0 AND count(device_id) = count(*) AND count(DISTINCT device_id) < count(DISTINCT rank) FROM placed GROUP BY job
 ), clock AS (   -- clocks of one machine are the same
-    SELECT p.capture, CASE WHEN (SELECT count(DISTINCT host) > 1 FROM placed) THEN CAST(median(p.end_ns - e.end_ns) AS BIGINT) ELSE 0 END AS ahead_ns
+    SELECT p.capture, CASE WHEN (SELECT bool_or(several) FROM machines) THEN CAST(median(p.end_ns - e.end_ns) AS BIGINT) ELSE 0 END AS ahead_ns
     FROM placed AS p JOIN ended AS e
       ON e.job = p.job AND e.step IS NOT DISTINCT FROM p.step AND e.meeting = p.meeting AND e.ordinal = p.ordinal AND e.group_id = p.group_id
     GROUP BY p.capture

@@ -15,11 +15,13 @@ WITH clock AS (
     FROM r_window AS w JOIN job_step AS j ON j.capture = w.capture AND j.step = w.step JOIN capture AS m ON m.capture = w.capture
     LEFT JOIN clock AS c ON c.capture = w.capture
     WHERE EXISTS (FROM r_collective AS r WHERE r.capture = w.capture AND r.device_id IS NOT DISTINCT FROM w.device_id AND r.end_ns > r.start_ns)
+), torn AS (   -- a step that one rank ended before another one began it
+    SELECT job FROM timed GROUP BY job, step HAVING max(from_ns) >= min(until_ns)
 ), comparable AS (
     SELECT job FROM aligned GROUP BY job HAVING count(DISTINCT capture) > 1
     UNION
     SELECT job FROM timed GROUP BY job
-    HAVING count(DISTINCT rank) > 1 AND (count(host) = count(*) AND count(DISTINCT host) = 1
+    HAVING count(DISTINCT rank) > 1 AND job NOT IN (FROM torn) AND (count(host) = count(*) AND count(DISTINCT host) = 1
                                          OR count(host) = 0 AND count(device_id) = count(*) AND count(DISTINCT device_id) = count(DISTINCT rank))
 ), step_of_job AS (
     SELECT job, step, min(from_ns) AS from_ns, max(until_ns) AS until_ns FROM timed GROUP BY ALL

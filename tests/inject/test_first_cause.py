@@ -13,7 +13,7 @@ from tests.inject.ascend_text import AscendText
 from tests.inject.edits import CHANGES, NULLS, Edit, Edited
 from tests.inject.nsys import NsysTrace
 from tests.inject.ranks import RANKS
-from tests.inject.timelines import AscendDb, NoPlace, Timeline, Trace, key_of
+from tests.inject.timelines import AscendDb, NoPlace, Stretch, Timeline, Trace, key_of
 from tests.sql.rollup_stores import compared
 from tests.stores import store_of
 
@@ -298,6 +298,25 @@ def test_the_rank_that_others_wait_for_is_named(jobs: Jobs, tmp_path: Path, job:
         assert f"on rank {NUMBERS.get(job, range(8))[found.late]}" in first.text, said
     assert all(text in first.text for text in found.texts), said
     assert first.share >= 0.6, said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [0.1, 0.5, 0.7])
+def test_a_rank_that_is_later_while_the_others_are_not_is_named(jobs: Jobs, tmp_path: Path, after: float) -> None:
+    """The mean over eight ranks grows by 1 ms, the step of the job by nearly 8: rank 5 had ended a little earlier."""
+    ranks, baseline = jobs["v100-dlrm"]
+    late = ranks[5]
+    end = max(step.end for rank in ranks for step in rank.steps)
+    stretch = Stretch(late.steps[0].start + int(after * late.step_ns), 8_000_000)
+    shifted = [late.stretched([stretch]) if rank is late else rank for rank in ranks]
+    diff = compared(baseline, job_store(shifted, tmp_path / "new"))
+    headline = diff.metric("time.path")
+    assert headline is not None and diff.headline == "time.path"
+    assert headline.delta == pytest.approx((late.steps[0].end + 8_000_000 - end) / 1e6)
+    assert diff.causes[0].text.endswith("most of it on rank 5."), diff.causes
+    assert sum(
+        number for row in diff.sections["path"].rows if isinstance(number := row["delta"], float)
+    ) == pytest.approx(headline.delta)
 
 
 @pytest.mark.slow

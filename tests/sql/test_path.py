@@ -283,6 +283,22 @@ def test_ranks_that_never_met_have_no_path_unless_they_share_a_clock(con: duckdb
     assert paths(con) == {}
 
 
+def test_ranks_without_a_name_of_their_machine_are_on_several_if_their_devices_have_one_number(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    fill(con, [ONE])
+    expected = paths(con)
+    fill(con, [replace(ONE, ranks=(ONE.ranks[0], ONE.ranks[1].later(1_000_000), ONE.ranks[2]))])
+    assert paths(con) == {}, "on one machine no rank can end a step before another one begins it"
+    tables = (
+        "SELECT table_name FROM duckdb_columns() WHERE column_name = 'device_id' AND starts_with(table_name, 'r_')"
+    )
+    for (table,) in con.execute(tables).fetchall():
+        con.execute(f"UPDATE {table} SET device_id = 0 WHERE device_id IS NOT NULL")
+    run_all(con, RUN_STAGE)
+    assert paths(con) == expected
+
+
 def test_running_it_again_gives_the_same_rows(con: duckdb.DuckDBPyConnection) -> None:
     fill(con, [ONE])
     before = paths(con)
