@@ -162,16 +162,17 @@ class _Choice:
             self._left[place] -= amount
         self.rest -= delta
         text = candidate.text if isinstance(candidate.text, str) else candidate.text(delta)
-        member = member_of(self._evidence, self._basis, amounts)
-        is_named = re.search(rf"\b{re.escape(member)}\b", text)
-        note = (f", most of it on {member}" if member and not is_named else "") + self._basis.note
-        if self._basis.has_moved(self._basis.parts[place] for place in amounts):
-            note = f"{ANOTHER_PATH}{self._basis.note}"
-        if note:
-            text = f"{text.removesuffix('.')}{note}."
+        has_moved = self._basis.has_moved(self._basis.parts[place] for place in amounts)
+        member = "" if has_moved else member_of(self._evidence, self._basis, amounts)
+        note = ANOTHER_PATH if has_moved else ""
+        if member and not re.search(rf"\b{re.escape(member)}\b", text):
+            note = f", most of it on {member}"
+        if note or self._basis.note:
+            text = f"{text.removesuffix('.')}{note}{self._basis.note}."
         share = delta / self._basis.change
         rows = self._rows(amounts)
-        self.chosen.append(Cause(candidate.what, share, delta, text, candidate.section, candidate.row, rows))
+        section = "path" if candidate.section == "account" and self._basis.ranks else candidate.section
+        self.chosen.append(Cause(candidate.what, share, delta, text, section, candidate.row, rows, member or None))
 
     def _rows(self, amounts: Mapping[int, float]) -> tuple[Row, ...]:
         """The parts that a cause consists of, the largest first, and the sum of those beyond ``MOST_ROWS``."""

@@ -111,16 +111,17 @@ class Cause:
             ``straggler``. Operators: ``operator_slower``, ``operator_calls``, ``operator_time``, ``replaced``.
             Communication: ``waiting``, ``communication``, ``lost_overlap``. What the device waited for: ``data``,
             ``sync``, ``gc``, ``alloc``, ``compile``, ``collective_call``, ``copies``, ``operator``, ``python``,
-            ``launch``, ``queue``, ``unknown``. Places: ``phase``, ``kind``.
+            ``launch``, ``queue``, ``late_start``, ``between_steps``, ``unknown``. Places: ``phase``, ``kind``.
         share: fraction of the change. Negative if it made up for other causes, which then may exceed 1. If the headline
             is measured on plain steps and the cause in the profile, the fraction of the profiled step's change; the
             text then says so.
-        delta_ms: its change in ms per step and rank.
+        delta_ms: its change in ms per step: on the critical path where both sides have one, else per rank.
         text: one sentence for the user.
         section, row: where to find the evidence: a section's name and the row's ``name``.
         rows: what it consists of, the largest part first: ``kind``, ``phase`` and ``name`` of a row of the section
-            ``account`` (kind ``timer``: of ``phases``), and ``delta_ms``, the part of its change. Their sum is the
-            cause's; many small ones are one row without a name.
+            ``path``, of ``account`` where there is no path (kind ``timer``: of ``phases``), and ``delta_ms``, the part
+            of its change. Their sum is the cause's; many small ones are one row without a name.
+        member: the member of the runs, such as ``rank 5``, from which nearly all of it comes; None if that is several.
     """
 
     what: str
@@ -130,6 +131,7 @@ class Cause:
     section: str
     row: str
     rows: tuple[Row, ...] = ()
+    member: str | None = None
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ def to_document(diff: Diff) -> Document:
                 "text": cause.text,
                 "section": cause.section,
                 "row": cause.row,
+                "member": cause.member,
                 "rows": [_row(row) for row in cause.rows],
             }
             for cause in diff.causes

@@ -166,9 +166,10 @@ def _side_options(diff: Diff) -> str:
 
 
 def _cause_rank(diff: Diff) -> str | None:
-    if not diff.causes or diff.causes[0].section != "ranks":
+    if not diff.causes:
         return None
-    number = diff.causes[0].row.removeprefix("rank ")
+    first = diff.causes[0]
+    number = (first.row if first.section == "ranks" else first.member or "").removeprefix("rank ")
     return number if number.isascii() and number.isdigit() else None
 
 
