@@ -163,6 +163,18 @@ def test_a_few_operators_that_the_device_waits_for_are_named(shares: list[float]
     assert ("waits for op " if named else "waits for operators on the host") in first.text
 
 
+@pytest.mark.parametrize(("less", "named"), [(2.4, True), (2.6, False)])
+def test_a_name_that_others_made_up_for_is_not_named_for_its_kind(less: float, named: bool) -> None:
+    """Another rank begins its step first: what one rank lost and the other gained is their difference, not either."""
+    account: Account = {
+        ("late start", None, "rank 2"): (0.0, 10.0 + less), ("late start", None, "rank 0"): (less, 0.0),
+        ("compute", None, "MatMul"): (50.0, 50.0),
+    }  # fmt: skip
+    (cause,) = causes_of(account)[0][:1]
+    assert ("rank 2" in cause.text) == named
+    assert cause.delta_ms == pytest.approx(10.0 + less if named else 10.0)
+
+
 @pytest.mark.parametrize(("computing", "most"), [(12.4, True), (12.6, False)])
 def test_what_others_made_up_for_is_not_most_of_a_phase(computing: float, most: bool) -> None:
     """A phase grew by 10 ms: its computation by more, and its idle time fell."""
