@@ -150,13 +150,13 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             yield Candidate("communication", whole(parts), text, "account", name)
             continue
         own, mean = sum(number(row["delta"]) or 0.0 for row in rows), mean_total(parts.values())
-        if mean and abs(own / mean) <= STEADY and not basis.has_moved(parts.values()):
+        if mean and abs(own / mean) <= STEADY and not basis.is_apart(parts.values()):
             yield Candidate("lost_overlap", whole(parts), _cover(name, delta, own), "collectives", name)
             continue
         row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
         tail = f"{_split(row)}{_link(evidence, delta)}."
         text = f"{short(name)} {moved(own)} per step ({ms(delta)} of it exposed){tail}"
-        if basis.has_moved(parts.values()):
+        if basis.is_apart(parts.values()):
             text = f"Exposed {short(name)} {moved(delta)} per step."
         elif basis.ranks:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its mean over ranks {moved(mean)}{tail}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from rlcompare.compare.evidence import Evidence, OperatorChange
 from rlcompare.compare.parts import basis_of
 from rlcompare.compare.places import places
 from rlcompare.model.diff import Row, Section, Unexplained
+from rlcompare.model.words import Presence
 from tests.unit.test_causes import Account, causes_of, computed, delta, evidence_of, timed, whats
 
 
@@ -173,6 +175,43 @@ def test_a_name_that_others_made_up_for_is_not_named_for_its_kind(less: float, n
     (cause,) = causes_of(account)[0][:1]
     assert ("rank 2" in cause.text) == named
     assert cause.delta_ms == pytest.approx(10.0 + less if named else 10.0)
+
+
+def path_evidence(path: tuple[float, float], own: Sequence[float]) -> Evidence:
+    """A job whose path has one operator that took these times, and by how much the operator changed on each rank."""
+    key: tuple[str, str | None, str] = ("compute", None, "MatMul")
+    evidence = evidence_of({key: path, ("compute", None, "Add"): (50.0, 50.0)})
+    account, ranks = evidence.sections["account"], evidence.sections["ranks"]
+    mean, most = sum(own) / len(own), max(own, key=abs)
+    means: tuple[Row, ...] = ({**account.rows[0], "delta": mean}, {**account.rows[1], "delta": 0.0})
+    named: tuple[Row, ...] = tuple({"name": f"rank {rank}", "presence": Presence.BOTH} for rank in range(len(own)))
+    sections = {
+        **evidence.sections, "path": account, "account": replace(account, rows=means),
+        "ranks": replace(ranks, rows=named),
+    }  # fmt: skip
+    members = {key: (f"rank {own.index(most)}", most / len(own), sum(map(abs, own)) / len(own))}
+    step = delta("time.path", *(sum(values) for values in zip(path, (50.0, 50.0), strict=True)))
+    return replace(
+        evidence, headline=step, profile=step, metrics={"time.path": step}, sections=sections, members=members
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ([20.0, 0.0], "most of it on rank 0"), ([20.0, 3.9], "most of it on rank 0"), ([20.0, 4.1], ""),
+        ([20.0, -18.0], "most of it on rank 0"),  # work moved from one rank to the other
+        ([20.0, -25.0], ""),  # so that the mean shrank
+        ([5.0, 40.0], ""),  # the path may lead over either
+        ([13.4, 0.0], "most of it on rank 0"), ([13.2, 0.0], "as the step depends on other ranks than before"),
+    ],
+)  # fmt: skip
+def test_a_change_on_the_path_is_one_of_a_rank_that_can_hold_it(own: Sequence[float], words: str) -> None:
+    """The operator takes 20 ms more of the path."""
+    text = find_causes(path_evidence((100.0, 120.0), own))[0][0].text
+    found = [clause for clause in ("most of it on", "as the step depends on") if clause in text]
+    assert words in text
+    assert len(found) == bool(words)
 
 
 @pytest.mark.parametrize(("computing", "most"), [(12.4, True), (12.6, False)])
