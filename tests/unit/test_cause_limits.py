@@ -214,6 +214,21 @@ def test_a_change_on_the_path_is_one_of_a_rank_that_can_hold_it(own: Sequence[fl
     assert len(found) == bool(words)
 
 
+@pytest.mark.parametrize(("exposed", "otherwise"), [(5.1, False), (4.9, True)])
+def test_communication_that_is_now_known_as_waiting_gained_no_cover(exposed: float, otherwise: bool) -> None:
+    """With more ranks profiled, more is known to be waiting: 10 ms moved, and the exposed time shrank by less."""
+    account: Account = {("comm", None, "all_to_all"): (20.0, 10.0), ("compute", None, "k"): (50.0, 50.0)}
+    row: Row = {
+        "name": "all_to_all", "delta": -0.1, "baseline": 20.0, "new": 19.9, "baseline_exposed_ms": 20.0,
+        "new_exposed_ms": 20.0 - exposed,
+    }  # fmt: skip
+    evidence = evidence_of(account)
+    section = replace(evidence.sections["collectives"], rows=(row,))
+    (cause,) = find_causes(replace(evidence, sections={**evidence.sections, "collectives": section}))[0]
+    assert ("not known to be waiting" in cause.text) == otherwise
+    assert (cause.what == "lost_overlap") == (not otherwise)
+
+
 @pytest.mark.parametrize(("computing", "most"), [(12.4, True), (12.6, False)])
 def test_what_others_made_up_for_is_not_most_of_a_phase(computing: float, most: bool) -> None:
     """A phase grew by 10 ms: its computation by more, and its idle time fell."""
