@@ -25,6 +25,9 @@ from rlcompare.model.words import Presence
 STEADY = 0.3
 """Total communication that changed by less than this part of the exposed communication's change is not what changed."""
 
+OTHERWISE = 0.5
+"""How far the change of a kind's exposed time may be from that of its part without waiting, as a part of the latter."""
+
 SLOWER_LINK = 0.7
 """A link is named if its bandwidth fell below this part of what it was, or rose above the inverse."""
 
@@ -150,13 +153,17 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             yield Candidate("communication", whole(parts), text, "account", name)
             continue
         own, mean = sum(number(row["delta"]) or 0.0 for row in rows), mean_total(parts.values())
-        if mean and abs(own / mean) <= STEADY and not basis.has_moved(parts.values()):
+        if any(part.kind == "comm" for part in parts.values()) and _is_other_waiting(rows, mean):
+            text = f"Exposed {short(name)} that is not known to be waiting for a rank {moved(delta)} per step."
+            yield Candidate("communication", whole(parts), text, "account", name)
+            continue
+        if mean and abs(own / mean) <= STEADY and not basis.is_apart(parts.values()):
             yield Candidate("lost_overlap", whole(parts), _cover(name, delta, own), "collectives", name)
             continue
         row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
         tail = f"{_split(row)}{_link(evidence, delta)}."
         text = f"{short(name)} {moved(own)} per step ({ms(delta)} of it exposed){tail}"
-        if basis.has_moved(parts.values()):
+        if basis.is_apart(parts.values()):
             text = f"Exposed {short(name)} {moved(delta)} per step."
         elif basis.ranks:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its mean over ranks {moved(mean)}{tail}"
@@ -167,6 +174,17 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             tail = f"{_work(row)}{_link(evidence, delta)}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name)
+
+
+def _is_other_waiting(rows: Sequence[Row], mean: float) -> bool:
+    """Whether the exposed time of collectives changed otherwise: the rest is told as waiting for ranks, or was before.
+
+    Args:
+        rows: of the section ``collectives``.
+        mean: the change of their exposed time that is not waiting, as a mean over ranks.
+    """
+    known = [exposed for row in rows if (exposed := change_of(row, "exposed_ms")) is not None]
+    return bool(known) and abs(sum(known) - mean) > OTHERWISE * abs(mean)
 
 
 def _cover(name: str, delta: float, own: float) -> str:

@@ -69,7 +69,7 @@ def fractions_of(evidence: Evidence, basis: Basis, name: str) -> Fractions | Non
     own = change.new - change.baseline if change else 0.0
     if change is None or not own or abs(basis.computed[name] / own - 1) > SAME_TIME:
         return None
-    if basis.has_moved(part for part in basis.parts if (part.kind, part.name) == (COMPUTE, name)):
+    if basis.is_apart(part for part in basis.parts if (part.kind, part.name) == (COMPUTE, name)):
         return None
     return _own_fractions(change)
 
@@ -197,7 +197,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
     fractions = fractions_of(evidence, basis, name)
     section = "kernels" if change else "account"
     if change is None or fractions is None:
-        mean = 0.0 if basis.has_moved(parts.values()) else basis.computed[name]
+        mean = 0.0 if basis.is_apart(parts.values()) else basis.computed[name]
         text, what = _more(place, delta, mean, change), "operator_time"
         if change is None and not all(sum(values) for values in _values(parts)):
             text, what = f"{place} is {'new' if delta > 0 else 'gone'}: {_by(delta)} per step.", "operator_calls"

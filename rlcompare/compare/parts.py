@@ -47,6 +47,7 @@ class Part:
         baseline, new: ms per step.
         row: the row of the section ``account``, ``path`` or ``phases``; empty if it has none.
         mean_delta: on the critical path, how the same row changed as a mean over ranks, in ms; None if it has no mean.
+        mean_moved: the same, but the mean of the sizes of the ranks' changes; None if the sides have different ranks.
     """
 
     kind: str
@@ -56,10 +57,17 @@ class Part:
     new: float
     row: Row = field(default_factory=dict)
     mean_delta: float | None = None
+    mean_moved: float | None = None
 
     @property
     def delta(self) -> float:
         return self.new - self.baseline
+
+    def mean_along(self, direction: float) -> float:
+        """The mean over ranks of the sizes of the changes in this direction: the others count 0."""
+        mean = self.mean_delta or 0.0
+        sizes = abs(mean) if self.mean_moved is None else self.mean_moved
+        return (sizes + (mean if direction > 0 else -mean)) / 2
 
 
 @dataclass(frozen=True)
@@ -87,16 +95,27 @@ class Basis:
         """The change of each operator, over all phases, as a mean over ranks, in ms."""
         return {name: mean_total(parts.values()) for name, parts in by_name(self.of_kind(COMPUTE)).items()}
 
-    def has_moved(self, parts: Iterable[Part]) -> bool:
-        """Whether the path has more or less of these parts only because it leads over other ranks than before.
+    def is_apart(self, parts: Iterable[Part]) -> bool:
+        """Whether these parts changed on the path by something else than their mean over ranks tells.
 
-        That is so if no rank's own change can be as large: a change on one rank alone is ``ranks`` times the mean.
+        A change on one rank alone is ``ranks`` times the mean.
         """
         parts = list(parts)
         if not self.ranks or any(part.mean_delta is None for part in parts):
             return False
         delta, mean = total(parts), mean_total(parts)
         return delta * mean < 0 or abs(delta) > SAME_CHANGE * self.ranks * abs(mean)
+
+    def has_moved(self, parts: Iterable[Part]) -> bool:
+        """Whether the path has more or less of these parts only because it leads over other ranks than before.
+
+        That is so if no rank's own change can be as large: not even all changes in this direction together are.
+        """
+        parts = list(parts)
+        if not self.ranks or any(part.mean_delta is None for part in parts):
+            return False
+        delta = total(parts)
+        return abs(delta) > SAME_CHANGE * self.ranks * sum(part.mean_along(delta) for part in parts)
 
     def of_kind(self, *kinds: str) -> dict[int, Part]:
         """The parts of these kinds, by their place in ``parts``."""
@@ -177,20 +196,31 @@ def _measured(evidence: Evidence, metric: str, change: float) -> tuple[Part, ...
     if metric == "time.phases":
         return _timers(evidence)
     rows = evidence.sections["account"].rows
-    means: dict[tuple[object, ...], float | None] = {}
+    means: dict[_Key, float | None] = {}
+    moved_by: dict[_Key, float] = {}
     if metric == PATH:
-        means = {(row["kind"], row["phase"], row["name"]): number(row["delta"]) for row in rows}
+        means = {_key(row): number(row["delta"]) for row in rows}
+        moved_by = {key: sizes for key, (_, _, sizes) in evidence.members.items()}
         rows = evidence.sections["path"].rows
     if metric == "time.comm":
         rows = tuple(row for row in rows if row["kind"] in COMMUNICATION)
     parts = tuple(
-        _part(str(row["kind"]), row["phase"], row, means.get((row["kind"], row["phase"], row["name"])))
+        _part(str(row["kind"]), row["phase"], row, means.get(_key(row)), moved_by.get(_key(row)))
         for row in rows
         if row["delta"] is not None
     )
     if metric != "time.comm" and abs(total(parts) - change) > MISMATCH * abs(change):
         return ()
     return parts
+
+
+_Key = tuple[str, str | None, str]
+
+
+def _key(row: Row) -> _Key:
+    """Kind, phase and name of a row of the account."""
+    phase = row["phase"]
+    return str(row["kind"]), None if phase is None else str(phase), str(row["name"])
 
 
 def _timers(evidence: Evidence) -> tuple[Part, ...]:
@@ -201,15 +231,16 @@ def _timers(evidence: Evidence) -> tuple[Part, ...]:
     )
 
 
-def _part(kind: str, phase: object, row: Row, mean_delta: float | None = None) -> Part:
+def _part(kind: str, phase: object, row: Row, mean_delta: float | None = None, mean_moved: float | None = None) -> Part:
     values = (number(row["baseline"]) or 0.0, number(row["new"]) or 0.0)
-    return Part(kind, None if phase is None else str(phase), str(row["name"]), *values, row, mean_delta)
+    return Part(kind, None if phase is None else str(phase), str(row["name"]), *values, row, mean_delta, mean_moved)
 
 
 def member_of(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> str:
     """The member of the runs, such as a rank, from which nearly all of a set of parts comes; empty if there is none.
 
-    Each part counts for the member that changed most in this row of the account, as far as the others did not.
+    Each part counts for the member that changed most in this row of the account, as far as the others did not. On the
+    critical path it counts only beyond what the others can have added, because the path may lead over one of them.
 
     Args:
         amounts: ms of the change, by place in ``basis.parts``.
@@ -219,8 +250,13 @@ def member_of(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) ->
     for place, amount in amounts.items():
         part = basis.parts[place]
         member, moved_by, all_moved = evidence.members.get((part.kind, part.phase, part.name), ("", 0.0, 0.0))
-        if amount * moved_by > 0:
-            by_member[member] += amount * abs(moved_by) / all_moved
+        if amount * moved_by <= 0:
+            continue
+        share = abs(moved_by) / all_moved
+        if basis.ranks:
+            others = basis.parts[place].mean_along(amount) - abs(moved_by)
+            share = max(0.0, 1 - basis.ranks * max(0.0, others) / abs(amount))
+        by_member[member] += amount * share
     member, most = max(by_member.items(), key=lambda item: (item[1] / delta, item[0]), default=("", 0.0))
     return member if abs(most) >= ON_ONE * sum(map(abs, amounts.values())) else ""
 

@@ -8,7 +8,7 @@ from rlcompare.compare.evidence import Evidence, moved, short
 from rlcompare.compare.parts import BETWEEN_STEPS, LATE_START, Basis, Candidate, Part, by_name, total, whole
 
 MOST_OF = 0.8
-"""Part of a kind's change that a few names must make up for them to be named."""
+"""Part of a kind's change that a few names must make up for them to be named, and not more than its inverse."""
 
 _REASONS = {
     "data": "The time in which the device waits for data ({name}) {moved} per step.",
@@ -28,7 +28,7 @@ _WAITS = {
     "queue": "The time between tasks that were already launched {moved} per step.",
     "unknown": "The time about which the profile says nothing {moved} per step.",
     BETWEEN_STEPS: "The time between steps {moved} per step.",
-    LATE_START: "The time until the step begins on a rank that others wait for {moved} per step.",
+    LATE_START: "The time by which the step begins later than on the first rank {moved} per step.",
 }
 """Kinds of waiting that are one cause: their subjects are many and small."""
 
@@ -38,7 +38,7 @@ _ONE = {
     "python": "The time in which the device waits for Python code in {name} {moved} per step.",
     "launch": "The time in which the device waits for the launch of {name} {moved} per step.",
     "queue": "The time before {name}, which was already launched, {moved} per step.",
-    LATE_START: "The time until the step begins on {name}, which others wait for, {moved} per step.",
+    LATE_START: "The time by which the step begins later on {name} than on the first rank {moved} per step.",
 }
 """The same for a single name, where few of them make up the change of the kind."""
 
@@ -76,13 +76,13 @@ def waits(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
 
 
 def _large(kind: str, names: Mapping[str, Mapping[int, Part]]) -> list[str]:
-    """The few names that make up most of the change of a kind; none if it is spread, or has no names."""
+    """The few names that make up the change of a kind; none if it is spread, unnamed, or others made up for them."""
     delta = sum(total(parts.values()) for parts in names.values())
     large = [
         name for name, parts in names.items() if delta and total(parts.values()) / delta >= _LARGE and name != kind
     ]  # fmt: skip
-    enough = sum(total(names[name].values()) for name in large) / delta >= MOST_OF if large else False
-    return large if kind in _ONE and enough and len(large) <= _FEW else []
+    held = sum(total(names[name].values()) for name in large) / delta if large else 0.0
+    return large if kind in _ONE and MOST_OF <= held <= 1 / MOST_OF and len(large) <= _FEW else []
 
 
 def _candidate(

@@ -171,8 +171,9 @@ class Diff:
     """The whole result.
 
     Attributes:
-        headline: id of the headline metric: ``timing_s/step`` if training measured it, else
-            ``time.step`` if steps are marked, else ``time.device_span``, ``time.comm``, ``time.phases``.
+        headline: id of the headline metric: ``timing_s/step`` if training measured it, else ``time.path`` if both sides
+            have a critical path over ranks, else ``time.step`` if steps are marked, else ``time.device_span``,
+            ``time.comm``, ``time.phases``.
         unexplained: what the causes leave of the change that they explain; None if the headline hardly moved.
         quality: missing, damaged, inferred or omitted data, per side.
         sections: by name, in the order of the report. All names of docs/design.md §7 are present; some may be empty.

@@ -79,6 +79,24 @@ def test_ranks_with_communication_alone_are_skipped_where_computation_is_average
     assert any("Baseline" in text and "computation is unknown on 2 of 4 ranks" in text for text in skipped)
 
 
+@pytest.mark.parametrize(("second", "has_path"), [(20, True), (None, False)])
+def test_a_rank_whose_kernels_are_unknown_leaves_the_job_without_a_path(
+    tmp_path: Path, second: int | None, has_path: bool
+) -> None:
+    """The account of such a rank lacks its kernels: where the path leads over it, they would seem to be gone."""
+    paths = []
+    for name, compute in (("known", 20), ("new", second)):
+        made = store(tmp_path, name)
+        for rank, computed in ((0, 10), (1, compute)):
+            made.capture(rank, rank).step(1, rank)
+            made.time(1, None if computed is None else computed * MS, rank, comm=4 * MS, exposed=4 * MS)
+        made.add("r_path", capture=1, device_id=0, step=1, kind="comm", subject="all_reduce", ns=24 * MS, pieces=1)
+        paths.append(made.done())
+    diff = compared(*paths)
+    assert (diff.headline == "time.path") == has_path
+    assert bool(diff.sections["path"].rows) == has_path
+
+
 def test_communication_alone_leaves_the_rest_unknown(tmp_path: Path) -> None:
     path = (
         store(tmp_path, "comm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from rlcompare.compare.evidence import Evidence, OperatorChange
 from rlcompare.compare.parts import basis_of
 from rlcompare.compare.places import places
 from rlcompare.model.diff import Row, Section, Unexplained
+from rlcompare.model.words import Presence
 from tests.unit.test_causes import Account, causes_of, computed, delta, evidence_of, timed, whats
 
 
@@ -161,6 +163,70 @@ def test_a_few_operators_that_the_device_waits_for_are_named(shares: list[float]
     account |= {("operator", None, f"small {number}"): (1.0, 1.0 + 10 * small) for number in range(20)}
     first = causes_of(account)[0][0]
     assert ("waits for op " if named else "waits for operators on the host") in first.text
+
+
+@pytest.mark.parametrize(("less", "named"), [(2.4, True), (2.6, False)])
+def test_a_name_that_others_made_up_for_is_not_named_for_its_kind(less: float, named: bool) -> None:
+    """Another rank begins its step first: what one rank lost and the other gained is their difference, not either."""
+    account: Account = {
+        ("late start", None, "rank 2"): (0.0, 10.0 + less), ("late start", None, "rank 0"): (less, 0.0),
+        ("compute", None, "MatMul"): (50.0, 50.0),
+    }  # fmt: skip
+    (cause,) = causes_of(account)[0][:1]
+    assert ("rank 2" in cause.text) == named
+    assert cause.delta_ms == pytest.approx(10.0 + less if named else 10.0)
+
+
+def path_evidence(path: tuple[float, float], own: Sequence[float]) -> Evidence:
+    """A job whose path has one operator that took these times, and by how much the operator changed on each rank."""
+    key: tuple[str, str | None, str] = ("compute", None, "MatMul")
+    evidence = evidence_of({key: path, ("compute", None, "Add"): (50.0, 50.0)})
+    account, ranks = evidence.sections["account"], evidence.sections["ranks"]
+    mean, most = sum(own) / len(own), max(own, key=abs)
+    means: tuple[Row, ...] = ({**account.rows[0], "delta": mean}, {**account.rows[1], "delta": 0.0})
+    named: tuple[Row, ...] = tuple({"name": f"rank {rank}", "presence": Presence.BOTH} for rank in range(len(own)))
+    sections = {
+        **evidence.sections, "path": account, "account": replace(account, rows=means),
+        "ranks": replace(ranks, rows=named),
+    }  # fmt: skip
+    members = {key: (f"rank {own.index(most)}", most / len(own), sum(map(abs, own)) / len(own))}
+    step = delta("time.path", *(sum(values) for values in zip(path, (50.0, 50.0), strict=True)))
+    return replace(
+        evidence, headline=step, profile=step, metrics={"time.path": step}, sections=sections, members=members
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ([20.0, 0.0], "most of it on rank 0"), ([20.0, 3.9], "most of it on rank 0"), ([20.0, 4.1], ""),
+        ([20.0, -18.0], "most of it on rank 0"),  # work moved from one rank to the other
+        ([20.0, -25.0], ""),  # so that the mean shrank
+        ([5.0, 40.0], ""),  # the path may lead over either
+        ([13.4, 0.0], "most of it on rank 0"), ([13.2, 0.0], "as the step depends on other ranks than before"),
+    ],
+)  # fmt: skip
+def test_a_change_on_the_path_is_one_of_a_rank_that_can_hold_it(own: Sequence[float], words: str) -> None:
+    """The operator takes 20 ms more of the path."""
+    text = find_causes(path_evidence((100.0, 120.0), own))[0][0].text
+    found = [clause for clause in ("most of it on", "as the step depends on") if clause in text]
+    assert words in text
+    assert len(found) == bool(words)
+
+
+@pytest.mark.parametrize(("exposed", "otherwise"), [(5.1, False), (4.9, True)])
+def test_communication_that_is_now_known_as_waiting_gained_no_cover(exposed: float, otherwise: bool) -> None:
+    """With more ranks profiled, more is known to be waiting: 10 ms moved, and the exposed time shrank by less."""
+    account: Account = {("comm", None, "all_to_all"): (20.0, 10.0), ("compute", None, "k"): (50.0, 50.0)}
+    row: Row = {
+        "name": "all_to_all", "delta": -0.1, "baseline": 20.0, "new": 19.9, "baseline_exposed_ms": 20.0,
+        "new_exposed_ms": 20.0 - exposed,
+    }  # fmt: skip
+    evidence = evidence_of(account)
+    section = replace(evidence.sections["collectives"], rows=(row,))
+    (cause,) = find_causes(replace(evidence, sections={**evidence.sections, "collectives": section}))[0]
+    assert ("not known to be waiting" in cause.text) == otherwise
+    assert (cause.what == "lost_overlap") == (not otherwise)
 
 
 @pytest.mark.parametrize(("computing", "most"), [(12.4, True), (12.6, False)])
