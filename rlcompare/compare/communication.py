@@ -28,6 +28,9 @@ STEADY = 0.3
 OTHERWISE = 0.5
 """How far the change of a kind's exposed time may be from that of its part without waiting, as a part of the latter."""
 
+SAME_ON_RANKS = 0.1
+"""The mean over ranks is not told where it differs from the change on the critical path by less than this part."""
+
 SLOWER_LINK = 0.7
 """A link is named if its bandwidth fell below this part of what it was, or rose above the inverse."""
 
@@ -166,7 +169,8 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         if basis.is_apart(parts.values()):
             text = f"Exposed {short(name)} {moved(delta)} per step."
         elif basis.ranks:
-            text = f"Exposed {short(name)} {moved(delta)} per step, and its mean over ranks {moved(mean)}{tail}"
+            on_ranks = f", and its mean over ranks {moved(mean)}" if abs(mean / delta - 1) > SAME_ON_RANKS else ""
+            text = f"Exposed {short(name)} {moved(delta)} per step{on_ranks}{tail}"
         elif own / delta < 1:
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
