@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rlcompare.model.diff import Delta, Diff, Row, Value
 from rlcompare.report import quantity
-from rlcompare.report.summary import OUTSIDE
+from rlcompare.report.step_parts import OUTSIDE
 from rlcompare.text import safe_text
 
 LONGEST = 1000

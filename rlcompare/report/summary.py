@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.runs import known
-from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side, Value
+from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
+from rlcompare.report.step_parts import OUTSIDE, PATH, number_of, parts_of_step, rows_of
 from rlcompare.report.tone import NOISE_RELATIVE, PROFILED_RANKS, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
 from rlcompare.text import ELLIPSIS, safe_text
 
-OUTSIDE = "(outside)"
 COMMAND_LIMIT = 400
 """Longest command to suggest. It may exceed the line width: a shortened command could not be pasted."""
 
@@ -33,21 +33,6 @@ _STATUS = {
     Comparable.CAUTION: "with caution",
     Comparable.NOT_COMPARABLE: "NOT COMPARABLE",
 }
-_DEVICE_PARTS = (
-    ("time.preparing", "preparing"),
-    ("time.compute", "compute"),
-    ("time.exposed_comm", "exposed communication"),
-    ("time.free", "free"),
-    ("time.tail", "tail"),
-)
-_PATH = "time.path"
-_KINDS = {
-    "compute": "compute",
-    "wait": "exposed communication",
-    "transfer": "exposed communication",
-    "comm": "exposed communication",
-}
-"""Kinds of rows of the critical path; all others are free time."""
 _HEALTH = (
     (("rollout_is_eff_sample_size",), "ESS"),
     (("rollout_is_mean",), "mean"),
@@ -110,7 +95,7 @@ def label_text(side: Side) -> str:
 def extent_text(diff: Diff, name: str) -> str:
     """The size of a side: profiled and timed steps, and sampled ticks."""
     side = diff.baseline if name == "baseline" else diff.new
-    row = next((row for row in _rows(diff, "metrics") if row.get("name") == diff.headline), {})
+    row = next((row for row in rows_of(diff, "metrics") if row.get("name") == diff.headline), {})
     timed = row.get(f"{name}_steps")
     parts = [runs_text(side)]
     if quantity.is_number(timed) and any(run.ranks or run.replicas for run in side.runs):
@@ -192,7 +177,7 @@ def _differs(diff: Diff) -> SummaryItem:
     parts = ["comparable settings, but the workload differs" if other_work else _STATUS[status]]
     parts += differences(findings)
     known = {finding.key for finding in findings}
-    environment = _rows(diff, "env")
+    environment = rows_of(diff, "env")
     parts += [
         f"{safe_text(row.get('name'), 40)} {change_of_text(row.get('baseline'), row.get('new'))}"
         for row in environment
@@ -208,7 +193,7 @@ def _differs(diff: Diff) -> SummaryItem:
 
 def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     metric = diff.headline
-    label = "step" if metric in ("time.step", _PATH) else "headline"
+    label = "step" if metric in ("time.step", PATH) else "headline"
     if delta is None or (delta.baseline is None and delta.new is None):
         return SummaryItem("headline", label, ("no time was measured on either side", *_memory(diff)), "caution")
     if delta.delta is None:
@@ -263,52 +248,19 @@ def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
     return (", ".join([*more, *rest]).capitalize() + ".",) if more or rest else ()
 
 
-def _parts(diff: Diff) -> tuple[str, Sequence[Row]]:
-    """The rows whose changes sum to the headline's, and the word for them."""
-    if diff.headline == _PATH:
-        return _parts_of_path(_rows(diff, "path"))
-    phases = _rows(diff, "phases")
-    if len([row for row in phases if row.get("name") != OUTSIDE]) > 1:
-        return "phases", phases
-    rows: list[Row] = []
-    for metric, name in _DEVICE_PARTS:
-        delta = diff.metric(metric)
-        if delta is not None and (delta.baseline is not None or delta.new is not None):
-            rows.append({"name": name, "presence": Presence.BOTH, "delta": delta.delta, "ratio": delta.ratio})
-    if diff.headline != "time.step":
-        rows = [row for row in rows if row["name"] not in ("preparing", "tail")]
-    return "parts", rows
-
-
-def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
-    """The critical path by phase, else by what the device did."""
-    phased = len({row.get("phase") for row in rows} - {None, OUTSIDE}) > 1
-    sums: dict[str, list[float]] = {}
-    for row in rows:
-        name = str(row.get("phase") or OUTSIDE) if phased else _KINDS.get(str(row.get("kind")), "free")
-        found = sums.setdefault(name, [0.0, 0.0])
-        for place, side in enumerate(SIDES):
-            found[place] += _number(row.get(side))
-    made: list[Row] = [
-        {"name": name, "presence": Presence.BOTH, "delta": new - old, "ratio": new / old if old else None}
-        for name, (old, new) in sums.items()
-    ]
-    return "phases" if phased else "parts", made
-
-
 def _size(headline: Delta | None) -> tuple[float, ...]:
     """The values of the headline in ms. The parts of its change are formatted like them."""
     if headline is None:
         return ()
     factor = 1e3 if headline.unit == "s" else 1.0
-    return tuple(abs(_number(value)) * factor for value in (headline.baseline, headline.new))
+    return tuple(abs(number_of(value)) * factor for value in (headline.baseline, headline.new))
 
 
 def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
-    label, rows = _parts(diff)
+    label, rows = parts_of_step(diff)
     if not rows:
         return SummaryItem("phases", label, ("no device time was recorded",))
-    ordered = sorted(rows, key=lambda row: -abs(_number(row.get("delta"))))
+    ordered = sorted(rows, key=lambda row: -abs(number_of(row.get("delta"))))
     size = _size(headline)
     full, *shorter = (_summed(ordered, shown, size) for shown in range(min(len(ordered), _PARTS_SHOWN), 0, -1))
     return SummaryItem("phases", label, full, lines=3, shorter=tuple(shorter))
@@ -318,7 +270,7 @@ def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str
     """The first ``shown`` rows, and the sum of the others."""
     parts = [_part(row, size) for row in rows[:shown]]
     if len(rows) > shown:
-        total = sum(_number(row.get("delta")) for row in rows[shown:])
+        total = sum(number_of(row.get("delta")) for row in rows[shown:])
         parts.append(f"{len(rows) - shown} more {quantity.moved(total, 'ms', size)}")
     return tuple(parts)
 
@@ -337,7 +289,7 @@ def _part(row: Row, size: Sequence[float]) -> str:
 
 def _sampling(diff: Diff) -> SummaryItem:
     values: dict[str, Row] = {}
-    for row in _rows(diff, "metrics"):
+    for row in rows_of(diff, "metrics"):
         prefix, _, stem = str(row.get("name")).rpartition("/")
         if stem.startswith("rollout_is_") or prefix in _HEALTH_PREFIXES:
             values.setdefault(stem, row)
@@ -363,7 +315,7 @@ def _before_and_after(row: Row) -> str:
 
 
 def _ranks(diff: Diff) -> SummaryItem:
-    rows = [row for row in _rows(diff, "ranks") if row.get("name") is not None]
+    rows = [row for row in rows_of(diff, "ranks") if row.get("name") is not None]
     sides = (diff.baseline, diff.new)
     ranks = [max((run.ranks for run in side.runs), default=0) for side in sides]
     replicas = [max((run.replicas for run in side.runs), default=0) for side in sides]
@@ -390,7 +342,7 @@ def _slowest(diff: Diff) -> tuple[str, ...]:
     """The mean step of the ranks, and that of the slowest one, beside the step of the whole job."""
     metric = next((name for name in PROFILED_RANKS if diff.metric(f"{name}@max") is not None), "")
     mean, slowest = diff.metric(metric), diff.metric(f"{metric}@max")
-    if diff.headline != _PATH or mean is None or slowest is None:
+    if diff.headline != PATH or mean is None or slowest is None:
         return ()
     pairs = [quantity.pair(delta.baseline, delta.new, delta.unit) for delta in (mean, slowest)]
     return (f"step: mean {pairs[0]}, slowest {pairs[1]}",)
@@ -423,12 +375,12 @@ def _quality(diff: Diff) -> SummaryItem:
 
 
 def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
-    label, rows = _parts(diff)
+    label, rows = parts_of_step(diff)
     deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
     if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
         return SummaryItem("rest", "rest", ("unknown: there is no change to break down",))
     change = headline.delta * (1e3 if headline.unit == "s" else 1)
-    rest = change - sum(map(_number, deltas))
+    rest = change - sum(map(number_of, deltas))
     where = "not in any phase" if label == "phases" else "not in any part above"
     moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
     outside = _outside_profile(diff)
@@ -438,16 +390,7 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
 def _outside_profile(diff: Diff) -> tuple[str, ...]:
     """The part of a profiled step that its profile does not cover, if training timed the step."""
     outside, step = diff.metric("time.outside_profile"), diff.metric("time.profiled_step")
-    if outside is None or step is None or max(_number(outside.baseline), _number(outside.new)) <= 0:
+    if outside is None or step is None or max(number_of(outside.baseline), number_of(outside.new)) <= 0:
         return ()
     parts = [quantity.pair(delta.baseline, delta.new, "ms") for delta in (outside, step)]
     return (f"not in the profile: {parts[0]} of the profiled step's {parts[1]}",)
-
-
-def _number(value: Value) -> float:
-    return value if quantity.is_number(value) else 0.0
-
-
-def _rows(diff: Diff, name: str) -> tuple[Row, ...]:
-    section = diff.sections.get(name)
-    return () if section is None else section.rows

@@ -1,7 +1,7 @@
 -- The accounts of the critical paths of both sides, with names that meet. Captures of a role and folder without a path (one rank alone) count by
 -- their own account. Empty if a run has no path at all, or if only one side marks its steps: the job's step then has two meanings. Empty also if
 -- the kernels of a rank that communicates are unknown on one side only: its account lacks them, and its span ends with its last collective.
--- Depends on c_account_divided, c_capture, c_divisor, c_path, c_time, named_of.
+-- Depends on c_account, c_account_divided, c_capture, c_divisor, c_path, c_time, named_of.
 CREATE TABLE c_path_divided AS
 WITH unmeasured AS (
     SELECT t.side, list_sort(list(DISTINCT c.member)) AS members FROM c_time AS t JOIN c_capture AS c USING (side, run, capture)

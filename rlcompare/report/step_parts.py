@@ -1,0 +1,70 @@
+"""The parts of a step whose changes sum to the change of the headline: phases, or what the device did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlcompare.model.diff import Diff, Row, Value
+from rlcompare.model.words import SIDES, Presence
+from rlcompare.report.quantity import is_number
+
+OUTSIDE = "(outside)"
+PATH = "time.path"
+_DEVICE_PARTS = (
+    ("time.preparing", "preparing"),
+    ("time.compute", "compute"),
+    ("time.exposed_comm", "exposed communication"),
+    ("time.free", "free"),
+    ("time.tail", "tail"),
+)
+_KINDS = {
+    "compute": "compute",
+    "wait": "exposed communication",
+    "transfer": "exposed communication",
+    "comm": "exposed communication",
+}
+"""Kinds of rows of the critical path; all others are free time."""
+
+
+def parts_of_step(diff: Diff) -> tuple[str, Sequence[Row]]:
+    """The rows whose changes sum to the headline's, and the word for them."""
+    if diff.headline == PATH:
+        return _parts_of_path(rows_of(diff, "path"))
+    phases = rows_of(diff, "phases")
+    if len([row for row in phases if row.get("name") != OUTSIDE]) > 1:
+        return "phases", phases
+    rows: list[Row] = []
+    for metric, name in _DEVICE_PARTS:
+        delta = diff.metric(metric)
+        if delta is not None and (delta.baseline is not None or delta.new is not None):
+            rows.append({"name": name, "presence": Presence.BOTH, "delta": delta.delta, "ratio": delta.ratio})
+    if diff.headline != "time.step":
+        rows = [row for row in rows if row["name"] not in ("preparing", "tail")]
+    return "parts", rows
+
+
+def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
+    """The critical path by phase, else by what the device did."""
+    phased = len({row.get("phase") for row in rows} - {None, OUTSIDE}) > 1
+    sums: dict[str, list[float]] = {}
+    for row in rows:
+        name = str(row.get("phase") or OUTSIDE) if phased else _KINDS.get(str(row.get("kind")), "free")
+        found = sums.setdefault(name, [0.0, 0.0])
+        for place, side in enumerate(SIDES):
+            found[place] += number_of(row.get(side))
+    made: list[Row] = [
+        {"name": name, "presence": Presence.BOTH, "delta": new - old, "ratio": new / old if old else None}
+        for name, (old, new) in sums.items()
+    ]
+    return "phases" if phased else "parts", made
+
+
+def number_of(value: Value) -> float:
+    """A number of a row; 0 where it is absent."""
+    return value if is_number(value) else 0.0
+
+
+def rows_of(diff: Diff, name: str) -> tuple[Row, ...]:
+    """The rows of a section; none if it is absent."""
+    section = diff.sections.get(name)
+    return () if section is None else section.rows
