@@ -89,7 +89,7 @@ wheel: $(WHEEL_VENV)/.installed verl-wheels $(if $(NPU_MISSING),,$(NPU_VENV)/.in
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
-	cp -R tests tools golden benchmarks docs *.md pyproject.toml $(WHEEL_TESTS)
+	cp -R tests tools golden benchmarks docs *.md pyproject.toml Makefile $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS)
 
 # What depends on the version of torch_npu, on all versions that we promise.

@@ -40,12 +40,14 @@ SLOW = PROFILES.keys() - {"ascend-910b", "cpu-torch213", "h100-bert"}
 """The profiles that only a full run of the tests takes."""
 
 FEW = {
-    "text-910b": slice(0, None, 2),
+    "v100-resnet50": slice(0, None, 2),
+    "v100-dlrm": slice(1, None, 2),
+    "text-910b": slice(0, None, 3),
     "nsys-bert": slice(1, None, 2),
     "text-sample": slice(0, None, 4),
     "mi300-bert": slice(1, None, 4),
 }
-"""Of profiles that differ from others in their format alone, these edits are tried: all of them take too long."""
+"""The edits that are tried of profiles of which others are like them: all of them take too long."""
 
 ONLY_ASCEND = frozenset(
     {

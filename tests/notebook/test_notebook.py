@@ -92,7 +92,7 @@ class TestDiff:
 
     def test_headline_and_tables(self, comparison: rlcompare.Comparison) -> None:
         assert comparison.headline is not None
-        assert (comparison.headline.metric, comparison.headline.baseline) == ("time.step", 9.0)
+        assert (comparison.headline.metric, comparison.headline.baseline) == ("time.path", 9.0)
         (row,) = [row for row in comparison["kernels"] if row["name"] == "void attention<bf16>"]
         assert (row["baseline"], row["new"], row["ratio"]) == (2.0, 3.0, 1.5)
         overall = comparison.overall.relation().filter("metric = 'time.compute'").select("baseline, new").fetchall()
@@ -103,7 +103,7 @@ class TestDiff:
 
     def test_summary(self, comparison: rlcompare.Comparison) -> None:
         assert repr(comparison).startswith("baseline    base.sqlite")
-        assert "time.step 9.00" in comparison.summary
+        assert "time.path 9.00" in comparison.summary
         assert "rlcompare gate" not in comparison.summary
 
     def test_options(self, runs: Path) -> None:
@@ -160,7 +160,7 @@ class TestLoad:
                 run.sql(query)
 
     def test_a_section_that_is_not_there(self, run: rlcompare.Run) -> None:
-        with pytest.raises(KeyError, match="choose from overview, steps, account, ranks"):
+        with pytest.raises(KeyError, match="choose from overview, steps, path, account, ranks"):
             run["nonsense"]
 
     def test_a_run_of_the_host_alone_says_why_it_has_no_kernels(self, tmp_path: Path) -> None:
