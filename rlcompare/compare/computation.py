@@ -18,7 +18,7 @@ from rlcompare.compare.evidence import (
     signed,
     times,
 )
-from rlcompare.compare.parts import COMPUTE, Basis, Candidate, Part, by_name, total, whole
+from rlcompare.compare.parts import Basis, Candidate, Part, total, whole
 from rlcompare.model.diff import Value
 from rlcompare.model.words import Presence
 
@@ -69,14 +69,14 @@ def fractions_of(evidence: Evidence, basis: Basis, name: str) -> Fractions | Non
     own = change.new - change.baseline if change else 0.0
     if change is None or not own or abs(basis.computed[name] / own - 1) > SAME_TIME:
         return None
-    if basis.is_apart(part for part in basis.parts if (part.kind, part.name) == (COMPUTE, name)):
+    if basis.is_apart(basis.operators[name].values()):
         return None
     return _own_fractions(change)
 
 
 def computation(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """A candidate for each operator; operators that took the place of others are one."""
-    operators = by_name(basis.of_kind(COMPUTE))
+    operators = basis.operators
     replaced: set[str] = set()
     for names in _exchanged(evidence, operators):
         if (found := _replaced(evidence, operators, names)) is not None:

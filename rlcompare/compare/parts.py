@@ -91,18 +91,21 @@ class Basis:
         return 1 if self.change > 0 else -1
 
     @cached_property
+    def operators(self) -> Mapping[str, Mapping[int, Part]]:
+        """The parts of each operator, over all phases, by their place in ``parts``."""
+        return by_name(self.of_kind(COMPUTE))
+
+    @cached_property
     def computed(self) -> Mapping[str, float]:
         """The change of each operator, over all phases, as a mean over ranks, in ms."""
-        return {name: mean_total(parts.values()) for name, parts in by_name(self.of_kind(COMPUTE)).items()}
+        return {name: mean_total(parts.values()) for name, parts in self.operators.items()}
 
     def is_apart(self, parts: Iterable[Part]) -> bool:
         """Whether these parts changed on the path by something else than their mean over ranks tells.
 
         A change on one rank alone is ``ranks`` times the mean.
         """
-        parts = list(parts)
-        if not self.ranks or any(part.mean_delta is None for part in parts):
-            return False
+        parts = self._with_means(parts)
         delta, mean = total(parts), mean_total(parts)
         return delta * mean < 0 or abs(delta) > SAME_CHANGE * self.ranks * abs(mean)
 
@@ -111,11 +114,14 @@ class Basis:
 
         That is so if no rank's own change can be as large: not even all changes in this direction together are.
         """
-        parts = list(parts)
-        if not self.ranks or any(part.mean_delta is None for part in parts):
-            return False
+        parts = self._with_means(parts)
         delta = total(parts)
         return abs(delta) > SAME_CHANGE * self.ranks * sum(part.mean_along(delta) for part in parts)
+
+    def _with_means(self, parts: Iterable[Part]) -> Sequence[Part]:
+        """The parts of a path, if all of them have means over ranks to compare with; else none, which changed by 0."""
+        parts = tuple(parts) if self.ranks else ()
+        return parts if all(part.mean_delta is not None for part in parts) else ()
 
     def of_kind(self, *kinds: str) -> dict[int, Part]:
         """The parts of these kinds, by their place in ``parts``."""
@@ -196,16 +202,15 @@ def _measured(evidence: Evidence, metric: str, change: float) -> tuple[Part, ...
     if metric == "time.phases":
         return _timers(evidence)
     rows = evidence.sections["account"].rows
-    means: dict[_Key, float | None] = {}
-    moved_by: dict[_Key, float] = {}
+    means: dict[_Key, tuple[float | None, float | None]] = {}
     if metric == PATH:
-        means = {_key(row): number(row["delta"]) for row in rows}
-        moved_by = {key: sizes for key, (_, _, sizes) in evidence.members.items()}
+        sizes = {key: moved_by_all for key, (_, _, moved_by_all) in evidence.members.items()}
+        means = {_key(row): (number(row["delta"]), sizes.get(_key(row))) for row in rows}
         rows = evidence.sections["path"].rows
     if metric == "time.comm":
         rows = tuple(row for row in rows if row["kind"] in COMMUNICATION)
     parts = tuple(
-        _part(str(row["kind"]), row["phase"], row, means.get(_key(row)), moved_by.get(_key(row)))
+        _part(str(row["kind"]), row["phase"], row, *means.get(_key(row), (None, None)))
         for row in rows
         if row["delta"] is not None
     )
@@ -254,7 +259,7 @@ def member_of(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) ->
             continue
         share = abs(moved_by) / all_moved
         if basis.ranks:
-            others = basis.parts[place].mean_along(amount) - abs(moved_by)
+            others = part.mean_along(amount) - abs(moved_by)
             share = max(0.0, 1 - basis.ranks * max(0.0, others) / abs(amount))
         by_member[member] += amount * share
     member, most = max(by_member.items(), key=lambda item: (item[1] / delta, item[0]), default=("", 0.0))

@@ -87,10 +87,9 @@ def _reason(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
     """
     delta = total(parts.values())
     found = {"calls": 0.0, "inputs": 0.0, "slower": 0.0}
-    everywhere = by_name(basis.of_kind(COMPUTE))
     for name, own in by_name(parts).items():
         change, fractions = total(own.values()), fractions_of(evidence, basis, name)
-        elsewhere = total(everywhere[name].values()) - change
+        elsewhere = total(basis.operators[name].values()) - change
         if fractions is None or not fractions.on_both or abs(elsewhere) > (1 - MOST_OF) * abs(change):
             continue
         for reason in found:

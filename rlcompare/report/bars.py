@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from rlcompare.compare.overall import OUTSIDE, PATH
 from rlcompare.model.diff import Delta, Diff, Row, Value
 from rlcompare.report import quantity
-from rlcompare.report.step_parts import OUTSIDE
 from rlcompare.text import safe_text
 
 LONGEST = 1000
@@ -59,7 +59,7 @@ def bars_of(diff: Diff) -> tuple[tuple[Bar, ...], str]:
     if any(row.get("name") != OUTSIDE for row in rows):
         wall = "wall" in {row.get("kind") for row in rows}
         of_what = "wall time on the host, and the device's time within it" if wall else "time on the device"
-        mean = ", mean over ranks" if diff.metric("time.path") else ""
+        mean = ", mean over ranks" if diff.metric(PATH) else ""
         return _phases(rows[:PHASES_SHOWN]), f"Phases of the step{mean}: {of_what}."
     step = diff.metric("time.step")
     marked = step is not None and any(quantity.is_number(value) for value in (step.baseline, step.new))

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from rlcompare.compare.overall import PATH
 from rlcompare.model.diff import Cause, Delta, Diff, Row, Side
 from rlcompare.report import quantity
 from rlcompare.report.table import table_lines
@@ -74,7 +75,7 @@ def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
 
 def _account(diff: Diff) -> str:
     """The section whose rows causes consist of: the critical path, if both sides have one."""
-    path = diff.metric("time.path")
+    path = diff.metric(PATH)
     return "account" if path is None or path.delta is None else "path"
 
 

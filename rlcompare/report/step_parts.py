@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rlcompare.compare.overall import OUTSIDE, PATH
 from rlcompare.model.diff import Diff, Row, Value
 from rlcompare.model.words import SIDES, Presence
 from rlcompare.report.quantity import is_number
 
-OUTSIDE = "(outside)"
-PATH = "time.path"
 _DEVICE_PARTS = (
     ("time.preparing", "preparing"),
     ("time.compute", "compute"),

@@ -12,12 +12,13 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rlcompare.compare.overall import OUTSIDE, PATH
 from rlcompare.compare.runs import known
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
-from rlcompare.report.step_parts import OUTSIDE, PATH, number_of, parts_of_step, rows_of
+from rlcompare.report.step_parts import number_of, parts_of_step, rows_of
 from rlcompare.report.tone import NOISE_RELATIVE, PROFILED_RANKS, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
 from rlcompare.text import ELLIPSIS, safe_text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rlcompare.compare.overall import PATH
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
 from rlcompare.model.words import Comparable, Polarity
 
@@ -19,7 +20,7 @@ NOISE_OF_HEADLINE = 0.001
 PROFILED_RANKS = ("time.step", "time.device_span")
 """Times of a profiled step of one rank; the first that is known counts."""
 
-PROFILED_STEPS = ("time.path", *PROFILED_RANKS)
+PROFILED_STEPS = (PATH, *PROFILED_RANKS)
 """Times of a profiled step, first those of the whole job."""
 
 _MS = {"ms": 1.0, "s": 1e3}

@@ -21,10 +21,13 @@ WITH edge AS (
     SELECT track, ts_ns AS from_ns, lead(ts_ns) OVER track AS until_ns, max(kernel_ns) OVER track AS kernel_ns, max(comm_ns) OVER track AS comm_ns,
            max(copy_ns) OVER track AS copy_ns, max(window_ns) OVER track AS window_ns, max(start_ns) OVER track AS start_ns
     FROM cut WINDOW track AS (PARTITION BY track ORDER BY ts_ns)
+), segment AS (
+    SELECT track, window_ns AS window_until_ns, from_ns, until_ns, start_ns,
+           CASE WHEN kernel_ns > from_ns THEN 'compute' WHEN comm_ns > from_ns THEN 'comm' WHEN copy_ns > from_ns THEN 'copy' ELSE 'idle' END AS kind,
+           CASE WHEN kernel_ns > from_ns THEN kernel_ns WHEN comm_ns > from_ns THEN comm_ns WHEN copy_ns > from_ns THEN copy_ns END AS part_until_ns
+    FROM swept WHERE window_ns > from_ns
 )
-SELECT track, window_ns AS window_until_ns, from_ns, until_ns,
-       CASE WHEN kernel_ns > from_ns THEN 'compute' WHEN comm_ns > from_ns THEN 'comm' WHEN copy_ns > from_ns THEN 'copy' ELSE 'idle' END AS kind,
-       greatest(start_ns, max(CASE WHEN comm_ns > from_ns AND coalesce(kernel_ns <= from_ns, TRUE) THEN until_ns END) OVER (
-           PARTITION BY track ORDER BY from_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS block_ns,
-       CASE WHEN kernel_ns > from_ns THEN kernel_ns WHEN comm_ns > from_ns THEN comm_ns WHEN copy_ns > from_ns THEN copy_ns END AS part_until_ns
-FROM swept WHERE window_ns > from_ns;
+SELECT * EXCLUDE start_ns,
+       greatest(start_ns, max(CASE WHEN kind = 'comm' THEN until_ns END) OVER (
+           PARTITION BY track ORDER BY from_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS block_ns
+FROM segment;
