@@ -13,6 +13,7 @@ from rlcompare.report.table import table_lines
 from rlcompare.text import safe_text
 
 _QUERIES = (
+    (PATH, "sql/compare/path_sample.sql", "r_path"),
     ("time.*", "sql/compare/time_value.sql", "r_time"),
     ("role.*", "sql/compare/role_sample.sql", "r_time"),
     ("phase.*", "sql/compare/phase_sample.sql", "r_phase"),

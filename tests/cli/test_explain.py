@@ -75,3 +75,8 @@ def test_the_queries_it_names_exist() -> None:
             for folder in ("run", "rollup")
             for name in resources.sql_names(f"schema/{folder}")
         )
+
+
+def test_the_path_of_a_job_comes_from_its_own_query(rlcompare: Command, document: Path) -> None:
+    lines = rlcompare("explain", "time.path", document).out.splitlines()
+    assert "query     sql/compare/path_sample.sql, from table r_path of each run" in lines
