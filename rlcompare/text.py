@@ -7,7 +7,7 @@ direction, or be a megabyte long. Every renderer passes them through ``safe_text
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 NAME_LIMIT = 200
 """Maximum length of a name in a report, in characters; ``diff.json`` holds the full name."""
@@ -52,15 +52,33 @@ def _columns(character: str) -> int:
 
 def fit(text: str, width: int) -> str:
     """The text, cut to a width with ``…`` if it does not fit."""
-    if width_of(text) <= width:
-        return text
-    kept, used = "", 0
-    for character in text:
+    return text if width_of(text) <= width else _beginning(text, width - 1).rstrip() + ELLIPSIS
+
+
+def fit_names(names: Sequence[str], width: int) -> list[str]:
+    """Names cut to a width; those that would then look the same are cut in the middle: their ends may differ."""
+    result = [fit(name, width) for name in names]
+    named: dict[str, set[str]] = {}
+    for name, shown in zip(names, result, strict=True):
+        named.setdefault(shown, set()).add(name)
+    return [
+        _fit_middle(name, width) if len(named[shown]) > 1 else shown for name, shown in zip(names, result, strict=True)
+    ]
+
+
+def _fit_middle(text: str, width: int) -> str:
+    end = _beginning(text[::-1], (width - 1) // 2)[::-1]
+    return _beginning(text, width - 1 - width_of(end)) + ELLIPSIS + end
+
+
+def _beginning(text: str, width: int) -> str:
+    """The longest beginning of the text that takes at most ``width`` columns."""
+    used = 0
+    for place, character in enumerate(text):
         used += width_of(character)
-        if used > width - 1:
-            break
-        kept += character
-    return kept.rstrip() + ELLIPSIS
+        if used > width:
+            return text[:place]
+    return text
 
 
 def pad(text: str, width: int, right: bool = False) -> str:

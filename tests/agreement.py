@@ -137,25 +137,22 @@ def _decimals(cells: Sequence[str]) -> int:
 
 def differing_rows(first: Sequence[Row], second: Sequence[Row], titles: dict[str, str]) -> Iterator[str]:
     """Rows that a second output shows with other values. ``titles``: its sections, by title."""
-    known = {(row.section, _short(row.name)): row for row in second}
     for row in first:
         section = titles.get(row.section, row.section)
-        other = known.get((section, _short(row.name)))
-        other = other or next((found for key, found in known.items() if _is_cut(row.name, *key, section)), None)
-        if other is None:
+        named = [other for other in second if other.section == section and _is_named(row.name, other.name)]
+        agreeing = [other for other in named if other.cells[:4] == row.cells[:4]]
+        if not named:
             yield f"{row}: is not in the other output"
-        elif row.cells[:4] != other.cells[:4]:
-            yield f"{row}: {other.cells[:4]} in the other output"
-        elif row.tone and other.tone and row.tone != other.tone:
-            yield f"{row}: {other.tone} in the other output"
+        elif not agreeing:
+            yield f"{row}: {[other.cells[:4] for other in named]} in the other output"
+        elif row.tone and all(other.tone and other.tone != row.tone for other in agreeing):
+            yield f"{row}: {agreeing[0].tone} in the other output"
 
 
-def _short(name: str) -> str:
-    return name.removesuffix("…")
-
-
-def _is_cut(name: str, section: str, other: str, wanted: str) -> bool:
-    return name.endswith("…") and section == wanted and other.startswith(_short(name))
+def _is_named(shown: str, name: str) -> bool:
+    """Whether a text is this name, or the name cut at its end or in its middle."""
+    beginning, cut, end = shown.partition("…")
+    return shown == name or bool(cut and name.startswith(beginning) and name.endswith(end))
 
 
 def share_contradictions(text: str) -> Iterator[str]:

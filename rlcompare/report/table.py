@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rlcompare.text import fit, pad, safe_text, width_of
+from rlcompare.text import NAME_LIMIT, fit, fit_names, pad, safe_text, width_of
 
 ABSENT = "-"
 TEXT_WIDTH = 60
@@ -26,16 +26,14 @@ def table_lines(
         text_width: maximum width of a text; longer ones are cut.
     """
     whole = [thousands and all(_is_whole(row[index]) for row in rows) for index in range(len(columns))]
-    cells = [
-        [
-            cell_text(_counted(value) if count else value, thousands, text_width)
-            for value, count in zip(row, whole, strict=True)
-        ]
-        for row in rows
-    ]
     right = [all(_is_number(row[index]) for row in rows) and bool(rows) for index in range(len(columns))]
+    shown = []
+    for index in range(len(columns)):
+        values = [_counted(row[index]) if whole[index] else row[index] for row in rows]
+        cells = [cell_text(value, thousands, NAME_LIMIT) for value in values]
+        shown.append(cells if right[index] else fit_names(cells, text_width))
     header = [fit(safe_text(column), text_width) for column in columns]
-    table = [header, *cells]
+    table = [header, *zip(*shown, strict=True)]
     widths = [max(width_of(row[index]) for row in table) for index in range(len(columns))]
     return ["  ".join(pad(*cell) for cell in zip(row, widths, right, strict=True)).rstrip() for row in table]
 

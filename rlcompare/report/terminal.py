@@ -15,7 +15,7 @@ from rlcompare.report.quantity import ABSENT
 from rlcompare.report.summary import SummaryItem
 from rlcompare.report.tables import OF_PROFILE, Table, TableRow
 from rlcompare.report.view import ReportView
-from rlcompare.text import fit, flow, is_whole, pad, pieces, width_of, wrap
+from rlcompare.text import fit, fit_names, flow, is_whole, pad, pieces, width_of, wrap
 
 PIPED_WIDTH = 100
 SUMMARY_LINES = 15
@@ -153,8 +153,8 @@ def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Lin
     widths = [max(map(width_of, column)) for column in columns]
     name_width = min(max(width - sum(widths) - 2 * len(widths), _NAME[0]), _NAME[1])
     names = [table.columns[0].label, *(f"{row.cells[0].text} {row.detail}".rstrip() for row in rows)]
-    for number, (name, *values) in enumerate(zip(names, *columns, strict=True)):
-        text = pad(fit(name, name_width), name_width)
+    for number, (name, *values) in enumerate(zip(fit_names(names, name_width), *columns, strict=True)):
+        text = pad(name, name_width)
         # Wide characters take two columns, so spans are computed on the text.
         starts = []
         for value, column_width in zip(values, widths, strict=True):

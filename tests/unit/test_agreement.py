@@ -38,6 +38,15 @@ def test_outputs() -> None:
     assert list(differing_rows([shown], [written], {}))
 
 
+def test_cut_names() -> None:
+    cells = ("1.0", "1.5", "+0.5", "+50.0")
+    whole = [Row("a", "forward_of_cpu", cells), Row("a", "forward_of_cpu_backward", ("2.0", "3.0", "+1.0", "+50.0"))]
+    for name in ("forward…", "forward_of_cpu", "forw…_cpu"):
+        assert not list(differing_rows([Row("a", name, cells)], whole, {}))
+    for name in ("forw…backward", "backward…", "forward"):
+        assert list(differing_rows([Row("a", name, cells)], whole, {}))
+
+
 def test_shares() -> None:
     said = "66 % of the change: a.\n And 45 %: b. Unexplained -11 %."
     assert not list(share_contradictions(said))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlcompare.report import quantity
-from rlcompare.text import fit, flow, for_encoding, pad, safe_text, width_of, wrap
+from rlcompare.text import fit, fit_names, flow, for_encoding, pad, safe_text, width_of, wrap
 
 _any_text = st.text(st.characters(codec=None), max_size=40)
 
@@ -58,6 +58,19 @@ def test_fit_and_pad_keep_the_width(text: str, width: int) -> None:
     assert width_of(fit(text, width)) <= width
     assert width_of(pad(fit(text, width), width)) == width
     assert width_of(pad(fit(text, width), width, right=True)) == width
+
+
+@given(st.lists(_any_text.map(safe_text), max_size=5), st.integers(1, 30))
+def test_names_fit_a_width(names: list[str], width: int) -> None:
+    shown = fit_names(names, width)
+    assert len(shown) == len(names) and all(width_of(text) <= width for text in shown)
+    assert all(text == name for text, name in zip(shown, names, strict=True) if width_of(name) <= width)
+
+
+def test_names_that_differ_at_their_ends_are_told_from_each_other() -> None:
+    names = ["aten::attention_for_cpu", "aten::attention_for_cpu_backward", "aten::attention_for_cpu", "aten::mm"]
+    assert fit_names(names, 16) == ["aten::at…for_cpu", "aten::at…ackward", "aten::at…for_cpu", "aten::mm"]
+    assert fit_names(names[1:], 24) == ["aten::attention_for_cpu…", "aten::attention_for_cpu", "aten::mm"]
 
 
 def test_wide_characters_take_two_columns() -> None:
