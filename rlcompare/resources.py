@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from rlcompare.sql_order import in_order, predecessors
+from rlcompare.sql_order import in_order, last_uses, predecessors
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -65,3 +65,9 @@ def sql_predecessors(folder: str) -> dict[str, set[str]]:
     return {
         f"{folder}/{name}": {f"{folder}/{first}" for first in before} for name, before in predecessors(texts).items()
     }
+
+
+@cache
+def sql_last_uses(names: tuple[str, ...], tables: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """For each of these SQL files, run in this order, the tables that may be dropped behind it; see ``last_uses``."""
+    return last_uses({name: sql(name) for name in names}, tables)

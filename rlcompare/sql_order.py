@@ -9,7 +9,7 @@ order. Queries, which make nothing, and files that are run by name are not part 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 
 from rlcompare.sql_header import read_header
@@ -20,6 +20,8 @@ _MADE = re.compile(
     re.MULTILINE,
 )
 _SET = re.compile(r"^SET VARIABLE (\w+)", re.MULTILINE)
+_TEMPORARY = re.compile(r"^CREATE (?:OR REPLACE )?TEMP TABLE (?:IF NOT EXISTS )?\"?(\w+)", re.MULTILINE)
+_READ_LATER = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?(?:VIEW|MACRO) \"?(\w+)", re.MULTILINE)
 
 
 def is_query(text: str) -> bool:
@@ -62,6 +64,25 @@ def predecessors(texts: Mapping[str, str]) -> dict[str, set[str]]:
         for first in header.runs_after:
             before[first].discard(name)
     return before
+
+
+def last_uses(texts: Mapping[str, str], tables: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """For each file, the tables that no later file uses: they may be dropped once it has run.
+
+    Args:
+        texts: files, by name, in the order in which they run.
+        tables: tables that may be dropped; the temporary tables that the files make are added.
+    """
+    droppable = set(tables)
+    behind: dict[str, set[str]] = {}  # what is read through a view or macro
+    last: dict[str, str] = {}
+    for name, text in texts.items():
+        used = {*made(text), *read_header(text).depends_on}
+        used.update(*(behind.get(thing, ()) for thing in used))
+        behind.update(dict.fromkeys(_READ_LATER.findall(text), used))
+        droppable.update(_TEMPORARY.findall(text))
+        last.update(dict.fromkeys(used, name))
+    return {name: tuple(sorted(table for table in droppable if last.get(table) == name)) for name in texts}
 
 
 def in_order(before: Mapping[str, set[str]]) -> list[str]:

@@ -6,9 +6,9 @@ capture is a failure of that capture only; the others are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import duckdb
 
@@ -18,9 +18,10 @@ from rlcompare.model.run import Finding
 from rlcompare.sources import exports
 from rlcompare.sources.described import is_sample, sampled_finding
 from rlcompare.sources.registry import find
-from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store, run_all
+from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
 
+_FINDINGS = "normalize/findings"
 _NOTHING = "contains nothing to compare: no kernels, collectives, operators, calls or ranges"
 
 Done = Callable[[Part], None]
@@ -119,12 +120,17 @@ class _Reader:
         """Normalise the rows of all captures, and make the rollups."""
         (steps,) = {part.steps for part in self.readable.values()}
         self._con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if steps is None else sorted(steps)])
-        run_all(self._con, (*resources.sql_order("normalize"), "normalize/account"))
-        for number, severity, key, message in db.run(self._con, resources.sql("normalize/findings")):
+        ((keep_events,),) = db.run(self._con, "SELECT getvariable('keep_events')")
+        for name, unused in _plan(keep_events):
+            rows = db.run(self._con, resources.sql(name))
+            if name == _FINDINGS:
+                self._report_all(rows)
+            # Only names of our own schema.
+            db.run(self._con, "".join(f'DROP TABLE IF EXISTS "{table}";' for table in unused))
+
+    def _report_all(self, findings: Iterable[tuple[int, str, str, str]]) -> None:
+        for number, severity, key, message in findings:
             self._report(number, Finding(severity, key, f"{self.readable[number].capture.path.name}: {message}"))
-        self._con.execute(resources.sql("normalize/clear"))
-        run_all(self._con, (*resources.sql_order("rollup"), *resources.sql_order("account")))
-        self._con.execute(resources.sql("account/clear"))
 
     def _fill_together(self, parts: Sequence[Part]) -> set[int]:
         """Let the source read several captures at once; returns the numbers of those that it read."""
@@ -175,6 +181,15 @@ class _Reader:
         for (table,) in self._con.execute(resources.sql("normalize/tables_of_captures")).fetchall() if numbers else ():
             # Only names of our own schema.
             self._con.execute(f'DELETE FROM "{table}" WHERE list_contains(?, capture)', [list(numbers)])  # noqa: S608
+
+
+@cache
+def _plan(keep_events: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The SQL files of the stage in their order, and the tables that no later one uses; dropped early, they save memory."""
+    normalize, rollup, account = map(resources.sql_order, ("normalize", "rollup", "account"))
+    names = (*normalize, "normalize/account", _FINDINGS, *rollup, *account)
+    held = resources.sql_names("schema/stage") + (() if keep_events else resources.sql_names("schema/events"))
+    return tuple(resources.sql_last_uses(names, tuple(name.rpartition("/")[2] for name in held)).items())
 
 
 def failure_of(part: Part, error: BaseException, said: Sequence[Finding] = ()) -> Failure:

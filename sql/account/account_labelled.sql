@@ -5,7 +5,9 @@
 -- Depends on account_span, account_track, place.
 CREATE OR REPLACE TEMP MACRO account_labelled(pieces) AS TABLE
 WITH span AS (
-    SELECT track, thread, start_ns, end_ns, id FROM account_span WHERE (track, thread) IN (SELECT (track, thread) FROM query_table(pieces))
+    SELECT s.track, s.thread, s.start_ns, s.end_ns, s.id
+    FROM account_span AS s ASOF JOIN query_table(pieces) AS p ON p.track = s.track AND p.thread = s.thread AND s.start_ns < p.until_ns
+    WHERE p.from_ns < s.end_ns
 ), lane AS (
     SELECT DISTINCT track, thread FROM query_table(pieces)
 ), edge AS (

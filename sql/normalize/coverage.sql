@@ -3,7 +3,7 @@
 -- Therefore the own times of all tasks of a step sum to the length of their union, and gaps, kernels and exposed collectives sum to the
 -- device span.
 -- Depends on placed.
--- Runs after chosen_step, forget_host_op.
+-- Runs after chosen_step, host_op (which frees memory).
 CREATE OR REPLACE TEMP TABLE coverage AS
 WITH own AS (
     SELECT *, max(end_ns) OVER (PARTITION BY what, capture, device_id, step ORDER BY start_ns, end_ns, id

@@ -36,7 +36,7 @@ WITH plain AS (
 ), first_thread AS (
     SELECT capture, arg_min(thread, {'at': start_ns, 'lowest': thread}) AS thread, 1 AS weight
     FROM (SELECT o.capture, o.thread, o.start_ns, w.step
-          FROM (SELECT capture, thread, start_ns FROM stage_host_op WHERE thread IS NOT NULL) AS o
+          FROM (SELECT capture, thread, start_ns FROM stage_host_op WHERE thread IS NOT NULL AND capture IN (SELECT capture FROM named)) AS o
           ASOF JOIN window_of AS w ON w.capture = o.capture AND o.start_ns >= w.from_ns)
     GROUP BY capture, step
     UNION ALL   -- without operators, the thread with the longest ranges
@@ -55,7 +55,10 @@ WITH plain AS (
     UNION ALL
     SELECT p.capture, p.name, p.step, p.start_ns, p.end_ns
     FROM placed_span AS p
-    ASOF JOIN (SELECT capture, thread, start_ns, end_ns FROM stage_host_op WHERE contains(name, '::')) AS o
+    ASOF JOIN (
+        SELECT capture, thread, start_ns, end_ns FROM stage_host_op
+        WHERE contains(name, '::') AND capture IN (SELECT capture FROM placed_span WHERE is_operator)
+    ) AS o
       ON o.capture = p.capture AND o.thread = p.thread AND p.start_ns < o.start_ns
     WHERE p.is_operator AND o.end_ns <= p.end_ns
 ), recurring AS (
@@ -86,4 +89,3 @@ WITH plain AS (
 )
 SELECT d.capture, d.name, d.start_ns, d.end_ns
 FROM deep AS d JOIN chosen AS c ON c.capture = d.capture AND c.depth = d.depth WHERE d.sign = 1;
-DROP TABLE range_name;

@@ -2,11 +2,16 @@
 -- with a time stamp was read for a capture, the profiler's own totals are used; nested calls of one name cannot be told apart there.
 -- Depends on host_op, phase, reported_operator, step.
 INSERT INTO r_operator BY NAME
-WITH call AS (
-    SELECT capture, step, phase, name, end_ns - start_ns AS host_ns, self_ns, device_ns, device_self_ns,
-           coalesce(end_ns > max(end_ns) OVER (PARTITION BY capture, thread, name ORDER BY start_ns, end_ns DESC
-                                               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), TRUE) AS is_outermost
-    FROM host_op
+WITH repeated AS (   -- names that may run inside themselves: one contains an operator, and one lies deeper
+    SELECT capture, thread, name FROM host_op GROUP BY capture, thread, name
+    HAVING min(CASE WHEN self_ns < end_ns - start_ns THEN depth END) < max(depth)
+), inner_call AS (
+    SELECT capture, id FROM host_op SEMI JOIN repeated USING (capture, thread, name)
+    QUALIFY end_ns <= max(end_ns) OVER (PARTITION BY capture, thread, name ORDER BY start_ns, end_ns DESC
+                                        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), call AS (
+    SELECT o.capture, o.step, o.phase, o.name, o.end_ns - o.start_ns AS host_ns, o.self_ns, o.device_ns, o.device_self_ns, i.id IS NULL AS is_outermost
+    FROM host_op AS o LEFT JOIN inner_call AS i ON i.capture = o.capture AND i.id = o.id
 )
 SELECT o.capture, o.step, p.name AS phase, o.name, count(*) AS calls, sum(o.host_ns) AS host_ns,
        CASE WHEN count(o.self_ns) = count(*) THEN coalesce(sum(o.host_ns) FILTER (o.is_outermost), 0) END AS host_total_ns,

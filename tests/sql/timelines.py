@@ -11,9 +11,8 @@ Intervals = list[tuple[int, int]]
 
 
 def reset(con: duckdb.DuckDBPyConnection) -> None:
-    for folder in ("normalize", "account"):
-        con.execute(resources.sql(f"{folder}/clear"))
-    con.execute("DROP TABLE place")
+    for (table,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'temp'").fetchall():
+        con.execute(f'DROP TABLE "{table}"')
     run_all(con, resources.sql_names("schema/stage"))
     for (table,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'").fetchall():
         con.execute(f'DELETE FROM "{table}"')

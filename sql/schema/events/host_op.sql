@@ -8,6 +8,7 @@ CREATE TABLE host_op (
     end_ns BIGINT,             -- end, in ns since the epoch
     step BIGINT,               -- step.step; NULL: outside all steps
     phase INTEGER,             -- phase.id; NULL: outside all phases
+    depth INTEGER,             -- operators of its thread that are open when it starts, and itself; NULL: no duration, or the thread is unknown
     parent_id BIGINT,          -- host_op.id of the operator of the same thread that directly contains it; NULL: none
     sequence_number BIGINT,    -- autograd's number, which a forward operator shares with its backward one; NULL: none
     input_shapes VARCHAR,      -- dimensions of its inputs, as '2,3;;4'; NULL: not recorded
