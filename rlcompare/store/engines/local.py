@@ -69,7 +69,8 @@ def _collect(crew: _Crew, cancelled: IsCancelled) -> Iterator[BatchResult]:
     """The results of a crew, as they are made. The crew has ended when this returns or raises."""
     try:
         crew.start()
-        while crew.is_at_work:
+        working = crew.size
+        while working:
             try:
                 item = crew.results.get(timeout=_AGAIN_SECONDS)
             except Empty:
@@ -78,7 +79,9 @@ def _collect(crew: _Crew, cancelled: IsCancelled) -> Iterator[BatchResult]:
                 continue
             if isinstance(item, BaseException):
                 raise item
-            if item is not None:
+            if item is None:
+                working -= 1
+            else:
                 yield item
     finally:
         crew.stop()
@@ -108,8 +111,9 @@ class _Crew:
             thread.start()
 
     @property
-    def is_at_work(self) -> bool:
-        return not self.results.empty() or any(thread.is_alive() for thread in self._crew)
+    def size(self) -> int:
+        """Number of threads; each puts a last None into ``results`` when it ends."""
+        return len(self._crew)
 
     @property
     def has_to_end(self) -> bool:

@@ -1,5 +1,5 @@
 -- The account of each step by blocks, for the path over the ranks (sql/store/path_piece.sql). A block lasts from the start of a collective, or the end of a
--- piece in which the device only communicates, to the next of these. Exposed communication is in r_exposed.
+-- piece in which the device only communicates, to the next of these. Kernels with different shapes have rows of their own. Exposed communication is in r_exposed.
 CREATE TABLE r_block (
     capture INTEGER NOT NULL,  -- capture.capture
     device_id INTEGER,         -- device; NULL: the host, or unknown
