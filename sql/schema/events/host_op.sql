@@ -14,5 +14,6 @@ CREATE TABLE host_op (
     input_dtypes VARCHAR,      -- data types of its inputs, separated by ';'; NULL: not recorded
     self_ns BIGINT,            -- time in which no operator inside it runs: its duration without those directly inside; NULL if the thread is unknown
     device_self_ns BIGINT,     -- time of the kernels that it launched itself; NULL if launches are unknown
-    device_ns BIGINT           -- time of the kernels launched inside it, at any depth; NULL if launches are unknown
+    device_ns BIGINT,          -- time of the kernels launched inside it, at any depth; NULL if launches are unknown
+    depth INTEGER              -- 1: in no other operator of its thread, 2: in one, …; NULL if it has no length, or the thread is unknown
 );

@@ -1,0 +1,34 @@
+-- The operators and modules of a typical step of each capture. The thread that runs the steps comes first, then the busier ones. At one time, ends
+-- of modules come first, then modules, then operators, the outer before the inner. Operators without a thread have no order.
+-- Depends on account_thread, host_op, module, place, sequence_step.
+INSERT INTO r_sequence
+WITH operator AS (
+    SELECT o.capture, o.thread, o.name, o.depth, o.start_ns, o.id
+    FROM host_op AS o JOIN sequence_step AS s ON s.capture = o.capture AND s.step = o.step WHERE o.thread IS NOT NULL
+), worker AS (
+    SELECT o.capture, o.thread,
+           row_number() OVER (PARTITION BY o.capture ORDER BY o.thread = any_value(m.thread) DESC NULLS LAST, count(*) DESC, min(o.start_ns)) AS worker
+    FROM operator AS o LEFT JOIN account_thread AS m ON m.capture = o.capture GROUP BY o.capture, o.thread
+), entered AS (
+    SELECT m.capture, m.thread, m.name, m.start_ns, m.end_ns
+    FROM module AS m ASOF JOIN place AS p ON p.capture = m.capture AND m.start_ns >= p.from_ns
+    JOIN sequence_step AS s ON s.capture = m.capture AND s.step = p.step WHERE m.end_ns > m.start_ns
+), event AS (
+    SELECT capture, thread, 'operator' AS kind, name, depth, start_ns AS ts_ns, 2 AS turn, coalesce(depth, 2147483647) AS inner_last, id FROM operator
+    UNION ALL BY NAME SELECT capture, thread, 'module' AS kind, name, start_ns AS ts_ns, 1 AS turn, -end_ns AS inner_last FROM entered
+    UNION ALL BY NAME SELECT capture, thread, 'end' AS kind, name, end_ns AS ts_ns, 0 AS turn, -start_ns AS inner_last FROM entered
+    UNION ALL BY NAME SELECT capture, thread, 'thread' AS kind, '' AS name FROM worker
+), entry AS (
+    SELECT capture, kind, name, depth, row_number() OVER (PARTITION BY capture ORDER BY kind, name, depth) - 1 AS number
+    FROM (SELECT DISTINCT capture, kind, name, depth FROM event SEMI JOIN worker USING (capture, thread))
+), listed AS (
+    SELECT capture, list({'kind': kind, 'name': name, 'depth': depth} ORDER BY number) AS entries FROM entry GROUP BY capture
+), ordered AS (
+    SELECT e.capture, list(CAST(y.number AS INTEGER) ORDER BY w.worker, e.ts_ns NULLS FIRST, e.turn, e.inner_last, e.id) AS tokens
+    FROM event AS e JOIN worker AS w ON w.capture = e.capture AND w.thread = e.thread
+    JOIN entry AS y ON y.capture = e.capture AND y.kind = e.kind AND y.name IS NOT DISTINCT FROM e.name AND y.depth IS NOT DISTINCT FROM e.depth
+    GROUP BY e.capture
+)
+SELECT s.capture, s.steps, l.entries, o.tokens, hash(l.entries, o.tokens)
+FROM sequence_step AS s JOIN listed AS l ON l.capture = s.capture JOIN ordered AS o ON o.capture = s.capture;
+DROP TABLE sequence_step;
