@@ -16,7 +16,7 @@ EQUAL_RUN = 32
 """So many equal tokens in a row end the search for a better path to them."""
 
 MOST_BEHIND = 2048
-"""Tokens of both sides by which a path may be behind the best one. Blocks of up to a third of it are found in any case."""
+"""Tokens of both sides by which a path may be behind the best one. Blocks of up to a third of it are found."""
 
 MOST_EDITS, LEAST_EQUAL = 1024, 2
 """After so many edits without a run of equal tokens, the search gives up unless there were more equal tokens than that,
@@ -36,7 +36,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class Hunk:
-    """Tokens without a match between two that match: ``old[old_start:old_end]`` went, ``new[new_start:new_end]`` came."""
+    """Tokens without a match, in one place: ``old[old_start:old_end]`` went, ``new[new_start:new_end]`` came."""
 
     old_start: int
     old_end: int
