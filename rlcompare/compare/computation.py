@@ -138,8 +138,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         return
     if not change.on_both:
         launches = _launches(basis, name, parts, delta, change)
-        came = f"{_came_or_went(change, place, delta)}{where_edited(evidence, name, parts)}"
-        text = f"{came}{_with_launches(launches)}."
+        came = f"{_came_or_went(change, place, delta)}{_with_launches(launches)}"
+        text = f"{came}{where_edited(evidence, name, parts)}."
         yield Candidate("operator_calls", whole(parts) | launches, text, section, name)
         return
     if fractions.slower >= MOST_OF and (other := _otherwise(parts)):
@@ -165,7 +165,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
             rate = achieved(evidence, change, shape[0] if shape else None) if what == "operator_slower" else ""
             where = where_edited(evidence, name, parts) if what == "operator_calls" else ""
-            text = f"{_because(what, change, place, own)}{rate}{where}{_with_launches(launches)}."
+            text = f"{_because(what, change, place, own)}{rate}{_with_launches(launches)}{where}."
             yield Candidate(what, of_reason | launches, text, section, name)
 
 

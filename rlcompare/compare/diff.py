@@ -38,8 +38,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         sides = make_sides(given, rollups.rows(records.Layout), captures, steps, training, env)
         overall = overall_metrics(rollups, {side: len(given[side].stores) for side in SIDES})
         profile, headline = profile_headline(overall), headline_of(overall)
-        sections = make_sections(rollups, overall, env, rank_headline(overall))
         edits = find_edits(rollups.rows(records.AlignedPair), rollups.rows(records.SequenceText))
+        sections = make_sections(rollups, overall, env, rank_headline(overall), edits)
         timers = rollups.rows(records.TrainingPhase)
         (match,) = rollups.rows(records.KernelMatchSummary)
         causes, unexplained = find_causes(

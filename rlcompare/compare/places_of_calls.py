@@ -14,8 +14,6 @@ ALL = 0.99
 NAMED_MODULES, LISTED_INSTANCES = 3, 3
 """How many modules around a place are named, the innermost, and how many instances of one."""
 
-_NAME_LENGTH = 60
-
 
 def text_of(place: Place) -> str:
     """``after aten::mm in DecoderLayer.*.MLP (40 places)``."""
@@ -25,15 +23,17 @@ def text_of(place: Place) -> str:
 
 def _where(place: Place) -> str:
     where, modules = place.where, path_of(place.instances)
-    inside = short(where.inside, _NAME_LENGTH)
+    inside = short(where.inside)
     if modules and where.inside == where.modules[-1]:
         inside = modules
     elif modules:
         inside = f"{inside} of {modules}"
+    within = f" in {inside}" if where.inside else ""
+    if where.after is None:
+        return within.strip()
     if where.after:
-        after = f"after {short(where.after, _NAME_LENGTH)}"
-        return f"{after} in {inside}" if where.inside else after
-    return f"at the start of {inside if where.inside else 'the step'}"
+        return f"after {short(where.after)}{within}"
+    return f"at the start of {inside if where.inside else 'its thread'}"
 
 
 def path_of(instances: Collection[tuple[Instance, ...]]) -> str:
@@ -43,7 +43,7 @@ def path_of(instances: Collection[tuple[Instance, ...]]) -> str:
     """
     named = []
     for level in zip(*sorted(instances), strict=True):
-        name, numbers, of = short(level[0].name, _NAME_LENGTH), sorted({one.number for one in level}), level[0].of
+        name, numbers, of = short(level[0].name), sorted({one.number for one in level}), level[0].of
         if len(numbers) == of:
             named.append(f"{name}.*" if of > 1 else name)
         elif len(numbers) <= LISTED_INSTANCES:

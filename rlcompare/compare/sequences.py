@@ -31,16 +31,26 @@ class Where:
     """A place among operators and modules.
 
     Attributes:
-        after: the operator or module that ran before; empty if that is the start, or unknown.
-        inside: the operator or module that contains it; empty if there is none.
-        is_known: whether the other two are.
-        modules: the classes of the modules around it, from the outermost.
+        after: the operator or module that ran before; empty if that is the start, None if it is unknown or varies.
+        inside: the operator or module that contains it; empty if there is none, or if it is unknown or varies.
+        modules: the classes of the modules around it, from the outermost; as far as they do not vary.
     """
 
-    after: str = ""
+    after: str | None = None
     inside: str = ""
-    is_known: bool = False
     modules: tuple[str, ...] = ()
+
+    def wider(self) -> Iterator[tuple[int, Where]]:
+        """The same place with less and less detail, each with a number that grows with what is left out."""
+        if self.after is not None:
+            yield 0, self
+        if self.inside and self.inside not in self.modules[-1:]:
+            yield 1, Where(None, self.inside, self.modules)
+            yield 2, Where(None, self.inside)
+        if self.after:
+            yield 3, Where(self.after)
+        for outer, module in enumerate(reversed(self.modules)):
+            yield 4 + outer, Where(None, module, self.modules[: len(self.modules) - outer])
 
 
 @dataclass(frozen=True)
@@ -144,19 +154,19 @@ class Edits:
             return None
         side: SideName = "new" if calls > 0 else "baseline"
         held: dict[tuple[str, Where], float] = defaultdict(float)
-        edits: dict[tuple[str, Where], dict[Edit, None]] = defaultdict(dict)
+        edits: dict[tuple[str, Where], dict[Edit, int]] = defaultdict(dict)
         for edit in self._by_name[side][operator]:
             for branch in edit.branches(side):
-                if within := branch.operators.count(operator):
-                    held[branch.name, branch.where] += within * edit.times
-                    edits[branch.name, branch.where][edit] = None
-        (name, where), most = max(held.items(), key=lambda item: (item[1], str(item[0])))
-        if not where.is_known or most < MOST_OF * abs(found):
+                within = branch.operators.count(operator)
+                for left_out, where in branch.where.wider() if within else ():
+                    held[branch.name, where] += within * edit.times
+                    edits[branch.name, where][edit] = left_out
+        able = [key for key, part in held.items() if part >= MOST_OF * abs(found)]
+        if not able:
             return None
-        around = {modules for edit in edits[name, where] for modules in edit.instances}
-        around = {modules for modules in around if tuple(module.name for module in modules) == where.modules}
-        times = sum(edit.times for edit in edits[name, where])
-        return Place(name, where, times, most / abs(found), frozenset(around))
+        key = min(able, key=lambda key: (max(edits[key].values()), -held[key], str(key)))
+        around, times = _around(edits[key], key[1].modules), sum(edit.times for edit in edits[key])
+        return Place(*key, times, held[key] / abs(found), around)
 
     @cached_property
     def exchanges(self) -> Sequence[Exchange]:
@@ -167,6 +177,12 @@ class Edits:
             if gone and new:
                 found[gone, new] += edit.times
         return [Exchange(Counter(gone), Counter(new), times) for (gone, new), times in found.items()]
+
+
+def _around(edits: Iterable[Edit], classes: tuple[str, ...]) -> frozenset[tuple[Instance, ...]]:
+    """The modules of these classes around places, as far inside as the classes go."""
+    found = {modules[: len(classes)] for edit in edits for modules in edit.instances}
+    return frozenset(modules for modules in found if tuple(module.name for module in modules) == classes)
 
 
 def find_edits(pairs: Sequence[AlignedPair], texts: Iterable[SequenceText]) -> Edits:
@@ -253,10 +269,9 @@ def _where(tree: OperatorTree, place: int, start: int) -> Where:
     before = tree.before(place)
     while before is not None and before >= start:
         before = tree.before(before)
-    around = next(tree.above(place), None)
-    after = "" if before is None or before == NOWHERE else _label(tree.at(before))
-    modules = tuple(module.name for module in tree.modules(place))
-    return Where(after, _label(around) if around else "", before is not None, modules)
+    after = None if before is None else "" if before == NOWHERE else _label(tree.at(before))
+    inside = next(map(_label, tree.above(place)), "")
+    return Where(after, inside, tuple(module.name for module in tree.modules(place)))
 
 
 def _label(entry: Entry) -> str:
