@@ -216,7 +216,9 @@ class SelectedSteps(NamedTuple):
 
 class SequenceText(NamedTuple):
     hash: int
-    entries: list[tuple[str, str, int | None]]
+    kinds: list[str]
+    names: list[str]
+    depths: list[int | None]
     tokens: list[int]
 
 

@@ -194,7 +194,7 @@ def find_edits(pairs: Sequence[AlignedPair], texts: Iterable[SequenceText]) -> E
     """
     if not pairs or len(pairs) > MOST_PAIRS:
         return Edits()
-    trees = {text.hash: OperatorTree([Entry(*entry) for entry in text.entries], text.tokens) for text in texts}
+    trees = {text.hash: OperatorTree([*map(Entry, text.kinds, text.names, text.depths)], text.tokens) for text in texts}
     found: dict[tuple[tuple[Branch, ...], tuple[Branch, ...]], tuple[float, set[tuple[Instance, ...]]]] = {}
     for pair in pairs:
         for edit in _edits(trees[pair.baseline], trees[pair.new]):

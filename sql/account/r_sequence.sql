@@ -22,13 +22,14 @@ WITH operator AS (
     SELECT capture, kind, name, depth, row_number() OVER (PARTITION BY capture ORDER BY kind, name, depth) - 1 AS number
     FROM (SELECT DISTINCT capture, kind, name, depth FROM event SEMI JOIN worker USING (capture, thread))
 ), listed AS (
-    SELECT capture, list({'kind': kind, 'name': name, 'depth': depth} ORDER BY number) AS entries FROM entry GROUP BY capture
+    SELECT capture, list(kind ORDER BY number) AS kinds, list(name ORDER BY number) AS names, list(depth ORDER BY number) AS depths
+    FROM entry GROUP BY capture
 ), ordered AS (
     SELECT e.capture, list(CAST(y.number AS INTEGER) ORDER BY w.worker, e.ts_ns NULLS FIRST, e.turn, e.inner_last, e.id) AS tokens
     FROM event AS e JOIN worker AS w ON w.capture = e.capture AND w.thread = e.thread
     JOIN entry AS y ON y.capture = e.capture AND y.kind = e.kind AND y.name IS NOT DISTINCT FROM e.name AND y.depth IS NOT DISTINCT FROM e.depth
     GROUP BY e.capture
 )
-SELECT s.capture, s.steps, l.entries, o.tokens, hash(l.entries, o.tokens)
+SELECT s.capture, s.steps, l.kinds, l.names, l.depths, o.tokens, hash(l.kinds, l.names, l.depths, o.tokens)
 FROM sequence_step AS s JOIN listed AS l ON l.capture = s.capture JOIN ordered AS o ON o.capture = s.capture;
 DROP TABLE sequence_step;

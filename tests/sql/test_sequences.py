@@ -23,8 +23,8 @@ LAYERS, OPERATORS = 40, 115
 
 def sequence(store: Path) -> list[tuple[str, str, int | None]]:
     """The only sequence of a store: kind, name and depth of each token."""
-    ((entries, tokens),) = rows(store, "SELECT entries, tokens FROM r_sequence")
-    found = [(entry["kind"], entry["name"], entry["depth"]) for entry in entries]
+    ((kinds, names, depths, tokens),) = rows(store, "SELECT kinds, names, depths, tokens FROM r_sequence")
+    found = [*zip(kinds, names, depths, strict=True)]
     return [found[token] for token in tokens]
 
 
@@ -68,7 +68,8 @@ def of_trace(path: Path) -> list[tuple[str, int]]:
     calls = [event for event in events if event.get("cat") == "cpu_op"]
     assert len({event["tid"] for event in calls}) == 1
     spans = [(round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000), event["name"]) for event in calls]
-    found, ends = [], []
+    found: list[tuple[str, int]] = []
+    ends: list[int] = []
     for start, end, name in sorted(spans, key=lambda one: (one[0], -one[1])):
         ends = [other for other in ends if other > start]
         ends.append(end)
@@ -95,7 +96,7 @@ def test_text_and_database_of_one_run_have_the_same_sequence(ascend_910b: Path, 
         for kind in ("db", "text")
     ]
     assert found[0] == found[1]
-    assert len(found[0][0][3]) > 800
+    assert len(found[0][0][5]) > 800
 
 
 def test_a_run_has_no_edits_against_itself(ascend_910b: Path, tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_forty_layers_with_an_operator_more_in_each(tmp_path: Path) -> None:
     old, new = decoder(tmp_path / "old", added=False), decoder(tmp_path / "new", added=True)
     with Rollups(side("old", old), side("new", new), CompareOptions()) as rollups:
         pairs, texts = rollups.rows(records.AlignedPair), rollups.rows(records.SequenceText)
-    assert [sum(text.entries[token][0] == "operator" for token in text.tokens) for text in texts].count(
+    assert [sum(text.kinds[token] == "operator" for token in text.tokens) for text in texts].count(
         LAYERS * OPERATORS
     ) == 1
     started = time.perf_counter()

@@ -28,7 +28,8 @@ def text_of_lines(number: int, lines: list[str]) -> SequenceText:
         else:
             entries.append(("operator", name, len(line) - len(line.lstrip()) + 1))
     known = list(dict.fromkeys(entries))
-    return SequenceText(number, known, [known.index(entry) for entry in entries])
+    kinds, names, depths = zip(*known, strict=True)
+    return SequenceText(number, [*kinds], [*names], [*depths], [known.index(entry) for entry in entries])
 
 
 def edits_of(*sides: tuple[list[str], list[str]]) -> Edits:
@@ -152,7 +153,7 @@ def test_members_count_by_their_part() -> None:
 def test_a_tree_knows_what_contains_what() -> None:
     lines = ["A_0:", "x", " y", "B_0:", "  z", "/B_0", " w", "/A_0", "v"]
     text = text_of_lines(0, lines)
-    tree = OperatorTree([Entry(*entry) for entry in text.entries], text.tokens)
+    tree = OperatorTree([*map(Entry, text.kinds, text.names, text.depths)], text.tokens)
     names = [tree.at(place).name for place in range(len(tree.tokens))]
     parents = {names[place]: names[tree.parents[place]] for place in range(1, len(names))}
     assert parents == {"A_0": "", "x": "A_0", "y": "x", "B_0": "y", "z": "B_0", "w": "x", "v": ""}

@@ -9,7 +9,9 @@ CREATE TABLE IF NOT EXISTS c_sequence (
 );
 CREATE TABLE IF NOT EXISTS c_sequence_text (
     hash UBIGINT NOT NULL,
-    entries STRUCT(kind VARCHAR, name VARCHAR, depth INTEGER)[] NOT NULL,
+    kinds VARCHAR[] NOT NULL,
+    names VARCHAR[] NOT NULL,
+    depths INTEGER[] NOT NULL,
     tokens INTEGER[] NOT NULL
 );
 INSERT INTO c_sequence
@@ -18,7 +20,7 @@ FROM store.r_sequence AS r
 JOIN c_step AS s ON s.capture = r.capture AND list_contains(r.steps, s.step) AND s.selected
  AND s.side = getvariable('side') AND s.run = getvariable('run');
 INSERT INTO c_sequence_text
-SELECT DISTINCT ON (r.hash) r.hash, r.entries, r.tokens
+SELECT DISTINCT ON (r.hash) r.hash, r.kinds, r.names, r.depths, r.tokens
 FROM store.r_sequence AS r
 WHERE r.hash IN (SELECT hash FROM c_sequence WHERE side = getvariable('side') AND run = getvariable('run'))
   AND r.hash NOT IN (SELECT hash FROM c_sequence_text);

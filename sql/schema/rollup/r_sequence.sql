@@ -3,7 +3,9 @@
 CREATE TABLE r_sequence (
     capture INTEGER NOT NULL,  -- capture.capture
     steps BIGINT[] NOT NULL,   -- the steps that call the same operators equally often; the sequence is that of the first
-    entries STRUCT(kind VARCHAR, name VARCHAR, depth INTEGER)[] NOT NULL, -- what occurs in it. Kind: thread (a thread begins), operator, module, end (of a module). Depth: host_op.depth, NULL if not an operator
-    tokens INTEGER[] NOT NULL, -- the sequence; places in entries, from 0
-    hash UBIGINT NOT NULL      -- of entries and tokens: equal sequences have the same
+    kinds VARCHAR[] NOT NULL,  -- of each different entry: thread (a thread begins), operator, module, or end (of a module)
+    names VARCHAR[] NOT NULL,  -- its name; '' for a thread
+    depths INTEGER[] NOT NULL, -- host_op.depth of operators; NULL for others
+    tokens INTEGER[] NOT NULL, -- the sequence: places in the three lists, from 0
+    hash UBIGINT NOT NULL      -- equal sequences have the same
 );
