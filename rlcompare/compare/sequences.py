@@ -14,6 +14,7 @@ from functools import cached_property
 from rlcompare.compare.alignment import Hunk, align, movable
 from rlcompare.compare.operator_tree import END, MODULE, NOWHERE, OPERATOR, Entry, Instance, OperatorTree, class_of
 from rlcompare.compare.records import AlignedPair, SequenceText
+from rlcompare.compare.rollups import Rollups
 from rlcompare.model.words import SIDES, SideName
 
 MOST_PAIRS = 16
@@ -183,6 +184,12 @@ def _around(edits: Iterable[Edit], classes: tuple[str, ...]) -> frozenset[tuple[
     """The modules of these classes around places, as far inside as the classes go."""
     found = {modules[: len(classes)] for edit in edits for modules in edit.instances}
     return frozenset(modules for modules in found if tuple(module.name for module in modules) == classes)
+
+
+def edits_of(rollups: Rollups) -> Edits:
+    """The differences between the sequences of both sides."""
+    pairs = rollups.rows(AlignedPair)
+    return find_edits(pairs, rollups.rows(SequenceText)) if pairs else Edits()
 
 
 def find_edits(pairs: Sequence[AlignedPair], texts: Iterable[SequenceText]) -> Edits:
