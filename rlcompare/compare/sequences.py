@@ -222,7 +222,7 @@ def _edits(old: OperatorTree, new: OperatorTree) -> Iterator[Edit]:
     trees: dict[SideName, OperatorTree] = {"baseline": old, "new": new}
     end = Hunk(len(old.tokens), len(old.tokens), len(new.tokens), len(new.tokens))
     before = 0
-    for hunk, following in zip(hunks, [*hunks[1:], end], strict=True):
+    for hunk, following in zip(hunks, [*hunks, end][1:], strict=True):
         if hunk.side is not None:
             tokens = matched[SIDES.index(hunk.side)]
             room = (hunk.old_start - before, following.old_start - hunk.old_end)

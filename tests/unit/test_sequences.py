@@ -133,6 +133,12 @@ def test_what_contains_an_operator_without_a_length_is_unknown() -> None:
     )
 
 
+def test_nothing_is_said_of_sequences_with_little_in_common() -> None:
+    old, new = ([f"aten::{letter}" for letter in letters] for letters in ("abcdefgh", "stuvwxyaz"))
+    assert edits_of((old, new)) == Edits()
+    assert find_edits([AlignedPair(0, 1, 1.0)], [text_of_lines(0, []), text_of_lines(1, old)]).all != ()
+
+
 def test_operators_that_came_in_the_place_of_others_are_an_exchange() -> None:
     old = ["aten::a", "npu::fused", "aten::b"] * 7
     new = ["aten::a", "aten::bmm", "aten::softmax", "aten::bmm", "aten::b"] * 7
