@@ -132,7 +132,9 @@ def _launching(evidence: Evidence, name: str, parts: Mapping[int, Part]) -> tupl
         return None
     side: SideName = "new" if calls > 0 else "baseline"
     launching = {part.row.get(f"{side}_host_op") for part in parts.values() if getattr(part, side)}
-    operator = str(launching.pop()) if evidence.on_device and len(launching) == 1 else name
+    if evidence.on_device and len(launching) != 1:
+        return None
+    operator = str(launching.pop()) if evidence.on_device else name
     row = evidence.host_operators.get(operator)
     before, after = (number(row.get(f"{at}_calls")) for at in SIDES) if row else (None, None)
     if before is None or after is None or before == after:

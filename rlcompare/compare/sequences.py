@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from rlcompare.compare.alignment import Hunk, align, movable
 from rlcompare.compare.operator_tree import END, MODULE, NOWHERE, OPERATOR, Entry, Instance, OperatorTree, class_of
@@ -85,9 +86,13 @@ class Edit:
     def branches(self, side: SideName) -> tuple[Branch, ...]:
         return self.gone if side == "baseline" else self.new
 
-    def calls(self, side: SideName, operator: str) -> int:
-        """How often an operator is called each time."""
-        return sum(branch.operators.count(operator) for branch in self.branches(side))
+
+class _Calls(NamedTuple):
+    """Calls of an operator that came or went: in which edit, in which branch of it, how many per step and rank."""
+
+    edit: int
+    branch: Branch
+    calls: float
 
 
 @dataclass(frozen=True)
@@ -128,21 +133,19 @@ class Edits:
     all: tuple[Edit, ...] = ()
 
     @cached_property
-    def _by_name(self) -> Mapping[SideName, Mapping[str, Sequence[Edit]]]:
-        found: dict[SideName, dict[str, list[Edit]]] = {side: defaultdict(list) for side in SIDES}
-        for edit in self.all:
+    def _by_name(self) -> Mapping[SideName, Mapping[str, Sequence[_Calls]]]:
+        found: dict[SideName, dict[str, list[_Calls]]] = {side: defaultdict(list) for side in SIDES}
+        for number, edit in enumerate(self.all):
             for side in SIDES:
-                for name in {name for branch in edit.branches(side) for name in branch.operators}:
-                    found[side][name].append(edit)
+                for branch in edit.branches(side):
+                    for name, calls in Counter(branch.operators).items():
+                        found[side][name].append(_Calls(number, branch, calls * edit.times))
         return found
 
     def calls(self, operator: str) -> float:
         """How many more calls an operator has in the sequences; 0 if calls of it both came and went."""
         gone, new = (self._by_name[side].get(operator, ()) for side in SIDES)
-        if gone and new:
-            return 0.0
-        came = sum(edit.times * edit.calls("new", operator) for edit in new)
-        return came - sum(edit.times * edit.calls("baseline", operator) for edit in gone)
+        return 0.0 if gone and new else sum(of.calls for of in new) - sum(of.calls for of in gone)
 
     def place(self, operator: str, calls: float) -> Place | None:
         """Where the calls that an operator has more or fewer came or went; None if that is not one place, or unknown.
@@ -153,21 +156,19 @@ class Edits:
         found = self.calls(operator)
         if not found or abs(found - calls) > SAME_CALLS * abs(calls):
             return None
-        side: SideName = "new" if calls > 0 else "baseline"
         held: dict[tuple[str, Where], float] = defaultdict(float)
-        edits: dict[tuple[str, Where], dict[Edit, int]] = defaultdict(dict)
-        for edit in self._by_name[side][operator]:
-            for branch in edit.branches(side):
-                within = branch.operators.count(operator)
-                for left_out, where in branch.where.wider() if within else ():
-                    held[branch.name, where] += within * edit.times
-                    edits[branch.name, where][edit] = left_out
+        edits: dict[tuple[str, Where], dict[int, int]] = defaultdict(dict)
+        for of in self._by_name["new" if calls > 0 else "baseline"][operator]:
+            for left_out, where in of.branch.where.wider():
+                held[of.branch.name, where] += of.calls
+                edits[of.branch.name, where][of.edit] = left_out
         able = [key for key, part in held.items() if part >= MOST_OF * abs(found)]
         if not able:
             return None
         key = min(able, key=lambda key: (max(edits[key].values()), -held[key], str(key)))
-        around, times = _around(edits[key], key[1].modules), sum(edit.times for edit in edits[key])
-        return Place(*key, times, held[key] / abs(found), around)
+        places = [self.all[number] for number in edits[key]]
+        times = sum(edit.times for edit in places)
+        return Place(*key, times, held[key] / abs(found), _around(places, key[1].modules))
 
     @cached_property
     def exchanges(self) -> Sequence[Exchange]:
@@ -230,9 +231,8 @@ def _edits(old: OperatorTree, new: OperatorTree) -> Iterator[Edit]:
         before = hunk.old_end
         gone, came = (_branches(trees[side], hunk.span(side)) for side in SIDES)
         if gone or came:
-            starts = [(trees[side], hunk.span(side)) for side in SIDES]
-            instances = {tree.modules(place) for tree, span in starts for place in _roots(tree, span)}
-            yield Edit(gone, came, 1.0, frozenset(instances))
+            around = [_modules(trees[side], hunk.span(side)) for side in SIDES]
+            yield Edit(gone, came, 1.0, frozenset().union(*around))
 
 
 def _same(entry: Entry) -> tuple[str, str]:
@@ -254,25 +254,34 @@ def _roots(tree: OperatorTree, span: tuple[int, int]) -> list[int]:
     ]  # fmt: skip
 
 
+def _modules(tree: OperatorTree, span: tuple[int, int]) -> set[tuple[Instance, ...]]:
+    """The modules around what came or went."""
+    one_in_each = {tree.parents[root]: root for root in _roots(tree, span)}
+    return {tree.modules(root) for root in one_in_each.values()}
+
+
 def _branches(tree: OperatorTree, span: tuple[int, int]) -> tuple[Branch, ...]:
     roots = _roots(tree, span)
     found = []
+    places: dict[int, Where] = {}  # by what contains them: they are all after the same one that did not come or go
     for root, following in zip(roots, [*roots, span[1]][1:], strict=True):
         inner = (tree.at(place) for place in range(root, following))
         operators = tuple(entry.name for entry in inner if entry.kind == OPERATOR)
-        if operators:
-            found.append(Branch(_label(tree.at(root)), operators, _where(tree, root, span[0])))
+        if tree.is_instant(root):
+            found.append(Branch(_label(tree.at(root)), operators, Where()))
+        elif operators:
+            where = places.get(tree.parents[root]) or _where(tree, root, span[0])
+            places[tree.parents[root]] = where
+            found.append(Branch(_label(tree.at(root)), operators, where))
     return tuple(found)
 
 
 def _where(tree: OperatorTree, place: int, start: int) -> Where:
-    """The place of something that came or went, by what is on both sides.
+    """The place of something that came or went, by what did not.
 
     Args:
         start: where that begins which came or went with it.
     """
-    if tree.is_instant(place):
-        return Where()
     before = tree.before(place)
     while before is not None and before >= start:
         before = tree.before(before)
