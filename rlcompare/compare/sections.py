@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rlcompare.compare import pairs
 from rlcompare.compare.comparability import changed_meaning
-from rlcompare.compare.evidence import change_of
+from rlcompare.compare.evidence import change_of, short
 from rlcompare.compare.names import polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
 from rlcompare.compare.places_of_calls import text_of
@@ -210,7 +210,9 @@ def _place(edits: Edits, row: Row) -> str | None:
     """Where the calls that an operator has more or fewer came or went; None if that is not known."""
     calls = change_of(row, "calls")
     place = edits.place(str(row["name"]), calls) if calls else None
-    return text_of(place) if place else None
+    if place is None:
+        return None
+    return text_of(place) if place.name == row["name"] else f"in {short(place.name)}, {text_of(place)}"
 
 
 def _modules(maker: SectionMaker, records: Sequence[pairs.Module]) -> Section:

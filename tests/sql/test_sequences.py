@@ -41,6 +41,7 @@ def test_threads_modules_and_operators_in_their_order(tmp_path: Path) -> None:
     made = store(
         tmp_path / "a",
         mark("ProfilerStep#3", 0, 100), op("b", 60, 5, BACKWARD), op("b", 70, 5, BACKWARD), op("c", 71, 2, BACKWARD),
+        op("d", 80, 2, BACKWARD), op("d", 90, 2, BACKWARD),
         op("outer", 1, 50), op("inner", 1, 10), module("Linear_0", 20, 10), op("mm", 20, 10), op("none", 30, 0),
         op("late", 200, 5), launch(1, 2), kernel(1, 10, 50),
     )  # fmt: skip
@@ -48,6 +49,7 @@ def test_threads_modules_and_operators_in_their_order(tmp_path: Path) -> None:
         ("thread", "", None), ("operator", "outer", 1), ("operator", "inner", 2), ("module", "Linear_0", None),
         ("operator", "mm", 2), ("end", "Linear_0", None), ("operator", "none", None),
         ("thread", "", None), ("operator", "b", 1), ("operator", "b", 1), ("operator", "c", 2),
+        ("operator", "d", 1), ("operator", "d", 1),
     ]  # fmt: skip
 
 
@@ -171,8 +173,11 @@ def test_kernels_of_operators_in_one_place_are_netted(tmp_path: Path) -> None:
 
     around = [("aten::mm", "gemm", 50.0), ("aten::add", "add", 20.0)]
     old = made("old", [around[0], ("npu::fused", "flash", 60.0), around[1]])
+    elsewhere = ("aten::dropout", "dropout", 40.0)
     came = [("aten::bmm", "bmm", 70.0), ("aten::softmax", "softmax", 90.0), ("aten::bmm", "bmm", 70.0)]
-    new = made("new", [around[0], *came, around[1]])
-    (first, *_) = compared(old, new).causes
-    assert (first.what, first.share) == ("replaced", pytest.approx(1, abs=0.05))
+    new = made("new", [around[0], *came, around[1], elsewhere])
+    first, second = compared(old, new).causes
+    assert (first.what, first.share) == ("replaced", pytest.approx(170 / 210, abs=0.05))
     assert first.text.startswith("flash → bmm + softmax: ")
+    assert "dropout is new: 12 calls" in second.text
+    assert "as aten::dropout was added after aten::add (12 places)" in second.text

@@ -89,6 +89,13 @@ def test_an_operator_that_came_before_its_like_is_whole() -> None:
     assert said(edits, "aten::addmm") == "aten::linear after aten::gelu"
 
 
+def test_a_module_that_came_before_its_like_is_whole() -> None:
+    calls = [line for n in range(3) for line in (f"Dropout_{n}:", "aten::dropout", f"/Dropout_{n}")]
+    old, new = ([*LINEAR, *calls[: 3 * count]] for count in (2, 3))
+    (edit,) = edits_of((old, new)).all
+    assert [(branch.name, branch.operators) for branch in edit.new] == [("Dropout", ("aten::dropout",))]
+
+
 def test_inside_an_operator_and_at_its_start() -> None:
     edits = edits_of((LINEAR, [LINEAR[0], " aten::injected", *LINEAR[1:]]))
     assert said(edits) == "aten::injected at the start of aten::linear"
@@ -157,12 +164,14 @@ def test_members_count_by_their_part() -> None:
 
 
 def test_a_tree_knows_what_contains_what() -> None:
-    lines = ["A_0:", "x", " y", "B_0:", "  z", "/B_0", " w", "/A_0", "v"]
+    lines = ["A_0:", "x", " y", "B_0:", "  z", "/B_0", " w", "/A_0", "v", "C_0:", "D_0:", "u", "/D_0", "/C_0"]
     text = text_of_lines(0, lines)
     tree = OperatorTree([*map(Entry, text.kinds, text.names, text.depths)], text.tokens)
     names = [tree.at(place).name for place in range(len(tree.tokens))]
     parents = {names[place]: names[tree.parents[place]] for place in range(1, len(names))}
-    assert parents == {"A_0": "", "x": "A_0", "y": "x", "B_0": "y", "z": "B_0", "w": "x", "v": ""}
+    assert parents == {
+        "A_0": "", "x": "A_0", "y": "x", "B_0": "y", "z": "B_0", "w": "x", "v": "", "C_0": "", "D_0": "C_0", "u": "D_0",
+    }  # fmt: skip
 
 
 def test_a_path_without_modules_is_empty() -> None:
