@@ -51,7 +51,7 @@ class OperatorTree:
 
     @property
     def levels(self) -> Sequence[int]:
-        """For each token in how many others it is; the end of a module is in it."""
+        """For each token in how many others it is."""
         return self._nested[1]
 
     @cached_property
@@ -72,7 +72,7 @@ class OperatorTree:
                 while depth and depths[tokens[stack[-1]]] >= depth:
                     stack.pop()
             parents.append(stack[-1])
-            levels.append(len(stack) + (kind == END))
+            levels.append(len(stack))
             if kind in (THREAD, MODULE) or (kind == OPERATOR and depth):
                 stack.append(place)
         return parents, levels
