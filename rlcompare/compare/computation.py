@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from rlcompare.compare.evidence import (
     signed,
     times,
 )
+from rlcompare.compare.exchanged import exchanged, where_edited
 from rlcompare.compare.parts import Basis, Candidate, Part, total, whole
 from rlcompare.model.diff import Value
 from rlcompare.model.words import Presence
@@ -39,12 +39,6 @@ LEAST_LAUNCHES = 0.01
 
 LONGEST_LAUNCH_MS = 0.5
 """Longest idle time before a call that its launch may take. If it is longer, the device waited for something else."""
-
-MOST_ANSWERS = 4
-"""Most operators that may take the place of one; half as many if both sides run them."""
-
-LEAST_CALLS, MOST_MULTIPLE = 4, 4
-"""Numbers of calls match by chance if they changed by less than this, or by a larger multiple of each other."""
 
 _NAMED, _LISTED_LENGTH = 3, 50
 
@@ -78,74 +72,13 @@ def computation(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """A candidate for each operator; operators that took the place of others are one."""
     operators = basis.operators
     replaced: set[str] = set()
-    for names in _exchanged(evidence, operators):
+    for names in exchanged(evidence, basis):
         if (found := _replaced(evidence, operators, names)) is not None:
             replaced |= names
             yield found
     for name, parts in operators.items():
         if name not in replaced:
             yield from _operator(evidence, basis, name, parts)
-
-
-def _exchanged(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]]) -> list[set[str]]:
-    """Sets of operators of which some went and others came in their place.
-
-    That is so where the same framework operator launched them in the same phase, else where the calls of one that came
-    or went are matched by as many calls of others (or by a multiple of them) in the other direction.
-    """
-    both = {change.name for change in evidence.operators if change.on_both}
-    came = {name for name, parts in operators.items() if not any(part.baseline for part in parts.values())} - both
-    went = {name for name, parts in operators.items() if not any(part.new for part in parts.values())} - both
-    by_launch: dict[tuple[str | None, str], set[str]] = defaultdict(set)
-    for name in came | went:
-        for part in operators[name].values():
-            launch = part.row.get("new_host_op" if name in came else "baseline_host_op")
-            if launch:
-                by_launch[part.phase, str(launch)].add(name)
-    found = [names for names in by_launch.values() if names & came and names & went]
-    found = _joined(found)
-    taken = set().union(*found) if found else set()
-    answering = {name: _answering(evidence, operators, name) for name in sorted(came | went)}
-    # Where many operators answer, that is work of its own, and none of them is known to be the one.
-    crowded = {name for name, others in answering.items() if not _are_few(others, came | went)}
-    # The largest first: of one that went, and two that came in its place, it is the one that has both answers.
-    for name in sorted(answering, key=lambda name: (-len(answering[name]), name)):
-        names = {name, *answering[name]}
-        if len(names) > 1 and not names & (taken | crowded):
-            found.append(names)
-            taken |= names
-    return found
-
-
-def _joined(groups: Sequence[set[str]]) -> list[set[str]]:
-    """Groups that share a name become one."""
-    joined: list[set[str]] = []
-    for group in groups:
-        apart = [other for other in joined if not other & group]
-        joined = [*apart, set().union(group, *(other for other in joined if other & group))]
-    return joined
-
-
-def _answering(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], name: str) -> set[str]:
-    """The operators whose number of calls changed by that of ``name``, or a small multiple, in the other direction."""
-    change = evidence.operator(name)
-    calls = change.new_calls - change.baseline_calls if change else 0.0
-    if abs(calls) < LEAST_CALLS:
-        return set()
-    phases = {part.phase for part in operators[name].values()}
-    found = set()
-    for other, parts in operators.items():
-        answer = evidence.operator(other)
-        if answer is None or other == name or not phases & {part.phase for part in parts.values()}:
-            continue
-        multiple = -(answer.new_calls - answer.baseline_calls) / calls
-        if 0.99 <= multiple <= MOST_MULTIPLE + 0.01 and abs(multiple - round(multiple)) <= 0.01 * multiple:
-            found.add(other)
-    return found
-
-
-def _are_few(answers: set[str], one_sided: set[str]) -> bool:
-    return len(answers) <= MOST_ANSWERS and len(answers - one_sided) <= MOST_ANSWERS / 2
 
 
 def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], names: set[str]) -> Candidate | None:
@@ -205,7 +138,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         return
     if not change.on_both:
         launches = _launches(basis, name, parts, delta, change)
-        text = f"{_came_or_went(change, place, delta)}{_with_launches(launches)}."
+        came = f"{_came_or_went(change, place, delta)}{_with_launches(launches)}"
+        text = f"{came}{where_edited(evidence, name, parts)}."
         yield Candidate("operator_calls", whole(parts) | launches, text, section, name)
         return
     if fractions.slower >= MOST_OF and (other := _otherwise(parts)):
@@ -230,7 +164,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             own = sum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
             rate = achieved(evidence, change, shape[0] if shape else None) if what == "operator_slower" else ""
-            text = f"{_because(what, change, place, own)}{rate}{_with_launches(launches)}."
+            where = where_edited(evidence, name, parts) if what == "operator_calls" else ""
+            text = f"{_because(what, change, place, own)}{rate}{_with_launches(launches)}{where}."
             yield Candidate(what, of_reason | launches, text, section, name)
 
 

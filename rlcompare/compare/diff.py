@@ -10,6 +10,7 @@ from rlcompare.compare.overall import headline_of, overall_metrics, profile_head
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
+from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
@@ -37,7 +38,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         sides = make_sides(given, rollups.rows(records.Layout), captures, steps, training, env)
         overall = overall_metrics(rollups, {side: len(given[side].stores) for side in SIDES})
         profile, headline = profile_headline(overall), headline_of(overall)
-        sections = make_sections(rollups, overall, env, rank_headline(overall))
+        edits = edits_of(rollups)
+        sections = make_sections(rollups, overall, env, rank_headline(overall), edits)
         timers = rollups.rows(records.TrainingPhase)
         (match,) = rollups.rows(records.KernelMatchSummary)
         causes, unexplained = find_causes(
@@ -48,6 +50,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 sections,
                 rollups.rows(records.Frequency),
                 rollups.rows(records.AccountMember),
+                edits,
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from rlcompare.compare.records import AccountMember, Frequency
 from rlcompare.compare.rows import NS_PER_MS, decompose
+from rlcompare.compare.sequences import Edits
 from rlcompare.model.diff import Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
@@ -73,6 +74,7 @@ class Evidence:
             name; this part of the mean in ms; and the sum of the sizes of all parts. Empty if the sides have different
             members, or one each.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
+        edits: where operators came or went in a typical step.
     """
 
     headline: Delta | None
@@ -86,6 +88,7 @@ class Evidence:
     rare_phases: Mapping[str, str]
     members: Mapping[tuple[str, str | None, str], tuple[str, float, float]] = field(default_factory=dict)
     same_executor: bool = True
+    edits: Edits = field(default_factory=Edits)
 
     @classmethod
     def of(
@@ -96,6 +99,7 @@ class Evidence:
         sections: Mapping[str, Section],
         frequency: Sequence[Frequency],
         members: Sequence[AccountMember],
+        edits: Edits,
         *,
         on_device: bool,
         timed_phases: bool,
@@ -120,6 +124,7 @@ class Evidence:
             timed_phases=timed_phases,
             rare_phases=rare_phases,
             same_executor=same_executor,
+            edits=edits,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)
                 for row in members
@@ -134,6 +139,11 @@ class Evidence:
     def kernels(self) -> Mapping[str, Sequence[Row]]:
         """The rows of the section ``kernels`` by name."""
         return _grouped(self.sections["kernels"].rows)
+
+    @cached_property
+    def host_operators(self) -> Mapping[str, Row]:
+        """The rows of the section ``operators`` by name."""
+        return {str(row["name"]): row for row in self.sections["operators"].rows}
 
     @property
     def profile_change(self) -> float:

@@ -21,6 +21,12 @@ class AccountMember(NamedTuple):
     moved_ns: float
 
 
+class AlignedPair(NamedTuple):
+    baseline: int
+    new: int
+    part: float
+
+
 class Capture(NamedTuple):
     side: SideName
     run: int
@@ -206,6 +212,14 @@ class RoleSample(NamedTuple):
 class SelectedSteps(NamedTuple):
     side: SideName
     step: int
+
+
+class SequenceText(NamedTuple):
+    hash: int
+    kinds: list[str]
+    names: list[str]
+    depths: list[int | None]
+    tokens: list[int]
 
 
 class Step(NamedTuple):

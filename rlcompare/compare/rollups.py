@@ -38,11 +38,15 @@ def query_of(record: type[NamedTuple]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower()
 
 
+_NOT_ALWAYS = (records.KnownSelection, records.SequenceText)
+"""The records of queries that only some comparisons need."""
+
+
 def _queried() -> list[Any]:
-    """The records of all queries over the finished tables."""
+    """The records of the queries over the finished tables that every comparison needs."""
     found = [kind for kind in (vars(records) | vars(pairs)).values() if isinstance(kind, type)]
     names = resources.sql_names("compare")
-    return [kind for kind in found if f"compare/{query_of(kind)}" in names and kind is not records.KnownSelection]
+    return [kind for kind in found if f"compare/{query_of(kind)}" in names and kind not in _NOT_ALWAYS]
 
 
 class Rollups:

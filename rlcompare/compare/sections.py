@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from rlcompare.compare import pairs
 from rlcompare.compare.comparability import changed_meaning
+from rlcompare.compare.evidence import change_of, short
 from rlcompare.compare.names import polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
+from rlcompare.compare.places_of_calls import text_of
 from rlcompare.compare.records import (
     Divergence,
     KernelMatchSummary,
@@ -34,6 +36,7 @@ from rlcompare.compare.rows import (
     presence_of,
     ratio,
 )
+from rlcompare.compare.sequences import Edits
 from rlcompare.compare.sides import differing_levels
 from rlcompare.compare.steps_and_ranks import ranks_section, steps_section
 from rlcompare.compare.training import have_phases, health_columns, timer_pairs, tokens_of
@@ -60,13 +63,18 @@ _STACKS = (
 
 
 def make_sections(
-    rollups: Rollups, overall: Sequence[Delta], env: Mapping[SideName, Mapping[str, str]], headline: str
+    rollups: Rollups,
+    overall: Sequence[Delta],
+    env: Mapping[SideName, Mapping[str, str]],
+    headline: str,
+    edits: Edits,
 ) -> dict[str, Section]:
     """All sections by name.
 
     Args:
         env: the environment of each side.
         headline: the headline time of a rank, as a metric id.
+        edits: where operators came or went.
     """
     maker = SectionMaker(rollups.rows(Measured))
     made = [
@@ -79,7 +87,7 @@ def make_sections(
         _kernels(maker, rollups),
         maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
         _efficiency(maker, rollups.rows(pairs.Efficiency)),
-        _operators(maker, rollups.rows(pairs.Operator)),
+        _operators(maker, rollups.rows(pairs.Operator), edits),
         _modules(maker, rollups.rows(pairs.Module)),
         _collectives(maker, rollups),
         maker.timed("groups", rollups.rows(pairs.Group), "device"),
@@ -179,7 +187,7 @@ def _efficiency(maker: SectionMaker, records: Sequence[pairs.Efficiency]) -> Sec
     return replace(section, rows=tuple(map(_without_calls, section.rows)))
 
 
-def _operators(maker: SectionMaker, records: Sequence[pairs.Operator]) -> Section:
+def _operators(maker: SectionMaker, records: Sequence[pairs.Operator], edits: Edits) -> Section:
     """Operators by self time, on the device if both sides know it, else on the host.
 
     Self times sum to the time of all operators; total times do not, because operators call each other.
@@ -192,7 +200,19 @@ def _operators(maker: SectionMaker, records: Sequence[pairs.Operator]) -> Sectio
         if device
         else "Self time on the host: without the operators that they call."
     )
-    return maker.timed("operators", records, "operator", measure=measure, note=note + _TOTAL)
+    section = maker.timed("operators", records, "operator", measure=measure, note=note + _TOTAL)
+    if not edits.all:
+        return section
+    return replace(section, rows=tuple({**row, "place": _place(edits, row)} for row in section.rows))
+
+
+def _place(edits: Edits, row: Row) -> str | None:
+    """Where the calls that an operator has more or fewer came or went; None if that is not known."""
+    calls = change_of(row, "calls")
+    place = edits.place(str(row["name"]), calls) if calls else None
+    if place is None:
+        return None
+    return text_of(place) if place.name == row["name"] else f"in {short(place.name)}, {text_of(place)}"
 
 
 def _modules(maker: SectionMaker, records: Sequence[pairs.Module]) -> Section:

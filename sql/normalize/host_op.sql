@@ -1,4 +1,4 @@
--- Framework operators with their step, phase, device time and self time, and, where events are kept, their parent.
+-- Framework operators with their step, phase, device time, self time and depth, and, where events are kept, their parent.
 -- Depends on host_op_parent, host_op_place, host_op_self, launching, stage_host_op, stage_kernel.
 INSERT INTO host_op
 WITH launched AS (
@@ -6,10 +6,10 @@ WITH launched AS (
     WHERE host_op_id IS NOT NULL GROUP BY capture, host_op_id
 )
 SELECT o.id, o.capture, o.thread, o.name, o.start_ns, o.end_ns, w.step, w.phase,
-       own.depth, parent.parent_id, o.sequence_number, o.input_shapes, o.input_dtypes,
+       parent.parent_id, o.sequence_number, o.input_shapes, o.input_dtypes,
        CASE WHEN o.thread IS NOT NULL THEN coalesce(own.self_ns, 0) END,
        CASE WHEN launching.capture IS NOT NULL THEN coalesce(l.device_self_ns, 0) END,
-       CASE WHEN launching.capture IS NOT NULL THEN w.device_ns END
+       CASE WHEN launching.capture IS NOT NULL THEN w.device_ns END, own.depth
 FROM stage_host_op AS o
 JOIN host_op_place AS w ON w.capture = o.capture AND w.id = o.id
 LEFT JOIN launching ON launching.capture = o.capture

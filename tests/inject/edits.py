@@ -445,7 +445,8 @@ def operator_in_every_layer(profile: Timeline) -> Edited:
         host, call, device = (parts[0], parts[4]), (parts[1], parts[2]), (parts[3], parts[3] + busy)
         launches.append(Launch("aten::injected", "injected_kernel", host, call, device, "[[8, 8]]"))
     new = profile.stretched([Stretch(place.at, each) for place in places]).with_launches(launches)
-    return Edited(new, each * len(places), ("operator_calls",), "injected_kernel")
+    where = f", as aten::injected was added in {name} (" if places[0].inner.kind == "op" else ""
+    return Edited(new, each * len(places), ("operator_calls",), "injected_kernel", text=where)
 
 
 # What else changed with an operator

@@ -290,9 +290,7 @@ def test_ranks_without_a_name_of_their_machine_are_on_several_if_their_devices_h
     expected = paths(con)
     fill(con, [replace(ONE, ranks=(ONE.ranks[0], ONE.ranks[1].later(1_000_000), ONE.ranks[2]))])
     assert paths(con) == {}, "on one machine no rank can end a step before another one begins it"
-    tables = (
-        "SELECT table_name FROM duckdb_columns() WHERE column_name = 'device_id' AND starts_with(table_name, 'r_')"
-    )
+    tables = "SELECT table_name FROM duckdb_columns() WHERE column_name = 'device_id' AND starts_with(table_name, 'r_')"
     for (table,) in con.execute(tables).fetchall():
         con.execute(f"UPDATE {table} SET device_id = 0 WHERE device_id IS NOT NULL")
     run_all(con, RUN_STAGE)

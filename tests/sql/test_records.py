@@ -22,6 +22,7 @@ PYTHON_TYPES = {
     "DOUBLE": "float",
     "INTEGER": "int",
     "BIGINT": "int",
+    "UBIGINT": "int",
     "VARCHAR[]": "list[str]",
     "INTEGER[]": "list[int]",
     "BIGINT[]": "list[int]",
@@ -58,7 +59,7 @@ def test_each_record_has_the_columns_of_its_query(rollups: Rollups) -> None:
 
 def plain(hint: Any) -> str:
     """A field's type without None; the names of the sides are text."""
-    text = str(hint).removesuffix(" | None")
+    text = str(hint).replace(" | None", "")
     if "Literal" in text:
         return "str"
     return text if text.startswith("list") else text.removeprefix("<class '").removesuffix("'>")
