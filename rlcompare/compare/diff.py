@@ -48,6 +48,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 sections,
                 rollups.rows(records.Frequency),
                 rollups.rows(records.AccountMember),
+                rollups.rows(records.KernelFact),
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),

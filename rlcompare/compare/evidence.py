@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rlcompare.compare.records import AccountMember, Frequency
+from rlcompare.compare.records import AccountMember, Frequency, KernelFact
 from rlcompare.compare.rows import NS_PER_MS, decompose
 from rlcompare.model.diff import Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
@@ -73,6 +73,7 @@ class Evidence:
             name; this part of the mean in ms; and the sum of the sizes of all parts. Empty if the sides have different
             members, or one each.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
+        kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
     """
 
     headline: Delta | None
@@ -86,6 +87,7 @@ class Evidence:
     rare_phases: Mapping[str, str]
     members: Mapping[tuple[str, str | None, str], tuple[str, float, float]] = field(default_factory=dict)
     same_executor: bool = True
+    kernel_facts: Sequence[KernelFact] = ()
 
     @classmethod
     def of(
@@ -96,6 +98,7 @@ class Evidence:
         sections: Mapping[str, Section],
         frequency: Sequence[Frequency],
         members: Sequence[AccountMember],
+        kernel_facts: Sequence[KernelFact],
         *,
         on_device: bool,
         timed_phases: bool,
@@ -120,6 +123,7 @@ class Evidence:
             timed_phases=timed_phases,
             rare_phases=rare_phases,
             same_executor=same_executor,
+            kernel_facts=kernel_facts,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)
                 for row in members

@@ -80,6 +80,23 @@ class IdleStep(NamedTuple):
     members: list[str]
 
 
+class KernelFact(NamedTuple):
+    name: str
+    side: SideName
+    input_shapes: str | None
+    input_dtypes: str | None
+    input_formats: str | None
+    gemm: bool
+    calls: float
+    ns: float | None
+    blocks: int | None
+    counted_ns: float | None
+    cube_ns: float | None
+    load_ns: float | None
+    l2_counted_ns: float | None
+    l2_hit_ns: float | None
+
+
 class KernelMatchSummary(NamedTuple):
     exact_share: float | None
     loose: list[str] | None

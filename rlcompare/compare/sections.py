@@ -48,9 +48,9 @@ _PATH = (
     " time from the first start of the step on any rank to its last end."
 )
 _EFFICIENCY = (
-    "Kernels whose shapes tell what one call computes and moves. Each input and output counts once."
-    " At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense matrices on this"
-    " chip (docs/metrics.md)."
+    "Kernels whose shapes tell what one call computes and moves, or whose units were counted. Each input and output"
+    " counts once. At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense"
+    " matrices on this chip (docs/metrics.md). Cube unit, loading, L2 hits: by AI Core counters."
 )
 _TOTAL = " Total: with the operators that they call; calls of an operator by itself count once."
 _STACKS = (

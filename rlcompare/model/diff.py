@@ -122,6 +122,10 @@ class Cause:
             ``path``, of ``account`` where there is no path (kind ``timer``: of ``phases``), and ``delta_ms``, the part
             of its change. Their sum is the cause's; many small ones are one row without a name.
         member: the member of the runs, such as ``rank 5``, from which nearly all of it comes; None if that is several.
+        facts: what changed with it and fits it, what matters most first: ``name``, ``baseline`` and ``new``. Names:
+            ``input_formats``, ``last_axis_bytes`` (no multiple of 512 bytes on one side), ``blocks``, ``aicore_mhz``;
+            parts of the kernels' time in which a unit works, by AI Core counters: ``load_share``, ``cube_share``;
+            ``l2_hit_share``.
     """
 
     what: str
@@ -132,6 +136,7 @@ class Cause:
     row: str
     rows: tuple[Row, ...] = ()
     member: str | None = None
+    facts: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -50,10 +50,13 @@ OF_PROFILE = "time.…: profiled steps, including profiler overhead"
 _DETAIL_LIMIT = 120
 _MEASURE = ("baseline", "new", "delta", "ratio")
 _LABELS = {
+    "cube": "cube unit",
     "delta": "Δ",
     "delta_calls": "Δ by calls",
     "delta_per_call": "Δ by time per call",
     "gb_per_s": "GB/s",
+    "l2_hit": "L2 hits",
+    "load": "loading (MTE2)",
     "peak": "share of peak",
     "polarity": "better is",
     "ratio": "change",
