@@ -144,7 +144,7 @@ def _types(value: Value) -> str:
 
 
 def _reformatted(evidence: Evidence, name: str) -> Fact | None:
-    """The format of an operator's input that is another one in nearly all of its kernels; None if their sizes differ."""
+    """The format of an input that is another one in nearly all kernels; None if the inputs' sizes differ."""
     records = [record for record in evidence.kernel_facts if record.name == name and record.ns]
     sides = {side: [record for record in records if record.side == side] for side in SIDES}
     if not all(sides.values()):
