@@ -40,6 +40,15 @@ class Capture(NamedTuple):
     executor: str | None
 
 
+class DeviceCounter(NamedTuple):
+    name: str
+    member: str
+    baseline: float | None
+    new: float | None
+    baseline_max: float | None
+    new_max: float | None
+
+
 class Divergence(NamedTuple):
     name: str
     first_divergence: int | None

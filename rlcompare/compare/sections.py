@@ -10,6 +10,7 @@ from rlcompare.compare.comparability import changed_meaning
 from rlcompare.compare.names import polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
 from rlcompare.compare.records import (
+    DeviceCounter,
     Divergence,
     KernelMatchSummary,
     Measured,
@@ -84,6 +85,7 @@ def make_sections(
         _collectives(maker, rollups),
         maker.timed("groups", rollups.rows(pairs.Group), "device"),
         maker.timed("links", rollups.rows(pairs.Link), lambda link: link.domain, keys=("transport", "group_key")),
+        _counters(rollups.rows(DeviceCounter)),
         maker.timed("copies", rollups.rows(pairs.Copy), "device"),
         _memory(maker, rollups),
         _memory_categories(rollups.rows(MemoryCategory)),
@@ -238,6 +240,26 @@ _LEVELS: tuple[tuple[str, Callable[[MemoryPeak], int | None]], ...] = (
     ("reserved", lambda peak: peak.reserved_bytes),
     ("active", lambda peak: peak.active_bytes),
 )
+
+
+_COUNTED = {"_bytes_per_s": ("GB/s", 1e-9), "_mhz": ("MHz", 1.0), "_percent": ("%", 1.0), "_packets": ("packets", 1.0)}
+"""How names of counters end, the units in which they are shown, and the factors to these."""
+
+
+def _counters(records: Sequence[DeviceCounter]) -> Section:
+    """Sampled counters of devices; none of them is better or worse by itself."""
+    rows: list[Row] = []
+    for record in records:
+        ending = next((ending for ending in _COUNTED if record.name.endswith(ending)), "")
+        unit, factor = _COUNTED.get(ending, ("", 1.0))
+        values = [None if value is None else value * factor for value in record[2:]]
+        presence = presence_of(values[0] is not None, values[1] is not None)
+        name = record.name.removesuffix(ending) + ("_packets" if unit == "packets" else "")
+        row = _plain(name, presence, values[0], values[1], member=record.member, unit=unit)
+        rows.append(row | {"baseline_max": values[2], "new_max": values[3], "polarity": Polarity.NEUTRAL})
+    rows.sort(key=lambda row: (-_relative(row), str(row["name"]), str(row["member"])))
+    note = "Means of samples, and the largest one. Packets: during the capture. Transmitted: tx; received: rx."
+    return Section("counters", "", ("member",), None, note if rows else "", tuple(rows))
 
 
 def _memory_categories(records: Sequence[MemoryCategory]) -> Section:

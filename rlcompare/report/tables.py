@@ -25,6 +25,7 @@ _TITLES = {
     "categories": "Kernel categories",
     "collectives": "Collectives",
     "copies": "Copies",
+    "counters": "Device counters",
     "efficiency": "What kernels achieve",
     "env": "Environment",
     "groups": "Communication groups",
