@@ -137,6 +137,11 @@ class LeftOut(NamedTuple):
     unshared: int
 
 
+class LonePhase(NamedTuple):
+    side: SideName
+    phases: list[str]
+
+
 class Measured(NamedTuple):
     side: SideName
     domain: str

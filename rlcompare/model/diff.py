@@ -79,7 +79,7 @@ class Delta:
         metric: its id (docs/design.md §7), such as ``time.step``.
         unit: ``ms``, ``s``, ``bytes``, ``ratio``, ``count`` or ``""``.
         baseline, new: None if a side has no such measurement.
-        ratio: new / baseline; None if the baseline is None, 0 or negative, or a remainder close to zero.
+        ratio: new / baseline; None if either is None or negative, or if the baseline is 0 or a remainder close to zero.
         samples: one value per run of each side.
         evidence: statistics over runs if there are several; else empty. ``NOT_COMPARED`` says why there is no
             difference although both values are known: they have different meanings.

@@ -257,7 +257,7 @@ def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
         Cell(quantity.quantity(baseline, unit, shown), _sort_key(delta.baseline)),
         Cell(quantity.quantity(new, unit, shown), _sort_key(delta.new)),
         Cell(quantity.signed_quantity(moved, unit, shown), _sort_key(delta.delta)),
-        Cell(quantity.change_of(delta.delta, delta.ratio), _sort_key(delta.ratio)),
+        Cell(quantity.change_of(delta.delta, delta.ratio, delta.baseline), _sort_key(delta.ratio)),
         Cell("" if delta.polarity == Polarity.NEUTRAL else delta.polarity),
     )
 
@@ -353,9 +353,8 @@ def _change(row: Row) -> str:
         # "gone" and "added" need a side that measured and found nothing; else it may not have been measured there.
         unknown, known = _ONE_SIDED[presence]
         return unknown if delta is None else known
-    return quantity.change_of(
-        delta if quantity.is_number(delta) else None, ratio if quantity.is_number(ratio) else None
-    )
+    numbers = (value if quantity.is_number(value) else None for value in (delta, ratio, row.get("baseline")))
+    return quantity.change_of(*numbers)
 
 
 def _tone(row: Row, section: Section, floor: float) -> str:
