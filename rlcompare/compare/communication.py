@@ -42,6 +42,9 @@ OTHERWISE = 0.5
 SAME_ON_RANKS = 0.1
 """The mean over ranks is not told where it differs from the change on the critical path by less than this part."""
 
+ALL_OF_IT = 0.01
+"""Part of a collective's change by which its exposed time may differ for all of it to be exposed."""
+
 SLOWER_LINK = 0.7
 """A link is named if its bandwidth fell below this part of what it was, or rose above the inverse."""
 
@@ -180,7 +183,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
         link, facts = _link(evidence, delta)
         tail = f"{_split(row)}{link}."
-        exposed = "all" if ms(own) == ms(delta) else ms(delta)
+        exposed = "all" if own and abs(delta / own - 1) <= ALL_OF_IT else ms(delta)
         text = f"{short(name)} {moved(own)} per step ({exposed} of it exposed){tail}"
         if basis.is_apart(parts.values()):
             text = f"Exposed {short(name)} {moved(delta)} per step."
