@@ -222,14 +222,51 @@ def test_counters_of_text_equal_those_of_the_file(shared: Path, tmp_path: Path) 
     assert ours == {name: pytest.approx(values, abs=1000) for name, values in expected.items()}
 
 
+def test_ranks_that_are_read_together_keep_their_counters(ascend_910b: Path, tmp_path: Path) -> None:
+    """Small databases are merged, with the ids of their texts."""
+    folder = ascend_910b / "db" / "level1"
+    query = QUERY.replace("SELECT", "SELECT capture,").replace("GROUP BY 1", "GROUP BY ALL ORDER BY ALL")
+    together = rows(store_of(folder, tmp_path / "run.duckdb", keep_events=False), query)
+    for rank in (0, 1):
+        alone = store_of(folder / f"rank{rank}_ascend_pt", tmp_path / f"{rank}.duckdb", keep_events=False)
+        assert [row[1:] for row in together if row[0] == rank] == [row[1:] for row in rows(alone, query)]
+
+
+def test_hits_of_the_second_level_cache_by_aic_metrics(ascend_910b: Path, tmp_path: Path) -> None:
+    """A database whose counters are renamed to those of L2Cache: times as hits and misses."""
+    names = {"aic_mac_time": "aic_r0_read_cache_hit", "aic_mte2_time": "aic_r1_read_cache_miss_allocate"}
+    edited = edited_copy(ascend_910b / "db" / "level1" / "rank0_ascend_pt", tmp_path)
+    database = edited / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_0.db"
+    with sqlite3.connect(database) as con:
+        for old, new in names.items():
+            con.execute("UPDATE STRING_IDS SET value = ? WHERE value = ?", [new, old])
+        expected = con.execute(
+            "SELECT sum(ns * hits / (hits + misses)), sum(ns) FROM (SELECT t.endNs - t.startNs AS ns,"
+            " sum(p.value) FILTER (WHERE s.value LIKE '%_hit') AS hits,"
+            " sum(p.value) FILTER (WHERE s.value LIKE '%_allocate') AS misses"
+            " FROM TASK_PMU_INFO AS p JOIN STRING_IDS AS s ON s.id = p.name JOIN TASK AS t USING (globalTaskId)"
+            " GROUP BY globalTaskId) WHERE hits + misses > 0"
+        ).fetchone()
+    store = store_of(edited, tmp_path / "run.duckdb", keep_events=False)
+    (ours,) = rows(store, "SELECT sum(l2_hit_ns), sum(l2_counted_ns) FROM r_kernel")
+    assert ours[1] == expected[1] > 0
+    assert ours[0] == pytest.approx(expected[0], abs=100)
+
+
+def edited_copy(profile: Path, folder: Path) -> Path:
+    """A copy of a profile with a database that can be written."""
+    edited = folder / profile.name
+    shutil.copytree(profile, edited)
+    for path in (edited, *edited.rglob("*")):
+        path.chmod(0o755)
+    return edited
+
+
 def test_a_product_that_waits_for_memory_says_so(ascend_910b: Path, tmp_path: Path) -> None:
     """Its longest product takes three times as long, all of which its cube cores load."""
     folder = ascend_910b / "db" / "level1" / "rank0_ascend_pt"
-    edited = tmp_path / folder.name
-    shutil.copytree(folder, edited)
+    edited = edited_copy(folder, tmp_path)
     database = edited / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_0.db"
-    for path in (edited, database.parent, database):
-        path.chmod(0o755)
     with sqlite3.connect(database) as con:
         kernels = con.execute(
             "SELECT globalTaskId, startNs, endNs, s.value, l.value FROM TASK"
