@@ -67,6 +67,7 @@ class TestCounters:
         ("old", "new"),
         [
             (0.4, 0.45),  # nearly as before
+            (0.1, 0.25),  # for longer, but that is less than half of the longer time
             (0.8, 0.4),  # it loads as long as before, in a longer time
             (0.0, 0.0),
         ],
@@ -121,6 +122,12 @@ class TestInputs:
         new = [{"total": 180 * MS, "shapes": "64,4097;4097,512", **common}]
         assert fact(cause(tmp_path, old, new), "last_axis_bytes") is None
 
+    def test_rows_that_are_a_multiple_of_256_bytes_only(self, tmp_path: Path) -> None:
+        common = {"work": "gemm", "at_most": False, "elements": 9e6}
+        old = [{"total": 100 * MS, "shapes": "64,4096;4096,512", **common}]
+        new = [{"total": 180 * MS, "shapes": "64,4224;4224,512", **common}]
+        assert fact(cause(tmp_path, old, new), "last_axis_bytes") is not None
+
     def test_rows_that_never_were_a_multiple(self, tmp_path: Path) -> None:
         common = {"work": "gemm", "at_most": False, "elements": 9e6}
         old = [{"total": 100 * MS, "shapes": "64,4095;4095,512", **common}]
@@ -141,6 +148,11 @@ class TestInputs:
             "baseline": f"ND;{before}",
             "new": f"ND;{after}",
         }
+
+    def test_larger_inputs_in_another_format_are_larger(self, tmp_path: Path) -> None:
+        old = [{"total": 100 * MS, "shapes": "64,4096;4096,512", "input_formats": "ND;ND"}]
+        new = [{"total": 200 * MS, "shapes": "512,4096;32,256,16,16", "input_formats": "ND;FRACTAL_NZ"}]
+        assert "FRACTAL_NZ instead" not in cause(tmp_path, old, new).text
 
     @pytest.mark.parametrize(
         ("before", "after"), [("ND", "NCHW"), ("NCHW", "N/A"), ("FRACTAL_NZ", "FORMAT_FRACTAL_NZ")]
