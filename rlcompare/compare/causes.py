@@ -172,7 +172,9 @@ class _Choice:
         share = delta / self._basis.change
         rows = self._rows(amounts)
         section = "path" if candidate.section == "account" and self._basis.ranks else candidate.section
-        self.chosen.append(Cause(candidate.what, share, delta, text, section, candidate.row, rows, member or None))
+        self.chosen.append(
+            Cause(candidate.what, share, delta, text, section, candidate.row, rows, member or None, candidate.facts)
+        )
 
     def _rows(self, amounts: Mapping[int, float]) -> tuple[Row, ...]:
         """The parts that a cause consists of, the largest first, and the sum of those beyond ``MOST_ROWS``."""

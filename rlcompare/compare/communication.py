@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rlcompare.compare.evidence import LEAST_MS, LEAST_RELATIVE, Evidence, change_of, moved, ms, number, percent, short
+from rlcompare.compare.evidence import (
+    LEAST_MS,
+    LEAST_RELATIVE,
+    Evidence,
+    change_of,
+    count,
+    moved,
+    ms,
+    number,
+    percent,
+    short,
+)
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.parts import (
     COMMUNICATION,
@@ -31,8 +42,14 @@ OTHERWISE = 0.5
 SAME_ON_RANKS = 0.1
 """The mean over ranks is not told where it differs from the change on the critical path by less than this part."""
 
+ALL_OF_IT = 0.01
+"""Part of a collective's change by which its exposed time may differ for all of it to be exposed."""
+
 SLOWER_LINK = 0.7
 """A link is named if its bandwidth fell below this part of what it was, or rose above the inverse."""
+
+_PACKETS = {"dropped": "dropped {} packets", "error": "had {} damaged packets", "retried": "sent {} packets again"}
+"""What is said of packets, by the end of their counter's name."""
 
 _PARTS = {"compute": "computation", "exposed_comm": "exposed communication", "free": "free time"}
 
@@ -164,20 +181,22 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             yield Candidate("lost_overlap", whole(parts), _cover(name, delta, own), "collectives", name)
             continue
         row = max(rows, key=lambda row: (number(row["delta"]) or 0.0) * (1 if delta > 0 else -1))
-        tail = f"{_split(row)}{_link(evidence, delta)}."
-        text = f"{short(name)} {moved(own)} per step ({ms(delta)} of it exposed){tail}"
+        link, facts = _link(evidence, delta)
+        tail = f"{_split(row)}{link}."
+        exposed = "all" if own and abs(delta / own - 1) <= ALL_OF_IT else ms(delta)
+        text = f"{short(name)} {moved(own)} per step ({exposed} of it exposed){tail}"
         if basis.is_apart(parts.values()):
             text = f"Exposed {short(name)} {moved(delta)} per step."
         elif basis.ranks:
             on_ranks = f", and its mean over ranks {moved(mean)}" if abs(mean / delta - 1) > SAME_ON_RANKS else ""
             text = f"Exposed {short(name)} {moved(delta)} per step{on_ranks}{tail}"
-        elif own / delta < 1:
+        elif own / delta < 1 and exposed != "all":
             text = f"Exposed {short(name)} {moved(delta)} per step, and its total {moved(own)}{tail}"
         if all(part.kind == "transfer" for part in parts.values()):
             more = f"{ms(delta)} {'more' if delta > 0 else 'less'}"
-            tail = f"{_work(row)}{_link(evidence, delta)}."
+            tail = f"{_work(row)}{link}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
-        yield Candidate("communication", whole(parts), text, "collectives", name)
+        yield Candidate("communication", whole(parts), text, "collectives", name, facts if tail in text else ())
 
 
 def _is_other_waiting(rows: Sequence[Row], mean: float) -> bool:
@@ -221,8 +240,11 @@ def _work(row: Row) -> str:
     return ""
 
 
-def _link(evidence: Evidence, delta: float) -> str:
-    """The one link whose bandwidth changed most, if that fits and the other links did not change likewise."""
+def _link(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, ...]]:
+    """The one link whose bandwidth changed most, and lost packets, if that fits: in words, and as facts.
+
+    The other links must not have changed likewise.
+    """
     found = []
     for row in evidence.sections["links"].rows:
         before, after = number(row.get("baseline_gb_per_s")), number(row.get("new_gb_per_s"))
@@ -230,6 +252,40 @@ def _link(evidence: Evidence, delta: float) -> str:
             found.append((after / before, row, before, after))
     slower = [link for link in found if (link[0] if delta > 0 else 1 / link[0]) < SLOWER_LINK]
     if not slower or 2 * len(slower) > len(found):
-        return ""
+        return _packets(evidence, delta, None)
     _, row, before, after = min(slower, key=lambda link: link[0] if delta > 0 else 1 / link[0])
-    return f"; link {short(row['name'])} moves {before:.1f} → {after:.1f} GB/s"
+    text, facts = _packets(evidence, delta, tuple(f"rank {rank}" for rank in str(row["name"]).split("→")))
+    return f"; link {short(row['name'])} moves {before:.1f} → {after:.1f} GB/s{text}", facts
+
+
+def _packets(evidence: Evidence, delta: float, members: Sequence[str] | None) -> tuple[str, tuple[Row, ...]]:
+    """Packets that were lost, damaged or sent again on one side only: in words, and as facts.
+
+    None where the transfers are known to use no network.
+
+    Args:
+        delta: the change of the collectives' time: where it is longer, they have to be on the new side.
+        members: the ends of the link; None for all.
+    """
+    transports = {str(row.get("transport")).upper() for row in evidence.sections["links"].rows}
+    if transports and not any(word in transport for transport in transports for word in ("RDMA", "ROCE", "NONE")):
+        return "", ()
+    found = []
+    section = evidence.sections.get("counters")
+    for row in section.rows if section else ():
+        before, after = number(row["baseline"]), number(row["new"])
+        if row["unit"] != "packets" or before is None or after is None or (members and row["member"] not in members):
+            continue
+        without, counted = (before, after) if delta > 0 else (after, before)
+        if counted and not without:
+            found.append((counted, row))
+    if not found:
+        return "", ()
+    found.sort(key=lambda one: (-one[0], str(one[1]["name"]), str(one[1]["member"])))
+    facts = tuple(
+        {"name": f"{row['name']} {row['member']}", "baseline": row["baseline"], "new": row["new"]} for _, row in found
+    )
+    counted, row = found[0]
+    words = next(words for end, words in _PACKETS.items() if f"_{end}_" in str(row["name"]))
+    side = "while it was profiled, none before" if delta > 0 else "before, none now"
+    return f"; {row['member']} {words.format(count(counted))} {side}", facts

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.achieved import achieved
+from rlcompare.compare.changed_with import changed_with, clauses, otherwise
 from rlcompare.compare.evidence import (
     Evidence,
     OperatorChange,
@@ -19,7 +20,7 @@ from rlcompare.compare.evidence import (
 )
 from rlcompare.compare.exchanged import exchanged, where_edited
 from rlcompare.compare.parts import Basis, Candidate, Part, total, whole
-from rlcompare.model.diff import Value
+from rlcompare.model.diff import Row
 from rlcompare.model.words import Presence
 
 MOST_OF = 0.8
@@ -142,8 +143,8 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         text = f"{came}{where_edited(evidence, name, parts)}."
         yield Candidate("operator_calls", whole(parts) | launches, text, section, name)
         return
-    if fractions.slower >= MOST_OF and (other := _otherwise(parts)):
-        yield Candidate("operator_slower", whole(parts), f"{place} {other}: {_by(delta)}.", section, name)
+    if other := otherwise(evidence, change, parts, fractions.slower):
+        yield Candidate("operator_slower", whole(parts), f"{place} {other[0]}: {_by(delta)}.", section, name, other[1])
         return
     amounts = whole(parts)
     shape = _shape(evidence, name, parts, basis.computed[name])
@@ -163,10 +164,18 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             of_reason = {number_: amount * min(fraction, 1.0) for number_, amount in amounts.items()}
             own = sum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
-            rate = achieved(evidence, change, shape[0] if shape else None) if what == "operator_slower" else ""
+            ends, rows = (
+                _with_facts(evidence, change, shape[0] if shape else None) if what == "operator_slower" else ("", ())
+            )
             where = where_edited(evidence, name, parts) if what == "operator_calls" else ""
-            text = f"{_because(what, change, place, own)}{rate}{_with_launches(launches)}{where}."
-            yield Candidate(what, of_reason | launches, text, section, name)
+            text = f"{_because(what, change, place, own)}{ends}{_with_launches(launches)}{where}."
+            yield Candidate(what, of_reason | launches, text, section, name, rows)
+
+
+def _with_facts(evidence: Evidence, change: OperatorChange, shapes: str | None) -> tuple[str, tuple[Row, ...]]:
+    """What ends the sentence on a slower operator: its rate and what changed with it; and all of the latter as rows."""
+    facts = changed_with(evidence, change, shapes)
+    return achieved(evidence, change, shapes) + clauses(facts), tuple(fact.row for fact in facts)
 
 
 def _because(what: str, change: OperatorChange, place: str, delta: float) -> str:
@@ -225,21 +234,6 @@ def _place(name: str, parts: Mapping[int, Part], delta: float) -> str:
                 return f"{short(name)} (mostly in {short(part.phase)})"
             return f"{short(name)} in {short(part.phase)}"
     return short(name)
-
-
-def _otherwise(parts: Mapping[int, Part]) -> str:
-    """What the operator runs on, or works on, now; empty if that is the same."""
-    row = max(parts.values(), key=lambda part: abs(part.delta)).row
-    for column, verb in (("core_type", "runs on"), ("input_dtypes", "works on")):
-        before, after = row.get(f"baseline_{column}"), row.get(f"new_{column}")
-        if before and after and _types(before) != _types(after):
-            return f"now {verb} {_types(after)} instead of {_types(before)}"
-    return ""
-
-
-def _types(value: Value) -> str:
-    """The types of all inputs, each once: ``FLOAT16`` for ``FLOAT16;FLOAT16``."""
-    return short(";".join(dict.fromkeys(str(value).split(";"))))
 
 
 def _shape(evidence: Evidence, name: str, parts: Mapping[int, Part], delta: float) -> tuple[str, OperatorChange] | None:

@@ -51,6 +51,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.Frequency),
                 rollups.rows(records.AccountMember),
                 edits,
+                rollups.rows(records.KernelFact),
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),

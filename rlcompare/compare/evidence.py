@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rlcompare.compare.records import AccountMember, Frequency
+from rlcompare.compare.records import AccountMember, Frequency, KernelFact
 from rlcompare.compare.rows import NS_PER_MS, decompose
 from rlcompare.compare.sequences import Edits
 from rlcompare.model.diff import Delta, Row, Section, Value
@@ -75,6 +75,7 @@ class Evidence:
             members, or one each.
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
         edits: where operators came or went in a typical step.
+        kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
     """
 
     headline: Delta | None
@@ -89,6 +90,7 @@ class Evidence:
     members: Mapping[tuple[str, str | None, str], tuple[str, float, float]] = field(default_factory=dict)
     same_executor: bool = True
     edits: Edits = field(default_factory=Edits)
+    kernel_facts: Sequence[KernelFact] = ()
 
     @classmethod
     def of(
@@ -100,6 +102,7 @@ class Evidence:
         frequency: Sequence[Frequency],
         members: Sequence[AccountMember],
         edits: Edits,
+        kernel_facts: Sequence[KernelFact],
         *,
         on_device: bool,
         timed_phases: bool,
@@ -125,6 +128,7 @@ class Evidence:
             rare_phases=rare_phases,
             same_executor=same_executor,
             edits=edits,
+            kernel_facts=kernel_facts,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)
                 for row in members

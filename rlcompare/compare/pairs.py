@@ -132,7 +132,7 @@ class Copy(NamedTuple):
 
 class Efficiency(NamedTuple):
     name: str | None
-    work: str
+    work: str | None
     input_shapes: str | None
     input_dtypes: str | None
     at_most: bool
@@ -148,6 +148,12 @@ class Efficiency(NamedTuple):
     new_peak_share: float | None
     baseline_gb_per_s: float | None
     new_gb_per_s: float | None
+    baseline_cube_share: float | None
+    new_cube_share: float | None
+    baseline_load_share: float | None
+    new_load_share: float | None
+    baseline_l2_hit_share: float | None
+    new_l2_hit_share: float | None
 
 
 class Group(NamedTuple):

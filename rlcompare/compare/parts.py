@@ -137,6 +137,7 @@ class Candidate:
         amounts: ms of the change, by place in ``Basis.parts``.
         text: the sentence, or a function that makes it of the sum of the amounts that no other cause explains.
         section, row: where the evidence is.
+        facts: what changed with it, as rows of ``Cause.facts``.
     """
 
     what: str
@@ -144,6 +145,7 @@ class Candidate:
     text: str | Callable[[float], str]
     section: str
     row: str
+    facts: tuple[Row, ...] = ()
 
     @property
     def delta(self) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from rlcompare.compare import records
+from rlcompare.compare.evidence import short
 from rlcompare.compare.inputs import SideInput
 from rlcompare.compare.overall import SPEED
 from rlcompare.compare.rollups import Rollups
@@ -60,6 +61,7 @@ def quality_findings(
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
     made += [_idle(step, given) for step in rollups.rows(records.IdleStep)]
+    made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
     made += [
         _longer(step.side, step.outside_ns)
@@ -169,6 +171,15 @@ def _idle(step: records.IdleStep, given: Mapping[SideName, SideInput]) -> Findin
     shown = ", ".join(members[:_SHOWN]) + (f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else "")
     text = f"nothing ran on the device in step {step.step} of {shown}: the whole step counts as preparing."
     return _finding("idle_step", step.side, CAUTION, _where(step, given) + text)
+
+
+def _lone_phases(ranges: records.LonePhase) -> Finding:
+    names = [short(name, 40) for name in ranges.phases[:_SHOWN]]
+    more = len(ranges.phases) - len(names)
+    listed = ", ".join(names) + (f" and {more} more" if more else "")
+    subject = "they are no phases" if len(ranges.phases) > 1 else "it is no phase"
+    text = f"only this side has the {'ranges' if len(ranges.phases) > 1 else 'range'} {listed}, so {subject}."
+    return _finding("lone_phase", ranges.side, INFO, text)
 
 
 def _uneven(steps: records.UnevenSteps, given: Mapping[SideName, SideInput]) -> Finding:

@@ -46,6 +46,15 @@ class Capture(NamedTuple):
     executor: str | None
 
 
+class DeviceCounter(NamedTuple):
+    name: str
+    member: str
+    baseline: float | None
+    new: float | None
+    baseline_max: float | None
+    new_max: float | None
+
+
 class Divergence(NamedTuple):
     name: str
     first_divergence: int | None
@@ -86,6 +95,23 @@ class IdleStep(NamedTuple):
     members: list[str]
 
 
+class KernelFact(NamedTuple):
+    name: str
+    side: SideName
+    input_shapes: str | None
+    input_dtypes: str | None
+    input_formats: str | None
+    gemm: bool
+    calls: float
+    ns: float | None
+    blocks: int | None
+    counted_ns: float | None
+    cube_ns: float | None
+    load_ns: float | None
+    l2_counted_ns: float | None
+    l2_hit_ns: float | None
+
+
 class KernelMatchSummary(NamedTuple):
     exact_share: float | None
     loose: list[str] | None
@@ -115,6 +141,11 @@ class LeftOut(NamedTuple):
     warmup: int
     profiled: int
     unshared: int
+
+
+class LonePhase(NamedTuple):
+    side: SideName
+    phases: list[str]
 
 
 class Measured(NamedTuple):

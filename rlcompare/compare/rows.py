@@ -41,8 +41,8 @@ def to_ms(ns: float | None) -> float | None:
 
 
 def ratio(baseline: float | None, new: float | None) -> float | None:
-    """``new / baseline``; None if either is absent, or the baseline is 0 or negative."""
-    return new / baseline if baseline is not None and baseline > 0 and new is not None else None
+    """``new / baseline``; None if either is absent or negative, or the baseline is 0: then it says nothing."""
+    return new / baseline if baseline is not None and baseline > 0 and new is not None and new >= 0 else None
 
 
 def is_remainder(baseline: float | None, parts: Iterable[float]) -> bool:

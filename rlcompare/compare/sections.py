@@ -12,6 +12,7 @@ from rlcompare.compare.names import polarity_of, unit_of
 from rlcompare.compare.overall import OUTSIDE, mean
 from rlcompare.compare.places_of_calls import text_of
 from rlcompare.compare.records import (
+    DeviceCounter,
     Divergence,
     KernelMatchSummary,
     Measured,
@@ -51,9 +52,9 @@ _PATH = (
     " time from the first start of the step on any rank to its last end."
 )
 _EFFICIENCY = (
-    "Kernels whose shapes tell what one call computes and moves. Each input and output counts once."
-    " At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense matrices on this"
-    " chip (docs/metrics.md)."
+    "Kernels whose shapes tell what one call computes and moves, or whose units were counted. Each input and output"
+    " counts once. At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense"
+    " matrices on this chip (docs/metrics.md). Cube unit, loading, L2 hits: by AI Core counters."
 )
 _TOTAL = " Total: with the operators that they call; calls of an operator by itself count once."
 _STACKS = (
@@ -92,6 +93,7 @@ def make_sections(
         _collectives(maker, rollups),
         maker.timed("groups", rollups.rows(pairs.Group), "device"),
         maker.timed("links", rollups.rows(pairs.Link), lambda link: link.domain, keys=("transport", "group_key")),
+        _counters(rollups.rows(DeviceCounter)),
         maker.timed("copies", rollups.rows(pairs.Copy), "device"),
         _memory(maker, rollups),
         _memory_categories(rollups.rows(MemoryCategory)),
@@ -258,6 +260,26 @@ _LEVELS: tuple[tuple[str, Callable[[MemoryPeak], int | None]], ...] = (
     ("reserved", lambda peak: peak.reserved_bytes),
     ("active", lambda peak: peak.active_bytes),
 )
+
+
+_COUNTED = {"_bytes_per_s": ("GB/s", 1e-9), "_mhz": ("MHz", 1.0), "_percent": ("%", 1.0), "_packets": ("packets", 1.0)}
+"""How names of counters end, the units in which they are shown, and the factors to these."""
+
+
+def _counters(records: Sequence[DeviceCounter]) -> Section:
+    """Sampled counters of devices; none of them is better or worse by itself."""
+    rows: list[Row] = []
+    for record in records:
+        ending = next((ending for ending in _COUNTED if record.name.endswith(ending)), "")
+        unit, factor = _COUNTED.get(ending, ("", 1.0))
+        values = [None if value is None else value * factor for value in record[2:]]
+        presence = presence_of(values[0] is not None, values[1] is not None)
+        name = record.name.removesuffix(ending) + ("_packets" if unit == "packets" else "")
+        row = _plain(name, presence, values[0], values[1], member=record.member, unit=unit)
+        rows.append(row | {"baseline_max": values[2], "new_max": values[3], "polarity": Polarity.NEUTRAL})
+    rows.sort(key=lambda row: (-_relative(row), str(row["name"]), str(row["member"])))
+    note = "Means of samples, and the largest one. Packets: during the capture. Transmitted: tx; received: rx."
+    return Section("counters", "", ("member",), None, note if rows else "", tuple(rows))
 
 
 def _memory_categories(records: Sequence[MemoryCategory]) -> Section:

@@ -79,7 +79,7 @@ class Delta:
         metric: its id (docs/design.md §7), such as ``time.step``.
         unit: ``ms``, ``s``, ``bytes``, ``ratio``, ``count`` or ``""``.
         baseline, new: None if a side has no such measurement.
-        ratio: new / baseline; None if the baseline is None, 0 or negative, or a remainder close to zero.
+        ratio: new / baseline; None if either is None or negative, or if the baseline is 0 or a remainder close to zero.
         samples: one value per run of each side.
         evidence: statistics over runs if there are several; else empty. ``NOT_COMPARED`` says why there is no
             difference although both values are known: they have different meanings.
@@ -122,6 +122,10 @@ class Cause:
             ``path``, of ``account`` where there is no path (kind ``timer``: of ``phases``), and ``delta_ms``, the part
             of its change. Their sum is the cause's; many small ones are one row without a name.
         member: the member of the runs, such as ``rank 5``, from which nearly all of it comes; None if that is several.
+        facts: what changed with it and fits it, what matters most first: ``name``, ``baseline`` and ``new``. Names:
+            ``input_formats``, ``last_axis_bytes`` (no multiple of 512 bytes on one side), ``blocks``, ``aicore_mhz``;
+            parts of the kernels' time in which a unit works, by AI Core counters: ``load_share``, ``cube_share``;
+            ``l2_hit_share``.
     """
 
     what: str
@@ -132,6 +136,7 @@ class Cause:
     row: str
     rows: tuple[Row, ...] = ()
     member: str | None = None
+    facts: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)

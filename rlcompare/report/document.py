@@ -61,6 +61,7 @@ def to_document(diff: Diff) -> Document:
                 "row": cause.row,
                 "member": cause.member,
                 "rows": [_row(row) for row in cause.rows],
+                "facts": [_row(row) for row in cause.facts],
             }
             for cause in diff.causes
         ],

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from rlcompare.compare.overall import PATH
 from rlcompare.model.diff import Cause, Delta, Diff, Row, Side
 from rlcompare.report import quantity
+from rlcompare.report.shares import are_times, part_of_change
 from rlcompare.report.table import table_lines
 from rlcompare.text import safe_text
 
@@ -53,8 +54,10 @@ def known(diff: Diff) -> str:
 
 def _cause(diff: Diff, place: int) -> list[str]:
     cause = diff.causes[place]
-    head = f"cause {place + 1} of {len(diff.causes)}: {quantity.share(cause.share)} of the change,"
-    lines = [f"{head} {quantity.signed_quantity(cause.delta_ms, 'ms')} {_per(diff)}", safe_text(cause.text), ""]
+    share = part_of_change(diff, cause.share, cause.delta_ms)
+    time = "" if are_times(diff) else f", {quantity.signed_quantity(cause.delta_ms, 'ms')}"
+    head = f"cause {place + 1} of {len(diff.causes)}: {share}{time} {_per(diff)}"
+    lines = [head, safe_text(cause.text), ""]
     return [*lines, *_rows(diff, cause), "", *_from(diff, cause)]
 
 
@@ -142,9 +145,10 @@ def _files_of(label: str, side: Side) -> Iterator[str]:
 def _unexplained(diff: Diff) -> list[str] | None:
     if diff.unexplained is None:
         return None
-    amount = quantity.signed_quantity(diff.unexplained.delta_ms, "ms")
+    left = diff.unexplained
+    time = "" if are_times(diff) else f", {quantity.signed_quantity(left.delta_ms, 'ms')}"
     return [
-        f"unexplained: {quantity.share(diff.unexplained.share)} of the change, {amount} per step and rank",
+        f"unexplained: {part_of_change(diff, left.share, left.delta_ms)}{time} per step and rank",
         "What is left of the change when all causes are taken away. It is spread over rows that are each too small to",
         "name, or was not measured: see the section account of the report.",
     ]
@@ -152,7 +156,7 @@ def _unexplained(diff: Diff) -> list[str] | None:
 
 def _metric(diff: Diff, metric: Delta) -> list[str]:
     pair = quantity.pair(metric.baseline, metric.new, metric.unit)
-    change = "not compared" if metric.delta is None else quantity.change_of(metric.delta, metric.ratio)
+    change = "not compared" if metric.delta is None else quantity.change_of(metric.delta, metric.ratio, metric.baseline)
     lines = [f"{safe_text(metric.metric)}  {pair}  {change}"]
     for label, side, samples in (
         ("baseline", diff.baseline, metric.samples.get("baseline", ())),

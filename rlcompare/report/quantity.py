@@ -1,7 +1,7 @@
 """Formats numbers. This is the only place that turns a value and its unit into text.
 
-Units are those of ``model.diff``: ms, s, bytes, ratio, count or none. ``—`` means absent, ``from 0`` means that the
-baseline is 0 and there is no ratio. Bytes are shown in KiB, MiB, … (powers of 1024).
+Units are those of ``model.diff``: ms, s, bytes, ratio, count or none. ``—`` means absent, or that there is no ratio,
+as a value is negative. ``from 0`` means that the baseline is 0. Bytes are shown in KiB, MiB, … (powers of 1024).
 """
 
 from __future__ import annotations
@@ -126,10 +126,13 @@ def change(ratio: float | None) -> str:
     return "0.0 %" if text in ("+0.0 %", "-0.0 %") else text
 
 
-def change_of(delta: float | None, ratio: float | None) -> str:
-    """A change as a fraction of the baseline: ``—`` if unknown, ``from 0`` if the baseline is 0."""
-    if delta is None and ratio is None:
-        return ABSENT
+def change_of(delta: float | None, ratio: float | None, baseline: float | None) -> str:
+    """A change as a fraction of the baseline.
+
+    ``from 0`` if the baseline is 0, ``—`` if there is no ratio for another reason: unknown or negative values.
+    """
+    if ratio is None and delta != 0:
+        return FROM_ZERO if delta is not None and baseline == 0 else ABSENT
     return change(1.0 if delta == 0 else ratio)
 
 

@@ -18,6 +18,7 @@ from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, S
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
+from rlcompare.report.shares import part, part_of_change
 from rlcompare.report.step_parts import number_of, parts_of_step, rows_of
 from rlcompare.report.tone import NOISE_RELATIVE, PROFILED_RANKS, tone_of
 from rlcompare.report.workload import large_differences, workload_texts
@@ -210,7 +211,7 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run per side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
-    moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio)})"
+    moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
     return SummaryItem("headline", label, tuple(part for part in (values, moved, word, number) if part), mood)
 
 
@@ -219,7 +220,7 @@ def _memory(diff: Diff) -> tuple[str, ...]:
     peaks = [delta for delta in diff.overall if delta.metric.startswith("memory.") and delta.delta is not None]
     return tuple(
         f"{delta.metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
-        f" ({quantity.change_of(delta.delta, delta.ratio)})"
+        f" ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
         for delta in peaks
     )
 
@@ -233,19 +234,21 @@ def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     if not diff.causes:
         still = headline is not None and tone_of(headline, diff) == "noise"
         return SummaryItem("cause", "cause", ("no change to explain" if still else "none found: unexplained",))
+    parts = [f"{part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms)}: "]
+    parts += [f"And {part(diff, cause.share, cause.delta_ms)}: " for cause in diff.causes[1:2]]
     first, *second = (
-        start.format(quantity.share(cause.share)) + safe_text(cause.text, _CAUSE_LIMIT)
-        for cause, start in zip(diff.causes, ("{} of the change: ", "And {}: "), strict=False)
+        start + safe_text(cause.text, _CAUSE_LIMIT) for cause, start in zip(diff.causes, parts, strict=False)
     )
     left = [_left_after(diff, shown) for shown in (2, 1)]
     return SummaryItem("cause", "cause", (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,)))
 
 
 def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
-    """The shares of all causes but the first ``shown``, and of what none explains: with theirs, the whole change."""
-    others = diff.causes[shown:]
-    more = ["other causes " + quantity.share(sum(cause.share for cause in others))] if others else []
-    rest = [f"unexplained {quantity.share(diff.unexplained.share)}"] if diff.unexplained else []
+    """The parts of all causes but the first ``shown``, and of what none explains: with theirs, the whole change."""
+    others, left = diff.causes[shown:], diff.unexplained
+    sums = sum(cause.share for cause in others), sum(cause.delta_ms for cause in others)
+    more = [f"other causes {part(diff, *sums)}"] if others else []
+    rest = [f"unexplained {part(diff, left.share, left.delta_ms)}"] if left else []
     return (", ".join([*more, *rest]).capitalize() + ".",) if more or rest else ()
 
 

@@ -25,6 +25,7 @@ _TITLES = {
     "categories": "Kernel categories",
     "collectives": "Collectives",
     "copies": "Copies",
+    "counters": "Device counters",
     "efficiency": "What kernels achieve",
     "env": "Environment",
     "groups": "Communication groups",
@@ -50,10 +51,13 @@ OF_PROFILE = "time.…: profiled steps, including profiler overhead"
 _DETAIL_LIMIT = 120
 _MEASURE = ("baseline", "new", "delta", "ratio")
 _LABELS = {
+    "cube": "cube unit",
     "delta": "Δ",
     "delta_calls": "Δ by calls",
     "delta_per_call": "Δ by time per call",
     "gb_per_s": "GB/s",
+    "l2_hit": "L2 hits",
+    "load": "loading (MTE2)",
     "peak": "share of peak",
     "polarity": "better is",
     "ratio": "change",
@@ -253,7 +257,7 @@ def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
         Cell(quantity.quantity(baseline, unit, shown), _sort_key(delta.baseline)),
         Cell(quantity.quantity(new, unit, shown), _sort_key(delta.new)),
         Cell(quantity.signed_quantity(moved, unit, shown), _sort_key(delta.delta)),
-        Cell(quantity.change_of(delta.delta, delta.ratio), _sort_key(delta.ratio)),
+        Cell(quantity.change_of(delta.delta, delta.ratio, delta.baseline), _sort_key(delta.ratio)),
         Cell("" if delta.polarity == Polarity.NEUTRAL else delta.polarity),
     )
 
@@ -349,9 +353,8 @@ def _change(row: Row) -> str:
         # "gone" and "added" need a side that measured and found nothing; else it may not have been measured there.
         unknown, known = _ONE_SIDED[presence]
         return unknown if delta is None else known
-    return quantity.change_of(
-        delta if quantity.is_number(delta) else None, ratio if quantity.is_number(ratio) else None
-    )
+    numbers = (value if quantity.is_number(value) else None for value in (delta, ratio, row.get("baseline")))
+    return quantity.change_of(*numbers)
 
 
 def _tone(row: Row, section: Section, floor: float) -> str:

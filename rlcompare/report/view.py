@@ -16,6 +16,7 @@ from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
+from rlcompare.report.shares import are_times
 from rlcompare.report.summary import (
     SummaryItem,
     extent_text,
@@ -52,7 +53,7 @@ _STATUS_TEXT = {
 
 @dataclass(frozen=True)
 class CauseView:
-    """A candidate cause. ``section`` is empty if no table holds the evidence."""
+    """A cause. ``section`` is empty if no table holds the evidence, ``share`` if the time tells more."""
 
     text: str
     share: str
@@ -300,7 +301,7 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
         baseline=quantity.quantity(delta.baseline, delta.unit),
         new=quantity.quantity(delta.new, delta.unit),
         delta=quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new)),
-        change=quantity.change_of(delta.delta, delta.ratio),
+        change=quantity.change_of(delta.delta, delta.ratio, delta.baseline),
         tone=tone_of(delta, diff),
         samples=samples_text(delta),
     )
@@ -311,7 +312,7 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
     return tuple(
         CauseView(
             text=safe_text(cause.text, MESSAGE_LIMIT),
-            share=quantity.share(cause.share),
+            share="" if are_times(diff) else quantity.share(cause.share),
             delta=quantity.signed_quantity(cause.delta_ms, "ms"),
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",
@@ -326,7 +327,7 @@ def _unexplained(diff: Diff) -> str:
     if diff.unexplained is None:
         return ""
     left = quantity.signed_quantity(diff.unexplained.delta_ms, "ms")
-    return f"{left}, {quantity.share(diff.unexplained.share)} of the change"
+    return left if are_times(diff) else f"{left}, {quantity.share(diff.unexplained.share)} of the change"
 
 
 def _thresholds(floor: float) -> str:

@@ -185,7 +185,7 @@ class _Reader:
 
 @cache
 def _plan(keep_events: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The SQL files of the stage in their order, and the tables that no later one uses; dropped early, they save memory."""
+    """The SQL files of the stage in their order, each with the tables that no later one uses: they are dropped."""
     normalize, rollup, account = map(resources.sql_order, ("normalize", "rollup", "account"))
     names = (*normalize, "normalize/account", _FINDINGS, *rollup, *account)
     held = resources.sql_names("schema/stage") + (() if keep_events else resources.sql_names("schema/events"))

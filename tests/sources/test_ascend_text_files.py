@@ -217,6 +217,45 @@ def test_counters_of_cache_and_ai_cpu_find_their_kernel(tmp_path: Path) -> None:
     ]
 
 
+def test_units_that_worked_are_told_by_any_set_of_counters(tmp_path: Path) -> None:
+    """PipeUtilization; ArithmeticUtilization, whose types of number add up; L2Cache; 910A, without prefixes."""
+    at = "Task ID,Stream ID,Name,Start Time(us),Duration(us)"
+    sets = {
+        "pipe": (
+            f"{at},aic_mac_ratio,aic_mte2_ratio,aiv_mte2_ratio",
+            "7,2,Mm,1.000,1,0.25,0.75,0.9",
+            (0.25, 0.75, None),
+        ),
+        "arithmetic": (f"{at},aic_mac_fp16_ratio,aic_mac_int8_ratio", "7,2,Mm,1.000,1,0.25,0.5", (0.75, None, None)),
+        "cache": (
+            f"{at},aic_write_cache_hit,aic_write_cache_miss_allocate,aic_r0_read_cache_hit",
+            "7,2,Mm,1.000,1,10,10,60",
+            (None, None, 0.875),
+        ),
+        "910A": (f"{at},mac_ratio,mte2_ratio", "7,2,Mm,1.000,1,0.25,0.75", (0.25, 0.75, None)),
+        "none": (at, "7,2,Mm,1.000,1", None),
+        "unavailable": (f"{at},aic_mac_ratio,aic_mte2_ratio", "7,2,Mm,1.000,1,N/A,N/A", None),
+    }
+    for name, (header, line, expected) in sets.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        reading = read(folder, {"kernel_details": table(header, line)}, keep_events=False)
+        found = reading.rows("SELECT cube, load, l2_hit FROM stage_unit WHERE kernel_id = 1")
+        assert found == ([] if expected is None else [expected]), name
+
+
+def test_hits_of_the_second_level_cache_are_those_of_its_own_file(tmp_path: Path) -> None:
+    files = {
+        "kernel_details": table(
+            "Task ID,Stream ID,Name,Start Time(us),Duration(us)", "7,2,Add,1.000,1", "8,2,Mul,3.000,1"
+        ),
+        "l2_cache": table("Stream Id,Task Id,Hit Rate,Victim Rate,Op Name", "2,7,0.75,0.25,Add", "2,8,N/A,0.5,Mul"),
+    }
+    assert read(tmp_path, files, keep_events=False).rows("SELECT * EXCLUDE (capture) FROM stage_unit") == [
+        (1, None, None, 0.75)
+    ]
+
+
 def test_details_that_only_event_tables_keep_are_left_out_of_a_diff(tmp_path: Path) -> None:
     files = {
         "kernel_details": table(f"{KERNELS},aiv_vec_time(us)", f"{SOUND},0.5"),

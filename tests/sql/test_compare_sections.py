@@ -10,8 +10,8 @@ from tests.sql.rollup_stores import MS, RollupStore, compared, found, values
 
 SECTIONS = [
     "categories", "steps", "ranks", "phases", "account", "path", "kernels", "kernel_types", "efficiency", "operators",
-    "modules", "collectives", "groups", "links", "copies", "memory", "memory_categories", "stacks", "apis", "metrics",
-    "workload", "env", "msprof",
+    "modules", "collectives", "groups", "links", "counters", "copies", "memory", "memory_categories", "stacks", "apis",
+    "metrics", "workload", "env", "msprof",
 ]  # fmt: skip
 
 

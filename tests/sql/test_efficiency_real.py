@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import sqlite3
 from collections import defaultdict
 from math import prod, sqrt
@@ -168,3 +169,132 @@ def test_products_of_gpus_stay_below_the_published_peak(profiles: Path, tmp_path
         for row in gemms:
             if row["new_peak_share"] is not None:
                 assert row["new_tflops"] == pytest.approx(float(str(row["new_peak_share"])) * peak)
+
+
+def counted_in(database: Path) -> dict[str, tuple[float, float, int]]:
+    """By type: time in which the cube unit computes and in which cube cores load, in ns, of kernels that use them."""
+    con = sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True)
+    kernels: dict[int, dict[str, float]] = defaultdict(dict)
+    for task, name, value in con.execute(
+        "SELECT p.globalTaskId, s.value, p.value FROM TASK_PMU_INFO AS p JOIN STRING_IDS AS s ON s.id = p.name"
+    ):
+        kernels[task][name] = value
+    found: dict[str, tuple[float, float, int]] = defaultdict(lambda: (0.0, 0.0, 0))
+    for task, kind, ns in con.execute(
+        "SELECT globalTaskId, s.value, endNs - startNs FROM COMPUTE_TASK_INFO AS c JOIN TASK USING (globalTaskId)"
+        " JOIN STRING_IDS AS s ON s.id = c.opType"
+    ):
+        counters = kernels[task]
+        if counters.get("aic_mac_ratio") or counters.get("aic_mte2_ratio"):
+            cube, load, time = found[kind]
+            found[kind] = (cube + ns * counters["aic_mac_ratio"], load + ns * counters["aic_mte2_ratio"], time + ns)
+    return dict(found)
+
+
+QUERY = (
+    "SELECT op_type, sum(cube_ns), sum(load_ns), sum(counted_ns) FROM r_kernel WHERE counted_ns IS NOT NULL GROUP BY 1"
+)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_counters_of_cube_cores_equal_those_of_the_database(ascend_910b: Path, tmp_path: Path, rank: int) -> None:
+    folder = ascend_910b / "db" / "level1" / f"rank{rank}_ascend_pt"
+    expected = counted_in(folder / "ASCEND_PROFILER_OUTPUT" / f"ascend_pytorch_profiler_{rank}.db")
+    store = store_of(folder, tmp_path / "run.duckdb", keep_events=False)
+    ours = {name: tuple(map(int, values)) for name, *values in rows(store, QUERY)}
+    assert len(expected) > 3
+    assert ours == {name: pytest.approx(values, abs=100) for name, values in expected.items()}
+
+
+def test_counters_of_text_equal_those_of_the_file(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "profiles" / "ascend-qwen3-pp2-2025q4" / "rank_0_ascend_pt"
+    expected: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    with (folder / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").open(newline="") as lines:
+        for row in csv.DictReader(lines):
+            ratios = [row[name] for name in ("aic_mac_ratio", "aic_mte2_ratio")]
+            if "N/A" not in ratios and any(map(float, ratios)):
+                ns = float(row["Duration(us)"]) * 1e3
+                for place, part in enumerate((*map(float, ratios), 1.0)):
+                    expected[row["Type"]][place] += ns * part
+    store = store_of(folder, tmp_path / "run.duckdb", keep_events=False)
+    ours = {name: list(map(int, values)) for name, *values in rows(store, QUERY)}
+    assert len(expected) > 1
+    assert ours == {name: pytest.approx(values, abs=1000) for name, values in expected.items()}
+
+
+def test_ranks_that_are_read_together_keep_their_counters(ascend_910b: Path, tmp_path: Path) -> None:
+    """Small databases are merged, with the ids of their texts."""
+    folder = ascend_910b / "db" / "level1"
+    query = QUERY.replace("SELECT", "SELECT capture,").replace("GROUP BY 1", "GROUP BY ALL ORDER BY ALL")
+    together = rows(store_of(folder, tmp_path / "run.duckdb", keep_events=False), query)
+    for rank in (0, 1):
+        alone = store_of(folder / f"rank{rank}_ascend_pt", tmp_path / f"{rank}.duckdb", keep_events=False)
+        assert [row[1:] for row in together if row[0] == rank] == [row[1:] for row in rows(alone, query)]
+
+
+def test_hits_of_the_second_level_cache_by_aic_metrics(ascend_910b: Path, tmp_path: Path) -> None:
+    """A database whose counters are renamed to those of L2Cache: times as hits and misses."""
+    names = {"aic_mac_time": "aic_r0_read_cache_hit", "aic_mte2_time": "aic_r1_read_cache_miss_allocate"}
+    edited = edited_copy(ascend_910b / "db" / "level1" / "rank0_ascend_pt", tmp_path)
+    database = edited / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_0.db"
+    with sqlite3.connect(database) as con:
+        for old, new in names.items():
+            con.execute("UPDATE STRING_IDS SET value = ? WHERE value = ?", [new, old])
+        expected = con.execute(
+            "SELECT sum(ns * hits / (hits + misses)), sum(ns) FROM (SELECT t.endNs - t.startNs AS ns,"
+            " sum(p.value) FILTER (WHERE s.value LIKE '%_hit') AS hits,"
+            " sum(p.value) FILTER (WHERE s.value LIKE '%_allocate') AS misses"
+            " FROM TASK_PMU_INFO AS p JOIN STRING_IDS AS s ON s.id = p.name JOIN TASK AS t USING (globalTaskId)"
+            " GROUP BY globalTaskId) WHERE hits + misses > 0"
+        ).fetchone()
+    store = store_of(edited, tmp_path / "run.duckdb", keep_events=False)
+    (ours,) = rows(store, "SELECT sum(l2_hit_ns), sum(l2_counted_ns) FROM r_kernel")
+    assert ours[1] == expected[1] > 0
+    assert ours[0] == pytest.approx(expected[0], abs=100)
+
+
+def edited_copy(profile: Path, folder: Path) -> Path:
+    """A copy of a profile with a database that can be written."""
+    edited = folder / profile.name
+    shutil.copytree(profile, edited)
+    for path in (edited, *edited.rglob("*")):
+        path.chmod(0o755)
+    return edited
+
+
+def test_a_product_that_waits_for_memory_says_so(ascend_910b: Path, tmp_path: Path) -> None:
+    """Its longest product takes three times as long, all of which its cube cores load."""
+    folder = ascend_910b / "db" / "level1" / "rank0_ascend_pt"
+    edited = edited_copy(folder, tmp_path)
+    database = edited / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_0.db"
+    with sqlite3.connect(database) as con:
+        kernels = con.execute(
+            "SELECT globalTaskId, startNs, endNs, s.value, l.value FROM TASK"
+            " JOIN COMPUTE_TASK_INFO AS c USING (globalTaskId)"
+            " JOIN STRING_IDS AS s ON s.id = c.opType JOIN TASK_PMU_INFO AS l USING (globalTaskId)"
+            " JOIN STRING_IDS AS n ON n.id = l.name AND n.value = 'aic_mte2_ratio' AND l.value BETWEEN 0.1 AND 0.8"
+        ).fetchall()
+        task, start, end, kind, load = max(kernels, key=lambda row: (row[2] - row[1]) * (1 - row[4]))
+        added = 50 * (end - start)
+        for table, columns in TIMED.items():
+            for column in columns:
+                con.execute(
+                    f"UPDATE {table} SET {column} = {column} + ? WHERE CAST({column} AS INTEGER) >= ?", [added, end]
+                )
+        con.execute(
+            "UPDATE TASK_PMU_INFO SET value = ? WHERE globalTaskId = ?"
+            " AND name = (SELECT id FROM STRING_IDS WHERE value = 'aic_mte2_ratio')",
+            [(load + 50) / 51, task],
+        )
+    paths = [
+        store_of(path, tmp_path / f"{label}.duckdb", keep_events=False)
+        for label, path in (("o", folder), ("n", edited))
+    ]
+    first = compared(*paths).causes[0]
+    assert (first.what, first.row) == ("operator_slower", kind)
+    assert "loading from memory (MTE2) takes" in first.text
+    assert first.facts[0]["name"] == "load_share"
+
+
+TIMED = {"TASK": ("startNs", "endNs"), "COMMUNICATION_OP": ("startNs", "endNs"), "CANN_API": ("startNs", "endNs"),
+         "PYTORCH_API": ("startNs", "endNs"), "STEP_TIME": ("startNs", "endNs")}  # fmt: skip

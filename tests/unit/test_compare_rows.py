@@ -88,3 +88,9 @@ def test_the_order_of_rows_does_not_depend_on_the_order_they_came_in(made: list[
 def test_nothing_is_a_part_of_nought_or_less(baseline: float, new: float) -> None:
     """A tail of -12.9 ms that became 1.6 ms is no change by -112 %."""
     assert ratio(baseline, new) is None
+
+
+@given(baseline=st.floats(1e-9, 1e9), new=st.floats(-1e9, -1e-9))
+def test_what_turned_negative_is_no_part(baseline: float, new: float) -> None:
+    """A tail of 0.10 ms that became -0.69 ms is no change by -802 %."""
+    assert ratio(baseline, new) is None

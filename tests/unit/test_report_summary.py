@@ -313,6 +313,24 @@ def test_the_first_cause_is_never_cut(width: int) -> None:
         assert len(lines) <= SUMMARY_LINES
 
 
+def test_causes_much_larger_than_the_change_are_told_by_their_times() -> None:
+    """312 % of the change says little."""
+    base = diff_examples.regression()
+    operator, late, _ = base.causes
+    causes = (replace(operator, share=3.12, delta_ms=7.2), replace(late, share=-2.08, delta_ms=-4.8))
+    diff = replace(base, causes=causes, unexplained=Unexplained(-0.04, -0.09))
+    first, second, left = items(diff)["cause"].parts
+    assert first.startswith("+7.20 ms of +2.31 ms in all: FlashAttentionScoreGrad")
+    assert second.startswith("And -4.80 ms: Rank 3")
+    assert left == "Unexplained -0.090 ms."
+    view = build_view(diff)
+    assert [(cause.share, cause.delta) for cause in view.causes] == [("", "+7.20 ms"), ("", "-4.80 ms")]
+    assert view.unexplained == "-0.090 ms"
+    # AND a little more than the change is a share
+    near = replace(base, causes=(replace(operator, share=1.05),), unexplained=Unexplained(-0.05, -1.0))
+    assert items(near)["cause"].parts[0].startswith("105 % of the change: ")
+
+
 def test_two_causes_and_what_is_left_are_named() -> None:
     base = diff_examples.regression()
     operator, late, _ = base.causes

@@ -184,11 +184,19 @@ def test_signed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("delta", "ratio", "shown"),
-    [(None, None, "—"), (0.0, None, "0.0 %"), (5.0, None, "from 0"), (5.0, 1.5, "+50.0 %"), (None, 1.5, "+50.0 %")],
+    ("delta", "ratio", "baseline", "shown"),
+    [
+        (None, None, None, "—"),
+        (0.0, None, 0.0, "0.0 %"),
+        (5.0, None, 0.0, "from 0"),
+        (5.0, 1.5, 10.0, "+50.0 %"),
+        (None, 1.5, None, "+50.0 %"),
+        (0.79, None, -0.69, "—"),
+        (-0.79, None, 0.1, "—"),
+    ],
 )
-def test_change_of(delta: float | None, ratio: float | None, shown: str) -> None:
-    assert quantity.change_of(delta, ratio) == shown
+def test_change_of(delta: float | None, ratio: float | None, baseline: float | None, shown: str) -> None:
+    assert quantity.change_of(delta, ratio, baseline) == shown
 
 
 @given(

@@ -44,7 +44,7 @@ Report = Callable[[Finding], None]
 
 SOURCE = "ascend_db"
 
-AS_TEXT = ("sources/ascend_db/counter",)
+AS_TEXT = ("sources/ascend_db/counter", "sources/ascend_db/network")
 """SQL files that read NUMERIC time stamps. These would otherwise arrive as DOUBLE and lose nanoseconds."""
 
 QUERIED = ("PYTORCH_API", "TASK_PMU_INFO")

@@ -7,9 +7,11 @@ CREATE TABLE IF NOT EXISTS c_counter (
     capture INTEGER NOT NULL,
     device_id INTEGER,
     name VARCHAR NOT NULL,
-    mean DOUBLE
+    mean DOUBLE,
+    min DOUBLE,
+    max DOUBLE
 );
 INSERT INTO c_counter
-SELECT c.side, c.run, c.capture, r.device_id, r.name, r.mean
+SELECT c.side, c.run, c.capture, r.device_id, r.name, r.mean, r.min, r.max
 FROM store.r_counter AS r
 JOIN c_capture AS c ON c.capture = r.capture AND c.side = getvariable('side') AND c.run = getvariable('run');

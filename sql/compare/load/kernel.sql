@@ -15,6 +15,7 @@ CREATE TABLE IF NOT EXISTS c_kernel (
     input_shapes VARCHAR,
     input_dtypes VARCHAR,
     host_op VARCHAR,
+    input_formats VARCHAR,
     calls BIGINT NOT NULL,
     sum_ns BIGINT,
     max_ns BIGINT,
@@ -24,7 +25,13 @@ CREATE TABLE IF NOT EXISTS c_kernel (
     at_most BOOLEAN,          -- TRUE: flop is an upper limit
     flop HUGEINT,             -- floating-point operations over all calls
     bytes HUGEINT,            -- bytes of inputs and outputs over all calls
-    possible_flop HUGEINT     -- what the chip can compute at most in the time of the kernels; NULL: unknown
+    possible_flop HUGEINT,    -- what the chip can compute at most in the time of the kernels; NULL: unknown
+    block_num BIGINT,         -- most blocks that one of them ran on; NULL: unknown
+    counted_ns BIGINT,        -- r_kernel: time of those whose AI Core counters are known, and the parts of it
+    cube_ns BIGINT,
+    load_ns BIGINT,
+    l2_counted_ns BIGINT,
+    l2_hit_ns BIGINT
 );
 INSERT INTO c_kernel
 WITH stepless AS (
@@ -41,9 +48,10 @@ WITH stepless AS (
     JOIN c_capture AS c ON c.capture = k.capture AND c.side = getvariable('side') AND c.run = getvariable('run')
     WHERE k.capture IN (FROM stepless)
 )
-SELECT k.side, k.run, k.capture, k.whole, k.phase, k.name, k.op_type, k.core_type, k.category, k.input_shapes, k.input_dtypes, k.host_op,
+SELECT k.side, k.run, k.capture, k.whole, k.phase, k.name, k.op_type, k.core_type, k.category, k.input_shapes, k.input_dtypes, k.host_op, k.input_formats,
        sum(k.calls), sum(k.sum_ns), max(k.max_ns), sum(k.gap_ns), sum(TRY_CAST(k.elements AS HUGEINT)), k.work, k.at_most,
        sum_if_known(TRY_CAST(k.flop AS HUGEINT)), sum_if_known(TRY_CAST(k.bytes AS HUGEINT)),
-       sum_if_known(TRY_CAST(k.sum_ns * CASE k.precision WHEN 'half' THEN p.half_flop_per_ns WHEN 'int8' THEN p.int8_flop_per_ns END AS HUGEINT))
+       sum_if_known(TRY_CAST(k.sum_ns * CASE k.precision WHEN 'half' THEN p.half_flop_per_ns WHEN 'int8' THEN p.int8_flop_per_ns END AS HUGEINT)),
+       max(k.block_num), sum(k.counted_ns), sum(k.cube_ns), sum(k.load_ns), sum(k.l2_counted_ns), sum(k.l2_hit_ns)
 FROM counted AS k LEFT JOIN c_peak AS p ON p.side = k.side AND p.run = k.run AND p.capture = k.capture
 GROUP BY ALL;

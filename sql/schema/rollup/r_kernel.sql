@@ -10,6 +10,7 @@ CREATE TABLE r_kernel (
     category VARCHAR NOT NULL,  -- kernel.category
     input_shapes VARCHAR,       -- dimensions of the inputs; NULL: not recorded
     input_dtypes VARCHAR,       -- data types of the inputs; NULL: not recorded
+    input_formats VARCHAR,      -- formats of the inputs (ND, FRACTAL_NZ, …); NULL: not recorded
     host_op VARCHAR,            -- name of the operator that launched them; NULL: unknown
     calls BIGINT NOT NULL,      -- number of kernels
     sum_ns BIGINT,              -- sum of their durations
@@ -23,5 +24,10 @@ CREATE TABLE r_kernel (
     at_most BOOLEAN,            -- whether `flop` is an upper limit: a mask, or the sizes of groups, are not recorded; NULL without `work`
     precision VARCHAR,          -- half | int8: the type of the matrices that `flop` multiplies; NULL: another one
     flop DOUBLE,                -- floating-point operations over all calls; NULL: unknown, or only memory is moved
-    bytes DOUBLE                -- bytes of inputs and outputs over all calls, each once; NULL: unknown
+    bytes DOUBLE,               -- bytes of inputs and outputs over all calls, each once; NULL: unknown
+    counted_ns BIGINT,          -- sum of the durations of those on cube cores whose counters say which unit worked; NULL: none
+    cube_ns BIGINT,             -- part of counted_ns in which the cube unit computed
+    load_ns BIGINT,             -- part of counted_ns in which data was loaded from memory (MTE2)
+    l2_counted_ns BIGINT,       -- sum of the durations of those whose hits of the second-level cache were counted; NULL: none
+    l2_hit_ns BIGINT            -- l2_counted_ns, each duration times the part of the accesses that were hits
 );

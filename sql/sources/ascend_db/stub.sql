@@ -21,6 +21,11 @@ CREATE TABLE MSTX_EVENTS (rlcompare_capture INTEGER, startNs INTEGER, endNs INTE
 CREATE TABLE AICORE_FREQ (rlcompare_capture INTEGER, deviceId INTEGER, timestampNs NUMERIC, freq INTEGER);
 CREATE TABLE HBM (rlcompare_capture INTEGER, deviceId INTEGER, timestampNs INTEGER, bandwidth NUMERIC, hbmId INTEGER, type INTEGER);
 CREATE TABLE LLC (rlcompare_capture INTEGER, deviceId INTEGER, llcId INTEGER, timestampNs INTEGER, hitRate REAL, throughput INTEGER, mode INTEGER);
+CREATE TABLE HCCS (rlcompare_capture INTEGER, deviceId INTEGER, timestampNs INTEGER, txThroughput NUMERIC, rxThroughput NUMERIC);
+CREATE TABLE PCIE (rlcompare_capture INTEGER, deviceId INTEGER, timestampNs INTEGER, txPostAvg NUMERIC, txNonpostAvg NUMERIC, rxPostAvg NUMERIC, rxNonpostAvg NUMERIC);
+CREATE TABLE NIC (rlcompare_capture INTEGER, deviceId INTEGER, timestampNs INTEGER, rxByteRate NUMERIC, rxErrors INTEGER, rxDropped INTEGER, txByteRate NUMERIC, txErrors INTEGER, txDropped INTEGER, funcId INTEGER);
+CREATE TABLE ROCE (rlcompare_capture INTEGER, deviceId INTEGER, timestampNs INTEGER, rxByteRate NUMERIC, rxErrors INTEGER, rxDropped INTEGER, txByteRate NUMERIC, txErrors INTEGER, txDropped INTEGER, funcId INTEGER);
+CREATE TABLE NETDEV_STATS (rlcompare_capture INTEGER, deviceId INTEGER, timestampNs INTEGER, roceNewPktRty INTEGER);
 CREATE TABLE MEMCPY_INFO (rlcompare_capture INTEGER, globalTaskId INTEGER, size INTEGER, memcpyOperation INTEGER);
 CREATE TABLE NPU_INFO (rlcompare_capture INTEGER, id INTEGER, name TEXT);
 CREATE TABLE HOST_INFO (rlcompare_capture INTEGER, hostUid TEXT, hostName TEXT);

@@ -7,6 +7,7 @@ DROP TABLE IF EXISTS trace_task;
 DROP TABLE IF EXISTS trace_comm;
 DROP TABLE IF EXISTS trace_link;
 DROP TABLE IF EXISTS text_kernel;
+DROP TABLE IF EXISTS text_l2;
 DROP TABLE IF EXISTS text_communication;
 DROP TABLE IF EXISTS text_collective;
 DROP TABLE IF EXISTS text_group;

@@ -16,6 +16,14 @@ SELECT row_number() OVER () AS id, text_step("Step Id") AS step, text_device("De
        "Output Shapes" AS output_shapes, "Output Data Types" AS output_dtypes, "Output Formats" AS output_formats,
        text_number("mac_time(us)") AS mac_us, text_number("aiv_vec_time(us)") AS vec_us, text_number("aicore_time(us)") AS aicore_us,
        text_number("aic_total_cycles") AS cycles,
+       list_sum([text_number("aic_mac_ratio"), text_number("mac_ratio"), text_number("aic_mac_fp16_ratio"), text_number("aic_mac_int8_ratio"),
+                 text_number("mac_fp16_ratio"), text_number("mac_int8_ratio")]) AS cube_ratio,
+       coalesce(text_number("aic_mte2_ratio"), text_number("mte2_ratio")) AS load_ratio,
+       list_sum([text_number("aic_write_cache_hit"), text_number("aic_r0_read_cache_hit"), text_number("aic_r1_read_cache_hit"),
+                 text_number("write_cache_hit"), text_number("r0_read_cache_hit"), text_number("r1_read_cache_hit")]) AS l2_hits,
+       list_sum([text_number("aic_write_cache_miss_allocate"), text_number("aic_r0_read_cache_miss_allocate"),
+                 text_number("aic_r1_read_cache_miss_allocate"), text_number("write_cache_miss_allocate"),
+                 text_number("r0_read_cache_miss_allocate"), text_number("r1_read_cache_miss_allocate")]) AS l2_misses,
        coalesce("Accelerator Core" IN ('HCCL', 'COMMUNICATION'), FALSE) AS is_comm
 FROM (
     SELECT NULL::VARCHAR AS "Step Id", NULL::VARCHAR AS "Device_id", NULL::VARCHAR AS "Stream ID", NULL::VARCHAR AS "Task ID",
@@ -23,7 +31,14 @@ FROM (
            NULL::VARCHAR AS "Duration(us)", NULL::VARCHAR AS "Wait Time(us)", NULL::VARCHAR AS "Block Dim", NULL::VARCHAR AS "Block Num",
            NULL::VARCHAR AS "Input Shapes", NULL::VARCHAR AS "Input Data Types", NULL::VARCHAR AS "Input Formats",
            NULL::VARCHAR AS "Output Shapes", NULL::VARCHAR AS "Output Data Types", NULL::VARCHAR AS "Output Formats",
-           NULL::VARCHAR AS "mac_time(us)", NULL::VARCHAR AS "aiv_vec_time(us)", NULL::VARCHAR AS "aicore_time(us)", NULL::VARCHAR AS "aic_total_cycles" WHERE FALSE
+           NULL::VARCHAR AS "mac_time(us)", NULL::VARCHAR AS "aiv_vec_time(us)", NULL::VARCHAR AS "aicore_time(us)", NULL::VARCHAR AS "aic_total_cycles",
+           NULL::VARCHAR AS "aic_mac_ratio", NULL::VARCHAR AS "mac_ratio", NULL::VARCHAR AS "aic_mac_fp16_ratio",
+           NULL::VARCHAR AS "aic_mac_int8_ratio", NULL::VARCHAR AS "mac_fp16_ratio", NULL::VARCHAR AS "mac_int8_ratio",
+           NULL::VARCHAR AS "aic_mte2_ratio", NULL::VARCHAR AS "mte2_ratio", NULL::VARCHAR AS "aic_write_cache_hit",
+           NULL::VARCHAR AS "aic_write_cache_miss_allocate", NULL::VARCHAR AS "aic_r0_read_cache_hit", NULL::VARCHAR AS "aic_r0_read_cache_miss_allocate",
+           NULL::VARCHAR AS "aic_r1_read_cache_hit", NULL::VARCHAR AS "aic_r1_read_cache_miss_allocate", NULL::VARCHAR AS "write_cache_hit",
+           NULL::VARCHAR AS "write_cache_miss_allocate", NULL::VARCHAR AS "r0_read_cache_hit", NULL::VARCHAR AS "r0_read_cache_miss_allocate",
+           NULL::VARCHAR AS "r1_read_cache_hit", NULL::VARCHAR AS "r1_read_cache_miss_allocate" WHERE FALSE
     UNION ALL BY NAME
     FROM text_table(getvariable('text_kernel_details'))
 );
