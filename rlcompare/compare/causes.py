@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from math import fsum
 
 from rlcompare.compare.common import clock, everything, work
 from rlcompare.compare.communication import communication, straggler
@@ -96,7 +97,7 @@ class _Choice:
         for candidates in kinds:
             for candidate in candidates:
                 found = self._available(candidate)
-                if not self.is_done() and sum(found.values()) / self._basis.change >= LARGE:
+                if not self.is_done() and fsum(found.values()) / self._basis.change >= LARGE:
                     self._add(candidate, found)
 
     def take(self, candidates: Sequence[Candidate], least: float, most: int) -> None:
@@ -108,11 +109,11 @@ class _Choice:
         """
         while not self.is_done() and len(self.chosen) < most:
             able = [(candidate, found) for candidate in candidates if (found := self._available(candidate))]
-            able = [one for one in able if sum(one[1].values()) * self.rest > 0]
+            able = [one for one in able if fsum(one[1].values()) * self.rest > 0]
             if not able:
                 return
-            candidate, found = max(able, key=lambda one: (abs(sum(one[1].values())), one[0].what, one[0].row))
-            if abs(sum(found.values())) < least * abs(self._basis.change):
+            candidate, found = max(able, key=lambda one: (abs(fsum(one[1].values())), one[0].what, one[0].row))
+            if abs(fsum(found.values())) < least * abs(self._basis.change):
                 return
             self._add(candidate, found)
 
@@ -134,7 +135,7 @@ class _Choice:
     def _part_of(self, place: Candidate, one: Candidate) -> float:
         """The part of a place that another candidate holds."""
         found = self._available(one)
-        return sum(amount for part, amount in found.items() if part in place.amounts) / (place.delta or 1.0)
+        return fsum(amount for part, amount in found.items() if part in place.amounts) / (place.delta or 1.0)
 
     def is_done(self) -> bool:
         """Whether the causes explain most of the change."""
@@ -153,11 +154,11 @@ class _Choice:
             left = self._left[place]
             if amount * left > 0:
                 found[place] = min(abs(amount), abs(left)) * (1 if amount > 0 else -1)
-        wanted = sum(abs(amount) for amount in candidate.amounts.values())
-        return found if sum(abs(amount) for amount in found.values()) > LEFT * wanted else {}
+        wanted = fsum(abs(amount) for amount in candidate.amounts.values())
+        return found if fsum(abs(amount) for amount in found.values()) > LEFT * wanted else {}
 
     def _add(self, candidate: Candidate, amounts: dict[int, float]) -> None:
-        delta = sum(amounts.values())
+        delta = fsum(amounts.values())
         for place, amount in amounts.items():
             self._left[place] -= amount
         self.rest -= delta
@@ -184,5 +185,5 @@ class _Choice:
             rows.append({"kind": part.kind, "phase": part.phase, "name": part.name, "delta_ms": amount})
         if len(rows) <= MOST_ROWS:
             return tuple(rows)
-        rest = sum(number(row["delta_ms"]) or 0.0 for row in rows[MOST_ROWS:])
+        rest = fsum(number(row["delta_ms"]) or 0.0 for row in rows[MOST_ROWS:])
         return (*rows[:MOST_ROWS], {"kind": None, "phase": None, "name": None, "delta_ms": rest})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 
 from rlcompare.compare.computation import fractions_of
 from rlcompare.compare.evidence import (
@@ -68,7 +69,7 @@ def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     With a device, computation alone is not everything. Without one, the host is all that there is.
     """
     classes = _classes(basis.parts)
-    baseline = sum(part.baseline for part in basis.parts)
+    baseline = fsum(part.baseline for part in basis.parts)
     if not baseline or basis.parts[0].kind == TIMER:
         return
     factor = basis.change / baseline
@@ -93,7 +94,7 @@ def _is_other_work(evidence: Evidence, basis: Basis) -> bool:
     asked = (evidence.metrics.get(metric) for metric in WORKLOAD)
     if any(found is not None and found.ratio and abs(found.ratio - 1) >= LEAST_RELATIVE for found in asked):
         return True
-    return abs(sum(change.work for change in evidence.operators)) >= APART * abs(basis.change)
+    return abs(fsum(change.work for change in evidence.operators)) >= APART * abs(basis.change)
 
 
 def _classes(parts: Sequence[Part]) -> dict[str, list[Part]]:
@@ -105,7 +106,7 @@ def _classes(parts: Sequence[Part]) -> dict[str, list[Part]]:
 
 
 def _sum(parts: Sequence[Part]) -> float:
-    return sum(part.baseline for part in parts)
+    return fsum(part.baseline for part in parts)
 
 
 def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
@@ -120,7 +121,7 @@ def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             amounts = {**amounts, **_as_changed(basis, expected)}
             if not _is_broad(basis, amounts, {**expected, **amounts}):
                 return
-            enough = sum(amounts.values()) / basis.change >= ENOUGH
+            enough = fsum(amounts.values()) / basis.change >= ENOUGH
             text = (
                 f"The new side was asked for {percent(asked.ratio)} {'more' if asked.ratio > 1 else 'less'}"
                 f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed"
@@ -203,15 +204,15 @@ def _per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
 
 def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) -> Iterator[Candidate]:
     both = [change for change in evidence.operators if change.on_both]
-    baseline = sum(change.baseline for change in both)
+    baseline = fsum(change.baseline for change in both)
     grown = [change for change in both if basis.sign * change.work > LEAST_RELATIVE * change.baseline]
-    if not baseline or len(grown) < 2 or sum(change.baseline for change in grown) < BROAD * baseline:
+    if not baseline or len(grown) < 2 or fsum(change.baseline for change in grown) < BROAD * baseline:
         return
     names = {change.name for change in grown}
     amounts = {place: amount for place, amount in amounts.items() if basis.parts[place].name in names}
-    before, after = (sum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
+    before, after = (fsum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
     why, metric = "larger inputs" if basis.sign > 0 else "smaller inputs", "workload.input_elements"
-    by_calls = abs(sum(change.calls for change in grown)) > abs(sum(change.size for change in grown))
+    by_calls = abs(sum(change.calls for change in grown)) > abs(fsum(change.size for change in grown))
     if by_calls and (after - before) * basis.change > 0:
         why = f"{'more' if basis.sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
         metric = "workload.kernels"
@@ -231,9 +232,9 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     Where inputs changed size, that is the time per element, which need not stay the same: then only the counters count.
     """
     both = [change for change in evidence.operators if change.on_both and change.baseline > 0]
-    baseline = sum(change.baseline for change in both)
-    delta = sum(change.slower for change in both)
-    comparable = sum(change.new - change.slower for change in both)
+    baseline = fsum(change.baseline for change in both)
+    delta = fsum(change.slower for change in both)
+    comparable = fsum(change.new - change.slower for change in both)
     if len(both) < 3 or comparable <= 0 or abs(delta) < LEAST_FACTOR * baseline:
         return
     factor = 1 + delta / comparable
@@ -290,7 +291,7 @@ def _uniform(changes: Sequence[OperatorChange], factor: float) -> bool:
     """Whether most of the computation changed by about this factor, also without its largest operator."""
     largest = max(changes, key=lambda change: change.baseline)
     for among in (changes, [change for change in changes if change is not largest]):
-        same = sum(change.baseline for change in among if _fits(change.factor, factor))
-        if same < UNIFORM * sum(change.baseline for change in among):
+        same = fsum(change.baseline for change in among if _fits(change.factor, factor))
+        if same < UNIFORM * fsum(change.baseline for change in among):
             return False
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 
 from rlcompare.compare.evidence import (
     LEAST_MS,
@@ -78,7 +79,7 @@ def straggler(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     if sign * _grown(rank, "exposed_comm") > 0.5 * waited:
         return
     own = {part: sign * growth for part, growth in _own_growth(rank).items()}
-    theirs = {part: sign * sum(_own_growth(row)[part] for row in others) / len(others) for part in own}
+    theirs = {part: sign * fsum(_own_growth(row)[part] for row in others) / len(others) for part in own}
     part = max(own, key=lambda name: own[name] - theirs[name])
     why = f"; on {rank['name']} {_PARTS[part]} {moved(sign * own[part])}" if own[part] > 0.3 * waited else ""
     if why and theirs[part] > 0.1 * own[part]:
@@ -134,7 +135,7 @@ def _of_lateness(
     amounts = whole(of_rank)
     if not waited:  # the collectives could not be aligned
         amounts = _spread(basis.of_kind(*COMMUNICATION), _mean_growth(rows, "exposed_comm"))
-    if sum(excess.values()) > 0:
+    if fsum(excess.values()) > 0:
         amounts |= _spread(basis.of_kind(COMPUTE), basis.sign * excess["compute"])
         amounts |= _spread(idle, basis.sign * excess["free"])
     return amounts
@@ -143,7 +144,7 @@ def _of_lateness(
 def _spread(parts: Mapping[int, Part], amount: float) -> dict[int, float]:
     """An amount distributed over the parts that changed in its direction, in proportion to their changes."""
     able = {place: part.delta for place, part in parts.items() if part.delta * amount > 0}
-    able_sum = sum(able.values())
+    able_sum = fsum(able.values())
     return {place: amount * delta / able_sum for place, delta in able.items()}
 
 
@@ -153,7 +154,7 @@ def _grown(row: Row, part: str) -> float:
 
 
 def _mean_growth(rows: Sequence[Row], part: str) -> float:
-    return sum(_grown(row, part) for row in rows) / len(rows)
+    return fsum(_grown(row, part) for row in rows) / len(rows)
 
 
 def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
@@ -172,7 +173,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = f"Exposed {short(name)} {moved(delta)} per step."
             yield Candidate("communication", whole(parts), text, "account", name)
             continue
-        own, mean = sum(number(row["delta"]) or 0.0 for row in rows), mean_total(parts.values())
+        own, mean = fsum(number(row["delta"]) or 0.0 for row in rows), mean_total(parts.values())
         if any(part.kind == "comm" for part in parts.values()) and _is_other_waiting(rows, mean):
             text = f"Exposed {short(name)} that is not known to be waiting for a rank {moved(delta)} per step."
             yield Candidate("communication", whole(parts), text, "account", name)
@@ -207,7 +208,7 @@ def _is_other_waiting(rows: Sequence[Row], mean: float) -> bool:
         mean: the change of their exposed time that is not waiting, as a mean over ranks.
     """
     known = [exposed for row in rows if (exposed := change_of(row, "exposed_ms")) is not None]
-    return bool(known) and abs(sum(known) - mean) > OTHERWISE * abs(mean)
+    return bool(known) and abs(fsum(known) - mean) > OTHERWISE * abs(mean)
 
 
 def _cover(name: str, delta: float, own: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 from rlcompare.compare.achieved import achieved
 from rlcompare.compare.changed_with import changed_with, clauses, otherwise
@@ -99,7 +100,7 @@ def _replaced(evidence: Evidence, operators: Mapping[str, Mapping[int, Part]], n
         if getattr(part, side)
     }
     launch = f"{short(launches.pop())}: " if len(launches) == 1 and None not in launches else ""
-    text = f"{launch}{old} → {new}: {_by(sum(sums.values()))} in all."
+    text = f"{launch}{old} → {new}: {_by(fsum(sums.values()))} in all."
     return Candidate("replaced", whole(parts), text, "account", largest)
 
 
@@ -133,7 +134,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
     if change is None or fractions is None:
         mean = 0.0 if basis.is_apart(parts.values()) else basis.computed[name]
         text, what = _more(place, delta, mean, change), "operator_time"
-        if change is None and not all(sum(values) for values in _values(parts)):
+        if change is None and not all(fsum(values) for values in _values(parts)):
             text, what = f"{place} is {'new' if delta > 0 else 'gone'}: {_by(delta)} per step.", "operator_calls"
         yield Candidate(what, whole(parts), text, section, name)
         return
@@ -152,7 +153,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
         part = (shape[1].new - shape[1].baseline) / (change.new - change.baseline)
         amounts = {number_: amount * min(part, 1.0) for number_, amount in amounts.items()}
         change, place = shape[1], f"{place} with inputs {short(shape[0])}"
-        fractions, delta = _own_fractions(change), sum(amounts.values())
+        fractions, delta = _own_fractions(change), fsum(amounts.values())
     reasons = {"operator_slower": fractions.slower, "operator_calls": fractions.calls, "workload": fractions.inputs}
     main = max(reasons, key=lambda key: reasons[key])
     alone = reasons[main] >= MOST_OF and min(reasons.values()) > -LEAST_REASON
@@ -162,7 +163,7 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
     for what, fraction in reasons.items():
         if fraction >= (MOST_OF if alone else LEAST_REASON):
             of_reason = {number_: amount * min(fraction, 1.0) for number_, amount in amounts.items()}
-            own = sum(of_reason.values())
+            own = fsum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
             ends, rows = (
                 _with_facts(evidence, change, shape[0] if shape else None) if what == "operator_slower" else ("", ())
@@ -202,12 +203,12 @@ def _launches(
             of_it = part.name in hosts and any(not getattr(part, side) for side in sides)
         if of_it and part.delta * delta > 0:
             found[place] = part.delta
-    waited = abs(sum(found.values()))
+    waited = abs(fsum(found.values()))
     return found if LEAST_LAUNCHES * abs(delta) <= waited <= LONGEST_LAUNCH_MS * calls else {}
 
 
 def _with_launches(launches: Mapping[int, float]) -> str:
-    return f", and {ms(sum(launches.values()))} of launching them" if launches else ""
+    return f", and {ms(fsum(launches.values()))} of launching them" if launches else ""
 
 
 def _values(parts: Mapping[int, Part]) -> tuple[list[float], list[float]]:
@@ -228,7 +229,7 @@ def _place(name: str, parts: Mapping[int, Part], delta: float) -> str:
     for part in parts.values():
         if part.phase in (None, name) or not MOST_OF <= part.delta / delta <= 1 / MOST_OF:
             continue
-        one_sided = not all(sum(values) for values in _values(parts))
+        one_sided = not all(fsum(values) for values in _values(parts))
         if one_sided or (part.baseline and part.new):
             if part.delta / delta < SAME_PHASE:
                 return f"{short(name)} (mostly in {short(part.phase)})"
@@ -243,7 +244,7 @@ def _shape(evidence: Evidence, name: str, parts: Mapping[int, Part], delta: floa
         if row["presence"] == Presence.BOTH and row.get("delta_calls_ms") is not None
     ]  # fmt: skip
     phase = max(parts.values(), key=lambda part: abs(part.delta)).phase
-    time = sum(number(row["baseline"]) or 0.0 for row in rows)
+    time = fsum(number(row["baseline"]) or 0.0 for row in rows)
     for row in rows:
         grown, share = number(row["delta"]) or 0.0, (number(row["baseline"]) or 0.0) / time if time else 1.0
         if row.get("phase") not in (None, phase):

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import fsum
 
 from rlcompare.compare.records import AccountMember, Frequency, KernelFact
 from rlcompare.compare.rows import NS_PER_MS, decompose
@@ -202,7 +203,7 @@ def _grouped(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
-    size = sum(_by_size(row) for row in rows)
+    size = fsum(_by_size(row) for row in rows)
     # Unknown columns count as 0: new operators have no old time per call.
     before, after = (_total(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
     return OperatorChange(
@@ -243,7 +244,7 @@ def _host_changes(sections: Mapping[str, Section]) -> tuple[OperatorChange, ...]
 
 def _total(values: Iterable[float | None]) -> float:
     """The sum of all known values; unknown values count as 0."""
-    return sum(value for value in values if value is not None)
+    return fsum(value for value in values if value is not None)
 
 
 def _by_size(row: Row) -> float:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import fsum
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
 from rlcompare.compare.overall import OUTSIDE, PATH
@@ -116,7 +117,7 @@ class Basis:
         """
         parts = self._with_means(parts)
         delta = total(parts)
-        return abs(delta) > SAME_CHANGE * self.ranks * sum(part.mean_along(delta) for part in parts)
+        return abs(delta) > SAME_CHANGE * self.ranks * fsum(part.mean_along(delta) for part in parts)
 
     def _with_means(self, parts: Iterable[Part]) -> Sequence[Part]:
         """The parts of a path, if all of them have means over ranks to compare with; else none, which changed by 0."""
@@ -149,7 +150,7 @@ class Candidate:
 
     @property
     def delta(self) -> float:
-        return sum(self.amounts.values())
+        return fsum(self.amounts.values())
 
 
 def basis_of(evidence: Evidence) -> Basis | None:
@@ -253,7 +254,7 @@ def member_of(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) ->
         amounts: ms of the change, by place in ``basis.parts``.
     """
     by_member: dict[str, float] = defaultdict(float)
-    delta = sum(amounts.values())
+    delta = fsum(amounts.values())
     for place, amount in amounts.items():
         part = basis.parts[place]
         member, moved_by, all_moved = evidence.members.get((part.kind, part.phase, part.name), ("", 0.0, 0.0))
@@ -265,7 +266,7 @@ def member_of(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) ->
             share = max(0.0, 1 - basis.ranks * max(0.0, others) / abs(amount))
         by_member[member] += amount * share
     member, most = max(by_member.items(), key=lambda item: (item[1] / delta, item[0]), default=("", 0.0))
-    return member if abs(most) >= ON_ONE * sum(map(abs, amounts.values())) else ""
+    return member if abs(most) >= ON_ONE * fsum(map(abs, amounts.values())) else ""
 
 
 def by_name(parts: Mapping[int, Part]) -> dict[str, dict[int, Part]]:
@@ -283,12 +284,12 @@ def whole(parts: Mapping[int, Part]) -> dict[int, float]:
 
 def total(parts: Iterable[Part]) -> float:
     """The change of several parts, in ms."""
-    return sum(part.delta for part in parts)
+    return fsum(part.delta for part in parts)
 
 
 def mean_total(parts: Iterable[Part]) -> float:
     """The change of several parts as a mean over ranks, in ms."""
-    return sum(part.delta if part.mean_delta is None else part.mean_delta for part in parts)
+    return fsum(part.delta if part.mean_delta is None else part.mean_delta for part in parts)
 
 
 def alike(values: Sequence[tuple[float, float]], factor: float, tolerance: float) -> bool:
@@ -298,5 +299,5 @@ def alike(values: Sequence[tuple[float, float]], factor: float, tolerance: float
         factor: change / baseline of all together.
         tolerance: the part of the summed absolute changes that may differ from this.
     """
-    apart = sum(abs(change - factor * baseline) for baseline, change in values)
-    return apart <= tolerance * sum(abs(change) for _, change in values)
+    apart = fsum(abs(change - factor * baseline) for baseline, change in values)
+    return apart <= tolerance * fsum(abs(change) for _, change in values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import fsum
 
 from rlcompare.compare.computation import MOST_OF, fractions_of
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, number, short, signed
@@ -46,7 +47,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             phases.setdefault(str(part.phase), {})[place] = part
     for phase, parts in phases.items():
         delta = total(parts.values())
-        if not all(sum(values) for values in ([p.baseline for p in parts.values()], [p.new for p in parts.values()])):
+        if not all(fsum(values) for values in ([p.baseline for p in parts.values()], [p.new for p in parts.values()])):
             continue  # recorded on one side only, or under another name
         if _is_denied(evidence, phase, delta):
             continue
@@ -140,7 +141,7 @@ def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:
 def _mostly(row: Row, delta: float) -> str:
     """The part of the profiled phase that changed most. It is the profile's: the parts do not sum to the timer."""
     changes = {name: change_of(row, part) or 0.0 for part, name in _PROFILED.items()}
-    whole_ = sum(changes.values())
+    whole_ = fsum(changes.values())
     most = max(changes, key=lambda name: changes[name] * (1 if delta > 0 else -1))
     return f", mostly {most}" if abs(changes[most]) > 0.5 * abs(whole_) and whole_ * delta > 0 else ""
 

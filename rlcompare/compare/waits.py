@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import fsum
 
 from rlcompare.compare.evidence import Evidence, moved, short
 from rlcompare.compare.parts import BETWEEN_STEPS, LATE_START, Basis, Candidate, Part, by_name, total, whole
@@ -77,11 +78,11 @@ def waits(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
 
 def _large(kind: str, names: Mapping[str, Mapping[int, Part]]) -> list[str]:
     """The few names that make up the change of a kind; none if it is spread, unnamed, or others made up for them."""
-    delta = sum(total(parts.values()) for parts in names.values())
+    delta = fsum(total(parts.values()) for parts in names.values())
     large = [
         name for name, parts in names.items() if delta and total(parts.values()) / delta >= _LARGE and name != kind
     ]  # fmt: skip
-    held = sum(total(names[name].values()) for name in large) / delta if large else 0.0
+    held = fsum(total(names[name].values()) for name in large) / delta if large else 0.0
     return large if kind in _ONE and MOST_OF <= held <= 1 / MOST_OF and len(large) <= _FEW else []
 
 
