@@ -1,4 +1,4 @@
--- Drops the tables of the account, and those that it and the rollups kept from before.
+-- Drops the tables of the account, and those that it kept from sql/normalize.
 -- Run by name: after the captures of a batch.
 DROP TABLE IF EXISTS device_task;
 DROP TABLE IF EXISTS placed;
@@ -18,4 +18,3 @@ DROP TABLE IF EXISTS account_host;
 DROP TABLE IF EXISTS account_row;
 DROP TABLE IF EXISTS kernel_text;
 DROP TABLE IF EXISTS kernel_key;
-DROP TABLE IF EXISTS stage_unit;
