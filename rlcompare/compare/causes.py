@@ -16,6 +16,7 @@ from rlcompare.compare.common import clock, everything, work
 from rlcompare.compare.communication import communication, straggler
 from rlcompare.compare.computation import computation
 from rlcompare.compare.evidence import Evidence, number
+from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.parts import Basis, Candidate, basis_of, member_of
 from rlcompare.compare.places import places, timers
 from rlcompare.compare.waits import waits
@@ -56,7 +57,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     if not basis.parts:
         return (), Unexplained(1.0, basis.change)
     choice = _Choice(evidence, basis)
-    choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, clock))
+    choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, module_alone, clock))
     single = [*computation(evidence, basis), *communication(evidence, basis), *waits(evidence, basis)]
     single += timers(evidence, basis)
     few, broad = choice.copy(), choice.copy()

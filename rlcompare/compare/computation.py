@@ -20,6 +20,7 @@ from rlcompare.compare.evidence import (
     times,
 )
 from rlcompare.compare.exchanged import exchanged, where_edited
+from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.parts import Basis, Candidate, Part, total, whole
 from rlcompare.model.diff import Row
 from rlcompare.model.words import Presence
@@ -165,18 +166,20 @@ def _operator(evidence: Evidence, basis: Basis, name: str, parts: Mapping[int, P
             of_reason = {number_: amount * min(fraction, 1.0) for number_, amount in amounts.items()}
             own = fsum(of_reason.values())
             launches = _launches(basis, name, parts, own, change) if what == "operator_calls" else {}
-            ends, rows = (
-                _with_facts(evidence, change, shape[0] if shape else None) if what == "operator_slower" else ("", ())
-            )
+            slower = what == "operator_slower"
+            ends, rows = _with_facts(evidence, change, shape[0] if shape else None, own) if slower else ("", ())
             where = where_edited(evidence, name, parts) if what == "operator_calls" else ""
             text = f"{_because(what, change, place, own)}{ends}{_with_launches(launches)}{where}."
             yield Candidate(what, of_reason | launches, text, section, name, rows)
 
 
-def _with_facts(evidence: Evidence, change: OperatorChange, shapes: str | None) -> tuple[str, tuple[Row, ...]]:
-    """What ends the sentence on a slower operator: its rate and what changed with it; and all of the latter as rows."""
+def _with_facts(
+    evidence: Evidence, change: OperatorChange, shapes: str | None, delta: float
+) -> tuple[str, tuple[Row, ...]]:
+    """What ends the sentence on a slower operator: its rate, what changed with it, its module; these as rows."""
     facts = changed_with(evidence, change, shapes)
-    return achieved(evidence, change, shapes) + clauses(facts), tuple(fact.row for fact in facts)
+    module, row = in_odd_module(evidence, delta)
+    return achieved(evidence, change, shapes) + clauses(facts) + module, (*(fact.row for fact in facts), *row)
 
 
 def _because(what: str, change: OperatorChange, place: str, delta: float) -> str:

@@ -7,6 +7,7 @@ from math import fsum
 
 from rlcompare.compare.computation import MOST_OF, fractions_of
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, number, short, signed
+from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import (
     BETWEEN_STEPS,
@@ -67,12 +68,14 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             sign = 1 if total(parts.values()) > 0 else -1
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
+            module, facts = in_odd_module(evidence, total(parts.values())) if kind == COMPUTE else ("", ())
+            reason = _reason(evidence, basis, parts) if kind == COMPUTE else ""
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
                 f"{start} {moved(total(parts.values()))} per step, over {changed} names; the largest is"
-                f" {short(largest)} ({signed(most)}){_reason(evidence, basis, parts) if kind == COMPUTE else ''}."
+                f" {short(largest)} ({signed(most)}){reason}{module}."
             )
-            yield Candidate("kind", whole(parts), text, "account", largest)
+            yield Candidate("kind", whole(parts), text, "account", largest, facts)
 
 
 def _is_denied(evidence: Evidence, phase: str, delta: float) -> bool:

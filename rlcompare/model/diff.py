@@ -108,7 +108,8 @@ class Cause:
 
     Attributes:
         what: a short stable word. What most parts share: ``everything``, ``workload``, ``frequency``, ``compute``,
-            ``straggler``. Operators: ``operator_slower``, ``operator_calls``, ``operator_time``, ``replaced``.
+            ``module``, ``straggler``. Operators: ``operator_slower``, ``operator_calls``, ``operator_time``,
+            ``replaced``.
             Communication: ``waiting``, ``communication``, ``lost_overlap``. What the device waited for: ``data``,
             ``sync``, ``gc``, ``alloc``, ``compile``, ``collective_call``, ``copies``, ``operator``, ``python``,
             ``launch``, ``queue``, ``late_start``, ``between_steps``, ``unknown``. Places: ``phase``, ``kind``.
@@ -125,7 +126,7 @@ class Cause:
         facts: what changed with it and fits it, what matters most first: ``name``, ``baseline`` and ``new``. Names:
             ``input_formats``, ``last_axis_bytes`` (no multiple of 512 bytes on one side), ``blocks``, ``aicore_mhz``;
             parts of the kernels' time in which a unit works, by AI Core counters: ``load_share``, ``cube_share``;
-            ``l2_hit_share``.
+            ``l2_hit_share``; ``module NAME`` (ms per step of the kernels launched in it).
     """
 
     what: str

@@ -34,4 +34,3 @@ WITH operator AS (
 )
 SELECT s.capture, s.steps, l.kinds, l.names, l.depths, o.tokens, hash(l.kinds, l.names, l.depths, o.tokens)
 FROM sequence_step AS s JOIN listed AS l ON l.capture = s.capture JOIN joined AS o ON o.capture = s.capture;
-DROP TABLE sequence_step;

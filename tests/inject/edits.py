@@ -165,6 +165,23 @@ def one_shape_slower(profile: Timeline) -> Edited:
     raise NoPlace
 
 
+def one_layer_slower(profile: Timeline) -> Edited:
+    """All kernels that one of many modules of a class launches take a multiple of their time, and nothing else."""
+    layers: dict[str, dict[str, list[Span]]] = defaultdict(lambda: defaultdict(list))
+    for span in profile.of_kind("python"):
+        name = span.name.removeprefix("nn.Module: ")
+        if name != span.name:
+            layers[name.rpartition("_")[0]][name].append(span)
+    kernels = [span for span in computing_of(profile) if span.asked is not None] if has_device(profile) else []
+    for instances in sorted(layers.values(), key=lambda one: -len(one)):
+        name = sorted(instances)[len(instances) // 2]
+        launched = [span for span in kernels if any(of.holds(span.asked or 0) for of in instances[name])]
+        if len(instances) >= 3 and len(launched) >= 2:
+            edited = _slower(profile, launched, text=f"odule {name} takes")
+            return replace(edited, subject=None, whats=("module", "operator_slower"))
+    raise NoPlace
+
+
 def all_kernels_slower(profile: Timeline) -> Edited:
     """All kernels take 1.5 times as long, and nothing else."""
     spans = computing_of(profile)
@@ -708,8 +725,9 @@ def other_order(profile: Timeline) -> Edited:
 CHANGES: dict[str, Edit] = {
     edit.__name__: edit
     for edit in (
-        largest_operator_slower, median_operator_slower, one_shape_slower, all_kernels_slower, two_operators_slower,
-        everything_slower, stall_in_operator, host_operator_slower, stall_in_range, stall_in_step, stall_in_data_loader,
+        largest_operator_slower, median_operator_slower, one_shape_slower, one_layer_slower, all_kernels_slower,
+        two_operators_slower, everything_slower, stall_in_operator, host_operator_slower, stall_in_range,
+        stall_in_step, stall_in_data_loader,
         stall_in_synchronise, stall_in_allocation, stall_in_garbage_collection, operator_added, operator_called_more,
         operator_replaced, collective_longer, copy_longer, operator_in_every_layer, operator_on_ai_cpu,
         operator_on_other_data_type, clock_lower, operator_on_larger_inputs, launches_late, two_stalls,

@@ -58,6 +58,7 @@ ONLY_ASCEND = frozenset(
 """Edits of what torch's profiler does not record."""
 
 NO_LOADER = frozenset({"stall_in_data_loader", "data_loader_faster", "two_stalls"})
+NO_MODULES = frozenset({"one_layer_slower"})
 NO_COLLECTIVE = frozenset({"collective_longer", "kernel_below_a_collective_doubles", "overlap_lost"})
 """Edits of what a profile of a model alone, or of one rank, does not have."""
 
@@ -69,7 +70,8 @@ ABSENT: dict[str, frozenset[str]] = {
             "recomputation", "kernel_below_a_collective_doubles", "launches_late", "operator_in_every_layer",
             "operator_on_ai_cpu", "operator_on_larger_inputs", "overlap_lost",
             "operator_on_other_data_type", "stall_beside_a_hidden_kernel", "two_stalls",
-            "all_kernels_slower", "copy_longer", "data_loader_faster", "hidden_kernel_doubles", "host_operator_slower",
+            "all_kernels_slower", "one_layer_slower", "copy_longer", "data_loader_faster", "hidden_kernel_doubles",
+            "host_operator_slower",
             "operator_replaced", "stall_in_allocation", "stall_in_data_loader", "stall_in_garbage_collection",
             "stall_in_synchronise",
         }
@@ -81,12 +83,13 @@ ABSENT: dict[str, frozenset[str]] = {
             *ONLY_ASCEND,
         }
     ),
-    "v100-resnet50": ONLY_ASCEND | {"collective_longer", "kernel_below_a_collective_doubles", "overlap_lost"},
-    "v100-dlrm": ONLY_ASCEND | {"longer_sequences", "one_shape_slower", "operator_on_larger_inputs"},
+    "v100-resnet50": ONLY_ASCEND | NO_MODULES
+    | {"collective_longer", "kernel_below_a_collective_doubles", "overlap_lost"},
+    "v100-dlrm": ONLY_ASCEND | NO_MODULES | {"longer_sequences", "one_shape_slower", "operator_on_larger_inputs"},
     "text-910b": frozenset({"launches_late", "recomputation"}),
-    "text-sample": NO_LOADER
+    "text-sample": NO_LOADER | NO_MODULES
     | {"host_operator_slower", "stall_in_range", "operator_in_every_layer", "launches_late", "recomputation"},
-    "nsys-bert": ONLY_ASCEND | NO_LOADER | NO_COLLECTIVE
+    "nsys-bert": ONLY_ASCEND | NO_LOADER | NO_COLLECTIVE | NO_MODULES
     | {
         "one_shape_slower", "stall_in_operator", "host_operator_slower", "stall_in_range", "stall_in_allocation",
         "operator_on_larger_inputs", "stalls_in_two_operators", "operator_slower_and_stall", "longer_sequences",

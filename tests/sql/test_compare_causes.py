@@ -252,9 +252,7 @@ def test_communication_is_told_apart_into_transfer_and_waiting(tmp_path: Path) -
     new.collective(1, "all_reduce", 0, 0, 15 * MS, wait_ns=MS, transit_ns=14 * MS, size_bytes=8)
     first = causes(old, new).causes[0]
     assert (first.what, first.row, first.share) == ("communication", "all_reduce", 1.0)
-    assert first.text.startswith(
-        "all_reduce grew by 10.00 ms per step (all of it exposed), nearly all of it transfer"
-    )
+    assert first.text.startswith("all_reduce grew by 10.00 ms per step (all of it exposed), nearly all of it transfer")
 
 
 def test_a_host_that_is_slow_shows_as_free_time(tmp_path: Path) -> None:
