@@ -1,6 +1,6 @@
 -- The operators and modules of a typical step of each capture. The thread that runs the steps comes first, then the busier ones. At one time, ends
 -- of modules come first, then modules, then operators, the outer before the inner. Operators without a thread have no order.
--- Depends on account_thread, host_op, module, place, sequence_step.
+-- Depends on host_op, main_thread, module, place, sequence_step.
 INSERT INTO r_sequence
 WITH operator AS (
     SELECT o.capture, o.thread, o.name, o.depth, o.start_ns, o.id
@@ -8,7 +8,7 @@ WITH operator AS (
 ), worker AS (
     SELECT o.capture, o.thread,
            row_number() OVER (PARTITION BY o.capture ORDER BY o.thread = any_value(m.thread) DESC NULLS LAST, count(*) DESC, min(o.start_ns)) AS worker
-    FROM operator AS o LEFT JOIN account_thread AS m ON m.capture = o.capture GROUP BY o.capture, o.thread
+    FROM operator AS o LEFT JOIN main_thread AS m ON m.capture = o.capture GROUP BY o.capture, o.thread
 ), entered AS (
     SELECT m.capture, m.thread, m.name, m.start_ns, m.end_ns
     FROM module AS m ASOF JOIN place AS p ON p.capture = m.capture AND m.start_ns >= p.from_ns

@@ -3,7 +3,7 @@
 -- they are all of one name and cover most of the step, as train_step does, those inside them count. Ranges that torch, its libraries or a
 -- communication library make are not the user's; nor are the ranges in a domain, which belongs to a library. torch_npu records
 -- record_function as operators: one is a range if it has no inputs and no sequence number, and contains an operator of torch.
--- Depends on capture, phase_vocabulary, range, stage_host_op, stage_phase, step.
+-- Depends on capture, main_thread, phase_vocabulary, range, stage_host_op, stage_phase, step.
 CREATE OR REPLACE TEMP TABLE range_name AS   -- apart, so that patterns are matched once for each name
 SELECT name FROM "range" WHERE side = 'host' AND kind = 'range' AND name IS NOT NULL
 UNION
@@ -33,17 +33,12 @@ WITH plain AS (
     SELECT s.capture, s.step, coalesce(s.start_ns, -9223372036854775807) AS from_ns, coalesce(s.end_ns, 9223372036854775806) AS until_ns,
            s.end_ns - s.start_ns AS ns
     FROM step AS s WHERE s.capture IN (SELECT capture FROM named) AND (s.start_ns IS NOT NULL OR s.inferred)
-), first_thread AS (
-    SELECT capture, arg_min(thread, {'at': start_ns, 'lowest': thread}) AS thread, 1 AS weight
-    FROM (SELECT o.capture, o.thread, o.start_ns, w.step
-          FROM (SELECT capture, thread, start_ns FROM stage_host_op WHERE thread IS NOT NULL AND capture IN (SELECT capture FROM named)) AS o
-          ASOF JOIN window_of AS w ON w.capture = o.capture AND o.start_ns >= w.from_ns)
-    GROUP BY capture, step
-    UNION ALL   -- without operators, the thread with the longest ranges
-    SELECT capture, thread, end_ns - start_ns FROM named WHERE capture NOT IN (SELECT capture FROM stage_host_op)
+), range_thread AS (   -- without operators, the thread with the longest ranges
+    SELECT capture, thread, sum(end_ns - start_ns) AS ns FROM named WHERE capture NOT IN (SELECT capture FROM main_thread) GROUP BY ALL
 ), main AS (
-    SELECT capture, arg_max(thread, {'weight': weight, 'lowest': -thread}) AS thread
-    FROM (SELECT capture, thread, sum(weight) AS weight FROM first_thread WHERE thread IS NOT NULL GROUP BY ALL) GROUP BY capture
+    FROM main_thread
+    UNION ALL
+    SELECT capture, arg_max(thread, {'ns': ns, 'lowest': -thread}) FROM range_thread GROUP BY capture
 ), placed_span AS (
     SELECT n.capture, n.thread, n.name, n.start_ns, n.end_ns, n.is_operator, w.step
     FROM named AS n JOIN main AS m ON m.capture = n.capture AND m.thread = n.thread

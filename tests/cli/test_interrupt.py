@@ -17,17 +17,15 @@ pytestmark = pytest.mark.slow
 ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(1000000) b"
 MAIN = "from rlcompare.cli.main import main; main()"
 SLOW_MAIN = """
-from rlcompare.store import capture_stage
-from rlcompare import db
-statements = capture_stage.run_all
-def endless(con, names):
-    names = list(names)
-    statements(con, names)
-    if any(name.startswith("normalize/") for name in names):
-        db.run(con, "CREATE TABLE memory.main.filler AS SELECT * FROM range(1000)")
+from rlcompare import db, resources
+run, first = db.run, resources.sql(resources.sql_order("rollup")[0])
+def endless(con, sql):
+    if sql == first:
+        run(con, "CREATE TABLE memory.main.filler AS SELECT * FROM range(1000)")
         open("under-way", "w").close()
-        db.run(con, "SELECT count(*) FROM range(100000000000) a, range(1000000) b")
-capture_stage.run_all = endless
+        run(con, "SELECT count(*) FROM range(100000000000) a, range(1000000) b")
+    return run(con, sql)
+db.run = endless
 """
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 Start = Callable[..., "subprocess.Popen[str]"]

@@ -1,4 +1,4 @@
-"""Torch traces of GPUs as Nsight Systems would record the same run: kernels, copies, calls and NVTX, no operators."""
+"""Torch traces of GPUs as Nsight Systems would record the run: kernels, copies, calls and NVTX, no operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NsysTrace(Trace):
     """A torch trace that is written as an export of Nsight Systems."""
 
     def __init__(self, events: Sequence[Event], document: Mapping[str, Any]) -> None:
-        super().__init__([event for event in events if event.get("cat") != "cpu_op"], document)
+        super().__init__([event for event in events if event.get("cat") not in ("cpu_op", "python_function")], document)
 
     def write(self, folder: Path, rank: int = 0) -> Path:
         export = Export()

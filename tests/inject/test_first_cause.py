@@ -41,9 +41,9 @@ SLOW = PROFILES.keys() - {"ascend-910b", "cpu-torch213", "h100-bert"}
 
 FEW = {
     "v100-resnet50": slice(0, None, 2),
-    "v100-dlrm": slice(1, None, 2),
+    "v100-dlrm": slice(1, None, 3),
     "text-910b": slice(0, None, 3),
-    "nsys-bert": slice(1, None, 2),
+    "nsys-bert": slice(1, None, 3),
     "text-sample": slice(0, None, 4),
     "mi300-bert": slice(1, None, 4),
 }

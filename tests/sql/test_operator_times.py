@@ -61,7 +61,7 @@ def add(con: duckdb.DuckDBPyConnection, calls: list[Call]) -> None:
         )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(calls=nested())
 def test_times_equal_painting(con: duckdb.DuckDBPyConnection, calls: list[Call]) -> None:
     # GIVEN calls that nest, on two threads
@@ -89,7 +89,7 @@ def test_times_equal_painting(con: duckdb.DuckDBPyConnection, calls: list[Call])
         assert all_ns == sum(call.end - call.start for call in calls if call.name == name)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(spans=st.lists(st.tuples(st.integers(0, LENGTH), st.integers(0, LENGTH)).map(sorted), max_size=12))
 def test_calls_that_overlap_without_nesting_still_sum_to_the_time_of_the_thread(
     con: duckdb.DuckDBPyConnection, spans: list[list[int]]

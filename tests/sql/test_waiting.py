@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlcompare.store.new_file import run_all
@@ -126,6 +126,7 @@ def test_a_rank_without_the_collective_waits_for_nobody(path: Path) -> None:
 starts = st.lists(st.integers(0, 40), min_size=2, max_size=4)
 
 
+@settings(max_examples=40)
 @given(st.lists(starts, min_size=1, max_size=3), st.integers(1, 30))
 def test_it_sums_to_what_is_exposed(
     tmp_path_factory: pytest.TempPathFactory, calls: list[list[int]], size: int
