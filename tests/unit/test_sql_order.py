@@ -6,7 +6,7 @@ import pytest
 
 from rlcompare import resources
 from rlcompare.sql_header import HeaderError, read_header
-from rlcompare.sql_order import in_order, predecessors
+from rlcompare.sql_order import in_order, last_uses, predecessors
 
 SUMS = "-- Sums.\n-- Depends on raw.\nCREATE TEMP TABLE sums AS SELECT sum(x) AS x FROM raw;"
 RAW = "-- Raw values.\nCREATE OR REPLACE TEMP TABLE raw AS SELECT 1 AS x;"
@@ -44,6 +44,28 @@ def test_queries_and_files_that_are_run_by_name_are_not_in_the_order() -> None:
     query = "-- All.\n-- Depends on raw.\nSELECT * FROM raw;"
     by_name = "-- Frees raw.\n-- Run by name: at the end.\nDROP TABLE raw;"
     assert order(a=query, b=by_name, c=RAW) == ["c"]
+
+
+def test_a_temporary_table_is_not_used_after_its_last_reader() -> None:
+    other = "-- Other.\n-- Depends on raw.\nINSERT INTO kept SELECT * FROM raw;"
+    assert last_uses({"raw": RAW, "sums": SUMS, "other": other, "end": "-- End.\nSELECT 1;"}, ()) == {
+        "raw": (),
+        "sums": ("sums",),
+        "other": ("raw",),
+        "end": (),
+    }
+
+
+def test_what_a_macro_reads_is_used_where_the_macro_is() -> None:
+    macro = "-- M.\n-- Depends on raw.\nCREATE OR REPLACE TEMP MACRO m() AS TABLE FROM raw;"
+    user = "-- Uses it.\n-- Depends on m.\nCREATE TEMP TABLE made AS FROM m();"
+    assert last_uses({"raw": RAW, "macro": macro, "user": user}, ())["user"] == ("made", "raw")
+
+
+def test_other_tables_are_dropped_only_if_they_are_given() -> None:
+    reads = "-- Reads.\n-- Depends on event.\nSELECT * FROM event;"
+    assert last_uses({"reads": reads}, ()) == {"reads": ()}
+    assert last_uses({"reads": reads}, ("event", "unread")) == {"reads": ("event",)}
 
 
 def test_a_circle_is_named() -> None:
