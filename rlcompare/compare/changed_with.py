@@ -97,17 +97,18 @@ def changed_with(evidence: Evidence, change: OperatorChange, shapes: str | None 
     Args:
         shapes: the input shapes that ``change`` is limited to.
     """
-    records = [
-        record
-        for record in evidence.kernel_facts
-        if record.name == change.name and shapes in (None, record.input_shapes) and record.ns
-    ]
-    sides = {side: [record for record in records if record.side == side] for side in SIDES}
+    sides = _sides(evidence, change.name, shapes)
     if not all(sides.values()) or not change.slower:
         return _of_clock(evidence, change)
     kernels = _Kernels(sides, change.slower > 0, change.factor)
     found = [*_formats(kernels), *_alignment(kernels), *_blocks(kernels)]
     return (*found, *_of_clock(evidence, change), *_counters(kernels))
+
+
+def _sides(evidence: Evidence, name: str, shapes: str | None = None) -> dict[SideName, list[KernelFact]]:
+    """The records of an operator's kernels that have a time, by side; of these input shapes if they are given."""
+    records = [one for one in evidence.facts_by_name.get(name, ()) if shapes in (None, one.input_shapes) and one.ns]
+    return {side: [record for record in records if record.side == side] for side in SIDES}
 
 
 def clauses(facts: Iterable[Fact]) -> str:
@@ -145,8 +146,7 @@ def _types(value: Value) -> str:
 
 def _reformatted(evidence: Evidence, name: str) -> Fact | None:
     """The format of an input that is another one in nearly all kernels; None if the inputs' sizes differ."""
-    records = [record for record in evidence.kernel_facts if record.name == name and record.ns]
-    sides = {side: [record for record in records if record.side == side] for side in SIDES}
+    sides = _sides(evidence, name)
     if not all(sides.values()):
         return None
     before, after = (_elements(sides[side]) for side in SIDES)
@@ -282,11 +282,12 @@ def _counters(kernels: _Kernels) -> Iterator[Fact]:
         grown = {unit: found for unit, found in units.items() if _fits(*found, kernels.slower)}
         if grown:
             unit = max(grown, key=lambda one: abs(grown[one][1] - grown[one][0]))
-            yield _share(unit, *grown[unit])
+            before, after, _ = grown[unit]
+            yield _share(unit, before, after)
         else:
             before, after, time = units["cube"]
             if before and abs(after * time / before - 1) <= STEADY_UNIT and abs(after - before) >= LEAST_SHARE:
-                yield _share("cube", before, after, time)
+                yield _share("cube", before, after)
     cached = [pair for pair in _paired(kernels) if pair[0].l2_counted_ns and pair[1].l2_counted_ns]
     if _covers(kernels, cached):
         before, after = (
@@ -324,6 +325,6 @@ _WORKS = {
 }
 
 
-def _share(unit: str, before: float, after: float, _: float) -> Fact:
+def _share(unit: str, before: float, after: float) -> Fact:
     text = f"{_WORKS[unit]} {after:.0%} of its time, {before:.0%} before".replace("%", " %")
     return Fact(f"{unit}_share", before, after, text)

@@ -212,7 +212,7 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
     amounts = {place: amount for place, amount in amounts.items() if basis.parts[place].name in names}
     before, after = (fsum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
     why, metric = "larger inputs" if basis.sign > 0 else "smaller inputs", "workload.input_elements"
-    by_calls = abs(sum(change.calls for change in grown)) > abs(fsum(change.size for change in grown))
+    by_calls = abs(fsum(change.calls for change in grown)) > abs(fsum(change.size for change in grown))
     if by_calls and (after - before) * basis.change > 0:
         why = f"{'more' if basis.sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
         metric = "workload.kernels"

@@ -137,6 +137,13 @@ class Evidence:
         )
 
     @cached_property
+    def facts_by_name(self) -> Mapping[str, Sequence[KernelFact]]:
+        found: dict[str, list[KernelFact]] = {}
+        for record in self.kernel_facts:
+            found.setdefault(record.name, []).append(record)
+        return found
+
+    @cached_property
     def _by_name(self) -> Mapping[str, OperatorChange]:
         return {change.name: change for change in self.operators}
 

@@ -65,14 +65,15 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         if parts:
             start = f"The rest of {name}" if _is_rest(basis, parts) else name.capitalize()
             names = by_name(parts)
-            sign = 1 if total(parts.values()) > 0 else -1
+            delta = total(parts.values())
+            sign = 1 if delta > 0 else -1
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
-            module, facts = in_odd_module(evidence, total(parts.values())) if kind == COMPUTE else ("", ())
+            module, facts = in_odd_module(evidence, delta) if kind == COMPUTE else ("", ())
             reason = _reason(evidence, basis, parts) if kind == COMPUTE else ""
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
-                f"{start} {moved(total(parts.values()))} per step, over {changed} names; the largest is"
+                f"{start} {moved(delta)} per step, over {changed} names; the largest is"
                 f" {short(largest)} ({signed(most)}){reason}{module}."
             )
             yield Candidate("kind", whole(parts), text, "account", largest, facts)
