@@ -17,6 +17,12 @@ from rlcompare.model.words import SIDES, Presence, SideName
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
 """A headline change below either of these has no causes."""
 
+LARGE_MODULE = 0.5
+"""Part of the largest module's time above which most of the step is in a module, so that it is not odd."""
+
+ODD_MODULE = 0.8
+"""Part of what its class changed by, without regard to sign, that an odd module holds."""
+
 _NAME_LENGTH = 80
 
 
@@ -135,6 +141,25 @@ class Evidence:
                 for row in members
             },
         )
+
+    @cached_property
+    def odd_modules(self) -> Sequence[Row]:
+        """The modules, by the time that computes, that changed while the others of their class hardly did.
+
+        Without those that hold most of the step.
+        """
+        other_time = "baseline_host_ms" if self.on_device else "baseline_device_ms"
+        rows = [row for row in self.sections["modules"].rows if other_time in row]
+        largest = max((number(row["baseline"]) or 0.0 for row in rows), default=0.0)
+        in_class: dict[str, float] = defaultdict(float)
+        for row in rows:
+            in_class[_class(row)] += abs(number(row["delta"]) or 0.0)
+        return [
+            row
+            for row in rows
+            if 0 < (number(row["baseline"]) or 0.0) <= LARGE_MODULE * largest
+            and abs(number(row["delta"]) or 0.0) >= ODD_MODULE * in_class[_class(row)]
+        ]
 
     @cached_property
     def facts_by_name(self) -> Mapping[str, Sequence[KernelFact]]:
@@ -269,6 +294,11 @@ def _by_size(row: Row) -> float:
     if expected * found <= 0:
         return 0.0
     return min(expected, found) if found > 0 else max(expected, found)
+
+
+def _class(row: Row) -> str:
+    """The class of a module: ``Conv2d`` for ``Conv2d_3``."""
+    return str(row["name"]).rpartition("_")[0]
 
 
 def ms(value: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from rlcompare.compare.evidence import Evidence, ms, number, short
@@ -13,9 +12,6 @@ from rlcompare.model.words import SIDES
 MOST_OF = 0.8
 """How near the change of a module's kernels must be to that of the cause: this part of it, or its inverse."""
 
-PART_OF_ALL = 0.5
-"""Part of the largest module's time that it may have had: else most of the step is in it, and nothing is odd."""
-
 
 def odd_module(evidence: Evidence, delta: float) -> Row | None:
     """The innermost module whose kernels changed by about as much as a cause, and the others of its class hardly did.
@@ -25,26 +21,10 @@ def odd_module(evidence: Evidence, delta: float) -> Row | None:
     Args:
         delta: the cause's change, in ms per step.
     """
-    other_time = "baseline_host_ms" if evidence.on_device else "baseline_device_ms"
-    rows = [row for row in evidence.sections["modules"].rows if other_time in row]
-    times = {str(row["name"]): number(row["baseline"]) or 0.0 for row in rows}
-    largest = max(times.values(), default=0.0)
-    in_class: dict[str, float] = defaultdict(float)
-    for row in rows:
-        in_class[_class(row)] += abs(number(row["delta"]) or 0.0)
-
-    def is_odd(row: Row) -> bool:
-        change = number(row["delta"]) or 0.0
-        is_small = 0 < times[str(row["name"])] <= PART_OF_ALL * largest
-        return is_small and abs(change) >= MOST_OF * in_class[_class(row)] and MOST_OF <= change / delta <= 1 / MOST_OF
-
-    able = [row for row in rows if is_odd(row)] if delta else []
-    return min(able, key=lambda row: (times[str(row["name"])], str(row["name"])), default=None)
-
-
-def _class(row: Row) -> str:
-    """The class of a module: ``Conv2d`` for ``Conv2d_3``."""
-    return str(row["name"]).rpartition("_")[0]
+    able = [
+        row for row in evidence.odd_modules if delta and MOST_OF <= (number(row["delta"]) or 0.0) / delta <= 1 / MOST_OF
+    ]
+    return min(able, key=lambda row: (number(row["baseline"]) or 0.0, str(row["name"])), default=None)
 
 
 def in_odd_module(evidence: Evidence, delta: float) -> tuple[str, tuple[Row, ...]]:
