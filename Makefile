@@ -41,6 +41,9 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export RLCOMPARE_SHARED ?= $(abspath $(CURDIR)/../shared)
 export RLCOMPARE_VERL ?= $(CURDIR)/$(VERL)
 
+# The tests start hundreds of processes: where nothing compiled is kept, each compiles all modules again (0.25 s).
+unexport PYTHONDONTWRITEBYTECODE
+
 demo: $(VENV)/.installed-run
 	@rm -rf $(DEMO)
 	@echo; echo '$$ rlcompare run -o $(DEMO)/baseline'
