@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, sqrt
 
 from rlcompare.compare.evidence import Evidence, moved, percent, short
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
-from rlcompare.compare.timers import TELLING, Change, TrainingLog
+from rlcompare.compare.timers import OUT_OF_GENERATION, OUT_OF_SAMPLE, TELLING, Change, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
 
 GENERATION, WAITING = "generate_sequences", "wait_for_samples"
+
+SLOWEST_PARTS = ("generation of", "tool calls")
+NOT_GENERATED = ("tool calls", "reward of", OUT_OF_GENERATION, OUT_OF_SAMPLE)
+"""How the names of parts of generation begin that more turns lengthen; that longer responses do not."""
 
 PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "values")
 """Phases that pass over the whole batch, whose busiest rank decides."""
@@ -157,14 +161,18 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     for place, part in basis.of_kind(TIMER).items():
         if not part.row or part.name == OUTSIDE or not _is_telling(log, part):
             continue
-        shares = _shares(log, basis, place, part)
+        shares = _shares(log, place, part)
         for share in shares:
             by_reason[share.reason].append(share)
-        rest = part.delta - fsum(share.amount for share in shares)
+        explained = fsum(share.amount for share in shares)
+        rest = part.delta - explained
         if rest * part.delta > 0:
-            amounts = {place: rest}
-            text = _of_phase(evidence, part, rest, alone=not shares)
-            yield Candidate("phase", amounts, text, "phases", part.phase or part.name)
+            why = _why(evidence, part, rest)
+            if why or abs(rest) >= evidence.run_noise:
+                inner = f", in {part.name}" if part.phase != part.name else ""
+                start = "The rest of phase" if abs(explained) > ABSORBED * abs(part.delta) else "Phase"
+                text = f"{start} {short(part.phase)} {moved(rest)} per step{inner}{why}."
+                yield Candidate("phase", {place: rest}, text, "phases", str(part.phase))
     for reason, shares in by_reason.items():
         for sign in (1, -1):
             found = {share.place: share.amount for share in shares if share.amount * sign > 0}
@@ -180,37 +188,50 @@ def _is_telling(log: TrainingLog, part: Part) -> bool:
     return abs(part.delta) > TELLING * log.error_ms(part.timer)
 
 
-def _shares(log: TrainingLog, basis: Basis, place: int, part: Part) -> list[_Share]:
+def _shares(log: TrainingLog, place: int, part: Part) -> list[_Share]:
     """What the work explains of a timer's change; nothing against the direction of the change."""
     found: list[_Share] = []
-    if part.phase == GENERATION or part.phase == WAITING or part.name == "generate_sequences":
-        found = _of_generation(log, basis, place, part)
-    elif part.name in PASSES:
-        found = _of_pass(log, basis, place, part)
+    error = log.error_ms(part.timer)
+    if part.phase == GENERATION:
+        found, of_slope = _of_generation(log, place, part)
+    elif part.phase in PASSES:
+        found, of_slope = _of_pass(log, place, part)
+    else:
+        return []
     kept = [share for share in found if share.amount * part.delta > 0]
     explained = fsum(share.amount for share in kept)
     if not kept or abs(explained) < LEAST_WORK * abs(part.delta):
         return []
-    noise = TELLING * log.error_ms(part.timer)
-    if abs(explained) > abs(part.delta) or abs(part.delta - explained) <= max(ABSORBED * abs(part.delta), noise):
+    room = max(ABSORBED * abs(part.delta), TELLING * sqrt(error**2 + of_slope**2))
+    if abs(explained) > abs(part.delta) or abs(part.delta - explained) <= room:
         kept = [_Share(share.reason, share.amount * part.delta / explained, place) for share in kept]
     return kept
 
 
-def _of_generation(log: TrainingLog, basis: Basis, place: int, part: Part) -> list[_Share]:
-    """Batches that were generated again, else the lengths of responses."""
-    batches_of = log.change("train/num_gen_batches")
-    if batches_of and batches_of[1].is_telling and abs(batches_of[1].relative) >= LEAST_WORK:
-        change = batches_of[1]
-        return [_Share("batches", part.baseline * change.delta / change.baseline, place)] if change.baseline else []
+def _of_generation(log: TrainingLog, place: int, part: Part) -> tuple[list[_Share], float]:
+    """Batches that were generated again, more turns, else the lengths of responses; and the error of it in ms."""
+    again = log.changes.get("train/num_gen_batches")
+    if again and again.is_telling and abs(again.relative) >= LEAST_WORK and again.baseline:
+        return [_Share("batches", part.baseline * again.delta / again.baseline, place)], 0.0
+    turns = log.change(*_TURNS.metrics)
+    if turns and part.name.startswith(SLOWEST_PARTS) and turns[1].is_telling and abs(turns[1].relative) >= MOVED:
+        calls = log.change(*_CALLS.metrics) or turns
+        by_turns = part.baseline * calls[1].delta / calls[1].baseline if calls[1].baseline else part.delta
+        if by_turns * part.delta > 0:
+            whole = abs(by_turns) >= FITS * abs(part.delta)
+            return [_Share("turns", part.delta if whole else by_turns, place)], 0.0
+    if part.name.startswith(NOT_GENERATED):
+        return [], 0.0
     drivers = log.drivers.get(part.timer, ())
     changes = {driver.metric: log.changes[driver.metric] for driver in drivers if driver.metric in log.changes}
     told = [driver for driver in drivers if driver.slope is not None and driver.metric in changes]
+    of_slope = 0.0
     if told:
         amount = fsum((driver.slope or 0.0) * changes[driver.metric].delta for driver in told)
+        of_slope = sqrt(fsum((driver.error * changes[driver.metric].delta) ** 2 for driver in told))
     else:
         amount = _by_proportion(part, changes.values())
-    return [_Share("tail" if _is_tail(log) else "work", amount, place)] if amount else []
+    return [_Share("tail" if _is_tail(log) else "work", amount, place)] if amount else [], of_slope
 
 
 def _by_proportion(part: Part, changes: Iterable[Change]) -> float:
@@ -234,25 +255,26 @@ def _is_tail(log: TrainingLog) -> bool:
     return abs(longest.relative) > TAIL * abs(mean.relative)
 
 
-def _of_pass(log: TrainingLog, basis: Basis, place: int, part: Part) -> list[_Share]:
-    """The tokens of all ranks, and how many more the busiest one has."""
+def _of_pass(log: TrainingLog, place: int, part: Part) -> tuple[list[_Share], float]:
+    """The tokens of all ranks, and how many more the busiest one has; and the error of it in ms."""
     driver = next(iter(log.drivers.get(part.timer, ())), None)
     change = log.changes.get(driver.metric) if driver else None
     if driver is None or change is None:
-        return []
+        return [], 0.0
     amount = _by_proportion(part, [change]) if driver.slope is None else driver.slope * change.delta
     if not amount:
-        return []
+        return [], 0.0
+    of_slope = 0.0 if driver.slope is None else abs(driver.error * change.delta)
     mean = log.changes.get("global_seqlen/mean")
     if mean is None or driver.metric == "perf/total_num_tokens" or not change.delta or not change.baseline:
-        return [_Share("work", amount, place)]
+        return [_Share("work", amount, place)], of_slope
     # The busiest rank has more tokens because all have (mean), or because they are shared out less evenly.
     by_all = change.baseline * mean.delta / mean.baseline if mean.baseline else 0.0
     by_imbalance = change.delta - by_all
     return [
         _Share("imbalance", amount * by_imbalance / change.delta, place),
         _Share("work", amount * by_all / change.delta, place),
-    ]
+    ], of_slope
 
 
 def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float]) -> Candidate:
@@ -312,19 +334,33 @@ def _batches_text(log: TrainingLog) -> tuple[str, str, str]:
     return text, "metrics", "train/num_gen_batches"
 
 
-_WHY = {"work": _work_text, "tail": _tail_text, "imbalance": _imbalance_text, "batches": _batches_text}
+def _turns_text(log: TrainingLog) -> tuple[str, str, str]:
+    found = log.change(*_TURNS.metrics)
+    if found is None:
+        return "as samples take other turns", "metrics", ""
+    text = f"as a sample takes {_amount(found[1].new)} turns instead of {_amount(found[1].baseline)}"
+    calls = log.change(*_CALLS.metrics)
+    if calls and calls[1].is_telling:
+        text += f", and {_amount(calls[1].new)} tool calls instead of {_amount(calls[1].baseline)}"
+    return text, "metrics", found[0]
 
 
-def _of_phase(evidence: Evidence, part: Part, rest: float, *, alone: bool) -> str:
-    """The sentence for a phase, or for what other reasons leave of it."""
-    phase = part.phase or part.name
-    inner = f", in {part.name}" if part.phase and part.phase != part.name else ""
-    start = "Phase" if alone else "The rest of phase"
-    rare = evidence.rare_phases.get(part.name)
+_WHY = {
+    "batches": _batches_text,
+    "imbalance": _imbalance_text,
+    "tail": _tail_text,
+    "turns": _turns_text,
+    "work": _work_text,
+}
+
+
+def _why(evidence: Evidence, part: Part, rest: float) -> str:
+    """What the log tells of a phase's change, or of what is left of it; empty if it tells nothing."""
+    rare = evidence.rare_phases.get(str(part.phase))
     clauses = [f", {rare}" if rare else "", mostly(part.row, part.delta), batches(evidence, part.name, part.delta)]
     clauses.append(_beside(evidence.log, part, rest))
-    clauses.append(_settings(evidence, _SETTINGS.get(phase, ())))
-    return f"{start} {short(phase)} {moved(rest)} per step{inner}{''.join(clauses)}."
+    clauses.append(_settings(evidence, _SETTINGS.get(str(part.phase), ())))
+    return "".join(clauses)
 
 
 def _beside(log: TrainingLog, part: Part, rest: float) -> str:
@@ -346,11 +382,9 @@ def _beside(log: TrainingLog, part: Part, rest: float) -> str:
 
 
 def _tells_of(part: Part) -> Sequence[Beside]:
-    if part.phase == GENERATION and part.name.startswith("tool calls"):
-        return _OF_TOOLS
-    if part.phase == GENERATION and part.name.startswith(("reward", "outside")):
-        return ()
-    return _BESIDE.get(part.phase or part.name, ())
+    if part.phase == GENERATION and part.name.startswith(NOT_GENERATED):
+        return _OF_TOOLS if part.name.startswith("tool calls") else ()
+    return _BESIDE.get(str(part.phase), ())
 
 
 def _settings(evidence: Evidence, beginnings: Sequence[str]) -> str:

@@ -9,8 +9,8 @@ from functools import cached_property
 from math import fsum
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
-from rlcompare.compare.overall import OUTSIDE, PATH, SPEED
-from rlcompare.compare.timers import rest_of
+from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.compare.timers import InnerTimer, netted, rest_of
 from rlcompare.model.diff import Delta, Row
 from rlcompare.model.words import SIDES
 
@@ -170,8 +170,6 @@ def basis_of(evidence: Evidence) -> Basis | None:
         parts = _measured(evidence, headline.metric, headline.delta)
         return Basis(headline.delta, parts, ranks=_ranks(evidence, headline))
     change = evidence.profile_change
-    if headline.metric == SPEED and not evidence.beyond_noise:
-        return None
     timed = _timers(evidence) if evidence.timed_phases else ()
     if change and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
         parts = _measured(evidence, profile.metric if profile else "", change)
@@ -249,13 +247,13 @@ def _divided(evidence: Evidence, phase: Part) -> Iterator[Part]:
     log = evidence.log
     phase = replace(phase, timer=log.timers.get(phase.name, ""))
     inner = log.inner.get(phase.name, ()) if evidence.timed_phases else ()
-    for timer in inner:
+    if not inner:
+        yield phase
+        return
+    before, after = (fsum(getattr(timer, side) for timer in inner) for side in SIDES)
+    rest = InnerTimer(phase.timer, rest_of(inner), phase.baseline - before, phase.new - after)
+    for timer in netted([*inner, rest]):
         yield Part(TIMER, phase.name, timer.part, timer.baseline, timer.new, phase.row, timer=timer.name)
-    if inner:
-        before, after = (fsum(getattr(timer, side) for timer in inner) for side in SIDES)
-        name = rest_of(inner)
-        phase = replace(phase, name=name, phase=phase.name, baseline=phase.baseline - before, new=phase.new - after)
-    yield phase
 
 
 def _part(kind: str, phase: object, row: Row, mean_delta: float | None = None, mean_moved: float | None = None) -> Part:

@@ -78,11 +78,13 @@ class Driver:
         metric: a metric of the work.
         slope: ms of the timer per unit of the metric, as the steps show it; None if they do not tell.
         proportional: ms per unit if all of the timer were for it.
+        error: the standard error of the slope.
     """
 
     metric: str
     slope: float | None
     proportional: float
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,21 @@ class TrainingLog:
 def rest_of(inner: Sequence[InnerTimer]) -> str:
     """What the timers inside a phase leave of it, in words."""
     return OUT_OF_SAMPLE if any("slowest" in timer.name for timer in inner) else OUT_OF_GENERATION
+
+
+def netted(inner: Sequence[InnerTimer]) -> list[InnerTimer]:
+    """The timers inside a phase without the changes that make up for each other; they sum to the same change.
+
+    Another sample may be the slowest one: then its tools take longer, and its generation less long.
+    """
+    total = fsum(timer.new - timer.baseline for timer in inner)
+    along = fsum(change for timer in inner if (change := timer.new - timer.baseline) * total > 0)
+    kept = total / along if along else 0.0
+    made = []
+    for timer in inner:
+        change = timer.new - timer.baseline
+        made.append(replace(timer, new=timer.baseline + (change * kept if change * total > 0 else 0.0)))
+    return made
 
 
 def training_log(
@@ -230,7 +247,7 @@ class _Regression:
             proportional = self.timer / mean if mean > 0 else 0.0
             tells = self.freedom >= LEAST_STEPS and error is not None and TELLING * error < proportional
             kept = min(max(slope, 0.0), proportional) * MS_PER_S if tells else None
-            made.append(Driver(name, kept, proportional * MS_PER_S))
+            made.append(Driver(name, kept, proportional * MS_PER_S, (error or 0.0) * MS_PER_S))
         return made
 
 

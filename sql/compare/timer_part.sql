@@ -1,13 +1,14 @@
 -- Timers inside a phase that training timed, per run: the mean in ns over the steps that count for speed. A way to divide the phase is used
--- only if the parts fit into it in nearly all steps. The slowest sample of an agent loop decides how long generation takes, so its times are
--- parts of the phase; means and extremes over samples are not, as samples overlap. Where generation runs beside the step, none of it is a
--- part of the phase.
+-- only if the parts fit into it in nearly all steps. timing_s/generate_sequences is a mean over workers, of which the slowest one decides.
+-- The slowest sample of an agent loop decides how long its generation takes, so its times are parts of the phase; means and extremes over
+-- samples are not, as samples overlap. Where generation runs beside the step, none of it is a part of the phase.
 -- Depends on c_judged, c_timer.
 WITH inner_timer(way, phase, name, part) AS (
     VALUES (1, 'generate_sequences', 'timing_s/agent_loop/slowest/generate_sequences', 'generation of the slowest sample'),
            (1, 'generate_sequences', 'timing_s/agent_loop/slowest/tool_calls', 'tool calls of the slowest sample'),
            (1, 'generate_sequences', 'timing_s/agent_loop/slowest/compute_score', 'reward of the slowest sample'),
-           (2, 'generate_sequences', 'timing_s/generate_sequences', 'generation itself')
+           (2, 'generate_sequences', 'timing_s/generation_timing/max', 'generation on the slowest worker'),
+           (3, 'generate_sequences', 'timing_s/generate_sequences', 'generation itself')
 ), outer_of AS (
     SELECT t.side, t.run, t.phase, j.step, j.value FROM c_timer AS t JOIN c_judged AS j USING (side, run, name)
 ), inner_of AS (
