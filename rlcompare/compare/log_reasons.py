@@ -8,22 +8,33 @@ moved in the direction that fits: preemptions, acceptance, turns, MFU, memory, a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum, sqrt
 
 from rlcompare.compare.evidence import Evidence, moved, percent, short
+from rlcompare.compare.log_tells import (
+    CALLS,
+    FITS,
+    GENERATION,
+    MOVED,
+    NOT_GENERATED,
+    SLOWEST,
+    TURNS,
+    WORK_SETTINGS,
+    amount_text,
+    beside,
+    settings,
+    settings_of,
+)
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
-from rlcompare.compare.timers import OUT_OF_GENERATION, OUT_OF_SAMPLE, TELLING, Change, TrainingLog
+from rlcompare.compare.timers import TELLING, Change, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
 
-GENERATION, WAITING = "generate_sequences", "wait_for_samples"
-
 SLOWEST_PARTS = ("generation of", "tool calls")
-NOT_GENERATED = ("tool calls", "reward of", OUT_OF_GENERATION, OUT_OF_SAMPLE)
-"""How the names of parts of generation begin that more turns lengthen; that longer responses do not."""
+"""How the names of the parts of generation begin that more turns lengthen."""
 
 PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "values")
 """Phases that pass over the whole batch, whose busiest rank decides."""
@@ -31,112 +42,11 @@ PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "valu
 ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
 
-FITS = 0.5
-"""Part of a phase's change that a reason must at least explain by proportion, where the steps do not tell."""
-
 TAIL = 2.0
 """How much more the longest response must change than the mean one, in proportion, for a tail."""
 
-IMBALANCED = 0.5
-"""Part of the change of the busiest rank's tokens that must be due to imbalance for it to be named."""
-
-MOVED = 0.05
-"""Part of the larger value by which something that stands beside a phase must have changed."""
-
 LEAST_WORK = 0.01
 """Part of the larger value by which the work must have changed to be a reason."""
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A metric that tells why a phase changed.
-
-    Attributes:
-        metrics: its names; the first that both sides have counts.
-        rises: whether it rises where the phase takes longer.
-        text: what it is, with ``{new}`` and ``{baseline}``.
-        scales: whether the phase's time follows it in proportion; then it must fit the change.
-    """
-
-    metrics: tuple[str, ...]
-    rises: bool
-    text: str
-    scales: bool = False
-
-
-_SLOWEST = "timing_s/agent_loop/slowest/"
-_TURNS = Beside(
-    ("num_turns/mean", "training/num_turns/mean"), True, "with {new} turns per sample instead of {baseline}"
-)
-_CALLS = Beside(("tool_call_counts/mean",), True, "with {new} tool calls per sample instead of {baseline}")
-_PREEMPTED = Beside(
-    (f"{_SLOWEST}num_preempted", "timing_s/agent_loop/num_preempted/mean", "timing_s/agent_loop/num_preempted/max"),
-    True,
-    "with {new} preemptions instead of {baseline}",
-)
-_OF_GENERATION = (
-    _TURNS,
-    _PREEMPTED,
-    Beside(("prometheus/vllm:num_preemptions_total",), True, "with {new} preemptions per step instead of {baseline}"),
-    Beside(("prometheus/sglang:num_retracted_reqs",), True, "with {new} retracted requests instead of {baseline}"),
-    Beside(
-        ("rollout/spec_accept_length", "rollout/spec_accept_rate"),
-        False,
-        "with a lower acceptance of speculative tokens ({metric} {baseline} → {new})",
-        scales=True,
-    ),
-    Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}"),
-    Beside(("prompt_length/mean",), True, "with prompts of {new} tokens instead of {baseline}"),
-)
-_MEMORY = Beside(
-    ("actor/perf/max_memory_reserved_gb", "perf/max_memory_reserved_gb"),
-    True,
-    "with {new} GiB of device memory reserved instead of {baseline}",
-)
-
-
-def _mfu(*metrics: str) -> Beside:
-    return Beside(metrics, False, "at an MFU of {new} instead of {baseline}", scales=True)
-
-
-_BESIDE: Mapping[str, Sequence[Beside]] = {
-    GENERATION: _OF_GENERATION,
-    WAITING: (
-        Beside(
-            ("timing_s/generate_async", f"{_SLOWEST}generate_sequences"),
-            True,
-            "as generation beside the step takes {new} s instead of {baseline} s",
-        ),
-        *_OF_GENERATION,
-    ),
-    "update_actor": (_mfu("perf/mfu/actor"), _MEMORY),
-    "update_critic": (_mfu("perf/mfu/critic"), _MEMORY),
-    "old_log_prob": (_mfu("perf/mfu/actor_infer"), _MEMORY),
-    "reward": (
-        Beside(
-            ("timing_s/agent_loop/compute_score/mean",), True, "as a score takes {new} s instead of {baseline} s", True
-        ),
-    ),
-}
-_OF_TOOLS = (_CALLS, _TURNS)
-
-_SETTINGS: Mapping[str, Sequence[str]] = {
-    GENERATION: ("actor_rollout_ref.rollout.", "data.max_", "data.train_batch_size"),
-    WAITING: ("actor_rollout_ref.rollout.", "data.max_response_length", "async_training."),
-    "update_actor": ("actor_rollout_ref.actor.", "actor_rollout_ref.rollout.n", "data.train_batch_size"),
-    "old_log_prob": ("actor_rollout_ref.rollout.log_prob", "actor_rollout_ref.actor.", "actor_rollout_ref.rollout.n"),
-    "ref_log_prob": ("actor_rollout_ref.ref.", "actor_rollout_ref.rollout.n"),
-    "values": ("critic.",),
-    "update_critic": ("critic.",),
-    "reward": ("reward", "custom_reward_function."),
-    "save_checkpoint": ("trainer.save_freq", "trainer.default_local_dir"),
-    "testing": ("trainer.test_freq", "data.val_batch_size"),
-}  # fmt: skip
-"""For each phase, how the names of settings begin that concern it."""
-
-_NOT_OF_SPEED = (".path", "_dir", ".seed", "profiler.")
-_WORK_SETTINGS = ("actor_rollout_ref.rollout.n", "data.train_batch", "data.gen_batch", "data.max_response_length")
-_MOST_SETTINGS = 2
 
 
 @dataclass(frozen=True)
@@ -159,6 +69,9 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     log = evidence.log
     by_reason: dict[str, list[_Share]] = defaultdict(list)
     for place, part in basis.of_kind(TIMER).items():
+        if part.name == OUTSIDE and abs(part.delta) >= evidence.run_noise:
+            text = f"Time outside of all timers {moved(part.delta)} per step."
+            yield Candidate("outside", {place: part.delta}, text, "phases", part.name)
         if not part.row or part.name == OUTSIDE or not _is_telling(log, part):
             continue
         shares = _shares(log, place, part)
@@ -169,6 +82,7 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         if rest * part.delta > 0:
             why = _why(evidence, part, rest)
             if why or abs(rest) >= evidence.run_noise:
+                why += settings(evidence, settings_of(part))
                 inner = f", in {part.name}" if part.phase != part.name else ""
                 start = "The rest of phase" if abs(explained) > ABSORBED * abs(part.delta) else "Phase"
                 text = f"{start} {short(part.phase)} {moved(rest)} per step{inner}{why}."
@@ -213,15 +127,17 @@ def _of_generation(log: TrainingLog, place: int, part: Part) -> tuple[list[_Shar
     again = log.changes.get("train/num_gen_batches")
     if again and again.is_telling and abs(again.relative) >= LEAST_WORK and again.baseline:
         return [_Share("batches", part.baseline * again.delta / again.baseline, place)], 0.0
-    turns = log.change(*_TURNS.metrics)
+    turns = log.change(*TURNS.metrics)
     if turns and part.name.startswith(SLOWEST_PARTS) and turns[1].is_telling and abs(turns[1].relative) >= MOVED:
-        calls = log.change(*_CALLS.metrics) or turns
+        calls = log.change(*CALLS.metrics) or turns
         by_turns = part.baseline * calls[1].delta / calls[1].baseline if calls[1].baseline else part.delta
         if by_turns * part.delta > 0:
             whole = abs(by_turns) >= FITS * abs(part.delta)
             return [_Share("turns", part.delta if whole else by_turns, place)], 0.0
     if part.name.startswith(NOT_GENERATED):
         return [], 0.0
+    if (batch := _batch(log)) and batch.delta * part.delta > 0 and abs(batch.relative) >= MOVED:
+        return [_Share("work", _by_proportion(part, [batch]), place)], 0.0
     drivers = log.drivers.get(part.timer, ())
     changes = {driver.metric: log.changes[driver.metric] for driver in drivers if driver.metric in log.changes}
     told = [driver for driver in drivers if driver.slope is not None and driver.metric in changes]
@@ -232,6 +148,16 @@ def _of_generation(log: TrainingLog, place: int, part: Part) -> tuple[list[_Shar
     else:
         amount = _by_proportion(part, changes.values())
     return [_Share("tail" if _is_tail(log) else "work", amount, place)] if amount else [], of_slope
+
+
+def _batch(log: TrainingLog) -> Change | None:
+    """How the number of samples per step changed; None if it is unknown."""
+    found = [log.changes.get(name) for name in ("perf/total_num_tokens", "response_length/mean", "prompt_length/mean")]
+    tokens, response, prompt = found
+    if tokens is None or response is None or prompt is None:
+        return None
+    before, after = response.baseline + prompt.baseline, response.new + prompt.new
+    return Change(tokens.baseline / before, tokens.new / after, None) if before > 0 and after > 0 else None
 
 
 def _by_proportion(part: Part, changes: Iterable[Change]) -> float:
@@ -282,13 +208,13 @@ def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[i
     names = list(dict.fromkeys(basis.parts[place].phase or basis.parts[place].name for place in amounts))
     log = evidence.log
     why, section, row = _WHY[reason](log)
-    settings = _settings(evidence, _WORK_SETTINGS)
+    differs = settings(evidence, WORK_SETTINGS)
     if len(names) == 1:
         start = f"Phase {short(names[0])} {moved(delta)} per step"
     else:
         start = f"Phases {', '.join(map(short, names[:-1]))} and {short(names[-1])} {moved(delta)} per step"
     what = "workload" if reason == "work" else reason
-    return Candidate(what, amounts, f"{start}, {why}{settings}.", section, row)
+    return Candidate(what, amounts, f"{start}, {why}{differs}.", section, row)
 
 
 def _work_text(log: TrainingLog) -> tuple[str, str, str]:
@@ -303,19 +229,20 @@ def _work_text(log: TrainingLog) -> tuple[str, str, str]:
         text = f"as responses are {'longer' if tokens.delta > 0 else 'shorter'}"
     lengths = log.changes.get("response_length/mean")
     if lengths is not None and lengths.is_telling and lengths.delta * tokens.delta > 0:
-        text += f" (mean response {_amount(lengths.baseline)} → {_amount(lengths.new)})"
+        text += f" (mean response {amount_text(lengths.baseline)} → {amount_text(lengths.new)})"
     return text, "metrics", found[0]
 
 
 def _tail_text(log: TrainingLog) -> tuple[str, str, str]:
-    found = log.change("response_length/max", f"{_SLOWEST}response_length")
+    found = log.change("response_length/max", f"{SLOWEST}response_length")
     if found is None:
         return "as the longest response changed", "metrics", ""
     change = found[1]
-    text = f"as the longest response has {_amount(change.new)} tokens instead of {_amount(change.baseline)}"
+    text = f"as the longest response has {amount_text(change.new)} tokens instead of {amount_text(change.baseline)}"
     mean = log.changes.get("response_length/mean")
     if mean is not None:
-        text += f", while the mean went from {_amount(mean.baseline)} to {_amount(mean.new)}: the tail of the batch"
+        means = f"{amount_text(mean.baseline)} to {amount_text(mean.new)}"
+        text += f", while the mean went from {means}: the tail of the batch"
     return text, "metrics", found[0]
 
 
@@ -330,18 +257,18 @@ def _imbalance_text(log: TrainingLog) -> tuple[str, str, str]:
 
 def _batches_text(log: TrainingLog) -> tuple[str, str, str]:
     change = log.changes["train/num_gen_batches"]
-    text = f"as a step generates {_amount(change.new)} batches instead of {_amount(change.baseline)}"
+    text = f"as a step generates {amount_text(change.new)} batches instead of {amount_text(change.baseline)}"
     return text, "metrics", "train/num_gen_batches"
 
 
 def _turns_text(log: TrainingLog) -> tuple[str, str, str]:
-    found = log.change(*_TURNS.metrics)
+    found = log.change(*TURNS.metrics)
     if found is None:
         return "as samples take other turns", "metrics", ""
-    text = f"as a sample takes {_amount(found[1].new)} turns instead of {_amount(found[1].baseline)}"
-    calls = log.change(*_CALLS.metrics)
+    text = f"as a sample takes {amount_text(found[1].new)} turns instead of {amount_text(found[1].baseline)}"
+    calls = log.change(*CALLS.metrics)
     if calls and calls[1].is_telling:
-        text += f", and {_amount(calls[1].new)} tool calls instead of {_amount(calls[1].baseline)}"
+        text += f", and {amount_text(calls[1].new)} tool calls instead of {amount_text(calls[1].baseline)}"
     return text, "metrics", found[0]
 
 
@@ -358,48 +285,5 @@ def _why(evidence: Evidence, part: Part, rest: float) -> str:
     """What the log tells of a phase's change, or of what is left of it; empty if it tells nothing."""
     rare = evidence.rare_phases.get(str(part.phase))
     clauses = [f", {rare}" if rare else "", mostly(part.row, part.delta), batches(evidence, part.name, part.delta)]
-    clauses.append(_beside(evidence.log, part, rest))
-    clauses.append(_settings(evidence, _SETTINGS.get(str(part.phase), ())))
+    clauses.append(beside(evidence.log, part, rest))
     return "".join(clauses)
-
-
-def _beside(log: TrainingLog, part: Part, rest: float) -> str:
-    """What else moved as the phase did, at most two things."""
-    found = []
-    for beside in _tells_of(part):
-        told = log.change(*beside.metrics)
-        if told is None:
-            continue
-        metric, change = told
-        fits = (change.delta > 0) == (rest > 0) if beside.rises else (change.delta > 0) != (rest > 0)
-        if not fits or not change.is_telling or abs(change.relative) < MOVED:
-            continue
-        if beside.scales and abs(change.relative) < FITS * abs(rest) / max(part.baseline, part.new):
-            continue
-        values = {"metric": metric, "new": _amount(change.new), "baseline": _amount(change.baseline)}
-        found.append(f", {beside.text.format(**values)}")
-    return "".join(found[:2])
-
-
-def _tells_of(part: Part) -> Sequence[Beside]:
-    if part.phase == GENERATION and part.name.startswith(NOT_GENERATED):
-        return _OF_TOOLS if part.name.startswith("tool calls") else ()
-    return _BESIDE.get(str(part.phase), ())
-
-
-def _settings(evidence: Evidence, beginnings: Sequence[str]) -> str:
-    """The settings that concern a phase and differ between the sides; empty if there are none."""
-    if not beginnings:
-        return ""
-    found = []
-    for row in evidence.sections["env"].rows:
-        name, values = str(row["name"]), (row["baseline"], row["new"])
-        differs = None not in values and values[0] != values[1]
-        if differs and name.startswith(tuple(beginnings)) and not any(part in name for part in _NOT_OF_SPEED):
-            found.append(f"{name} {short(values[0], 30)} → {short(values[1], 30)}")
-    return f" ({'; '.join(found[:_MOST_SETTINGS])})" if found else ""
-
-
-def _amount(value: float) -> str:
-    """A number for a sentence."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
