@@ -32,6 +32,7 @@ class Job:
         prompts, n: prompts of a step, and responses to each. At most 256 and 8.
         length_median, length_sigma: of the log-normal lengths of responses, before ``max_length`` cuts them.
         group_sigma: how much the responses to one prompt are alike in length.
+        drift: by which part responses grow from step to step.
         tail_share: share of responses that nearly reach ``tail_length``.
         turns: mean number of calls of tools; 0 for single-turn jobs.
         preemptions: mean number per sample, if its KV cache is short; None if the engine does not count them.
@@ -64,6 +65,7 @@ class Job:
     length_median: float = 500.0
     length_sigma: float = 0.45
     group_sigma: float = 0.2
+    drift: float = 0.001
     max_length: int = 4096
     tail_share: float = 0.0
     tail_length: int = 4000
@@ -214,7 +216,7 @@ def poisson(chance: Array, mean: float | Array) -> Array:
 def lengths(job: Job) -> tuple[Array, Array]:
     """Prompts and responses; responses grow slowly while the policy learns."""
     step = np.arange(job.first_step, job.first_step + job.steps)
-    drift = 0.001 * step + 0.01 * by_step(job, "drift")
+    drift = job.drift * step + 0.01 * by_step(job, "drift")
     logs = np.log(job.length_median) + drift[:, None] + job.group_sigma * by_prompt(job, "prompts")
     response = np.exp(logs + job.length_sigma * normal(job, "lengths"))
     chance = uniform(job, "tail")
