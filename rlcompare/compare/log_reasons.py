@@ -113,15 +113,20 @@ def _explained(log: TrainingLog, part: Part) -> _Explained:
         if share.telling and share.amount * part.delta > 0:
             kept[share.reason] = kept.get(share.reason, 0.0) + share.amount
     explained = fsum(kept.values())
+    if abs(explained) > abs(part.delta):
+        kept = {reason: amount * part.delta / explained for reason, amount in kept.items()}
+        explained = part.delta
     rest = part.delta - luck - explained
     error = TELLING * sqrt(log.error_ms(part.timer) ** 2 + of_slope**2)
     if kept and abs(rest) <= max(ABSORBED * abs(part.delta), error):
         # Times do not follow their reason to the last digit: the rest is its own, unless that is luck.
         scale = (explained + rest) / explained if abs(rest) > error or rest * explained > 0 else 1.0
-        return _Explained({reason: amount * max(scale, 0.0) for reason, amount in kept.items()}, 0.0)
+        scale = min(max(scale, 0.0), part.delta / explained)
+        return _Explained({reason: amount * scale for reason, amount in kept.items()}, 0.0)
     if rest * part.delta <= 0 or (abs(rest) <= error and part.name not in BESIDE_TOKENS):
         return _Explained(kept, 0.0)
-    return _Explained(kept, rest)
+    left = abs(part.delta - explained)
+    return _Explained(kept, max(-left, min(left, rest)))
 
 
 @dataclass(frozen=True)
