@@ -45,6 +45,7 @@ class Job:
         micro_tokens, micro_s: tokens of a micro batch, and what each micro batch costs besides.
         gen_batches: mean number of generated batches for one batch of training (DAPO).
         rollout_rate: tokens per second of the separate rollouter of asynchronous jobs.
+        switch_s: to switch replicas between training and generation; None where all stay what they are.
         staleness: batches that an asynchronous rollouter may be ahead.
         local_steps: updates between two synchronisations of weights.
         outside_s: time of a step in none of its timers.
@@ -339,11 +340,11 @@ def course(job: Job) -> Course:
     timers["outside"] = job.outside_s * noise(job, "outside")
     timers["gen"][0] += job.compile_s
     timers["update_actor"][0] *= 1.4
-    if job.asynchronous:
-        _overlap(job, samples, timers, beside, extra)
-    if job.switch_s is not None:
+    if job.switch_s is not None and job.trainer == "v1_async":
         timers["switch_to_trainer"] = 0.4 * job.switch_s * noise(job, "to trainer")
         timers["switch_to_rollout"] = 0.6 * job.switch_s * noise(job, "to rollout")
+    if job.asynchronous:
+        _overlap(job, samples, timers, beside, extra)
     step = np.sum(list(timers.values()), axis=0)
     return Course(job, timers, beside, step, samples, done, extra)
 
@@ -376,4 +377,8 @@ def _overlap(
         end = end + wait[step] + busy[step]
         ends[step] = end
     timers["gen"] = wait + 0.05
+    if job.switch_s is not None:
+        # Hybrid replicas are lent to generation until nearly enough samples are there.
+        lent = "switch_wait" if job.trainer == "v1_async" else "wait_for_enough_samples"
+        timers[lent], timers["gen"] = 0.8 * wait, 0.2 * wait + 0.05
     extra |= {"making": making, "rollouter_idle": idle}
