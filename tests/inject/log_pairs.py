@@ -223,6 +223,7 @@ NULLS: tuple[Null, ...] = (
     Null("checkpoints outside", V06.but(save_every=15), {"save_every": 3}),
     Null("tests outside", V08.but(test_every=15), {"test_every": 3}),
     Null("keys in another order", V06, reordered=True),
+    Null("batches in order of length", V06, {"by_length": True}),
     Null("one more metric", V07, further="timing_s/custom/score_io"),
     Null("another logger", V09, new_form="file"),
     Null("another release", V07, {"release": "0.8.0"}),

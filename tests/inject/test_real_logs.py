@@ -117,9 +117,7 @@ def test_each_value_is_read(logs: Path, call: Call, name: str) -> None:
     found = call("sql", logs / name, "select step, value from metric", "--format", "json")
     assert len(found) == len(expected)
     read_as = sorted((row["step"], row["value"]) for row in found)
-    assert all(
-        a[0] == b[0] and math.isclose(a[1], b[1], rel_tol=1e-12) for a, b in zip(read_as, expected, strict=True)
-    )
+    assert all(a[0] == b[0] and math.isclose(a[1], b[1], rel_tol=1e-12) for a, b in zip(read_as, expected, strict=True))
 
 
 def test_no_reason_is_invented_for_like_jobs(logs: Path, call: Call) -> None:
