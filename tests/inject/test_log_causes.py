@@ -49,7 +49,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said of a pair; ``share``: the part of the step that the change costs."""
+    """What was said of a pair; ``share``: the part of the step that the change costs, or that the logs differ by."""
 
     pair: Pair
     share: float
@@ -119,7 +119,9 @@ class Comparing:
             Expected(seconds(new, part) - seconds(same, part), seconds(new, part) - seconds(base, part))
             for part in pair.parts
         ]
-        return Answer(pair, abs(seconds(new, ["step"]) / seconds(same, ["step"]) - 1), expected, found)
+        step = seconds(new, ["step"])
+        share = min(abs(step / seconds(other, ["step"]) - 1) for other in (same, base))
+        return Answer(pair, share, expected, found)
 
     def unchanged(self, number: int, pair: Null) -> tuple[str, list[dict[str, Any]]]:
         """How the headlines of two like jobs differ by luck, and the causes that are named."""

@@ -44,7 +44,7 @@ class Job:
         wake_s: waking up the engine, loading weights, and sleeping.
         grouped: sequences of a prompt stay on one rank when the batch is balanced.
         micro_tokens, micro_s: tokens of a micro batch, and what each micro batch costs besides.
-        gen_batches: mean number of generated batches for one batch of training (DAPO).
+        gen_batches: how many batches are generated for one batch of training; DAPO takes whole ones, so the next more.
         rollout_rate: tokens per second of the separate rollouter of asynchronous jobs.
         switch_s: to switch replicas between training and generation; None where all stay what they are.
         staleness: batches that an asynchronous rollouter may be ahead.
@@ -336,7 +336,7 @@ def course(job: Job) -> Course:
     whole = (samples.generate + samples.tools + samples.score).max(axis=1)
     batches = np.ones(job.steps)
     if job.trainer == "dapo":
-        batches += poisson(draws(job.seed, "batches").random(MOST_STEPS)[: job.steps], job.gen_batches - 1)
+        batches = np.maximum(np.ceil(job.gen_batches + 0.15 * by_step(job, "batches")), 1.0)
     elif job.trainer == "v1":
         batches += (job.gen_batches - 1) * np.exp(0.2 * by_step(job, "batches"))
     extra["batches"] = batches
