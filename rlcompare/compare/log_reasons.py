@@ -44,6 +44,11 @@ PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "valu
 ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
 
+LARGE_LUCK = 1.5
+"""How much more than what runs of one setting differ by the work must explain to be told even if it may be luck."""
+
+BY_LUCK = "; over so few steps this may be luck"
+
 TAIL = 2.0
 """How much more the longest response must change than the mean one, in proportion, for a tail."""
 
@@ -57,6 +62,7 @@ class _Share:
 
     amount: float
     place: int
+    telling: bool
 
 
 def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
@@ -69,9 +75,9 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
                 text = f"Time outside of all timers {moved(part.delta)} per step."
                 yield Candidate("outside", {place: part.delta}, text, "phases", part.name)
             continue
-        found = _explained(log, part)
+        found = _explained(log, part, LARGE_LUCK * evidence.run_noise)
         for reason, amount in found.kept.items():
-            by_reason[reason].append(_Share(amount, place))
+            by_reason[reason].append(_Share(amount, place, reason not in found.lucky))
         if part.row and found.rest:
             why = _why(evidence, part, found.rest)
             if why or abs(found.rest) >= evidence.run_noise:
@@ -84,7 +90,8 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         for sign in (1, -1):
             amounts = {share.place: share.amount for share in shares if share.amount * sign > 0}
             if amounts:
-                yield _candidate(evidence, basis, reason, amounts)
+                lucky = not any(share.telling for share in shares)
+                yield _candidate(evidence, basis, reason, amounts, BY_LUCK if lucky else "")
 
 
 @dataclass(frozen=True)
@@ -92,26 +99,34 @@ class _Explained:
     """A timer's change, divided.
 
     Attributes:
-        kept: ms by reason, for reasons whose own change is more than luck.
+        kept: ms by reason.
         rest: ms that no reason and no luck explains; 0 if the rest is luck.
+        lucky: the reasons whose own change may be luck.
     """
 
     kept: Mapping[str, float]
     rest: float
+    lucky: frozenset[str] = frozenset()
 
 
-def _explained(log: TrainingLog, part: Part) -> _Explained:
+def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
     """What the work explains of a timer's change, and what is left of it.
 
     Nothing is kept against the direction of the change. What luck in the work explains (a longer tail in these steps)
-    is no reason, and is not left either.
+    is no reason unless it is large, and is not left either.
+
+    Args:
+        large: ms from which luck is told.
     """
     shares, of_slope = _shares(log, part)
-    luck = fsum(share.amount for share in shares if not share.telling)
+    lucky = frozenset(share.reason for share in shares) - {share.reason for share in shares if share.telling}
     kept: dict[str, float] = {}
+    luck = 0.0
     for share in shares:
-        if share.telling and share.amount * part.delta > 0:
+        if share.amount * part.delta > 0 and (share.telling or abs(share.amount) >= large):
             kept[share.reason] = kept.get(share.reason, 0.0) + share.amount
+        elif not share.telling:
+            luck += share.amount
     explained = fsum(kept.values())
     if abs(explained) > abs(part.delta):
         kept = {reason: amount * part.delta / explained for reason, amount in kept.items()}
@@ -122,11 +137,11 @@ def _explained(log: TrainingLog, part: Part) -> _Explained:
         # Times do not follow their reason to the last digit: the rest is its own, unless that is luck.
         scale = (explained + rest) / explained if abs(rest) > error or rest * explained > 0 else 1.0
         scale = min(max(scale, 0.0), part.delta / explained)
-        return _Explained({reason: amount * scale for reason, amount in kept.items()}, 0.0)
+        return _Explained({reason: amount * scale for reason, amount in kept.items()}, 0.0, lucky)
     if rest * part.delta <= 0 or (abs(rest) <= error and part.name not in BESIDE_TOKENS):
-        return _Explained(kept, 0.0)
+        return _Explained(kept, 0.0, lucky)
     left = abs(part.delta - explained)
-    return _Explained(kept, max(-left, min(left, rest)))
+    return _Explained(kept, max(-left, min(left, rest)), lucky)
 
 
 @dataclass(frozen=True)
@@ -172,11 +187,17 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], flo
         _Reason(
             "batches" if driver.metric == BATCHES else of_lengths,
             (driver.slope or 0.0) * change.delta,
-            _is_more_than_luck(change),
+            _is_more_than_luck(change) or (driver.metric != BATCHES and _are_lengths_telling(log, change)),
         )
         for driver, change in told.items()
     ]
     return found, sqrt(fsum((driver.error * change.delta) ** 2 for driver, change in told.items()))
+
+
+def _are_lengths_telling(log: TrainingLog, change: Change) -> bool:
+    """Whether the lengths of responses changed by more than luck in the direction of one of them."""
+    found = (log.changes.get(f"response_length/{name}") for name in ("mean", "max"))
+    return any(one is not None and _is_more_than_luck(one) and one.delta * change.delta > 0 for one in found)
 
 
 def _more_turns(log: TrainingLog, part: Part) -> Change | None:
@@ -251,7 +272,9 @@ def _is_more_than_luck(change: Change) -> bool:
     return change.is_telling and abs(change.relative) >= LEAST_WORK
 
 
-def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float]) -> Candidate:
+def _candidate(
+    evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float], note: str
+) -> Candidate:
     delta = fsum(amounts.values())
     names = list(dict.fromkeys(basis.parts[place].phase or basis.parts[place].name for place in amounts))
     log = evidence.log
@@ -262,7 +285,7 @@ def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[i
     else:
         start = f"Phases {', '.join(map(short, names[:-1]))} and {short(names[-1])} {moved(delta)} per step"
     what = "workload" if reason == "work" else reason
-    return Candidate(what, amounts, f"{start}, {why}{differs}.", section, row)
+    return Candidate(what, amounts, f"{start}, {why}{differs}{note}.", section, row)
 
 
 def _work_text(log: TrainingLog) -> tuple[str, str, str]:
@@ -305,7 +328,7 @@ def _imbalance_text(log: TrainingLog) -> tuple[str, str, str]:
 
 def _batches_text(log: TrainingLog) -> tuple[str, str, str]:
     change = log.changes[BATCHES]
-    text = f"as a step generates {amount_text(change.new)} batches instead of {amount_text(change.baseline)}"
+    text = f"as a step takes {amount_text(change.new)} generated batches instead of {amount_text(change.baseline)}"
     return text, "metrics", BATCHES
 
 
