@@ -1,4 +1,4 @@
-"""The catalogue of training metrics and timers: what each name means, in which release of verl, and what it explains."""
+"""The catalogue of training metrics and timers: what a name means, which releases log it, and what it explains."""
 
 from rlcompare.metrics.catalogue import Entry, Kind, entries, entry, rows
 

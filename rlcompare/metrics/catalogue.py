@@ -10,13 +10,45 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from rlcompare.model.words import Polarity, Word
 
 FILE = Path(__file__).with_name("catalogue.csv")
+
+
+EXPLAINS = {
+    "aborted": "samples that were cut off, failed, or are continued with other weights",
+    "acceptance": "speculative decoding: how many drafted tokens are accepted",
+    "checkpoint": "writing checkpoints",
+    "decode_steps": "how long responses are decoded",
+    "efficiency": "the share of the chip's peak that an update reaches",
+    "imbalance": "how unevenly work is spread over ranks or experts",
+    "memory": "how full a device is",
+    "mismatch": "how far the rollout's probabilities are from the trainer's",
+    "preemption": "requests that the rollout engine interrupted for want of memory",
+    "profiling": "starting and stopping a profiler",
+    "progress": "the number of the step or epoch",
+    "refill": "samples that were generated and thrown away, so that more had to be generated",
+    "reward": "computing rewards",
+    "staleness": "how many updates older the weights are with which samples were generated",
+    "switch": "moving devices between training and rollout",
+    "tail": "the slowest samples of a batch",
+    "tokens": "how much work a step has",
+    "tools": "calls of tools",
+    "turns": "turns of a conversation",
+    "validation": "tests during training",
+    "waiting": "one part of the job waits for another",
+    "weight_sync": "sending new weights to the rollout",
+}
+"""What an entry can tell of a phase."""
+
+UNITS = ("s", "ms/token", "tokens/s", "count", "tokens", "ratio", "GiB", "MiB", "")
+
+ELSEWHERE = ("recipe",)
+"""Trainers that are not in verl's wheels: recipes."""
 
 
 class Kind(Word):
@@ -39,10 +71,10 @@ class Entry:
     Attributes:
         name: the name or pattern.
         same_as: the name under which this metric is compared, if releases or loggers name it differently; the fields
-            from ``unit`` on are then those of that name.
+            from ``unit`` on are then those of that name, but ``settings`` may be its own.
         trainers: the trainers (main, v1, one_step_off, fully_async, …), loggers or recipes that write it; empty: any.
         since, until: the first and last release of verl with it, as minor * 10 + patch (0.6.1 is 61); None: no limit.
-        unit: s, ms, count, tokens, ratio, GiB, …; empty: none.
+        unit: one of ``UNITS``; empty: none.
         polarity: which direction is better.
         phase: the phase that the timer is, as in ``sql/compare/timer.sql``.
         role: the role that does the work of the phase.
@@ -138,10 +170,13 @@ def _entry(row: Mapping[str, str]) -> Entry:
     )
 
 
-_OWN = ("name", "same_as", "trainers", "since", "until")
-"""What an entry does not take from the one that it is the same as."""
-
-
 def _inherited(given: Entry, other: Entry) -> Entry:
-    own = {name: getattr(given, name) for name in _OWN}
-    return Entry(**own, **{field.name: getattr(other, field.name) for field in fields(Entry) if field.name not in _OWN})
+    return replace(
+        other,
+        name=given.name,
+        same_as=given.same_as,
+        trainers=given.trainers,
+        since=given.since,
+        until=given.until,
+        settings=given.settings or other.settings,
+    )
