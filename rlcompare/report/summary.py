@@ -12,7 +12,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.compare.evidence import RUN_NOISE
+from rlcompare.compare.overall import OUTSIDE, PATH, SPEED
 from rlcompare.compare.runs import known
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
@@ -230,10 +231,21 @@ def _workload(diff: Diff) -> SummaryItem:
     return SummaryItem("workload", "workload", texts, "caution" if differs else "")
 
 
+def _may_be_luck(headline: Delta | None) -> str:
+    """A clause for a step time of one run a side that changed by no more than runs of one setting may differ."""
+    if headline is None or headline.metric != SPEED or headline.ratio is None or abs(headline.ratio - 1) >= RUN_NOISE:
+        return ""
+    if any(len(known(values)) > 1 for values in headline.samples.values()):
+        return ""
+    return f"; two runs of one setting may differ by {RUN_NOISE:.0%}".replace("%", " %")
+
+
 def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     if not diff.causes:
         still = headline is not None and tone_of(headline, diff) == "noise"
-        return SummaryItem("cause", "cause", ("no change to explain" if still else "none found: unexplained",))
+        if still:
+            return SummaryItem("cause", "cause", ("no change to explain",))
+        return SummaryItem("cause", "cause", (f"none found: unexplained{_may_be_luck(headline)}",))
     parts = [f"{part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms)}: "]
     parts += [f"And {part(diff, cause.share, cause.delta_ms)}: " for cause in diff.causes[1:2]]
     first, *second = (
