@@ -12,6 +12,7 @@ from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.sides import environments, make_sides
+from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
 from rlcompare.model.words import SIDES, SideName
@@ -52,6 +53,14 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.AccountMember),
                 edits,
                 rollups.rows(records.KernelFact),
+                training_log(
+                    timers,
+                    rollups.rows(records.TimerPart),
+                    rollups.rows(records.TimerNoise),
+                    rollups.rows(records.TimerDriver),
+                    rollups.rows(records.MetricSample),
+                    [row.name for row in rollups.rows(records.MetricApart)],
+                ),
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),

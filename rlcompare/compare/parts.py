@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
-from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.compare.overall import OUTSIDE, PATH, SPEED
+from rlcompare.compare.timers import rest_of
 from rlcompare.model.diff import Delta, Row
+from rlcompare.model.words import SIDES
 
 COMPUTE, TIMER = "compute", "timer"
 """Kinds of parts: kernels (without a device: operators), and phases that training timed."""
@@ -49,6 +51,7 @@ class Part:
         row: the row of the section ``account``, ``path`` or ``phases``; empty if it has none.
         mean_delta: on the critical path, how the same row changed as a mean over ranks, in ms; None if it has no mean.
         mean_moved: the same, but the mean of the sizes of the ranks' changes; None if the sides have different ranks.
+        timer: the key in the training log, where training timed it.
     """
 
     kind: str
@@ -59,6 +62,7 @@ class Part:
     row: Row = field(default_factory=dict)
     mean_delta: float | None = None
     mean_moved: float | None = None
+    timer: str = ""
 
     @property
     def delta(self) -> float:
@@ -166,6 +170,8 @@ def basis_of(evidence: Evidence) -> Basis | None:
         parts = _measured(evidence, headline.metric, headline.delta)
         return Basis(headline.delta, parts, ranks=_ranks(evidence, headline))
     change = evidence.profile_change
+    if headline.metric == SPEED and not evidence.beyond_noise:
+        return None
     timed = _timers(evidence) if evidence.timed_phases else ()
     if change and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
         parts = _measured(evidence, profile.metric if profile else "", change)
@@ -232,11 +238,24 @@ def _key(row: Row) -> _Key:
 
 
 def _timers(evidence: Evidence) -> tuple[Part, ...]:
-    """The phases by their wall time; they sum to the step with the row ``OUTSIDE``."""
+    """The phases by their wall time, divided as training timed them; with ``OUTSIDE`` they sum to the step."""
     rows = evidence.sections["phases"].rows
-    return tuple(
-        _part(TIMER, row["name"], row) for row in rows if row.get("kind") == "wall" and row["delta"] is not None
-    )
+    phases = (_part(TIMER, row["name"], row) for row in rows if row.get("kind") == "wall" and row["delta"] is not None)
+    return tuple(part for phase in phases for part in _divided(evidence, phase))
+
+
+def _divided(evidence: Evidence, phase: Part) -> Iterator[Part]:
+    """The timers inside a phase, and the time that they leave; the phase itself if there are none."""
+    log = evidence.log
+    phase = replace(phase, timer=log.timers.get(phase.name, ""))
+    inner = log.inner.get(phase.name, ()) if evidence.timed_phases else ()
+    for timer in inner:
+        yield Part(TIMER, phase.name, timer.part, timer.baseline, timer.new, phase.row, timer=timer.name)
+    if inner:
+        before, after = (fsum(getattr(timer, side) for timer in inner) for side in SIDES)
+        name = rest_of(inner)
+        phase = replace(phase, name=name, phase=phase.name, baseline=phase.baseline - before, new=phase.new - after)
+    yield phase
 
 
 def _part(kind: str, phase: object, row: Row, mean_delta: float | None = None, mean_moved: float | None = None) -> Part:
