@@ -92,7 +92,8 @@ def without_spikes(values: Sequence[float]) -> list[float]:
     reach = _SPIKE * _ABS_TO_SD * fmean(differences) if differences else 0.0
     made = []
     for place, value in enumerate(values):
-        near = median(values[max(0, place - _REACH) : place + _REACH + 1])
+        window = sorted(values[max(0, place - _REACH) : place + _REACH + 1])
+        near = window[len(window) // 2]
         made.append(near if abs(value - near) > reach else value)
     return made
 
