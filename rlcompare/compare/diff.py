@@ -9,6 +9,7 @@ from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
+from rlcompare.compare.run_events import run_events
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.sides import environments, make_sides
@@ -89,4 +90,5 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")]
             ),
             sections=sections,
+            events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
         )

@@ -240,6 +240,15 @@ class RoleSample(NamedTuple):
     ns: float
 
 
+class RunSeries(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    phase: str | None
+    steps: list[int]
+    amounts: list[float]
+
+
 class SelectedSteps(NamedTuple):
     side: SideName
     step: int

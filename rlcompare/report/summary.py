@@ -1,9 +1,9 @@
 """The summary of a diff: the first part of the terminal output and of every report (docs/design.md §7).
 
-In this order: the sides and their differences, the headline with its workload, the most likely cause, the phases (or
-compute, communication and free) that sum to the headline, importance-sampling health, ranks, data quality, the
-unexplained rest, the next command to type. The rest is the one number computed here: the headline's change minus the
-changes of the parts shown beside it.
+In this order: the sides and their differences, the headline with its workload, the most likely cause, changes within a
+run if there are any, the phases (or compute, communication and free) that sum to the headline, importance-sampling
+health, ranks, data quality, the unexplained rest, the next command to type. The rest is the one number computed here:
+the headline's change minus the changes of the parts shown beside it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, S
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
+from rlcompare.report.run_events import event_parts
 from rlcompare.report.shares import part, part_of_change
 from rlcompare.report.step_parts import number_of, parts_of_step, rows_of
 from rlcompare.report.tone import NOISE_RELATIVE, PROFILED_RANKS, tone_of
@@ -50,8 +51,8 @@ class SummaryItem:
     """One entry of the summary.
 
     Attributes:
-        key: ``baseline``, ``new``, ``differs``, ``headline``, ``workload``, ``cause``, ``phases``, ``sampling``,
-            ``ranks``, ``quality``, ``rest``, ``next``.
+        key: ``baseline``, ``new``, ``differs``, ``headline``, ``workload``, ``cause``, ``events``, ``phases``,
+            ``sampling``, ``ranks``, ``quality``, ``rest``, ``next``.
         label: the word in front.
         parts: texts of one entry; a line may be broken between them.
         lines: maximum number of lines on a terminal if space is short; ``None``: as many as it needs.
@@ -81,6 +82,7 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         _headline(diff, headline),
         _workload(diff),
         _cause(diff, headline),
+        *_within_run(diff),
         _phases(diff, headline),
         _sampling(diff),
         _ranks(diff),
@@ -253,6 +255,12 @@ def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     )
     left = [_left_after(diff, shown) for shown in (2, 1)]
     return SummaryItem("cause", "cause", (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,)))
+
+
+def _within_run(diff: Diff) -> tuple[SummaryItem, ...]:
+    """Since when a run is slower or less healthy; nothing if no run changes."""
+    parts, tone = event_parts(diff)
+    return (SummaryItem("events", "within run", parts, tone, lines=2),) if parts else ()
 
 
 def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
