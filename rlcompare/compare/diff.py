@@ -12,6 +12,7 @@ from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.sides import environments, make_sides
+from rlcompare.compare.stability import symptoms_of
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
 from rlcompare.model.words import SIDES, SideName
@@ -80,4 +81,10 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")]
             ),
             sections=sections,
+            symptoms=symptoms_of(
+                rollups.rows(records.HealthLevel),
+                training,
+                env,
+                {row.name for row in rollups.rows(records.MetricApart)},
+            ),
         )

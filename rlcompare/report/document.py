@@ -10,12 +10,24 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rlcompare.errors import InputError
-from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, Row, Section, Side, Unexplained
+from rlcompare.model.diff import (
+    SCHEMA,
+    Cause,
+    Comparability,
+    Delta,
+    Diff,
+    Finding,
+    Row,
+    Section,
+    Side,
+    Symptom,
+    Unexplained,
+)
 
 Document = dict[str, Any]
 
@@ -65,6 +77,7 @@ def to_document(diff: Diff) -> Document:
             }
             for cause in diff.causes
         ],
+        "symptoms": [asdict(symptom) for symptom in diff.symptoms],
         "unexplained": None
         if diff.unexplained is None
         else {"share": diff.unexplained.share, "delta_ms": diff.unexplained.delta_ms},
@@ -108,6 +121,7 @@ def from_document(document: object) -> Diff:
         overall=found.overall,
         causes=found.causes,
         unexplained=found.unexplained,
+        symptoms=found.symptoms,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
     )
@@ -154,6 +168,7 @@ class _Document:
     sections: dict[str, tuple[Row, ...]]
     section_info: dict[str, _SectionInfo]
     unexplained: Unexplained | None = None
+    symptoms: tuple[Symptom, ...] = ()
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:
