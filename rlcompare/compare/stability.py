@@ -34,6 +34,9 @@ meant to be."""
 
 TOTAL_STEPS = "trainer.total_training_steps"
 _MUST_BE_FINITE = ("loss", "gradient", "entropy", "reward", "policy_kl", "reference_kl", "ess", "weight_mean")
+ROUNDED = 0.005
+"""A gradient norm of 0 may be a rounded one if the baseline's is below this: early releases log three decimals."""
+
 _FEWEST = 5
 """With fewer steps the spread between them is not known."""
 
@@ -158,7 +161,8 @@ def _entropy(pair: Pair) -> Iterator[Symptom]:
     if finish < start / FAR and (least is None or finish < least / FAR):
         begun = f" since step {since}" if since is not None else ""
         text = f"{name} collapsed from {show(start)} to {show(finish)}{begun}{compared}."
-        yield pair.symptom(key, WARN if before is None else ERROR, before, finish, since, text)
+        certain = least is not None and shared is not None and shared < min(start, least) / FAR
+        yield pair.symptom(key, ERROR if certain else WARN, before, finish, since, text)
     elif low < start / FAR and (least is None or low < least / FAR):
         text = f"{name} fell from {show(start)} to {show(low)} over {WINDOW} steps from step {low_step} on{compared}."
         yield pair.symptom(key, WARN, before, low, low_step, text)
@@ -178,7 +182,13 @@ def _entropy(pair: Pair) -> Iterator[Symptom]:
 def _gradient(pair: Pair) -> Iterator[Symptom]:
     """Explosion, lasting or in single steps, compared with its own usual level and with the baseline's largest."""
     new, baseline, name = pair.new, pair.baseline, pair.new.given
-    usual = min(new.median or 0.0, new.start or 0.0)
+    if new.finish == 0 and new.steps >= _FEWEST and baseline and (baseline.finish or 0.0) > ROUNDED:
+        text = (
+            f"{name} is 0 in the last {new.tenth} steps, the baseline's is {show(baseline.finish)}: nothing is learned."
+        )
+        yield pair.symptom("health.no_gradient", WARN, baseline.finish, new.finish, None, text)
+    levels = new.median or 0.0, new.start or 0.0
+    usual = min(levels) or max(levels)
     (high, high_step), (peak, peak_step) = new.high_middle, new.peak
     if high is None or peak is None:
         return
@@ -186,8 +196,10 @@ def _gradient(pair: Pair) -> Iterator[Symptom]:
     since = new.first(lambda run: run.risen_step) or high_step
     largest, largest_peak = (baseline.high_middle[0], baseline.peak[0]) if baseline else (None, None)
     compared = "" if largest is None else f"; the baseline's is at most {show(largest)}"
+    if 0.0 in (usual, largest, largest_peak):  # a baseline that learned nothing is no measure
+        return
     if high > FAR * usual and (largest is None or high > FAR * largest):
-        over = f"over {WINDOW} steps from step {high_step} on"
+        over = f"(median of {WINDOW} steps) since step {since}"
         text = f"{name} rose to {show(high)} {over}, usual is {show(usual)}{compared}."
         yield pair.symptom(key, WARN if baseline is None else ERROR, largest, high, since, text)
     elif peak > FAR * usual and largest_peak is not None and peak > FAR * largest_peak:
@@ -196,14 +208,9 @@ def _gradient(pair: Pair) -> Iterator[Symptom]:
             f" the baseline's largest is {show(largest_peak)}."
         )
         yield pair.symptom(key, WARN, largest_peak, peak, peak_step, text)
-    elif baseline and baseline.median and (new.median or 0.0) > FAR * max(baseline.median, largest or 0.0):
+    elif baseline and largest is not None and (new.median or 0.0) > FAR * largest:
         text = f"{name} is {show(new.median)} in the median, the baseline's {show(baseline.median)}."
         yield pair.symptom(key, WARN, baseline.median, new.median, None, text)
-    if new.finish == 0 and new.steps >= _FEWEST and baseline and baseline.finish:
-        text = (
-            f"{name} is 0 in the last {new.tenth} steps, the baseline's is {show(baseline.finish)}: nothing is learned."
-        )
-        yield pair.symptom("health.no_gradient", WARN, baseline.finish, new.finish, None, text)
 
 
 def _reward(pair: Pair) -> Iterator[Symptom]:

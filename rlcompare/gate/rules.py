@@ -54,7 +54,7 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
     if not verdicts and rules:  # if every rule was skipped, the gate must not pass
         verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in rules[:1])
     health = health_verdicts(diff, policy)
-    if health:  # no change is for the better if training is not stable
+    if health and diff.unstable:  # then no change is for the better
         passed = (
             replace(found, status=Status.PASS) if found.status == Status.IMPROVED else found for found in verdicts
         )

@@ -190,6 +190,12 @@ class Symptom:
     since_step: int | None
     text: str
 
+    @property
+    def is_stopped_alike(self) -> bool:
+        """Whether both logs end at the same step, before their time."""
+        ends = self.baseline, self.new
+        return self.key == "health.ends_early" and None not in ends and abs((ends[0] or 0) - (ends[1] or 0)) <= 1
+
 
 @dataclass(frozen=True)
 class Section:
@@ -242,8 +248,8 @@ class Diff:
 
     @property
     def unstable(self) -> bool:
-        """Whether the new side has symptoms. Then no change is called better."""
-        return any(symptom.side == "new" for symptom in self.symptoms)
+        """Whether the new side has symptoms, so that no change is called better; not if both logs stop at one step."""
+        return any(symptom.side == "new" and not symptom.is_stopped_alike for symptom in self.symptoms)
 
     def metric(self, name: str) -> Delta | None:
         """The overall metric with that id, or None."""

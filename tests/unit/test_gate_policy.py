@@ -117,7 +117,7 @@ def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: t
         ('[[rule]]\nmax = 1\n', r":1: \[\[rule\]\] 1: metric must name a metric"),
         ('[[rule]]\nmetric = "a"\n', ":1: .*has no limit"),
         ('[[rule]]\nmetric = "a"\nmin = 2\nmax = 1\n', ":3: .*min is larger than max"),
-        ('[[rule]]\nmetric = "a"\nmax = 1\nseverity = "warning"\n', r":4: .*one of error, warn, off; did you mean warn\?"),
+        ('[[rule]]\nmetric = "a"\nmax = 1\nseverity = "warning"\n', r":4: .*of error, warn, off; did you mean warn\?"),
         ('[[rule]]\nmetric = "a"\nmax = 1\noptional = "yes"\n', ":4: .*optional must be true or false, not 'yes'"),
         ('[[rule]]\nmetric = "a"\nmax = 1\nmessage = 3\n', ":4: .*message must be a string"),
         ('[gate]\nvaried = "cann"\n[[rule]]\nmetric = "a"\nmax = 1\n', r":2: \[gate\]: varied must be a list"),
