@@ -13,6 +13,7 @@ from rlcompare.compare.run_events import run_events
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.sides import environments, make_sides
+from rlcompare.compare.stability import symptoms_of
 from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
@@ -91,4 +92,10 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             ),
             sections=sections,
             events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
+            symptoms=symptoms_of(
+                rollups.rows(records.HealthLevel),
+                training,
+                env,
+                {row.name for row in rollups.rows(records.MetricApart)},
+            ),
         )

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from rlcompare.model.diff import (
     RunEvent,
     Section,
     Side,
+    Symptom,
     Unexplained,
 )
 
@@ -77,6 +78,7 @@ def to_document(diff: Diff) -> Document:
             }
             for cause in diff.causes
         ],
+        "symptoms": [asdict(symptom) for symptom in diff.symptoms],
         "unexplained": None
         if diff.unexplained is None
         else {"share": diff.unexplained.share, "delta_ms": diff.unexplained.delta_ms},
@@ -121,6 +123,7 @@ def from_document(document: object) -> Diff:
         overall=found.overall,
         causes=found.causes,
         unexplained=found.unexplained,
+        symptoms=found.symptoms,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
         events=found.events,
@@ -169,6 +172,7 @@ class _Document:
     section_info: dict[str, _SectionInfo]
     unexplained: Unexplained | None = None
     events: tuple[RunEvent, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:
