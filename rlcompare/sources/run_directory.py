@@ -109,11 +109,11 @@ def training_of_file(path: Path, kind: str, wanted: str = "") -> TrainingInput:
         InputError: it holds several runs and none was named, or not the named one.
     """
     description = path.parent / RUN_JSON
-    if path.name == METRICS and kind == form.FILE_LOGGER and description.is_file():
+    if path.name == METRICS and kind == form.FILE_LOGGER and not wanted and description.is_file():
         run, problem = _run_file(description)
         if problem is None:
             return TrainingInput(path, (_own_metrics(path),), description, run)
-    return jobs.the_only_one(path, jobs.in_file(path, kind), wanted)
+    return jobs.the_only_one(path, jobs.in_file(path, kind, wanted), wanted)
 
 
 def loose_metrics(

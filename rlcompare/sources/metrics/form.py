@@ -17,7 +17,7 @@ FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOAR
 """The formats, most exact first: if several files belong to one run, the first format counts. The console of old
 releases rounds, and TensorBoard keeps single precision."""
 
-_FILE_LOGGER = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
+_FILE_LOGGER = re.compile(rb'^[ \t\0]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
 _SEPARATORS = {";": "semicolon", "\t": "tab"}
 
 
@@ -52,7 +52,7 @@ def why_unknown(head: bytes) -> str | None:
 
 def form_of_json(text: bytes) -> str | None:
     """The format of a text that begins with a JSON object; None if it has no metrics or begins with something else."""
-    if text[:1] != b"{":
+    if text[:1] != b"{" and not (text[:1] == b"\0" and text.lstrip(b"\0 \r\n")[:1] == b"{"):
         return None
     if _FILE_LOGGER.search(text):
         return FILE_LOGGER

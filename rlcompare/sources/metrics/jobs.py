@@ -40,14 +40,15 @@ def looks_promising(name: str) -> bool:
     return not name.endswith(_NOT_LOOKED_AT)
 
 
-def in_file(path: Path, kind: str) -> list[TrainingInput]:
+def in_file(path: Path, kind: str, wanted: str = "") -> list[TrainingInput]:
     """The runs in a file of metrics.
 
     Args:
         kind: its format.
+        wanted: the part of the path after the file's own path. It selects one of several jobs in a log.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, or holds no such job.
     """
     if kind == form.MLFLOW:
         runs = mlflow.runs_in(path)
@@ -57,6 +58,9 @@ def in_file(path: Path, kind: str) -> list[TrainingInput]:
         parts = [(run.identifier, label) for run, label in zip(runs, labels, strict=True)]
     elif kind == form.TABLE:
         parts = [(run, run) for run in table.runs_in(path)]
+    elif wanted and kind in (form.CONSOLE, form.FILE_LOGGER):  # the last of several jobs counts if none was named
+        read_metrics(MetricsInput(kind, (path,), path.name, wanted))
+        return [TrainingInput(path / wanted, (MetricsInput(kind, (path,), f"{path.name}/{wanted}", wanted),))]
     else:
         parts = [("", "")]
     if len(parts) == 1:

@@ -121,14 +121,8 @@ def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterato
 def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     """Findings about the metrics of one source."""
     name = source.name
-    if metrics.earlier is not None:
-        steps, last = metrics.earlier.steps, metrics.earlier.last_line
-        text = (
-            f"{name} contains several jobs, as its step numbers start again: only the last job is used, from line"
-            f" {metrics.lines[0]} on"
-        )
-        left = f"{_counted(steps, 'step')} before it (lines 1 to {last}) were left out"
-        yield Finding("warning", "earlier_job", f"{text}; {left}: to read them, copy those lines to a separate file")
+    if metrics.jobs and not source.part:
+        yield Finding("warning", "earlier_job", _other_jobs(metrics, source))
     if metrics.cut is not None:
         kept = "what is before the cut is used" if metrics.cut_in_part else f"the {metrics.unit}s before it are used"
         text = f"{name} ends in a truncated {metrics.unit} ({metrics.cut}), as when a run is killed; {kept}"
@@ -168,12 +162,33 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     if metrics.odd["nul"]:
         text = f"{_counted(metrics.odd['nul'], 'NUL byte')} in {name} skipped; a value with one inside is left out"
         yield Finding("info", "nul_bytes", text)
+    if metrics.odd["wrapped"]:
+        text = (
+            f"lines of metrics in {name} were broken when they were copied: {_counted(metrics.odd['wrapped'], 'line')}"
+        )
+        how = "could not be joined, and values that may be cut were left out; pass the log file itself"
+        yield Finding("warning", "wrapped_lines", f"{text} {how}")
     if metrics.odd["unnamed"]:
         text = f"{_counted(metrics.odd['unnamed'], 'value')} in {name} left out, as the metric has no name"
         yield Finding("info", "unnamed_metrics", text)
     if metrics.rounded:
         text = f"{name} has only three decimals per value, as printed by verl before 0.5: small values become 0"
         yield Finding("warning", "rounded_metrics", text)
+
+
+def _other_jobs(metrics: Metrics, source: MetricsInput) -> str:
+    others = [job for job in metrics.jobs if job.number != metrics.job]
+    (job,) = [job for job in metrics.jobs if job.number == metrics.job]
+    shown = [
+        f"{source.files[0].name}/{other.number} (steps {other.first_step} to {other.last_step}, lines"
+        f" {other.first_line} to {other.last_line})"
+        for other in others[-_SHOWN:]
+    ]
+    more = f" and {len(others) - _SHOWN} before them" if len(others) > _SHOWN else ""
+    return (
+        f"{source.name} contains {len(metrics.jobs)} jobs: only the last one is used, from line {job.first_line} on;"
+        f" the others were left out; to read one, pass {', '.join(shown)}{more}"
+    )
 
 
 def _listed(numbers: Sequence[int]) -> str:
