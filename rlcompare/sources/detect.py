@@ -131,6 +131,8 @@ def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
         found.stores.append(path)
     elif kind.kind in form.FORMS:
         found.training.append(run_directory.training_of_file(path, kind.kind, wanted))
+        if kind.kind != form.PROMETHEUS:
+            found.training += jobs.engines_beside(path)
     elif kind.source:
         found.add(*find(kind.source).captures(path, kind.kind))
     else:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rlcompare.errors import InputError
+from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import (
     METRICS,
     RUN_JSON,
@@ -133,8 +133,9 @@ def loose_metrics(
     entries: list[TrainingInput] = []
     problems: list[Problem] = []
     event_files: list[str] = []
-    others = [name for name in files if not jobs.looks_promising(name)]
-    for name in filter(jobs.looks_promising, files):
+    promising = [name for name in files if jobs.looks_promising(folder, name)]
+    others = [name for name in files if name not in promising]
+    for name in promising:
         try:
             kind = file_kind(folder / name).kind
             if kind == form.TENSORBOARD:
@@ -167,6 +168,7 @@ def group(
     directories = [entry for entry in training if entry.description is not None and entry.path.is_dir()]
     files = [entry for entry in training if entry not in directories]
     directories, files = _with_loose_metrics(directories, files)
+    engines, files = _divided(files)
     groups: list[Group] = []
     problems: list[Problem] = []
     rest = list(captures)
@@ -189,8 +191,61 @@ def group(
     runs, notes = jobs.by_run(files)
     if others:
         joined, lost = _joined(path, others, runs)
-        return groups + others, notes + joined, problems + lost + [_of_no_run(entry) for entry in left]
-    return groups + [Group([], entry) for entry in (*runs, *left)], notes, problems
+        notes, problems = notes + joined, problems + lost + [_of_no_run(entry) for entry in left]
+    else:
+        others = [Group([], entry) for entry in (*runs, *left)]
+    groups += others
+    return *_with_engines(path, groups, engines, notes, problems), problems
+
+
+def _divided(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[TrainingInput]]:
+    """What rollout engines said of themselves, and what training logged."""
+    engines = [entry for entry in entries if entry.metrics and entry.metrics[0].form == form.PROMETHEUS]
+    return engines, [entry for entry in entries if entry not in engines]
+
+
+def _with_engines(
+    root: Path,
+    groups: list[Group],
+    engines: Sequence[TrainingInput],
+    notes: list[tuple[Path, Finding]],
+    problems: list[Problem],
+) -> tuple[list[Group], list[tuple[Path, Finding]]]:
+    """Runs with the metrics of their rollout engines, which lie in the nearest folder with one run."""
+    if not groups and engines:
+        first, *rest = engines
+        metrics = tuple(source for entry in (first, *rest) for source in entry.metrics)
+        return [Group([], replace(first, metrics=metrics))], notes
+    for entry in engines:
+        number = _beside(root, groups, entry.path)
+        if number is None:
+            problems.append(_of_no_run(entry))
+            continue
+        training = groups[number].training
+        groups[number].training = (
+            entry if training is None else replace(training, metrics=training.metrics + entry.metrics)
+        )
+    return groups, notes
+
+
+def joined_engines(runs: Sequence[RunInput]) -> list[RunInput]:
+    """The runs of a side; metrics of rollout engines that were given as an input of their own belong to its only run.
+
+    Raises:
+        UsageError: the side has several runs.
+    """
+    engines = [run for run in runs if not run.captures and run.training and not _divided([run.training])[1]]
+    others = [run for run in runs if run not in engines]
+    if not engines or not others:
+        return list(runs)
+    if len(others) > 1 or others[0].is_store:
+        where = "a store cannot be added to" if len(others) == 1 else f"the side has {len(others)} runs"
+        raise UsageError(f"{engines[0].root}: {where}: put the file into the folder of the run that it belongs to")
+    (run,) = others
+    metrics = tuple(source for engine in engines if engine.training for source in engine.training.metrics)
+    first = engines[0].training
+    training = replace(run.training, metrics=run.training.metrics + metrics) if run.training else first
+    return [replace(run, training=training)]
 
 
 def _with_loose_metrics(
@@ -233,11 +288,11 @@ def _joined(
 
 
 def _beside(root: Path, groups: Sequence[Group], path: Path) -> int | None:
-    """Index of the only run in the nearest parent folder that holds a profile; None if it holds several runs."""
+    """Index of the only run in the nearest parent folder that holds one; None if that holds several runs."""
     for folder in path.parents:
         inside = [
             number for number, group in enumerate(groups)
-            if any(capture.path.is_relative_to(folder) for capture in group.captures)
+            if any(inside.is_relative_to(folder) for inside in group.paths)
         ]  # fmt: skip
         if inside or folder == root:
             return inside[0] if len(inside) == 1 else None

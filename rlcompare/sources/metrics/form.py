@@ -7,13 +7,15 @@ import csv
 import re
 from pathlib import Path
 
-from rlcompare.sources.metrics import console, history, tensorboard
+from rlcompare.sources.metrics import console, history, prometheus, tensorboard
 from rlcompare.sources.metrics.table import columns_of
 
 FILE_LOGGER, CONSOLE, TABLE, HISTORY = "file_logger", "console_log", "metrics_table", "wandb_history"
 MLFLOW, MLFLOW_FOLDER, TENSORBOARD = "mlflow", "mlflow_folder", "tensorboard"
+PROMETHEUS = "prometheus"
+"""What the rollout engine says of itself beside a job; joined to the job's steps by time."""
 
-FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOARD)
+FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOARD, PROMETHEUS)
 """The formats, most exact first: if several files belong to one run, the first format counts. The console of old
 releases rounds, and TensorBoard keeps single precision."""
 
@@ -35,7 +37,9 @@ def form_of_text(path: Path, head: bytes) -> str | None:
     # Tables have no NUL bytes, but logs may: if one was truncated while the job was writing, or C code printed one.
     if b"\0" not in head and _is_table(head):
         return TABLE
-    return CONSOLE if console.has_metrics(path) else None
+    if console.has_metrics(path):
+        return CONSOLE
+    return PROMETHEUS if prometheus.is_text(head) else None
 
 
 def why_unknown(head: bytes) -> str | None:
@@ -56,6 +60,8 @@ def form_of_json(text: bytes) -> str | None:
         return None
     if _FILE_LOGGER.search(text):
         return FILE_LOGGER
+    if prometheus.is_answer(text):
+        return PROMETHEUS
     return HISTORY if history.is_history(text) else None
 
 

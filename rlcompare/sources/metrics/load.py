@@ -12,6 +12,7 @@ from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, MetricsInput
 from rlcompare.sources.metrics import form
 from rlcompare.sources.metrics.printed_config import profiled_steps
+from rlcompare.sources.metrics.prometheus_join import load_prometheus
 from rlcompare.sources.metrics.read import read_metrics
 from rlcompare.sources.metrics.values import Metrics
 
@@ -52,14 +53,15 @@ def load_metrics(
     Raises:
         InputError: none of the sources can be read.
     """
+    engines = [source for source in sources if source.form == form.PROMETHEUS]
     read: list[tuple[MetricsInput, Metrics]] = []
     failures: list[InputError] = []
-    for source in sources:
+    for source in (source for source in sources if source not in engines):
         try:
             read.append((source, read_metrics(source)))
         except InputError as error:
             failures.append(error)
-    if not read:
+    if failures and not read:
         raise failures[0]
     for failure in failures:
         report(Finding("warning", "unreadable_metrics", str(failure)))
@@ -72,8 +74,25 @@ def load_metrics(
         for finding in (*_restarts(con, number, source.name), *findings_of(metrics, source)):
             report(finding)
     con.execute("DROP TABLE stage_metric")
-    last = max(step for _, metrics in read for step in metrics.steps)
+    if engines:
+        _load_engines(con, engines, [metrics for _, metrics in read], report)
+    last = max((step for _, metrics in read for step in metrics.steps), default=None)
     return Loaded(last, config, profiled)
+
+
+def _load_engines(
+    con: duckdb.DuckDBPyConnection,
+    engines: Sequence[MetricsInput],
+    read: Sequence[Metrics],
+    report: Callable[[Finding], None],
+) -> None:
+    """Adds the metrics of rollout engines. Beside others, files that cannot be read are a finding."""
+    try:
+        load_prometheus(con, engines, read, report)
+    except InputError as error:
+        if not read:
+            raise
+        report(Finding("warning", "unreadable_metrics", str(error)))
 
 
 def _fill(
@@ -94,7 +113,7 @@ def _fill(
                 "value": pyarrow.array(metrics.values, pyarrow.float64()),
             }
         )
-        for number, (_, metrics) in enumerate(read)
+        for number, metrics in enumerate([metrics for _, metrics in read] or [Metrics()])
     ]
     con.execute("SET VARIABLE metrics_sources = CAST(? AS VARCHAR[])", [[source.name for source, _ in read]])
     con.execute("SET VARIABLE profiled_steps = CAST(? AS BIGINT[])", [None if profiled is None else list(profiled)])

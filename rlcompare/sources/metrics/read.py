@@ -20,7 +20,7 @@ _READERS: Mapping[str, Callable[[MetricsInput], Metrics]] = {
 
 
 def read_metrics(given: MetricsInput) -> Metrics:
-    """The values of one source.
+    """The values of one source of what training logged, which is not ``form.PROMETHEUS``.
 
     Raises:
         InputError: it cannot be read, or holds no metrics.
