@@ -20,7 +20,7 @@ from rlcompare.app.stores import real_path, refuse_within, shared_cache, stores_
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
-from rlcompare.sources.run_directory import joined_engines
+from rlcompare.sources.beside import joined_engines
 
 if TYPE_CHECKING:
     from rlcompare.compare import RunStore

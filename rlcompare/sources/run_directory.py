@@ -8,12 +8,12 @@ a profile they are a run of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rlcompare.errors import InputError, UsageError
+from rlcompare.errors import InputError
 from rlcompare.model.run import (
     METRICS,
     RUN_JSON,
@@ -26,6 +26,8 @@ from rlcompare.model.run import (
     TrainingInput,
 )
 from rlcompare.secret import looks_secret
+from rlcompare.sources import hydra
+from rlcompare.sources.beside import Group, divided, of_no_run, with_engines, with_metrics, with_settings
 from rlcompare.sources.env import environment_from_configuration, put
 from rlcompare.sources.layout import group_runs
 from rlcompare.sources.metrics import form, jobs, mlflow
@@ -42,19 +44,6 @@ EMPTY = "the run wrote neither metrics nor a profile"
 
 _COMMIT_LENGTH = 12
 _PATH_LENGTH = 200
-
-
-@dataclass
-class Group:
-    """Captures and training data of one run."""
-
-    captures: list[CaptureInput]
-    training: TrainingInput | None = None
-
-    @property
-    def paths(self) -> list[Path]:
-        """Its paths."""
-        return [capture.path for capture in self.captures] or ([self.training.path] if self.training else [])
 
 
 def training_in(folder: Path, files: Sequence[str]) -> TrainingInput | None:
@@ -154,7 +143,11 @@ def loose_metrics(
 
 
 def group(
-    path: Path, captures: Sequence[CaptureInput], training: Sequence[TrainingInput], layout: str | None
+    path: Path,
+    captures: Sequence[CaptureInput],
+    training: Sequence[TrainingInput],
+    layout: str | None,
+    settings: Sequence[Path] = (),
 ) -> tuple[list[Group], list[tuple[Path, Finding]], list[Problem]]:
     """Divides captures and metrics into runs.
 
@@ -162,13 +155,16 @@ def group(
     belong to the only run in the nearest parent folder that holds a profile, and are a separate run if there is no
     profile.
 
+    Args:
+        settings: folders with a job's configuration (``hydra``); it belongs to the only run in the nearest folder.
+
     Returns:
         The runs, findings about them, and problems.
     """
     directories = [entry for entry in training if entry.description is not None and entry.path.is_dir()]
     files = [entry for entry in training if entry not in directories]
     directories, files = _with_loose_metrics(directories, files)
-    engines, files = _divided(files)
+    engines, files = divided(files)
     groups: list[Group] = []
     problems: list[Problem] = []
     rest = list(captures)
@@ -190,62 +186,13 @@ def group(
         left = [directory for directory in directories if not _is_home(directory, others) and directory.metrics]
     runs, notes = jobs.by_run(files)
     if others:
-        joined, lost = _joined(path, others, runs)
-        notes, problems = notes + joined, problems + lost + [_of_no_run(entry) for entry in left]
+        joined, lost = with_metrics(path, others, runs)
+        notes, problems = notes + joined, problems + lost + [of_no_run(entry) for entry in left]
     else:
         others = [Group([], entry) for entry in (*runs, *left)]
     groups += others
-    return *_with_engines(path, groups, engines, notes, problems), problems
-
-
-def _divided(entries: Sequence[TrainingInput]) -> tuple[list[TrainingInput], list[TrainingInput]]:
-    """What rollout engines said of themselves, and what training logged."""
-    engines = [entry for entry in entries if entry.metrics and entry.metrics[0].form == form.PROMETHEUS]
-    return engines, [entry for entry in entries if entry not in engines]
-
-
-def _with_engines(
-    root: Path,
-    groups: list[Group],
-    engines: Sequence[TrainingInput],
-    notes: list[tuple[Path, Finding]],
-    problems: list[Problem],
-) -> tuple[list[Group], list[tuple[Path, Finding]]]:
-    """Runs with the metrics of their rollout engines, which lie in the nearest folder with one run."""
-    if not groups and engines:
-        first, *rest = engines
-        metrics = tuple(source for entry in (first, *rest) for source in entry.metrics)
-        return [Group([], replace(first, metrics=metrics))], notes
-    for entry in engines:
-        number = _beside(root, groups, entry.path)
-        if number is None:
-            problems.append(_of_no_run(entry))
-            continue
-        training = groups[number].training
-        groups[number].training = (
-            entry if training is None else replace(training, metrics=training.metrics + entry.metrics)
-        )
-    return groups, notes
-
-
-def joined_engines(runs: Sequence[RunInput]) -> list[RunInput]:
-    """The runs of a side; metrics of rollout engines that were given as an input of their own belong to its only run.
-
-    Raises:
-        UsageError: the side has several runs.
-    """
-    engines = [run for run in runs if not run.captures and run.training and not _divided([run.training])[1]]
-    others = [run for run in runs if run not in engines]
-    if not engines or not others:
-        return list(runs)
-    if len(others) > 1 or others[0].is_store:
-        where = "a store cannot be added to" if len(others) == 1 else f"the side has {len(others)} runs"
-        raise UsageError(f"{engines[0].root}: {where}: put the file into the folder of the run that it belongs to")
-    (run,) = others
-    metrics = tuple(source for engine in engines if engine.training for source in engine.training.metrics)
-    first = engines[0].training
-    training = replace(run.training, metrics=run.training.metrics + metrics) if run.training else first
-    return [replace(run, training=training)]
+    groups, notes = with_engines(path, groups, engines, notes, problems)
+    return groups, notes + with_settings(path, groups, settings), problems
 
 
 def _with_loose_metrics(
@@ -260,48 +207,6 @@ def _with_loose_metrics(
         further = tuple(source for entry in ordered for source in entry.metrics)
         made.append(replace(directory, metrics=directory.metrics + further))
     return made, list(files)
-
-
-def _joined(
-    root: Path, groups: Sequence[Group], runs: Sequence[TrainingInput]
-) -> tuple[list[tuple[Path, Finding]], list[Problem]]:
-    """Assigns metrics to the runs beside them; returns findings, and the metrics without a run."""
-    wanted: dict[int, list[TrainingInput]] = {}
-    lost: list[Problem] = []
-    for entry in runs:
-        number = _beside(root, groups, entry.path)
-        if number is None or groups[number].training is not None:
-            lost.append(_of_no_run(entry))
-        else:
-            wanted.setdefault(number, []).append(entry)
-    notes = []
-    for number, entries in wanted.items():
-        if len(entries) > 1:
-            lost += [_of_no_run(entry, "several runs have metrics next to the same profile") for entry in entries]
-            continue
-        groups[number].training = entries[0]
-        names = " and ".join(dict.fromkeys(source.name for source in entries[0].metrics))
-        verb = "was" if len(entries[0].metrics) == 1 else "were"
-        finding = Finding("info", "metrics_joined", f"{names} {verb} read as the metrics of this profile's run")
-        notes.append((groups[number].paths[0], finding))
-    return notes, lost
-
-
-def _beside(root: Path, groups: Sequence[Group], path: Path) -> int | None:
-    """Index of the only run in the nearest parent folder that holds one; None if that holds several runs."""
-    for folder in path.parents:
-        inside = [
-            number for number, group in enumerate(groups)
-            if any(inside.is_relative_to(folder) for inside in group.paths)
-        ]  # fmt: skip
-        if inside or folder == root:
-            return inside[0] if len(inside) == 1 else None
-    return None
-
-
-def _of_no_run(entry: TrainingInput, problem: str = "it is unclear which run its metrics belong to") -> Problem:
-    remedy = "Pass only the run that it belongs to, or make a run directory with a run.json"
-    return Problem(entry.path, problem, remedy, "metrics_of_no_run")
 
 
 def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:
@@ -447,12 +352,13 @@ def fill_training(
     Raises:
         InputError: its metrics cannot be read.
     """
-    loaded = Loaded()
+    config = _settings(training, report)
+    loaded = Loaded(config=config)
     try:
         if training.metrics:
             captured = sorted({capture.step_hint for capture in run.captures if capture.step_hint is not None})
             profiled, warmup = steps_of(training, "profiled"), steps_of(training, "warmup")
-            loaded = load_metrics(con, training.metrics, profiled, captured, warmup, report)
+            loaded = load_metrics(con, training.metrics, profiled, captured, warmup, report, config)
             if run.captures and loaded.profiled is None:
                 report(Finding("warning", "profiled_unknown", _PROFILED_UNKNOWN))
     finally:
@@ -460,6 +366,15 @@ def fill_training(
             con.execute("INSERT INTO env VALUES (NULL, ?, ?)", [key, value])
         for finding in findings_of(training, loaded.last_step):
             report(finding)
+
+
+def _settings(training: TrainingInput, report: Callable[[Finding], None]) -> Mapping[str, object]:
+    """The configuration that Hydra wrote beside a job, or empty."""
+    try:
+        return hydra.read(training.settings) if training.settings else {}
+    except InputError as error:
+        report(Finding("warning", "unreadable_settings", f"{error.path.name}: {error.problem}; {error.remedy}"))
+        return {}
 
 
 _PROFILED_UNKNOWN = (

@@ -59,7 +59,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
                 while len(end) == LINE_BYTES and not end.endswith(b"\n"):
                     data, end = b"", file.readline(LINE_BYTES)
                 text = data.decode("utf-8-sig" if line == 1 else "utf-8", "replace")
-                text = text.strip("\0") or text
+                text = text.strip("\0\r\n") or text
                 if text.strip() or not data:
                     yield line, text, end.endswith(b"\n")
     except OSError as error:

@@ -42,6 +42,7 @@ def load_metrics(
     captured: Sequence[int],
     warmup: Sequence[int] | None,
     report: Callable[[Finding], None],
+    settings: Mapping[str, object] | None = None,
 ) -> Loaded:
     """Fills the table ``metric``. If several sources have a value for a step and metric, the first one counts.
 
@@ -49,6 +50,7 @@ def load_metrics(
         profiled: the steps that ran under a profiler according to run.json; None: unknown.
         captured: the steps in the names of the profile's folders.
         warmup: steps excluded from speed because the run had just started; None: unknown.
+        settings: the configuration in other files, for metrics without one.
 
     Raises:
         InputError: none of the sources can be read.
@@ -65,7 +67,7 @@ def load_metrics(
         raise failures[0]
     for failure in failures:
         report(Finding("warning", "unreadable_metrics", str(failure)))
-    config = next((metrics.config for _, metrics in read if metrics.config), {})
+    config = next((metrics.config for _, metrics in read if metrics.config), settings or {})
     if profiled is None:
         configured = profiled_steps(config)
         profiled = None if configured is None and not captured else sorted({*(configured or ()), *captured})
