@@ -138,6 +138,22 @@ def test_what_the_user_sets_stays(installed_verl: VerlOf, monkeypatch: pytest.Mo
     assert any("/elsewhere" in note for note in plan.notes)
 
 
+@pytest.mark.parametrize(("version", "off"), [("0.5.0", "null"), ("0.7.1", "null"), ("0.9.1", "[]")])
+def test_profiling_that_a_script_switches_off_is_switched_on(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, version: str, off: str
+) -> None:
+    key = "trainer.profile_steps" if version == "0.5.0" else "global_profiler.steps"
+    plan, installed = composed(monkeypatch, installed_verl(version), f"{key}={off}")
+    assert plan.steps == installed.value(key) == [3]
+    assert f"{key}={off} switches verl's profiler off: rlcompare sets it to [3]" in plan.notes
+
+    # With a probe, it stays off.
+    if version == "0.7.1":
+        plan, installed = composed(monkeypatch, installed_verl(version), f"{key}={off}", probes=("update-mini",))
+        assert installed.value(key) is None
+        assert not any("switches" in note for note in plan.notes)
+
+
 def test_the_critic_follows_the_ranks_of_the_actor(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
     _, installed = composed(monkeypatch, installed_verl("0.6.1"), "actor_rollout_ref.actor.profiler.ranks=[0,5]")
     assert installed.value("critic.profiler.ranks") == [0, 5]

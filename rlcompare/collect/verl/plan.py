@@ -1,7 +1,8 @@
 """The additions to a verl job that enable profiling and log its metrics to a file.
 
 The job's own configuration takes precedence: a key that the command names, or that differs from verl's default, is
-never overridden. The only exception is ``trainer.logger``, to which loggers are added.
+never overridden. There are two exceptions: loggers are added to ``trainer.logger``, and a list of steps that is empty
+or null, which switches profiling off, is replaced.
 """
 
 from __future__ import annotations
@@ -180,11 +181,16 @@ class _Maker:
             self.plan.notes.append("nsys is not on PATH here: unless the workers have it, they will not start")
 
     def choose_steps(self) -> None:
-        if self._is_theirs(self._keys.steps, None):
-            self.plan.steps = numbers(self._installed.value(self._keys.steps))
+        key, theirs = self._keys.steps, self._installed.value(self._keys.steps)
+        if theirs not in (None, []):
+            self.plan.steps = numbers(theirs)
         else:
             self.plan.steps = [self._quiet_step()]
-            self._add(self._keys.steps, self.plan.steps)
+            self._add(key, self.plan.steps)
+            if self._command.names(key):
+                self.plan.notes.append(
+                    f"{key}={written(theirs)} switches verl's profiler off: rlcompare sets it to {self.plan.steps}"
+                )
         busy = [step for step in self.plan.steps if self._tests_or_saves(step)]
         if busy:
             self.plan.notes.append(
