@@ -14,7 +14,8 @@ import pytest
 from rlcompare.collect.verl import ask as asking
 from rlcompare.collect.verl.ask import Installed, ask, confirm
 from rlcompare.collect.verl.command import VerlCommand, parse_command, written
-from rlcompare.collect.verl.plan import VerlPlan, make_plan
+from rlcompare.collect.verl.plan import make_plan
+from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.errors import UsageError
 
 from .conftest import VerlOf
@@ -224,6 +225,44 @@ def test_an_engine_that_is_not_profiled_is_told_nothing(
     plan, _ = composed(monkeypatch, installed_verl(version), "actor_rollout_ref.rollout.mode=async")
     assert not any(name.startswith("VLLM") for name in plan.environment)
     assert any("cannot profile an agent loop's rollout (0.7.1 can)" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("vllm", "passed_on", "is_told"),
+    [("0.11.2", {"DIR", "WITH_STACK", "RECORD_SHAPES", "WITH_PROFILE_MEMORY", "WITH_FLOPS"}, False),
+     ("0.15.1", {"WITH_FLOPS"}, False), ("0.16.0", set(), True)],
+)  # fmt: skip
+def test_settings_of_vllms_profiler_that_the_user_exports(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, vllm: str, passed_on: set[str], is_told: bool
+) -> None:
+    """Workers of a running cluster get them too, as long as vLLM reads them: 0.13 deprecated, 0.16 removed them."""
+    _, installed = composed(monkeypatch, installed_verl("0.9.1"))
+    installed = replace(installed, versions={**installed.versions, "vllm": vllm})
+    command = parse_command(["python3", "-m", "verl.trainer.main_ppo"])
+    plan = make_plan(command, installed, FOLDER, "npu", {"VLLM_TORCH_PROFILER_WITH_FLOPS": "1", "VLLM_USE_V1": "1"})
+    names = {name.removeprefix("VLLM_TORCH_PROFILER_") for name in plan.environment if name.startswith("VLLM")}
+    assert names == passed_on
+    overrides = [text for text in plan.overrides if "VLLM_TORCH_PROFILER_WITH_FLOPS='1'" in text]
+    assert len(overrides) == ("WITH_FLOPS" in passed_on)
+    assert any("0.16.0 does not read VLLM_TORCH_PROFILER_WITH_FLOPS" in note for note in plan.notes) == is_told
+
+
+def test_variables_of_a_submitted_job(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go into verl's configuration, unless its runtime environment has them: Ray refuses a name in both."""
+    path = "VERL_FILE_LOGGER_PATH"
+    _, installed = composed(monkeypatch, installed_verl("0.7.1"))
+    installed = replace(installed, config={**installed.config, "ray_kwargs": {"ray_init": {}}})
+    submit, job = ("ray", "job", "submit"), ("--", "python3", "-m", "verl.trainer.main_ppo")
+    command = parse_command([*submit, "--runtime-env", "e.yaml", *job])
+    plan = make_plan(command, replace(installed, variables={path: "/mine"}), FOLDER, "npu", {path: "/mine"})
+    assert plan.metrics == Path("/mine")
+    assert not any(path in text for text in plan.overrides)
+
+    # A job with a transfer queue takes none from its configuration.
+    queue = replace(installed, config={**installed.config, "transfer_queue": {"enable": True}})
+    plan = make_plan(command, queue, FOLDER, "npu", {})
+    assert any(f"add to env_vars of e.yaml {path}: {FOLDER}/metrics.jsonl" in note for note in plan.notes)
+    assert path in make_plan(parse_command([*submit, *job]), queue, FOLDER, "npu", {}).runtime_env
 
 
 def test_a_probe_in_place_of_a_profiled_step(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import Installed
 from rlcompare.collect.verl.command import parse_command, without_secrets
-from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.collect.verl.refused import refuse
 from rlcompare.collect.verl.sampling import steps_of, variable_of
 from rlcompare.errors import UsageError

@@ -12,6 +12,7 @@ import ast
 import contextlib
 import importlib.util
 import json
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -119,8 +120,31 @@ def item(node: Any, key: Any) -> Any:
         return None
 
 
+def variables(file: str | None) -> dict[str, str]:
+    """The variables of a Ray runtime environment in a YAML file, to whose working folder this process changes."""
+    if file is None:
+        return {}
+    import yaml
+
+    content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    content = content if isinstance(content, dict) else {}
+    folder, given = content.get("working_dir"), content.get("env_vars")
+    if isinstance(folder, str) and Path(folder).is_dir():
+        os.chdir(folder)
+    return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
+
+
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"versions": versions(), "config": None, "problem": None}
+    found: dict[str, Any] = {"versions": {}, "npu": False, "config": None, "problem": None, "variables": {}}
+    try:
+        found["variables"] = variables(question.get("runtime_env"))
+    except Exception as error:  # YAML and files raise many kinds of errors
+        found["unread"] = f"{question['runtime_env']}: {error}"
+    if question.get("working_dir") and Path(question["working_dir"]).is_dir():
+        os.chdir(question["working_dir"])
+    paths = {**question.get("variables", {}), **found["variables"]}.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [path for path in paths if path]
+    found["versions"] = versions()
     found["npu"] = importlib.util.find_spec("torch_npu") is not None
     if "verl" not in found["versions"]:
         return found

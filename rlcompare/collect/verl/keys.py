@@ -13,6 +13,8 @@ AGENT_LOOP = (0, 7, 1)
 """From this version on the rollout of an agent loop is profiled, and an empty list of ranks means rank 0."""
 TORCH = (0, 7, 1)
 """From this version on torch.profiler records whole steps. Before, it fails over keys that its configuration lacks."""
+TORCH_CONTENTS = ("cpu", "cuda", "shapes")
+"""Contents that torch records. Operators are matched by their shapes, which verl omits by default."""
 RELOCATES = (0, 9, 1)
 """From this version on reports of Nsight Systems can be moved to ``save_path``."""
 _GLOBAL_PROFILER = (0, 6, 0)

@@ -8,23 +8,21 @@ or null, which switches profiling off, is replaced.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlcompare.collect.run_directory import LOG, PROFILE
+from rlcompare.collect.run_directory import PROFILE
 from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import NEWEST, Installed
 from rlcompare.collect.verl.command import VerlCommand, written
 from rlcompare.collect.verl.keys import (
     AGENT_LOOP,
     FILE_LOGGER,
-    LAST_WITH_STRUCT_RUNTIME_ENV,
     RELOCATES,
     ROLLOUT,
     TORCH,
+    TORCH_CONTENTS,
     is_agent_loop,
     keys_of,
     number,
@@ -32,45 +30,12 @@ from rlcompare.collect.verl.keys import (
     profiles_agent_loop,
     roles_of,
 )
+from rlcompare.collect.verl.planned import VerlPlan
+from rlcompare.collect.verl.variables import choose_variables
 from rlcompare.errors import UsageError
-from rlcompare.model.run import METRICS
 
-FILE_LOGGER_PATH = "VERL_FILE_LOGGER_PATH"
 _FIRST_STEP = 3
 """The first two steps compile, allocate and warm up."""
-_CONTENTS = ["cpu", "cuda", "shapes"]
-"""Contents that torch records. Operators are matched by their shapes, which verl omits by default."""
-_ENGINE_FOLDER = "rollout_generate"
-_VLLM_WITH_OPTIONS = (0, 13)
-"""From this version on verl passes the profiler's options to vLLM, which rejects these variables."""
-_RUNTIME_ENV = "ray_kwargs.ray_init.runtime_env.env_vars"
-
-
-@dataclass
-class VerlPlan:
-    """The additions to a verl job.
-
-    Attributes:
-        tool: verl's name of the profiler.
-        steps: the training steps to profile.
-        overrides: added to the command's.
-        environment: variables added to the environment.
-        metrics: the file to which the job logs its metrics; None: this verl has no such logger.
-        profile: the folder for the profiles.
-        elsewhere: the user's own profile folders outside of the run directory.
-        probes: probes that replace profiled steps.
-        notes: effects that the user might not expect.
-    """
-
-    tool: str = ""
-    steps: list[int] = field(default_factory=list)
-    overrides: list[str] = field(default_factory=list)
-    environment: dict[str, str] = field(default_factory=dict)
-    metrics: Path | None = None
-    profile: Path = Path()
-    elsewhere: list[Path] = field(default_factory=list)
-    probes: tuple[str, ...] = ()
-    notes: list[str] = field(default_factory=list)
 
 
 def make_plan(
@@ -87,7 +52,7 @@ def make_plan(
         installed: the answer about the command as it stands.
         folder: of the run; absolute.
         tool: the user's choice of a profiler; None: chosen by the machine.
-        environment: the environment that the job will inherit.
+        environment: the environment that the job's command will run in.
         probes: probes that replace profiled steps, as the user wrote them.
 
     Raises:
@@ -103,7 +68,7 @@ def make_plan(
         maker.choose_roles()
         maker.choose_contents()
     maker.choose_loggers()
-    maker.choose_environment()
+    choose_variables(maker.plan, command, installed, folder, environment)
     if installed.version > NEWEST:
         known = ".".join(map(str, NEWEST))
         maker.plan.notes.append(f"{installed.verl} is newer than {known}, the newest version tested with rlcompare")
@@ -260,7 +225,7 @@ class _Maker:
             for branch in roles_of(self._installed).values():
                 key = f"{branch}.tool_config.torch.contents"
                 if self._installed.has(key) and not self._is_theirs(key, []):
-                    self._add(key, _CONTENTS)
+                    self._add(key, list(TORCH_CONTENTS))
         discrete = f"{ROLLOUT}.tool_config.{self.plan.tool}.discrete"
         is_end_to_end = self._installed.value(discrete) is False and not self._command.names(discrete)
         if profiles_agent_loop(self._installed) and is_end_to_end:
@@ -291,51 +256,3 @@ class _Maker:
         missing = [name for name in wanted if name not in theirs]
         if missing:
             self._add("trainer.logger", [*theirs, *missing])
-
-    def choose_environment(self) -> None:
-        added = self.plan.environment
-        if self._installed.version >= FILE_LOGGER:
-            theirs = self._installed.value(f"{_RUNTIME_ENV}.{FILE_LOGGER_PATH}") or self._environment.get(
-                FILE_LOGGER_PATH
-            )
-            self.plan.metrics = Path(theirs).absolute() if theirs else self._folder / METRICS
-            added[FILE_LOGGER_PATH] = str(self.plan.metrics)
-        else:
-            self.plan.notes.append(f"{self._installed.verl} logs no metrics to a file: they are read from {LOG}")
-        added |= {} if self.plan.probes else self._engine_variables()
-        if not self._installed.has("ray_kwargs.ray_init"):
-            return
-        # A Ray cluster that is already running does not inherit this environment.
-        queue = self._installed.value("transfer_queue.enable") is True
-        if not (queue and self._installed.version <= LAST_WITH_STRUCT_RUNTIME_ENV):
-            for name, value in added.items():
-                if self._command.names(f"{_RUNTIME_ENV}.{name}"):
-                    continue
-                self.plan.overrides.append(f"++{_RUNTIME_ENV}.{name}={_quoted(value)}")
-
-    def _engine_variables(self) -> dict[str, str]:
-        """Settings that vLLM reads from its environment. SGLang and later vLLM get them from verl."""
-        if (
-            not profiles_agent_loop(self._installed)
-            or self._installed.value("actor_rollout_ref.rollout.name") != "vllm"
-        ):
-            return {}
-        found = re.match(r"(\d+)\.(\d+)", self._installed.versions.get("vllm", ""))
-        if found and (int(found[1]), int(found[2])) >= _VLLM_WITH_OPTIONS:
-            return {}
-        theirs = self._installed.value(f"{ROLLOUT}.tool_config.{self.plan.tool}.contents")
-        contents = theirs or (_CONTENTS if self.plan.tool == "torch" else [])
-        wanted = {
-            "DIR": str(self.plan.profile / _ENGINE_FOLDER),
-            "WITH_STACK": "1" if {"stack", "module"} & set(contents) else "0",
-            "RECORD_SHAPES": "1" if "shapes" in contents else "0",
-            "WITH_PROFILE_MEMORY": "1" if "memory" in contents else "0",
-        }
-        names = {f"VLLM_TORCH_PROFILER_{name}": value for name, value in wanted.items()}
-        return {name: value for name, value in names.items() if name not in self._environment}
-
-
-def _quoted(text: str) -> str:
-    """Quotes a string that must not become a number."""
-    shown = written(text)
-    return shown if shown.startswith("'") or not text.isdecimal() else f"'{text}'"

@@ -16,7 +16,7 @@ from rlcompare.collect.verl.keys import (
     profiles_agent_loop,
     roles_of,
 )
-from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.collect.verl.sampling import refuse_probes
 from rlcompare.errors import UsageError
 
