@@ -44,13 +44,14 @@ def composed(
     tool: str | None = "npu",
     probes: tuple[str, ...] = (),
     entry: tuple[str, ...] = ("-m", "verl.trainer.main_ppo"),
+    engine: str | None = "vllm",
 ) -> tuple[VerlPlan, Installed]:
     """What is added to a command, and the configuration that verl composes of both."""
     monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
     monkeypatch.setattr(
         asking, "_answer", lambda command, given: _answer(environment["PYTHONPATH"], command, tuple(given))
     )
-    overrides = ("actor_rollout_ref.rollout.name=vllm", *overrides)
+    overrides = (*([f"actor_rollout_ref.rollout.name={engine}"] if engine else ()), *overrides)
     command = parse_command([sys.executable, *entry, *overrides])
     asked = ask(command)
     plan = make_plan(command, asked, FOLDER, tool, {"PATH": os.environ["PATH"]}, probes)
@@ -274,6 +275,27 @@ def test_a_probe_in_place_of_a_profiled_step(installed_verl: VerlOf, monkeypatch
     assert variables == plan.environment
     assert variables["RLCOMPARE_PROBE"].startswith("update-mini active=2 'output=/data/runs of today/")
     assert installed.value("trainer.logger") == ["console", "wandb", "file"]
+
+
+def test_fine_tuning_has_keys_of_its_own(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = "--config-name=sft_trainer_engine"
+    for version, given in (("0.7.1", "trainer.profile_interval=[-1,-1]"), ("0.9.1", "trainer.total_epochs=1")):
+        plan, installed = composed(monkeypatch, installed_verl(version), given, config, engine=None)
+        expected = {
+            "trainer.profile_interval": [3, 3],
+            "profiler.tool": "npu",
+            "profiler.enable": True,
+            "profiler.ranks": [0],
+            "profiler.save_path": str(FOLDER / "profile"),
+            "trainer.logger": ["console", "wandb", "file"],
+        }
+        assert {key: installed.value(key) for key in expected} == expected
+        assert plan.steps == [3]
+        assert installed.value("global_profiler.steps") is None
+    plan, installed = composed(
+        monkeypatch, installed_verl("0.9.1"), "trainer.profile_interval=[2,4]", config, tool="torch", engine=None
+    )
+    assert (plan.steps, installed.value("trainer.profile_interval")) == ([2, 3, 4], [2, 4])
 
 
 DAPO = """

@@ -102,6 +102,24 @@ def test_a_trainer_without_roles_is_told_of_no_key_that_it_lacks() -> None:
         refuse(sft, VerlPlan(tool="npu", steps=[3]), {})
 
 
+@pytest.mark.parametrize(
+    ("entry", "profiles", "message"),
+    [
+        ("recipe.fully_async_policy.fully_async_main", False, "never starts verl's profiler in verl 0.6.1"),
+        ("verl.trainer.main_generation_server", None, "main_generation_server trains nothing"),
+        ("verl.trainer.main_ppo", True, None),
+        ("recipe.mine.main", None, None),
+    ],
+)
+def test_trainers_without_a_profiler(entry: str, profiles: bool | None, message: str | None) -> None:
+    installed = replace(job((0, 6, 1)), entry=entry, profiles=profiles)
+    if message is None:
+        refuse(installed, VerlPlan(tool="npu", steps=[3]), {})
+        return
+    with pytest.raises(UsageError, match=message):
+        refuse(installed, VerlPlan(tool="npu", steps=[3]), {})
+
+
 def test_variables_that_switch_torch_npus_profiler_off() -> None:
     for name in ("PROFILING_MODE", "PROFILER_SAMPLECONFIG"):
         with pytest.raises(UsageError, match=f"{name} is set"):

@@ -33,6 +33,8 @@ class Installed:
         npu: whether torch_npu is installed.
         config: the composed configuration, with the overrides of the command.
         variables: those of the runtime environment of a job that is submitted to a Ray cluster.
+        entry: the module or script that it runs.
+        profiles: whether its trainer ever starts a profiler; None: its source does not tell.
     """
 
     version: tuple[int, int, int]
@@ -40,6 +42,8 @@ class Installed:
     npu: bool
     config: Mapping[str, Any]
     variables: Mapping[str, str] = field(default_factory=dict)
+    entry: str = ""
+    profiles: bool | None = None
 
     @property
     def verl(self) -> str:
@@ -86,7 +90,8 @@ def ask(command: VerlCommand) -> Installed:
         hint = _nearest(command, str(found["problem"]))
         raise UsageError(f"verl {versions['verl']} rejects this configuration: {_flat(found['problem'])}{hint}")
     mine = command.submission.variables if command.submission else {}
-    return Installed(version, versions, found["npu"], found["config"], {**found["variables"], **mine})
+    variables = {**found["variables"], **mine}
+    return Installed(version, versions, found["npu"], found["config"], variables, command.entry, found["profiles"])
 
 
 def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) -> Installed:
@@ -171,6 +176,7 @@ def _understood(text: str) -> dict[str, Any] | None:
         and isinstance(found.get("npu"), bool)
         and isinstance(found.get("config"), dict | None)
         and isinstance(found.setdefault("variables", {}), dict)
+        and isinstance(found.setdefault("profiles", None), bool | None)
         and "problem" in found
     )
     return found if is_whole else None

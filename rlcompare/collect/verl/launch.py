@@ -23,7 +23,7 @@ from rlcompare.collect.verl.gather import (
     without_output,
 )
 from rlcompare.collect.verl.job import Ended, run_job
-from rlcompare.collect.verl.keys import keys_of, number
+from rlcompare.collect.verl.keys import keys_of, number, world_size_of
 from rlcompare.collect.verl.plan import make_plan
 from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.collect.verl.refused import refuse
@@ -204,7 +204,6 @@ def _notes(job: VerlJob, captures: Sequence[dict[str, Any]], ran: Sequence[int],
 def _record(job: VerlJob) -> dict[str, Any]:
     """The content of run.json before the job starts."""
     installed, plan = job.installed, job.plan
-    nodes, per_node = (number(installed.value(f"trainer.{name}")) or 1 for name in ("nnodes", "n_gpus_per_node"))
     last = number(installed.value("trainer.total_training_steps"))
     steps = {"warmup": [step for step in (1,) if step not in plan.steps], "profiled": plan.steps}
     if last is not None:
@@ -222,7 +221,7 @@ def _record(job: VerlJob) -> dict[str, Any]:
         "versions": {**installed.versions, "rlcompare": rlcompare.__version__},
         "git": git_state(Path.cwd()),
         "seed": number(installed.value("data.seed")),
-        "world_size": nodes * per_node,
+        "world_size": world_size_of(installed),
         "device": "npu" if plan.tool == "npu" else installed.value("trainer.device"),
         "steps": steps,
         "config": _configuration(installed),

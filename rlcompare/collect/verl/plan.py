@@ -26,7 +26,7 @@ from rlcompare.collect.verl.keys import (
     is_agent_loop,
     keys_of,
     number,
-    numbers,
+    profiled_steps,
     profiles_agent_loop,
     roles_of,
 )
@@ -104,14 +104,14 @@ class _Maker:
             self._note_elsewhere("a probe's output=", place)
 
     def choose_tool(self, wanted: str | None) -> None:
-        theirs = None if self._keys.tool is None else self._installed.value(self._keys.tool)
+        key = self._keys.tool
+        is_theirs = key is not None and self._is_theirs(key, self._keys.default_tool)
+        theirs = self._installed.value(key) if key is not None and is_theirs else None
         if theirs is not None and wanted not in (None, theirs):
-            raise UsageError(
-                f"--tool {wanted} and {self._keys.tool}={theirs} set two different tools: remove one of them"
-            )
+            raise UsageError(f"--tool {wanted} and {key}={theirs} set two different tools: remove one of them")
         self.plan.tool = theirs or wanted or self._fitting()
-        if theirs is None and self._keys.tool is not None:
-            self._add(self._keys.tool, self.plan.tool)
+        if theirs is None and key is not None:
+            self._add(key, self.plan.tool)
         self._note_missing()
 
     def _fitting(self) -> str:
@@ -147,11 +147,11 @@ class _Maker:
 
     def choose_steps(self) -> None:
         key, theirs = self._keys.steps, self._installed.value(self._keys.steps)
-        if theirs not in (None, []):
-            self.plan.steps = numbers(theirs)
+        if theirs not in (None, [], [-1, -1]):
+            self.plan.steps = profiled_steps(self._installed)
         else:
             self.plan.steps = [self._quiet_step()]
-            self._add(key, self.plan.steps)
+            self._add(key, self.plan.steps * (2 if self._keys.is_interval else 1))
             if self._command.names(key):
                 self.plan.notes.append(
                     f"{key}={written(theirs)} switches verl's profiler off: rlcompare sets it to {self.plan.steps}"
@@ -209,7 +209,7 @@ class _Maker:
         """Uses the actor's ranks if only those are set."""
         if self._selects_ranks(branch):
             return
-        actor = self._keys.roles["actor"]
+        actor = self._keys.first_role
         if branch != actor and self._selects_ranks(actor):
             for name in ("all_ranks", "ranks"):
                 if self._installed.value(f"{actor}.{name}"):
