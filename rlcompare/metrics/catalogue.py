@@ -81,6 +81,7 @@ class Entry:
         inside: the timer that contains this one.
         kind: how its time relates to that timer; None if it is no timer.
         explains: what it tells of a phase; one of ``EXPLAINS``.
+        unknown: the number that is logged where the value is unknown.
         settings: configuration keys that change it.
     """
 
@@ -96,12 +97,18 @@ class Entry:
     inside: str | None = None
     kind: Kind | None = None
     explains: str | None = None
+    unknown: float | None = None
     settings: tuple[str, ...] = ()
 
     @property
     def canonical(self) -> str:
         """The name under which the metric is compared."""
         return self.same_as or self.name
+
+    @property
+    def is_never_negative(self) -> bool:
+        """Whether it is a time, a count, a size or a rate."""
+        return self.unit not in ("", "ratio") or self.explains == "efficiency"
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -166,6 +173,7 @@ def _entry(row: Mapping[str, str]) -> Entry:
         inside=row["inside"] or None,
         kind=Kind(row["kind"]) if row["kind"] else None,
         explains=row["explains"] or None,
+        unknown=float(row["unknown"]) if row["unknown"] else None,
         settings=tuple(row["settings"].split()),
     )
 
