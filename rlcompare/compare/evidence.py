@@ -19,8 +19,8 @@ from rlcompare.model.words import SIDES, Presence, SideName
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
 """A headline change below either of these has no causes."""
 
-RUN_NOISE = 0.03
-"""How much the step times of runs of one setting differ, if it was not measured: as runs of public jobs do."""
+RUN_NOISE = 0.04
+"""How much the step times of two runs of one setting differ, if it was not measured: as those of public jobs do."""
 
 LARGE_MODULE = 0.5
 """Part of the largest module's time above which most of the step is in a module, so that it is not odd."""

@@ -8,7 +8,7 @@ moved in the direction that fits: preemptions, acceptance, turns, MFU, memory, a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 
@@ -36,11 +36,18 @@ from rlcompare.compare.training import BESIDE_TOKENS
 SLOWEST_PARTS = ("generation of", "tool calls")
 """How the names of the parts of generation begin that more turns lengthen."""
 
+BATCHES = "train/num_gen_batches"
+
 PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "values")
 """Phases that pass over the whole batch, whose busiest rank decides."""
 
 ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
+
+LARGE_LUCK = 1.5
+"""How much more than what runs of one setting differ by the work must explain to be told even if it may be luck."""
+
+BY_LUCK = "; over so few steps this may be luck"
 
 TAIL = 2.0
 """How much more the longest response must change than the mean one, in proportion, for a tail."""
@@ -51,17 +58,11 @@ LEAST_WORK = 0.01
 
 @dataclass(frozen=True)
 class _Share:
-    """A part of a timer's change that one reason explains.
+    """What a reason explains, in ms, of the timer at this place of ``Basis.parts``."""
 
-    Attributes:
-        reason: ``work``, ``tail``, ``imbalance``, ``batches``; empty for what is left.
-        amount: ms.
-        place: of the timer in ``Basis.parts``.
-    """
-
-    reason: str
     amount: float
     place: int
+    telling: bool
 
 
 def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
@@ -69,85 +70,142 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     log = evidence.log
     by_reason: dict[str, list[_Share]] = defaultdict(list)
     for place, part in basis.of_kind(TIMER).items():
-        if part.name == OUTSIDE and abs(part.delta) >= evidence.run_noise:
-            text = f"Time outside of all timers {moved(part.delta)} per step."
-            yield Candidate("outside", {place: part.delta}, text, "phases", part.name)
-        if not part.row or part.name == OUTSIDE or not _is_telling(log, part):
+        if part.name == OUTSIDE:
+            if abs(part.delta) >= evidence.run_noise:
+                text = f"Time outside of all timers {moved(part.delta)} per step."
+                yield Candidate("outside", {place: part.delta}, text, "phases", part.name)
             continue
-        shares = _shares(log, place, part)
-        for share in shares:
-            by_reason[share.reason].append(share)
-        explained = fsum(share.amount for share in shares)
-        rest = part.delta - explained
-        if rest * part.delta > 0:
-            why = _why(evidence, part, rest)
-            if why or abs(rest) >= evidence.run_noise:
+        found = _explained(log, part, LARGE_LUCK * evidence.run_noise)
+        for reason, amount in found.kept.items():
+            by_reason[reason].append(_Share(amount, place, reason not in found.lucky))
+        if part.row and found.rest:
+            why = _why(evidence, part, found.rest)
+            if why or abs(found.rest) >= evidence.run_noise:
                 why += settings(evidence, settings_of(part))
                 inner = f", in {part.name}" if part.phase != part.name else ""
-                start = "The rest of phase" if abs(explained) > ABSORBED * abs(part.delta) else "Phase"
-                text = f"{start} {short(part.phase)} {moved(rest)} per step{inner}{why}."
-                yield Candidate("phase", {place: rest}, text, "phases", str(part.phase))
+                start = "The rest of phase" if found.kept else "Phase"
+                text = f"{start} {short(part.phase)} {moved(found.rest)} per step{inner}{why}."
+                yield Candidate("phase", {place: found.rest}, text, "phases", str(part.phase))
     for reason, shares in by_reason.items():
         for sign in (1, -1):
-            found = {share.place: share.amount for share in shares if share.amount * sign > 0}
-            if found:
-                yield _candidate(evidence, basis, reason, found)
+            amounts = {share.place: share.amount for share in shares if share.amount * sign > 0}
+            if amounts:
+                lucky = not any(share.telling for share in shares)
+                yield _candidate(evidence, basis, reason, amounts, BY_LUCK if lucky else "")
 
 
-def _is_telling(log: TrainingLog, part: Part) -> bool:
-    """Whether a phase changed by more than luck. Of a phase that only some steps have, the number of steps decides."""
-    change = log.changes.get(part.timer)
-    if part.name in BESIDE_TOKENS or change is None:
-        return True
-    return abs(part.delta) > TELLING * log.error_ms(part.timer)
+@dataclass(frozen=True)
+class _Explained:
+    """A timer's change, divided.
+
+    Attributes:
+        kept: ms by reason.
+        rest: ms that no reason and no luck explains; 0 if the rest is luck.
+        lucky: the reasons whose own change may be luck.
+    """
+
+    kept: Mapping[str, float]
+    rest: float
+    lucky: frozenset[str] = frozenset()
 
 
-def _shares(log: TrainingLog, place: int, part: Part) -> list[_Share]:
-    """What the work explains of a timer's change; nothing against the direction of the change."""
-    found: list[_Share] = []
-    error = log.error_ms(part.timer)
+def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
+    """What the work explains of a timer's change, and what is left of it.
+
+    Nothing is kept against the direction of the change. What luck in the work explains (a longer tail in these steps)
+    is no reason unless it is large, and is not left either.
+
+    Args:
+        large: ms from which luck is told.
+    """
+    shares, of_slope = _shares(log, part)
+    lucky = frozenset(share.reason for share in shares) - {share.reason for share in shares if share.telling}
+    kept: dict[str, float] = {}
+    luck = 0.0
+    for share in shares:
+        if share.amount * part.delta > 0 and (share.telling or abs(share.amount) >= large):
+            kept[share.reason] = kept.get(share.reason, 0.0) + share.amount
+        elif not share.telling:
+            luck += share.amount
+    explained = fsum(kept.values())
+    if abs(explained) > abs(part.delta):
+        kept = {reason: amount * part.delta / explained for reason, amount in kept.items()}
+        explained = part.delta
+    rest = part.delta - luck - explained
+    error = TELLING * sqrt(log.error_ms(part.timer) ** 2 + of_slope**2)
+    if kept and abs(rest) <= max(ABSORBED * abs(part.delta), error):
+        # Times do not follow their reason to the last digit: the rest is its own, unless that is luck.
+        scale = (explained + rest) / explained if abs(rest) > error or rest * explained > 0 else 1.0
+        scale = min(max(scale, 0.0), part.delta / explained)
+        return _Explained({reason: amount * scale for reason, amount in kept.items()}, 0.0, lucky)
+    if rest * part.delta <= 0 or (abs(rest) <= error and part.name not in BESIDE_TOKENS):
+        return _Explained(kept, 0.0, lucky)
+    left = abs(part.delta - explained)
+    return _Explained(kept, max(-left, min(left, rest)), lucky)
+
+
+@dataclass(frozen=True)
+class _Reason:
+    """What one reason explains of a timer's change, in ms, and whether its own change is more than luck."""
+
+    reason: str
+    amount: float
+    telling: bool = True
+
+
+def _shares(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], float]:
+    """What the work explains of a timer's change, and the error of it, in ms."""
     if part.phase == GENERATION:
-        found, of_slope = _of_generation(log, place, part)
-    elif part.phase in PASSES:
-        found, of_slope = _of_pass(log, place, part)
-    else:
-        return []
-    kept = [share for share in found if share.amount * part.delta > 0]
-    explained = fsum(share.amount for share in kept)
-    if not kept or abs(explained) < LEAST_WORK * abs(part.delta):
-        return []
-    room = max(ABSORBED * abs(part.delta), TELLING * sqrt(error**2 + of_slope**2))
-    if abs(explained) > abs(part.delta) or abs(part.delta - explained) <= room:
-        kept = [_Share(share.reason, share.amount * part.delta / explained, place) for share in kept]
-    return kept
+        return _of_generation(log, part)
+    return _of_pass(log, part) if part.phase in PASSES else ((), 0.0)
 
 
-def _of_generation(log: TrainingLog, place: int, part: Part) -> tuple[list[_Share], float]:
-    """Batches that were generated again, more turns, else the lengths of responses; and the error of it in ms."""
-    again = log.changes.get("train/num_gen_batches")
-    if again and again.is_telling and abs(again.relative) >= LEAST_WORK and again.baseline:
-        return [_Share("batches", part.baseline * again.delta / again.baseline, place)], 0.0
-    turns = log.change(*TURNS.metrics)
-    if turns and part.name.startswith(SLOWEST_PARTS) and turns[1].is_telling and abs(turns[1].relative) >= MOVED:
-        calls = log.change(*CALLS.metrics) or turns
-        by_turns = part.baseline * calls[1].delta / calls[1].baseline if calls[1].baseline else part.delta
-        if by_turns * part.delta > 0:
-            whole = abs(by_turns) >= FITS * abs(part.delta)
-            return [_Share("turns", part.delta if whole else by_turns, place)], 0.0
+def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], float]:
+    """More turns, more samples, batches that were generated again, or the lengths of responses."""
+    turns = _more_turns(log, part)
+    if turns and part.name.startswith(SLOWEST_PARTS):
+        calls = log.change(*CALLS.metrics)
+        change = calls[1] if calls else turns
+        by_turns = part.baseline * change.delta / change.baseline if change.baseline else part.delta
+        whole = abs(by_turns) >= FITS * abs(part.delta)
+        return [_Reason("turns", part.delta if whole else by_turns)], 0.0
     if part.name.startswith(NOT_GENERATED):
-        return [], 0.0
-    if (batch := _batch(log)) and batch.delta * part.delta > 0 and abs(batch.relative) >= MOVED:
-        return [_Share("work", _by_proportion(part, [batch]), place)], 0.0
-    drivers = log.drivers.get(part.timer, ())
-    changes = {driver.metric: log.changes[driver.metric] for driver in drivers if driver.metric in log.changes}
-    told = [driver for driver in drivers if driver.slope is not None and driver.metric in changes]
-    of_slope = 0.0
-    if told:
-        amount = fsum((driver.slope or 0.0) * changes[driver.metric].delta for driver in told)
-        of_slope = sqrt(fsum((driver.error * changes[driver.metric].delta) ** 2 for driver in told))
-    else:
-        amount = _by_proportion(part, changes.values())
-    return [_Share("tail" if _is_tail(log) else "work", amount, place)] if amount else [], of_slope
+        return (), 0.0
+    batch = _batch(log)
+    if batch and batch.delta * part.delta > 0 and abs(batch.relative) >= MOVED:
+        return [_Reason("work", _by_proportion(part, [batch]))], 0.0
+    of_lengths = "turns" if turns else "tail" if _is_tail(log) else "work"
+    drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
+    known = {driver: log.changes[driver.metric] for driver in drivers}
+    told = {driver: change for driver, change in known.items() if driver.slope is not None}
+    if not told:
+        most = _by_proportion(part, known.values())
+        again = log.changes.get(BATCHES)
+        by_again = _by_proportion(part, [again]) if again else 0.0
+        return [_Reason("batches", by_again) if by_again else _Reason(of_lengths, most)], 0.0
+    found = [
+        _Reason(
+            "batches" if driver.metric == BATCHES else of_lengths,
+            (driver.slope or 0.0) * change.delta,
+            _is_more_than_luck(change) or (driver.metric != BATCHES and _are_lengths_telling(log, change)),
+        )
+        for driver, change in told.items()
+    ]
+    return found, sqrt(fsum((driver.error * change.delta) ** 2 for driver, change in told.items()))
+
+
+def _are_lengths_telling(log: TrainingLog, change: Change) -> bool:
+    """Whether the lengths of responses changed by more than luck in the direction of one of them."""
+    found = (log.changes.get(f"response_length/{name}") for name in ("mean", "max"))
+    return any(one is not None and _is_more_than_luck(one) and one.delta * change.delta > 0 for one in found)
+
+
+def _more_turns(log: TrainingLog, part: Part) -> Change | None:
+    """How the turns of a sample changed, if that fits the change of a timer; else None."""
+    found = log.change(*TURNS.metrics)
+    if found is None or not found[1].is_telling or abs(found[1].relative) < MOVED:
+        return None
+    return found[1] if found[1].delta * part.delta > 0 else None
 
 
 def _batch(log: TrainingLog) -> Change | None:
@@ -181,29 +239,42 @@ def _is_tail(log: TrainingLog) -> bool:
     return abs(longest.relative) > TAIL * abs(mean.relative)
 
 
-def _of_pass(log: TrainingLog, place: int, part: Part) -> tuple[list[_Share], float]:
-    """The tokens of all ranks, and how many more the busiest one has; and the error of it in ms."""
-    driver = next(iter(log.drivers.get(part.timer, ())), None)
-    change = log.changes.get(driver.metric) if driver else None
-    if driver is None or change is None:
-        return [], 0.0
+def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], float]:
+    """The tokens of all ranks, and how many more the busiest one has."""
+    drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
+    driver = next((driver for driver in drivers if driver.slope is not None), drivers[0] if drivers else None)
+    if driver is None:
+        return (), 0.0
+    change = log.changes[driver.metric]
     amount = _by_proportion(part, [change]) if driver.slope is None else driver.slope * change.delta
-    if not amount:
-        return [], 0.0
-    of_slope = 0.0 if driver.slope is None else abs(driver.error * change.delta)
+    if not amount or not change.delta:
+        return (), 0.0
+    error = 0.0 if driver.slope is None else abs(driver.error * change.delta)
+    work = "turns" if _more_turns(log, part) else "work"
     mean = log.changes.get("global_seqlen/mean")
-    if mean is None or driver.metric == "perf/total_num_tokens" or not change.delta or not change.baseline:
-        return [_Share("work", amount, place)], of_slope
+    if mean is None or not mean.baseline or not driver.metric.startswith("global_seqlen/"):
+        return [_Reason(work, amount, _is_more_than_luck(change))], error
     # The busiest rank has more tokens because all have (mean), or because they are shared out less evenly.
-    by_all = change.baseline * mean.delta / mean.baseline if mean.baseline else 0.0
-    by_imbalance = change.delta - by_all
+    by_all = change.baseline * mean.delta / mean.baseline
+    apart = Change(change.baseline - mean.baseline, change.new - mean.new, _both(change.error, mean.error))
     return [
-        _Share("imbalance", amount * by_imbalance / change.delta, place),
-        _Share("work", amount * by_all / change.delta, place),
-    ], of_slope
+        _Reason("imbalance", amount * (1 - by_all / change.delta), apart.is_telling),
+        _Reason(work, amount * by_all / change.delta, _is_more_than_luck(mean)),
+    ], error
 
 
-def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float]) -> Candidate:
+def _both(*errors: float | None) -> float | None:
+    """The standard error of a sum; None if one is unknown."""
+    return None if None in errors else sqrt(fsum((error or 0.0) ** 2 for error in errors))
+
+
+def _is_more_than_luck(change: Change) -> bool:
+    return change.is_telling and abs(change.relative) >= LEAST_WORK
+
+
+def _candidate(
+    evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float], note: str
+) -> Candidate:
     delta = fsum(amounts.values())
     names = list(dict.fromkeys(basis.parts[place].phase or basis.parts[place].name for place in amounts))
     log = evidence.log
@@ -214,7 +285,7 @@ def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[i
     else:
         start = f"Phases {', '.join(map(short, names[:-1]))} and {short(names[-1])} {moved(delta)} per step"
     what = "workload" if reason == "work" else reason
-    return Candidate(what, amounts, f"{start}, {why}{differs}.", section, row)
+    return Candidate(what, amounts, f"{start}, {why}{differs}{note}.", section, row)
 
 
 def _work_text(log: TrainingLog) -> tuple[str, str, str]:
@@ -256,9 +327,9 @@ def _imbalance_text(log: TrainingLog) -> tuple[str, str, str]:
 
 
 def _batches_text(log: TrainingLog) -> tuple[str, str, str]:
-    change = log.changes["train/num_gen_batches"]
-    text = f"as a step generates {amount_text(change.new)} batches instead of {amount_text(change.baseline)}"
-    return text, "metrics", "train/num_gen_batches"
+    change = log.changes[BATCHES]
+    text = f"as a step takes {amount_text(change.new)} generated batches instead of {amount_text(change.baseline)}"
+    return text, "metrics", BATCHES
 
 
 def _turns_text(log: TrainingLog) -> tuple[str, str, str]:

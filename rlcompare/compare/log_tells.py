@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rlcompare.compare.evidence import Evidence, short
-from rlcompare.compare.parts import Part
+from rlcompare.compare.parts import WAITING, Part
 from rlcompare.compare.timers import MS_PER_S, OUT_OF_GENERATION, OUT_OF_SAMPLE, TrainingLog
 
-GENERATION, WAITING = "generate_sequences", "wait_for_samples"
+GENERATION = "generate_sequences"
 
 NOT_GENERATED = ("tool calls", "reward of", OUT_OF_GENERATION, OUT_OF_SAMPLE)
 """How the names of the parts of generation begin that do not follow the lengths of responses."""
@@ -80,6 +80,9 @@ _OF_GENERATION = (
     Beside(
         ("response_length/clip_ratio",), True, "with {new} of the responses at the length limit instead of {baseline}"
     ),
+    Beside(
+        ("training/filter_groups/evicted_samples",), True, "with {new} samples filtered out instead of {baseline}"
+    ),
     Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}"),
     Beside(("prompt_length/mean",), True, "with prompts of {new} tokens instead of {baseline}"),
 )
@@ -117,14 +120,15 @@ _BESIDE: Mapping[str, Sequence[Beside]] = {
     ),
 }
 
+_BATCH = ("actor_rollout_ref.rollout.n", "data.train_batch_size")
 _SETTINGS: Mapping[str, Sequence[str]] = {
     GENERATION: ("actor_rollout_ref.rollout.", "data.max_", "data.train_batch_size"),
     WAITING: ("actor_rollout_ref.rollout.", "data.max_response_length", "async_training."),
-    "update_actor": ("actor_rollout_ref.actor.", "actor_rollout_ref.rollout.n", "data.train_batch_size"),
-    "old_log_prob": ("actor_rollout_ref.rollout.log_prob", "actor_rollout_ref.actor.", "actor_rollout_ref.rollout.n"),
-    "ref_log_prob": ("actor_rollout_ref.ref.", "actor_rollout_ref.rollout.n"),
-    "values": ("critic.",),
-    "update_critic": ("critic.",),
+    "update_actor": ("trainer.balance_batch", "actor_rollout_ref.actor.", *_BATCH),
+    "old_log_prob": ("trainer.balance_batch", "actor_rollout_ref.rollout.log_prob", *_BATCH),
+    "ref_log_prob": ("trainer.balance_batch", "actor_rollout_ref.ref.", *_BATCH),
+    "values": ("trainer.balance_batch", "critic.", *_BATCH),
+    "update_critic": ("trainer.balance_batch", "critic.", *_BATCH),
     "reward": ("reward", "custom_reward_function."),
     "save_checkpoint": ("trainer.save_freq", "trainer.default_local_dir"),
     "testing": ("trainer.test_freq", "data.val_batch_size"),

@@ -14,6 +14,9 @@ from rlcompare.compare.timers import InnerTimer, netted, rest_of
 from rlcompare.model.diff import Delta, Row
 from rlcompare.model.words import SIDES
 
+WAITING = "wait_for_samples"
+"""The phase in which the trainer waits for samples that are generated beside the step."""
+
 COMPUTE, TIMER = "compute", "timer"
 """Kinds of parts: kernels (without a device: operators), and phases that training timed."""
 
@@ -239,7 +242,25 @@ def _timers(evidence: Evidence) -> tuple[Part, ...]:
     """The phases by their wall time, divided as training timed them; with ``OUTSIDE`` they sum to the step."""
     rows = evidence.sections["phases"].rows
     phases = (_part(TIMER, row["name"], row) for row in rows if row.get("kind") == "wall" and row["delta"] is not None)
-    return tuple(part for phase in phases for part in _divided(evidence, phase))
+    return tuple(_without_hidden([part for phase in phases for part in _divided(evidence, phase)]))
+
+
+def _without_hidden(parts: Sequence[Part]) -> Sequence[Part]:
+    """The timers without changes that waiting for samples makes up for: the rollout beside the step sets its length.
+
+    The changes that are left sum to the same.
+    """
+    waiting = next((part for part in parts if part.name == WAITING), None)
+    if waiting is None or not waiting.delta:
+        return parts
+    against = fsum(part.delta for part in parts if part.delta * waiting.delta < 0)
+    hidden = min(abs(against), abs(waiting.delta))
+
+    def left(part: Part) -> Part:
+        size = abs(waiting.delta) if part is waiting else abs(against) if part.delta * waiting.delta < 0 else 0.0
+        return replace(part, new=part.baseline + part.delta * (1 - hidden / size)) if size else part
+
+    return [left(part) for part in parts]
 
 
 def _divided(evidence: Evidence, phase: Part) -> Iterator[Part]:

@@ -47,8 +47,8 @@ EXPLAINS = {
 
 UNITS = ("s", "ms/token", "tokens/s", "count", "tokens", "ratio", "GiB", "MiB", "")
 
-ELSEWHERE = ("recipe",)
-"""Trainers that are not in verl's wheels: recipes."""
+ELSEWHERE = ("recipe", "vllm", "sglang")
+"""Who writes metrics that verl's wheels do not: recipes, and rollout engines."""
 
 
 class Kind(Word):

@@ -4,9 +4,9 @@ verl documents them for each of its two frameworks, which the key of a metric te
 
 * ``mismatch/…`` (0.6.0, and ``rlcompare run``): ideal ranges. Where the document says "about 1.0" without a width,
   ABOUT is our choice.
-* ``rollout_corr/…`` (since 0.6.1; in bypass mode ``actor/rollout_corr/…``): values that verl's document on rollout
-  correction warns of. Weights of whole sequences are products over their tokens: their spread and their effective
-  sample size have no documented range, and are not judged.
+* ``rollout_corr/…`` (since 0.6.1; in bypass mode ``actor/rollout_corr/…``): beyond what verl's document on rollout
+  correction warns of. It calls an effective sample size alarming below 0.3; the ideal is still that of 0.6.0. Weights
+  of whole sequences are products over tokens: their spread and effective sample size have no documented range.
 """
 
 from __future__ import annotations
@@ -129,18 +129,18 @@ def correction_ranges(level: str | None = None, *, bypass: bool = False) -> tupl
     ranges = [
         HealthRange("rollout_is_mean", "0.5 to 2.0", 0.5, 2.0, True, f"{_CHECK}; {_TIGHTEN}"),
         HealthRange("kl", "-0.1 to 0.1", -0.1, 0.1, True, f"{_CHECK}; {_TIGHTEN}"),
-        HealthRange("chi2_token", "<= 1.0", None, 1.0, True, _TIGHTEN),
-        HealthRange("rollout_is_veto_fraction", "<= 10 %", None, 0.1, True, _VETOED),
+        HealthRange("chi2_token", "< 1", None, 1.0, False, _TIGHTEN),
+        HealthRange("rollout_is_veto_fraction", "< 10 %", None, 0.1, False, _VETOED),
     ]
     if level != "sequence":
         ranges += [
-            HealthRange("rollout_is_eff_sample_size", ">= 0.3", 0.3, None, True, _TIGHTEN),
-            HealthRange("rollout_is_std", "<= 1.0", None, 1.0, True, _TIGHTEN),
+            HealthRange("rollout_is_eff_sample_size", "> 0.8, alarming < 0.3", 0.8, None, False, _TIGHTEN),
+            HealthRange("rollout_is_std", "< 1", None, 1.0, False, _TIGHTEN),
         ]
     prefix = BYPASS if bypass else CORRECTION
     after = f"; {_DRIFT}" if bypass else ""
     placed = [replace(entry, metric=prefix + entry.metric, advice=entry.advice + after) for entry in ranges]
-    difference = HealthRange("training/rollout_probs_diff_mean", "<= 0.01", None, 0.01, True, _CHECK)
+    difference = HealthRange("training/rollout_probs_diff_mean", "< 0.01", None, 0.01, False, _CHECK)
     return (*placed, difference)
 
 

@@ -5,7 +5,7 @@
 -- Depends on c_metric, c_metric_entry.
 CREATE TABLE c_judged AS
 WITH known AS (
-    SELECT m.*, coalesce(e.of_machine OR e.of_work, starts_with(m.name, 'timing_s/') OR starts_with(m.name, 'workload.')) AS speed
+    SELECT m.*, coalesce(e.of_machine OR e.of_work, regexp_matches(m.name, '^(timing_s/|prometheus/|workload\.)')) AS speed
     FROM c_metric AS m LEFT JOIN c_metric_entry AS e ON e.side = m.side AND e.run = m.run AND e.name = m.name
     WHERE m.value IS NOT NULL
     QUALIFY m.step IS DISTINCT FROM 0 OR max(m.step) OVER (PARTITION BY m.side, m.run, m.name) = 0
@@ -22,5 +22,5 @@ WITH known AS (
     SELECT name, step FROM warm GROUP BY name, step HAVING count(DISTINCT side) > 1
 )
 SELECT w.side, w.run, w.name, w.step, w.value, w.grade
-FROM warm AS w LEFT JOIN shared AS s ON s.name = w.name AND s.step = w.step
+FROM warm AS w LEFT JOIN shared AS s ON s.name = w.name AND s.step IS NOT DISTINCT FROM w.step
 WHERE s.name IS NOT NULL OR w.name NOT IN (SELECT name FROM shared);

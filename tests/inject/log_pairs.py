@@ -64,8 +64,8 @@ ONE_STEP_OFF_08 = V08.but(trainer="one_step_off")
 ONE_STEP_OFF_09 = V09.but(trainer="one_step_off", decode_s=0.009)
 FULLY_08 = V08.but(trainer="fully_async", rollout_rate=9_500.0)
 FULLY_09 = V09.but(trainer="fully_async", rollout_rate=9_500.0)
-DAPO_05 = V05.but(trainer="dapo", gen_batches=1.4, prompts=64)
-DAPO_06 = V06.but(trainer="dapo", gen_batches=1.4, prompts=64)
+DAPO_05 = V05.but(trainer="dapo", gen_batches=1.85, prompts=64)
+DAPO_06 = V06.but(trainer="dapo", gen_batches=0.85, prompts=64)
 PPO_05 = V05.but(critic=True, reference=False)
 PPO_07 = V07.but(critic=True, reference=False)
 FEW_GROUPS = {"prompts": 32, "n": 8, "group_sigma": 0.7, "parameters": 14.8e9, "length_median": 650.0}
@@ -81,7 +81,7 @@ IMBALANCE = r"imbalance|balanced_max|slowest (dp )?rank|unbalanced|balance_batch
 MFU = r"mfu|efficien|flop"
 ACCEPT = r"accept"
 BATCHES = r"num_gen_batches|generated batches|gen(eration)? batches|filter|evicted|refill|resampl"
-WAKE = r"wake|weights|sleep|(outside|beside|around|besides|other than|rest of|part of) (of )?\w*gen"
+WAKE = r"wake|weights|sleep|outside|beside|around|other than|rest of|before (and|or) after"
 SYNC = r"weight|sync"
 MICRO = r"mfu|efficien|micro|memory|ppo_max_token_len"
 SAVE = r"checkpoint|save"
@@ -109,9 +109,9 @@ PAIRS: tuple[Pair, ...] = (
          r"gpu_memory_utilization", GENERATION, [GEN]),
     Pair("acceptance", V08.but(accepted=2.6), {"accepted": 2.0}, ACCEPT, GENERATION, [GEN]),
     Pair("acceptance", V1.but(accepted=2.4), {"accepted": 1.9}, ACCEPT, GENERATION, [GEN]),
-    Pair("generated batches", DAPO_05, {"gen_batches": 1.7}, BATCHES, GENERATION, [GEN, ("gen", "reward")],
+    Pair("generated batches", DAPO_05, {"gen_batches": 2.1}, BATCHES, GENERATION, [GEN, ("gen", "reward")],
          form="plain"),
-    Pair("generated batches", DAPO_06, {"gen_batches": 1.9}, BATCHES, GENERATION, [GEN, ("gen", "reward")]),
+    Pair("generated batches", DAPO_06, {"gen_batches": 1.0}, BATCHES, GENERATION, [GEN, ("gen", "reward")]),
     Pair("generated batches", V1.but(gen_batches=1.15), {"gen_batches": 1.5}, BATCHES, GENERATION, [GEN]),
     Pair("waking up", V05, {"wake_s": 13.0}, WAKE, GENERATION, [GEN], form="plain"),
     Pair("waking up", V06, {"wake_s": 11.0}, WAKE, GENERATION, [GEN]),
@@ -125,6 +125,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair("tools", V06_LOOP, {"tool_s": 3.2}, TOOLS, GENERATION, [GEN]),
     Pair("tools", V07_TOOLS, {"tool_s": 3.6}, TOOLS, GENERATION, [GEN]),
     Pair("tools", V08_TOOLS, {"tool_s": 3.4}, TOOLS, GENERATION, [GEN]),
+    Pair("tools, another release", V07_TOOLS, {"release": "0.8.0", "tool_s": 3.4}, TOOLS, GENERATION, [GEN]),
     Pair("tools, not timed", V1.but(turns=2.0), {"tool_s": 3.8}, GENERATION, GENERATION, [GEN], never=REASONS),
     Pair("turns", V07_TOOLS.but(tool_s=2.0), {"turns": 5.0}, TURNS, GENERATION, [GEN, ALL]),
     Pair("turns", V09_TOOLS.but(tool_s=2.0), {"turns": 4.5}, TURNS, GENERATION, [GEN, ALL]),
@@ -170,7 +171,12 @@ PAIRS: tuple[Pair, ...] = (
     # Asynchronous jobs.
     Pair("waiting", FULLY_08, {"rollout_rate": 7_000.0}, WAIT, WAIT, [GEN]),
     Pair("waiting", FULLY_09, {"rollout_rate": 7_200.0}, WAIT, WAIT, [GEN]),
-    Pair("waiting", V1_ASYNC.but(rollout_rate=7_000.0), {"rollout_rate": 9_000.0}, WAIT, r"wait|gen", [GEN]),
+    Pair("waiting", V1_ASYNC.but(rollout_rate=7_000.0, shows_config=True), {"rollout_rate": 9_000.0}, WAIT,
+         r"wait|gen", [GEN]),
+    Pair("waiting", V1_ASYNC.but(switch_s=2.0), {"rollout_rate": 7_000.0}, WAIT, r"wait",
+         [("switch_wait",), ("gen", "switch_wait")]),
+    Pair("waiting", FULLY_09.but(switch_s=2.0), {"rollout_rate": 7_200.0}, WAIT, r"wait",
+         [("wait_for_enough_samples",), ("gen", "wait_for_enough_samples")]),
     Pair("waiting", ONE_STEP_OFF_08, {"decode_s": 0.023}, rf"{WAIT}|generate_async", r"wait|gen", [GEN]),
     Pair("trainer-bound", FULLY_08, {"mfu": 0.28}, MFU, r"update_actor", [UPDATE]),
     Pair("trainer-bound", ONE_STEP_OFF_09, {"mfu": 0.28}, MFU, r"update_actor", [UPDATE]),
@@ -178,6 +184,8 @@ PAIRS: tuple[Pair, ...] = (
          [("switch_to_trainer", "switch_to_rollout"), ("switch_to_rollout",)]),
     Pair("staleness", FULLY_08.but(staleness=0.5, rollout_rate=30_000.0), {"staleness": 0.0}, STALE, r"wait|gen|stale",
          [GEN]),
+    Pair("staleness", FULLY_09.but(staleness=0.5, rollout_rate=36_000.0, shows_config=True), {"staleness": 0.0},
+         r"staleness", r"wait|gen|stale", [GEN]),
 )  # fmt: skip
 
 
@@ -207,7 +215,7 @@ NULLS: tuple[Null, ...] = (
     Null("other seeds", V1_ASYNC.but(rollout_rate=7_500.0, switch_s=4.0)),
     Null("other seeds", ONE_STEP_OFF_08),
     Null("other seeds", FULLY_09),
-    Null("other seeds", DAPO_06.but(gen_batches=1.1)),
+    Null("other seeds", DAPO_06.but(gen_batches=1.5)),
     Null("other seeds", PPO_05.but(save_every=10, test_every=10), form="plain"),
     Null("more noise", V06, {"noise": 0.05}),
     Null("a run as a whole", V08.but(run_noise=0.02)),
@@ -218,8 +226,10 @@ NULLS: tuple[Null, ...] = (
     Null("checkpoints outside", V06.but(save_every=15), {"save_every": 3}),
     Null("tests outside", V08.but(test_every=15), {"test_every": 3}),
     Null("keys in another order", V06, reordered=True),
+    Null("batches in order of length", V06, {"by_length": True}),
     Null("one more metric", V07, further="timing_s/custom/score_io"),
     Null("another logger", V09, new_form="file"),
+    Null("another release", V07, {"release": "0.8.0"}),
     Null("updates hidden by waiting", ROLLOUT_BOUND, {"mfu": 0.32}),
     Null("generation hidden by training", ONE_STEP_OFF_09.but(decode_s=0.006), {"decode_s": 0.0072}),
     Null("preemptions counted", V08.but(preemptions=0.0), {"preemptions": None}),

@@ -1,8 +1,12 @@
-"""The first cause of two training logs is what was changed in a modelled job; where nothing changed, there is none."""
+"""The first cause of two training logs is what was changed in a modelled job; where nothing changed, there is none.
+
+``RLCOMPARE_LUCK=7`` tries other luck, and other models on other machines: any number but 0 gives others.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,8 +17,13 @@ import pytest
 
 from rlcompare.cli.main import run
 from tests.inject.log_pairs import NULLS, PAIRS, Null, Pair
-from tests.inject.training_jobs import Course, Job, course
+from tests.inject.training_jobs import Course, Job, course, elsewhere
 from tests.inject.training_logs import Form, write
+
+LUCK = int(os.environ.get("RLCOMPARE_LUCK", "0"))
+
+LEAST = 0.04
+"""A change that costs a smaller part of the step is not asked for: like jobs differ by as much."""
 
 NEAR = 0.1
 """How far the seconds of a cause may be from what the change costs, as a part of it."""
@@ -40,9 +49,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said of a pair."""
+    """What was said of a pair; ``share``: the part of the step that the change costs, or that the logs differ by."""
 
     pair: Pair
+    share: float
     expected: Sequence[Expected]
     causes: Sequence[dict[str, Any]]
 
@@ -90,8 +100,9 @@ class Comparing:
     def baseline(self, job: Job, form: Form) -> tuple[Course, Path]:
         """The job with other luck than any new side has."""
         if (job, form) not in self._baselines:
-            base = course(job.but(seed=len(self._baselines) + 1))
-            self._baselines[job, form] = base, write(base, self._path(f"base-{base.job.seed}", form), form)
+            number = len(self._baselines) + 1
+            base = course(job.but(seed=10_000 * LUCK + number))
+            self._baselines[job, form] = base, write(base, self._path(f"base-{number}", form), form)
         return self._baselines[job, form]
 
     def _path(self, name: str, form: Form) -> Path:
@@ -99,20 +110,24 @@ class Comparing:
 
     def answer(self, number: int, pair: Pair) -> Answer:
         """The sides have other luck; what the change costs is the difference to the same luck without it."""
-        base, baseline = self.baseline(pair.job, pair.form)
-        without = pair.job.but(seed=1000 + number)
+        job = elsewhere(pair.job, LUCK, pair.changes)
+        base, baseline = self.baseline(job, pair.form)
+        without = job.but(seed=10_000 * LUCK + 1000 + number)
         new, same = course(without.but(**pair.changes)), course(without)
         found = self.causes(write(new, self._path(f"new-{number}", pair.form), pair.form), baseline)
         expected = [
             Expected(seconds(new, part) - seconds(same, part), seconds(new, part) - seconds(base, part))
             for part in pair.parts
         ]
-        return Answer(pair, expected, found)
+        step = seconds(new, ["step"])
+        share = min(abs(step / seconds(other, ["step"]) - 1) for other in (same, base))
+        return Answer(pair, share, expected, found)
 
     def unchanged(self, number: int, pair: Null) -> tuple[str, list[dict[str, Any]]]:
         """How the headlines of two like jobs differ by luck, and the causes that are named."""
-        base, baseline = self.baseline(pair.job, pair.form)
-        new = course(pair.job.but(seed=2000 + number, **pair.changes))
+        job = elsewhere(pair.job, LUCK, pair.changes)
+        base, baseline = self.baseline(job, pair.form)
+        new = course(job.but(seed=10_000 * LUCK + 2000 + number, **pair.changes))
         form = pair.new_form or pair.form
         path = self._path(f"null-{number}", form)
         write(new, path, form, reordered=pair.reordered, further=pair.further)
@@ -133,6 +148,8 @@ def comparing(
 @pytest.mark.xfail(strict=False, reason="causes are phases only, as of now")
 def test_the_first_cause_is_what_was_changed(comparing: Comparing) -> None:
     answers = [comparing.answer(number, pair) for number, pair in enumerate(PAIRS)]
+    answers = [answer for answer in answers if answer.share > LEAST]
+    assert len(answers) >= 40
     wrong = [answer for answer in answers if answer.fault]
     table = "\n".join(answer.line() for answer in sorted(answers, key=lambda one: one.fault is None))
     score = f"{len(answers) - len(wrong)} of {len(answers)} right\n{table}"

@@ -11,6 +11,7 @@ import pytest
 
 from rlcompare.compare.training import health_columns
 from rlcompare.model.health import HealthRange, bounds, health_range, health_ranges, in_range
+from rlcompare.model.words import SideName
 
 HEALTHY = {
     "mismatch/rollout_is_eff_sample_size": 0.97,
@@ -81,7 +82,7 @@ CORRECTION = "algorithm.rollout_correction."
 @pytest.mark.parametrize(
     ("metric", "settings", "good", "bad", "words"),
     [
-        ("rollout_corr/rollout_is_eff_sample_size", {}, 0.4, 0.29, "tighten algorithm.rollout_correction.rollout_is_"),
+        ("rollout_corr/rollout_is_eff_sample_size", {}, 0.85, 0.62, "tighten algorithm.rollout_correction.rollout_is_"),
         ("rollout_corr/rollout_is_mean", {}, 1.9, 2.1, "calculate_log_probs"),
         ("rollout_corr/rollout_is_mean", {f"{CORRECTION}rollout_is": "sequence"}, 0.6, 0.4, "rollout_rs"),
         ("rollout_corr/rollout_is_std", {f"{CORRECTION}rollout_is": "token"}, 0.9, 1.1, "tighten"),
@@ -128,11 +129,11 @@ def test_thresholds_may_be_ranges() -> None:
 
 
 def test_each_side_is_judged_by_the_ranges_of_its_own_release() -> None:
-    """0.5 of the samples are too few for 0.6.0's document, and enough for that of later releases."""
-    name = "mismatch/rollout_is_eff_sample_size"
-    logged = {"baseline": name, "new": "rollout_corr/rollout_is_eff_sample_size"}
-    columns = health_columns(name, {"baseline": 0.5, "new": 0.5}, {"baseline": {}, "new": {}}, logged)
-    assert columns == {"ideal": ">= 0.3", "baseline_health": "outside", "new_health": "healthy"}
+    """A mean weight of 1.5 is far from 1.0 for 0.6.0's document; that of later releases warns from 2 on."""
+    name = "mismatch/rollout_is_mean"
+    logged: dict[SideName, str] = {"baseline": name, "new": "rollout_corr/rollout_is_mean"}
+    columns = health_columns(name, {"baseline": 1.5, "new": 1.5}, {"baseline": {}, "new": {}}, logged)
+    assert columns == {"ideal": "0.5 to 2.0", "baseline_health": "outside", "new_health": "healthy"}
 
 
 def test_the_table_needs_no_torch() -> None:
