@@ -45,10 +45,10 @@ EXPLAINS = {
 }
 """What an entry can tell of a phase."""
 
-UNITS = ("s", "ms/token", "tokens/s", "count", "tokens", "ratio", "GiB", "MiB", "")
+UNITS = ("s", "ms/token", "tokens/s", "TFLOP/s", "count", "tokens", "ratio", "GiB", "MiB", "")
 
-ELSEWHERE = ("recipe", "vllm", "sglang")
-"""Who writes metrics that verl's wheels do not: recipes, and rollout engines."""
+ELSEWHERE = ("recipe", "vllm", "sglang", "slime", "nemo_rl", "roll", "openrlhf", "mindspeed_rl")
+"""Who writes metrics that verl's wheels do not: recipes, rollout engines, other trainers."""
 
 
 class Kind(Word):

@@ -9,7 +9,7 @@ SELECT name, contains(name, '*') AS is_pattern, nullif(same_as, '') AS same_as, 
        nullif(phase, '') AS phase, nullif(role, '') AS role, nullif(inside, '') AS inside, nullif(kind, '') AS kind,
        nullif(explains, '') AS explains, TRY_CAST(nullif(unknown, '') AS DOUBLE) AS unknown,
        list_filter(string_split(settings, ' '), lambda t: t <> '') AS settings,
-       unit IN ('s', 'ms/token', 'tokens/s', 'GiB', 'MiB') OR explains IN ('efficiency', 'preemption', 'waiting', 'switch', 'weight_sync') AS of_machine,
+       unit IN ('s', 'ms/token', 'tokens/s', 'TFLOP/s', 'GiB', 'MiB') OR explains IN ('efficiency', 'preemption', 'waiting', 'switch', 'weight_sync') AS of_machine,
        explains NOT IN ('', 'mismatch', 'progress', 'staleness') AND NOT of_machine AS of_work
 FROM (SELECT unnest(from_json(getvariable('catalogue'), '[{"name": "VARCHAR", "same_as": "VARCHAR", "trainer": "VARCHAR", "since": "VARCHAR",
     "until": "VARCHAR", "unit": "VARCHAR", "polarity": "VARCHAR", "phase": "VARCHAR", "role": "VARCHAR", "inside": "VARCHAR", "kind": "VARCHAR",
