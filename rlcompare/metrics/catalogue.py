@@ -45,7 +45,7 @@ EXPLAINS = {
 }
 """What an entry can tell of a phase."""
 
-UNITS = ("s", "ms/token", "tokens/s", "TFLOP/s", "count", "tokens", "ratio", "GiB", "MiB", "")
+UNITS = ("s", "ms/token", "tokens/s", "TFLOP/s", "count", "versions", "tokens", "ratio", "GiB", "MiB", "")
 
 ELSEWHERE = ("recipe", "vllm", "sglang", "slime", "nemo_rl", "roll", "openrlhf", "mindspeed_rl")
 """Who writes metrics that verl's wheels do not: recipes, rollout engines, other trainers."""
@@ -107,8 +107,8 @@ class Entry:
 
     @property
     def is_never_negative(self) -> bool:
-        """Whether it is a time, a count, a size or a rate."""
-        return self.unit not in ("", "ratio") or self.explains == "efficiency"
+        """Whether it is a time, a count, a size or a rate. A lag in versions of the weights may be negative."""
+        return self.unit not in ("", "ratio", "versions") or self.explains == "efficiency"
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -121,6 +121,14 @@ def rows() -> tuple[Mapping[str, str], ...]:
     """The lines of the file as texts, by column; an empty text: no value. Lines that begin with # are comments."""
     with FILE.open(encoding="utf-8", newline="") as lines:
         return tuple(csv.DictReader(line for line in lines if line.strip() and not line.startswith("#")))
+
+
+def as_text() -> str:
+    """The lines without the header, with a tab between columns: what ``sql/compare/catalogue.sql`` reads.
+
+    DuckDB splits texts six times as fast as it parses JSON.
+    """
+    return "\n".join("\t".join(row.values()) for row in rows())
 
 
 @cache

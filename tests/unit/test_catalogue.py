@@ -7,8 +7,8 @@ from collections import Counter
 import duckdb
 import pytest
 
-from rlcompare import db, resources
-from rlcompare.metrics.catalogue import EXPLAINS, UNITS, Kind, entries, entry, rows
+from rlcompare import resources
+from rlcompare.metrics.catalogue import EXPLAINS, UNITS, Kind, as_text, entries, entry, rows
 from rlcompare.model.words import Polarity
 
 
@@ -65,7 +65,7 @@ def test_sql_finds_the_same_entries() -> None:
     logged = sorted({one.canonical.replace("*", "x") for one in entries()})
     trainers = ["main", "v1", "separate_async", "one_step_off", "fully_async"]
     with duckdb.connect() as con:
-        con.execute("SET VARIABLE catalogue = ?", db.as_parameter(rows()))
+        con.execute("SET VARIABLE catalogue = ?", [as_text()])
         con.execute(resources.sql("compare/catalogue"))
         con.execute("CREATE TABLE c_metric (side VARCHAR, run INTEGER, name VARCHAR)")
         con.execute("CREATE TABLE c_trainer (side VARCHAR, run INTEGER, trainer VARCHAR)")
