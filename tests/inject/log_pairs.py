@@ -84,6 +84,9 @@ BATCHES = r"num_gen_batches|generated batches|gen(eration)? batches|filter|evict
 WAKE = r"wake|weights|sleep|outside|beside|around|other than|rest of|before (and|or) after"
 SYNC = r"weight|sync"
 MICRO = r"mfu|efficien|micro|memory|ppo_max_token_len"
+ONLY_WAKING = r"^(?!.*(reward|score)).*(wake|weights|sleep)"
+"""Names waking up and not rewards, which nothing in the log tells from it."""
+DEVICES = r"n_gpus|gpu|device|ranks|per rank|world"
 SAVE = r"checkpoint|save"
 TEST = r"valid|testing"
 WAIT = r"wait|rollouter|generation-bound|rollout-bound"
@@ -109,6 +112,7 @@ PAIRS: tuple[Pair, ...] = (
          r"gpu_memory_utilization", GENERATION, [GEN]),
     Pair("acceptance", V08.but(accepted=2.6), {"accepted": 2.0}, ACCEPT, GENERATION, [GEN]),
     Pair("acceptance", V1.but(accepted=2.4), {"accepted": 1.9}, ACCEPT, GENERATION, [GEN]),
+    Pair("speculation off", V08.but(accepted=1.5), {"accepted": None}, rf"{ACCEPT}|specul", GENERATION, [GEN]),
     Pair("generated batches", DAPO_05, {"gen_batches": 2.1}, BATCHES, GENERATION, [GEN, ("gen", "reward")],
          form="plain"),
     Pair("generated batches", DAPO_06, {"gen_batches": 1.0}, BATCHES, GENERATION, [GEN, ("gen", "reward")]),
@@ -122,6 +126,8 @@ PAIRS: tuple[Pair, ...] = (
     Pair("reward", V07.but(score_s=0.2), {"score_s": 0.03}, REWARD, r"reward", [("reward",)]),
     Pair("reward in the loop", V08, {"score_s": 9.0}, REWARD, r"gen|reward", [GEN]),
     Pair("reward in the loop", V09.but(score_s=10.0), {"score_s": 1.0}, REWARD, r"gen|reward", [GEN]),
+    Pair("reward in the loop, not timed", V07.but(score_in_loop=True), {"score_s": 9.0}, GENERATION, GENERATION, [GEN],
+         never=ONLY_WAKING),
     Pair("tools", V06_LOOP, {"tool_s": 3.2}, TOOLS, GENERATION, [GEN]),
     Pair("tools", V07_TOOLS, {"tool_s": 3.6}, TOOLS, GENERATION, [GEN]),
     Pair("tools", V08_TOOLS, {"tool_s": 3.4}, TOOLS, GENERATION, [GEN]),
@@ -154,6 +160,9 @@ PAIRS: tuple[Pair, ...] = (
          [ALL, TRAINING, WHOLE]),
     Pair("rollout.n", V09.but(n=1, parameters=3e9, shows_config=True), {"n": 4}, r"rollout\.n\b", "",
          [ALL, TRAINING, WHOLE]),
+    Pair("longer prompts", V06, {"prompt_mean": 450.0}, r"tokens|prompt", ACTOR, [TRAINING, ALL]),
+    Pair("more devices", V06.but(shows_config=True), {"dp": 16, "replicas": 8}, DEVICES, ACTOR, [TRAINING, ALL]),
+    Pair("more devices", V07, {"dp": 16, "replicas": 8}, DEVICES, ACTOR, [TRAINING, ALL]),
     Pair("more prompts", V05.but(prompts=96, shows_config=True), {"prompts": 128}, MORE, "",
          [ALL, TRAINING, WHOLE], form="plain"),
     # Weights, checkpoints, tests, and what no timer holds.
@@ -232,5 +241,6 @@ NULLS: tuple[Null, ...] = (
     Null("another release", V07, {"release": "0.8.0"}),
     Null("updates hidden by waiting", ROLLOUT_BOUND, {"mfu": 0.32}),
     Null("generation hidden by training", ONE_STEP_OFF_09.but(decode_s=0.006), {"decode_s": 0.0072}),
+    Null("preemptions that cost nothing", V08.but(preemptions=0.0, preempted_s=0.0), {"preemptions": 0.8}),
     Null("preemptions counted", V08.but(preemptions=0.0), {"preemptions": None}),
 )
