@@ -138,6 +138,27 @@ def test_what_like_jobs_differ_by_has_no_cause(logs: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "first", "half"),
+    [
+        (A, 1, 150),
+        pytest.param(
+            SAVING, 101, 160,
+            marks=pytest.mark.xfail(strict=False, reason="13 ms of tests are a cause of 0.17 s, as of now"),
+        ),
+    ],
+)  # fmt: skip
+def test_halves_of_a_job_differ_by_luck(
+    logs: Path, call: Call, tmp_path: Path, name: str, first: int, half: int
+) -> None:
+    # The steps of A take 3.7 % less in its second half, those of the other log 1.2 %.
+    text = text_of(logs / name)
+    later = only(text, lambda step, _: first + half <= step < first + 2 * half)
+    later = re.sub(r"step:(\d+) - ", lambda found: f"step:{int(found[1]) - half} - ", later)
+    document = diff(call, tmp_path, later, only(text, lambda step, _: step < first + half))
+    assert document["causes"] == []
+
+
+@pytest.mark.parametrize(
     ("name", "timer", "factor", "whole", "phase"),
     [
         (A, "timing_s/update_actor", 1.4, "timing_s/step", "update_actor"),
