@@ -19,7 +19,7 @@ GEN = ("gen",)
 ALL = ("gen", *TRAINING)
 WHOLE = ("step",)
 
-REASONS = r"preempt|turn|tool|accept|tail|imbalance|mfu|stale|valid|checkpoint|longer|wake"
+REASONS = r"preempt|turn|tool|accept|tail|imbalance|mfu|stale|valid|checkpoint|longer|wake|reshard"
 """Words of reasons: where the log has none, they are invented."""
 
 
@@ -81,10 +81,10 @@ IMBALANCE = r"imbalance|balanced_max|slowest (dp )?rank|unbalanced|balance_batch
 MFU = r"mfu|efficien|flop"
 ACCEPT = r"accept"
 BATCHES = r"num_gen_batches|generated batches|gen(eration)? batches|filter|evicted|refill|resampl"
-WAKE = r"wake|weights|sleep|outside|beside|around|other than|rest of|before (and|or) after"
+WAKE = r"wake|reshard|weights|sleep|outside|beside|around|other than|rest of|before (and|or) after"
 SYNC = r"weight|sync"
 MICRO = r"mfu|efficien|micro|memory|ppo_max_token_len"
-ONLY_WAKING = r"^(?!.*(reward|score)).*(wake|weights|sleep)"
+ONLY_WAKING = r"^(?!.*(reward|score)).*(wake|weights|sleep|reshard)"
 """Names waking up and not rewards, which nothing in the log tells from it."""
 DEVICES = r"n_gpus|gpu|device|ranks|per rank|world"
 SAVE = r"checkpoint|save"
@@ -99,6 +99,11 @@ PAIRS: tuple[Pair, ...] = (
     Pair("long tail", V06.but(**EVEN), {"tail_share": 0.004, "tail_length": 2400}, TAIL, GENERATION, [GEN]),
     Pair("long tail", V07.but(**EVEN), {"tail_share": 0.005, "tail_length": 2300}, TAIL, GENERATION, [GEN]),
     Pair("long tail", V1.but(**EVEN), {"tail_share": 0.004, "tail_length": 2500}, TAIL, GENERATION, [GEN]),
+    # In 0.5, generate_sequences is the mean over workers: gen leaves waiting for the slowest one too.
+    Pair("long tail", V05.but(**EVEN, replicas=16), {"tail_share": 0.004, "tail_length": 2400}, TAIL, GENERATION,
+         [GEN], form="plain"),
+    Pair("slower decode steps", V05.but(replicas=16), {"decode_s": 0.024}, GENERATION, GENERATION, [GEN],
+         form="plain", never=REASONS),
     Pair("long tail", V08.but(tail_share=0.004, tail_length=3600), {"max_length": 2600}, TAIL, GENERATION, [GEN]),
     Pair("longer responses", V05, {"length_median": 600.0}, LONGER, GENERATION, [GEN, ALL], form="plain"),
     Pair("longer responses", V08, {"length_median": 610.0}, LONGER, GENERATION, [GEN, ALL]),
@@ -117,7 +122,7 @@ PAIRS: tuple[Pair, ...] = (
          form="plain"),
     Pair("generated batches", DAPO_06, {"gen_batches": 1.0}, BATCHES, GENERATION, [GEN, ("gen", "reward")]),
     Pair("generated batches", V1.but(gen_batches=1.15), {"gen_batches": 1.5}, BATCHES, GENERATION, [GEN]),
-    Pair("waking up", V05, {"wake_s": 13.0}, WAKE, GENERATION, [GEN], form="plain"),
+    Pair("waking up", V05, {"wake_s": 13.0}, WAKE, rf"{GENERATION}|reshard", [GEN, ("reshard",)], form="plain"),
     Pair("waking up", V06, {"wake_s": 11.0}, WAKE, GENERATION, [GEN]),
     Pair("waking up", V06_LOOP.but(wake_s=12.0), {"wake_s": 4.0}, WAKE, GENERATION, [GEN]),
     # Rewards, tools and turns.

@@ -348,6 +348,8 @@ def course(job: Job) -> Course:
     saved = np.where(regularly(job, job.save_every), job.save_s * noise(job, "save"), 0.0)
     tested = np.where(regularly(job, job.test_every), job.test_s * noise(job, "test"), 0.0)
     beside: dict[str, Array] = {}
+    if job.release == "0.5.0" and not job.agent_loop:
+        beside["reshard"] = 0.9 * wake
     saves_inside = job.release != "0.6.1" and job.trainer not in ("one_step_off", "fully_async")
     (timers if saves_inside else beside)["save_checkpoint"] = saved
     (timers if job.release == "0.5.0" else beside)["testing"] = tested
