@@ -341,7 +341,8 @@ def course(job: Job) -> Course:
         batches += (job.gen_batches - 1) * np.exp(0.2 * by_step(job, "batches"))
     extra["batches"] = batches
     reward = np.full(job.steps, 0.03) if job.score_in_loop else job.score_s * samples.prompt.shape[1] / 8 * batches
-    timers = {"reward": reward * noise(job, "reward"), **timers}
+    if not (job.trainer.startswith("v1") and job.score_in_loop):
+        timers = {"reward": reward * noise(job, "reward"), **timers}
     wake = job.wake_s * noise(job, "wake")
     timers = {"gen": (whole + wake) * batches, **timers}
     extra["wake"] = wake
