@@ -132,7 +132,7 @@ def test_no_reason_is_invented_for_like_jobs(logs: Path, call: Call) -> None:
     assert not [text for text in said(document) if re.search(invented, text, re.IGNORECASE)], said(document)
 
 
-@pytest.mark.xfail(strict=False, reason="each change of 1 % has a cause, as of now")
+@pytest.mark.xfail(strict=False, reason="before noise was allowed for, each change of 1 % had a cause")
 def test_what_like_jobs_differ_by_has_no_cause(logs: Path, call: Call) -> None:
     assert said(call("diff", "-d", logs / A, "-bp", logs / B, "--json")) == []
 
@@ -179,7 +179,7 @@ def test_a_slower_phase_of_a_real_job(
     assert len(document["causes"]) == 1, said(document)
 
 
-@pytest.mark.xfail(strict=False, reason="gen is taken for generate_sequences, as of now")
+@pytest.mark.xfail(strict=False, reason="before causes came from timers, gen was taken for generate_sequences")
 def test_waking_up_is_not_generation(logs: Path, call: Call, tmp_path: Path) -> None:
     # Of 27 s of gen, 0.82 s are generation.
     text = text_of(logs / A)
