@@ -12,10 +12,11 @@ from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.run_events import run_events
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
+from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
-from rlcompare.model.diff import Diff
+from rlcompare.model.diff import Aggregate, Diff
 from rlcompare.model.words import SIDES, SideName
 
 
@@ -91,4 +92,6 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             ),
             sections=sections,
             events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
+            aggregates=tuple(Aggregate(row.name, *row[:2], *row[3:]) for row in rollups.rows(records.MetricAggregate)),
+            series=thinned_series(rollups.rows(records.RunSeries)),
         )
