@@ -14,12 +14,13 @@ The last three need each step. In a run of so many steps that its series is thin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import fsum
 
 from rlcompare.compare.overall import mean
+from rlcompare.compare.records import MetricAggregate
 from rlcompare.compare.rows import difference, ratio
 from rlcompare.compare.runs import overlap
 from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Aggregate, Delta, Diff, Series
@@ -37,6 +38,16 @@ _MEASURES: Mapping[str, Callable[[Aggregate], float]] = {
     "p95": lambda of: of.p95,
 }
 _EXTREMES: Mapping[bool, Callable[[Aggregate], float]] = {True: lambda of: of.lowest, False: lambda of: of.highest}
+
+
+def metric_aggregates(rows: Sequence[MetricAggregate]) -> tuple[Aggregate, ...]:
+    """``Diff.aggregates``."""
+    return tuple(
+        Aggregate(
+            row.name, row.side, row.run, row.steps, row.median, row.trimmed, row.p5, row.p95, row.highest, row.lowest
+        )
+        for row in rows
+    )
 
 
 def aggregated(diff: Diff, name: str) -> tuple[Delta, ...]:

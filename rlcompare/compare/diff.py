@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rlcompare.compare import records
+from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import assess
 from rlcompare.compare.inputs import CompareOptions, SideInput
@@ -16,7 +17,7 @@ from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
-from rlcompare.model.diff import Aggregate, Diff
+from rlcompare.model.diff import Diff
 from rlcompare.model.words import SIDES, SideName
 
 
@@ -92,6 +93,6 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             ),
             sections=sections,
             events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
-            aggregates=tuple(Aggregate(row.name, *row[:2], *row[3:]) for row in rollups.rows(records.MetricAggregate)),
+            aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
             series=thinned_series(rollups.rows(records.RunSeries)),
         )

@@ -25,10 +25,6 @@
     metric = "mismatch/rollout_is_eff_sample_size"
     min = 0.8                         # a limit on the new value itself; likewise max
 
-    [[rule]]
-    metric = "timing_s/step@p95"      # another measure than the mean over steps: docs/gate.md lists them
-    max_increase = "20%"
-
 A relative limit is not usable if the baseline is 0 or smaller than the spread of its runs: without an absolute limit,
 such a rule is inconclusive. A phase that only the new side has counts as 0 on the baseline.
 
