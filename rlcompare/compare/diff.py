@@ -15,6 +15,7 @@ from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
+from rlcompare.compare.stability import symptoms_of
 from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
@@ -95,4 +96,10 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
             aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
             series=thinned_series(rollups.rows(records.RunSeries)),
+            symptoms=symptoms_of(
+                rollups.rows(records.HealthLevel),
+                training,
+                env,
+                {row.name for row in rollups.rows(records.MetricApart)},
+            ),
         )

@@ -19,8 +19,8 @@ from rlcompare.model.words import SIDES, Presence, SideName
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
 """A headline change below either of these has no causes."""
 
-RUN_NOISE = 0.03
-"""How much the step times of runs of one setting differ, if it was not measured: as runs of public jobs do."""
+RUN_NOISE = 0.04
+"""How much the step times of two runs of one setting differ, if it was not measured: as those of public jobs do."""
 
 LARGE_MODULE = 0.5
 """Part of the largest module's time above which most of the step is in a module, so that it is not odd."""
@@ -197,20 +197,20 @@ class Evidence:
         return self.profile.delta or 0.0 if self.profile and has_moved(self.profile) else 0.0
 
     @property
-    def beyond_noise(self) -> bool:
-        """Whether training's step time changed by more than runs of one setting do, and than its steps do by luck.
+    def run_noise(self) -> float:
+        """By how many ms the headline differs between runs of one setting.
 
-        The spread of the runs tells how much runs differ; of one run a side it is unknown, and ``RUN_NOISE`` counts.
+        Twice the standard error that follows from the spread of the runs. Of one run a side the spread is unknown, and
+        ``RUN_NOISE`` counts.
         """
         headline = self.headline
-        if headline is None or headline.delta is None or not headline.baseline:
-            return False
+        if headline is None or not headline.baseline:
+            return 0.0
         runs = [[value for value in values if value is not None] for values in headline.samples.values()]
-        least = RUN_NOISE * abs(headline.baseline)
-        if len(runs) == len(SIDES) and all(len(values) > 1 for values in runs):
-            scale = abs(headline.baseline) / (fsum(runs[0]) / len(runs[0]) or 1.0)
-            least = 2 * scale * sqrt(fsum(variance(values) / len(values) for values in runs))
-        return abs(headline.delta) >= max(least, 3 * self.log.error_ms(headline.metric))
+        if len(runs) < len(SIDES) or any(len(values) < 2 for values in runs):
+            return RUN_NOISE * abs(headline.baseline)
+        scale = abs(headline.baseline) / (abs(fsum(runs[0]) / len(runs[0])) or 1.0)
+        return 2 * scale * sqrt(fsum(variance(values) / len(values) for values in runs))
 
     def operator(self, name: str) -> OperatorChange | None:
         """The change of the kernels of that name; None if there are none."""
@@ -327,8 +327,10 @@ def _class(row: Row) -> str:
 
 
 def ms(value: float) -> str:
-    """A time for a sentence, without its sign."""
+    """A time in ms for a sentence, without its sign; in seconds if it is long."""
     size = abs(value)
+    if size >= 1e3:
+        return f"{size / 1e3:,.2f} s"
     return f"{size:,.1f} ms" if size >= 100 else f"{size:.2f} ms" if size >= 1 else f"{size:.3f} ms"
 
 

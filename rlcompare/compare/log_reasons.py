@@ -10,16 +10,33 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, sqrt
 
 from rlcompare.compare.evidence import Evidence, moved, percent, short
+from rlcompare.compare.log_tells import (
+    CALLS,
+    FITS,
+    GENERATION,
+    MOVED,
+    NOT_GENERATED,
+    SLOWEST,
+    TURNS,
+    WORK_SETTINGS,
+    amount_text,
+    beside,
+    settings,
+    settings_of,
+)
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import TELLING, Change, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
 
-GENERATION, WAITING = "generate_sequences", "wait_for_samples"
+SLOWEST_PARTS = ("generation of", "tool calls")
+"""How the names of the parts of generation begin that more turns lengthen."""
+
+BATCHES = "train/num_gen_batches"
 
 PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "values")
 """Phases that pass over the whole batch, whose busiest rank decides."""
@@ -27,127 +44,25 @@ PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "valu
 ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
 
-FITS = 0.5
-"""Part of a phase's change that a reason must at least explain by proportion, where the steps do not tell."""
+LARGE_LUCK = 1.5
+"""How much more than what runs of one setting differ by the work must explain to be told even if it may be luck."""
+
+BY_LUCK = "; over so few steps this may be luck"
 
 TAIL = 2.0
 """How much more the longest response must change than the mean one, in proportion, for a tail."""
-
-IMBALANCED = 0.5
-"""Part of the change of the busiest rank's tokens that must be due to imbalance for it to be named."""
-
-MOVED = 0.05
-"""Part of the larger value by which something that stands beside a phase must have changed."""
 
 LEAST_WORK = 0.01
 """Part of the larger value by which the work must have changed to be a reason."""
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A metric that tells why a phase changed.
-
-    Attributes:
-        metrics: its names; the first that both sides have counts.
-        rises: whether it rises where the phase takes longer.
-        text: what it is, with ``{new}`` and ``{baseline}``.
-        scales: whether the phase's time follows it in proportion; then it must fit the change.
-    """
-
-    metrics: tuple[str, ...]
-    rises: bool
-    text: str
-    scales: bool = False
-
-
-_SLOWEST = "timing_s/agent_loop/slowest/"
-_TURNS = Beside(
-    ("num_turns/mean", "training/num_turns/mean"), True, "with {new} turns per sample instead of {baseline}"
-)
-_CALLS = Beside(("tool_call_counts/mean",), True, "with {new} tool calls per sample instead of {baseline}")
-_PREEMPTED = Beside(
-    (f"{_SLOWEST}num_preempted", "timing_s/agent_loop/num_preempted/mean", "timing_s/agent_loop/num_preempted/max"),
-    True,
-    "with {new} preemptions instead of {baseline}",
-)
-_OF_GENERATION = (
-    _TURNS,
-    _PREEMPTED,
-    Beside(("prometheus/vllm:num_preemptions_total",), True, "with {new} preemptions per step instead of {baseline}"),
-    Beside(("prometheus/sglang:num_retracted_reqs",), True, "with {new} retracted requests instead of {baseline}"),
-    Beside(
-        ("rollout/spec_accept_length", "rollout/spec_accept_rate"),
-        False,
-        "with a lower acceptance of speculative tokens ({metric} {baseline} → {new})",
-        scales=True,
-    ),
-    Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}"),
-    Beside(("prompt_length/mean",), True, "with prompts of {new} tokens instead of {baseline}"),
-)
-_MEMORY = Beside(
-    ("actor/perf/max_memory_reserved_gb", "perf/max_memory_reserved_gb"),
-    True,
-    "with {new} GiB of device memory reserved instead of {baseline}",
-)
-
-
-def _mfu(*metrics: str) -> Beside:
-    return Beside(metrics, False, "at an MFU of {new} instead of {baseline}", scales=True)
-
-
-_BESIDE: Mapping[str, Sequence[Beside]] = {
-    GENERATION: _OF_GENERATION,
-    WAITING: (
-        Beside(
-            ("timing_s/generate_async", f"{_SLOWEST}generate_sequences"),
-            True,
-            "as generation beside the step takes {new} s instead of {baseline} s",
-        ),
-        *_OF_GENERATION,
-    ),
-    "update_actor": (_mfu("perf/mfu/actor"), _MEMORY),
-    "update_critic": (_mfu("perf/mfu/critic"), _MEMORY),
-    "old_log_prob": (_mfu("perf/mfu/actor_infer"), _MEMORY),
-    "reward": (
-        Beside(
-            ("timing_s/agent_loop/compute_score/mean",), True, "as a score takes {new} s instead of {baseline} s", True
-        ),
-    ),
-}
-_OF_TOOLS = (_CALLS, _TURNS)
-
-_SETTINGS: Mapping[str, Sequence[str]] = {
-    GENERATION: ("actor_rollout_ref.rollout.", "data.max_", "data.train_batch_size"),
-    WAITING: ("actor_rollout_ref.rollout.", "data.max_response_length", "async_training."),
-    "update_actor": ("actor_rollout_ref.actor.", "actor_rollout_ref.rollout.n", "data.train_batch_size"),
-    "old_log_prob": ("actor_rollout_ref.rollout.log_prob", "actor_rollout_ref.actor.", "actor_rollout_ref.rollout.n"),
-    "ref_log_prob": ("actor_rollout_ref.ref.", "actor_rollout_ref.rollout.n"),
-    "values": ("critic.",),
-    "update_critic": ("critic.",),
-    "reward": ("reward", "custom_reward_function."),
-    "save_checkpoint": ("trainer.save_freq", "trainer.default_local_dir"),
-    "testing": ("trainer.test_freq", "data.val_batch_size"),
-}  # fmt: skip
-"""For each phase, how the names of settings begin that concern it."""
-
-_NOT_OF_SPEED = (".path", "_dir", ".seed", "profiler.")
-_WORK_SETTINGS = ("actor_rollout_ref.rollout.n", "data.train_batch", "data.gen_batch", "data.max_response_length")
-_MOST_SETTINGS = 2
-
-
-@dataclass(frozen=True)
 class _Share:
-    """A part of a timer's change that one reason explains.
+    """What a reason explains, in ms, of the timer at this place of ``Basis.parts``."""
 
-    Attributes:
-        reason: ``work``, ``tail``, ``imbalance``, ``batches``; empty for what is left.
-        amount: ms.
-        place: of the timer in ``Basis.parts``.
-    """
-
-    reason: str
     amount: float
     place: int
+    telling: bool
 
 
 def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
@@ -155,62 +70,152 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     log = evidence.log
     by_reason: dict[str, list[_Share]] = defaultdict(list)
     for place, part in basis.of_kind(TIMER).items():
-        if not part.row or part.name == OUTSIDE or not _is_telling(log, part):
+        if part.name == OUTSIDE:
+            if abs(part.delta) >= evidence.run_noise:
+                text = f"Time outside of all timers {moved(part.delta)} per step."
+                yield Candidate("outside", {place: part.delta}, text, "phases", part.name)
             continue
-        shares = _shares(log, basis, place, part)
-        for share in shares:
-            by_reason[share.reason].append(share)
-        rest = part.delta - fsum(share.amount for share in shares)
-        if rest * part.delta > 0:
-            amounts = {place: rest}
-            text = _of_phase(evidence, part, rest, alone=not shares)
-            yield Candidate("phase", amounts, text, "phases", part.phase or part.name)
+        found = _explained(log, part, LARGE_LUCK * evidence.run_noise)
+        for reason, amount in found.kept.items():
+            by_reason[reason].append(_Share(amount, place, reason not in found.lucky))
+        if part.row and found.rest:
+            why = _why(evidence, part, found.rest)
+            if why or abs(found.rest) >= evidence.run_noise:
+                why += settings(evidence, settings_of(part))
+                inner = f", in {part.name}" if part.phase != part.name else ""
+                start = "The rest of phase" if found.kept else "Phase"
+                text = f"{start} {short(part.phase)} {moved(found.rest)} per step{inner}{why}."
+                yield Candidate("phase", {place: found.rest}, text, "phases", str(part.phase))
     for reason, shares in by_reason.items():
         for sign in (1, -1):
-            found = {share.place: share.amount for share in shares if share.amount * sign > 0}
-            if found:
-                yield _candidate(evidence, basis, reason, found)
+            amounts = {share.place: share.amount for share in shares if share.amount * sign > 0}
+            if amounts:
+                lucky = not any(share.telling for share in shares)
+                yield _candidate(evidence, basis, reason, amounts, BY_LUCK if lucky else "")
 
 
-def _is_telling(log: TrainingLog, part: Part) -> bool:
-    """Whether a phase changed by more than luck. Of a phase that only some steps have, the number of steps decides."""
-    change = log.changes.get(part.timer)
-    if part.name in BESIDE_TOKENS or change is None:
-        return True
-    return abs(part.delta) > TELLING * log.error_ms(part.timer)
+@dataclass(frozen=True)
+class _Explained:
+    """A timer's change, divided.
+
+    Attributes:
+        kept: ms by reason.
+        rest: ms that no reason and no luck explains; 0 if the rest is luck.
+        lucky: the reasons whose own change may be luck.
+    """
+
+    kept: Mapping[str, float]
+    rest: float
+    lucky: frozenset[str] = frozenset()
 
 
-def _shares(log: TrainingLog, basis: Basis, place: int, part: Part) -> list[_Share]:
-    """What the work explains of a timer's change; nothing against the direction of the change."""
-    found: list[_Share] = []
-    if part.phase == GENERATION or part.phase == WAITING or part.name == "generate_sequences":
-        found = _of_generation(log, basis, place, part)
-    elif part.name in PASSES:
-        found = _of_pass(log, basis, place, part)
-    kept = [share for share in found if share.amount * part.delta > 0]
-    explained = fsum(share.amount for share in kept)
-    if not kept or abs(explained) < LEAST_WORK * abs(part.delta):
-        return []
-    noise = TELLING * log.error_ms(part.timer)
-    if abs(explained) > abs(part.delta) or abs(part.delta - explained) <= max(ABSORBED * abs(part.delta), noise):
-        kept = [_Share(share.reason, share.amount * part.delta / explained, place) for share in kept]
-    return kept
+def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
+    """What the work explains of a timer's change, and what is left of it.
+
+    Nothing is kept against the direction of the change. What luck in the work explains (a longer tail in these steps)
+    is no reason unless it is large, and is not left either.
+
+    Args:
+        large: ms from which luck is told.
+    """
+    shares, of_slope = _shares(log, part)
+    lucky = frozenset(share.reason for share in shares) - {share.reason for share in shares if share.telling}
+    kept: dict[str, float] = {}
+    luck = 0.0
+    for share in shares:
+        if share.amount * part.delta > 0 and (share.telling or abs(share.amount) >= large):
+            kept[share.reason] = kept.get(share.reason, 0.0) + share.amount
+        elif not share.telling:
+            luck += share.amount
+    explained = fsum(kept.values())
+    if abs(explained) > abs(part.delta):
+        kept = {reason: amount * part.delta / explained for reason, amount in kept.items()}
+        explained = part.delta
+    rest = part.delta - luck - explained
+    error = TELLING * sqrt(log.error_ms(part.timer) ** 2 + of_slope**2)
+    if kept and abs(rest) <= max(ABSORBED * abs(part.delta), error):
+        # Times do not follow their reason to the last digit: the rest is its own, unless that is luck.
+        scale = (explained + rest) / explained if abs(rest) > error or rest * explained > 0 else 1.0
+        scale = min(max(scale, 0.0), part.delta / explained)
+        return _Explained({reason: amount * scale for reason, amount in kept.items()}, 0.0, lucky)
+    if rest * part.delta <= 0 or (abs(rest) <= error and part.name not in BESIDE_TOKENS):
+        return _Explained(kept, 0.0, lucky)
+    left = abs(part.delta - explained)
+    return _Explained(kept, max(-left, min(left, rest)), lucky)
 
 
-def _of_generation(log: TrainingLog, basis: Basis, place: int, part: Part) -> list[_Share]:
-    """Batches that were generated again, else the lengths of responses."""
-    batches_of = log.change("train/num_gen_batches")
-    if batches_of and batches_of[1].is_telling and abs(batches_of[1].relative) >= LEAST_WORK:
-        change = batches_of[1]
-        return [_Share("batches", part.baseline * change.delta / change.baseline, place)] if change.baseline else []
-    drivers = log.drivers.get(part.timer, ())
-    changes = {driver.metric: log.changes[driver.metric] for driver in drivers if driver.metric in log.changes}
-    told = [driver for driver in drivers if driver.slope is not None and driver.metric in changes]
-    if told:
-        amount = fsum((driver.slope or 0.0) * changes[driver.metric].delta for driver in told)
-    else:
-        amount = _by_proportion(part, changes.values())
-    return [_Share("tail" if _is_tail(log) else "work", amount, place)] if amount else []
+@dataclass(frozen=True)
+class _Reason:
+    """What one reason explains of a timer's change, in ms, and whether its own change is more than luck."""
+
+    reason: str
+    amount: float
+    telling: bool = True
+
+
+def _shares(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], float]:
+    """What the work explains of a timer's change, and the error of it, in ms."""
+    if part.phase == GENERATION:
+        return _of_generation(log, part)
+    return _of_pass(log, part) if part.phase in PASSES else ((), 0.0)
+
+
+def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], float]:
+    """More turns, more samples, batches that were generated again, or the lengths of responses."""
+    turns = _more_turns(log, part)
+    if turns and part.name.startswith(SLOWEST_PARTS):
+        calls = log.change(*CALLS.metrics)
+        change = calls[1] if calls else turns
+        by_turns = part.baseline * change.delta / change.baseline if change.baseline else part.delta
+        whole = abs(by_turns) >= FITS * abs(part.delta)
+        return [_Reason("turns", part.delta if whole else by_turns)], 0.0
+    if part.name.startswith(NOT_GENERATED):
+        return (), 0.0
+    batch = _batch(log)
+    if batch and batch.delta * part.delta > 0 and abs(batch.relative) >= MOVED:
+        return [_Reason("work", _by_proportion(part, [batch]))], 0.0
+    of_lengths = "turns" if turns else "tail" if _is_tail(log) else "work"
+    drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
+    known = {driver: log.changes[driver.metric] for driver in drivers}
+    told = {driver: change for driver, change in known.items() if driver.slope is not None}
+    if not told:
+        most = _by_proportion(part, known.values())
+        again = log.changes.get(BATCHES)
+        by_again = _by_proportion(part, [again]) if again else 0.0
+        return [_Reason("batches", by_again) if by_again else _Reason(of_lengths, most)], 0.0
+    found = [
+        _Reason(
+            "batches" if driver.metric == BATCHES else of_lengths,
+            (driver.slope or 0.0) * change.delta,
+            _is_more_than_luck(change) or (driver.metric != BATCHES and _are_lengths_telling(log, change)),
+        )
+        for driver, change in told.items()
+    ]
+    return found, sqrt(fsum((driver.error * change.delta) ** 2 for driver, change in told.items()))
+
+
+def _are_lengths_telling(log: TrainingLog, change: Change) -> bool:
+    """Whether the lengths of responses changed by more than luck in the direction of one of them."""
+    found = (log.changes.get(f"response_length/{name}") for name in ("mean", "max"))
+    return any(one is not None and _is_more_than_luck(one) and one.delta * change.delta > 0 for one in found)
+
+
+def _more_turns(log: TrainingLog, part: Part) -> Change | None:
+    """How the turns of a sample changed, if that fits the change of a timer; else None."""
+    found = log.change(*TURNS.metrics)
+    if found is None or not found[1].is_telling or abs(found[1].relative) < MOVED:
+        return None
+    return found[1] if found[1].delta * part.delta > 0 else None
+
+
+def _batch(log: TrainingLog) -> Change | None:
+    """How the number of samples per step changed; None if it is unknown."""
+    found = [log.changes.get(name) for name in ("perf/total_num_tokens", "response_length/mean", "prompt_length/mean")]
+    tokens, response, prompt = found
+    if tokens is None or response is None or prompt is None:
+        return None
+    before, after = response.baseline + prompt.baseline, response.new + prompt.new
+    return Change(tokens.baseline / before, tokens.new / after, None) if before > 0 and after > 0 else None
 
 
 def _by_proportion(part: Part, changes: Iterable[Change]) -> float:
@@ -234,39 +239,53 @@ def _is_tail(log: TrainingLog) -> bool:
     return abs(longest.relative) > TAIL * abs(mean.relative)
 
 
-def _of_pass(log: TrainingLog, basis: Basis, place: int, part: Part) -> list[_Share]:
+def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], float]:
     """The tokens of all ranks, and how many more the busiest one has."""
-    driver = next(iter(log.drivers.get(part.timer, ())), None)
-    change = log.changes.get(driver.metric) if driver else None
-    if driver is None or change is None:
-        return []
+    drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
+    driver = next((driver for driver in drivers if driver.slope is not None), drivers[0] if drivers else None)
+    if driver is None:
+        return (), 0.0
+    change = log.changes[driver.metric]
     amount = _by_proportion(part, [change]) if driver.slope is None else driver.slope * change.delta
-    if not amount:
-        return []
+    if not amount or not change.delta:
+        return (), 0.0
+    error = 0.0 if driver.slope is None else abs(driver.error * change.delta)
+    work = "turns" if _more_turns(log, part) else "work"
     mean = log.changes.get("global_seqlen/mean")
-    if mean is None or driver.metric == "perf/total_num_tokens" or not change.delta or not change.baseline:
-        return [_Share("work", amount, place)]
+    if mean is None or not mean.baseline or not driver.metric.startswith("global_seqlen/"):
+        return [_Reason(work, amount, _is_more_than_luck(change))], error
     # The busiest rank has more tokens because all have (mean), or because they are shared out less evenly.
-    by_all = change.baseline * mean.delta / mean.baseline if mean.baseline else 0.0
-    by_imbalance = change.delta - by_all
+    by_all = change.baseline * mean.delta / mean.baseline
+    apart = Change(change.baseline - mean.baseline, change.new - mean.new, _both(change.error, mean.error))
     return [
-        _Share("imbalance", amount * by_imbalance / change.delta, place),
-        _Share("work", amount * by_all / change.delta, place),
-    ]
+        _Reason("imbalance", amount * (1 - by_all / change.delta), apart.is_telling),
+        _Reason(work, amount * by_all / change.delta, _is_more_than_luck(mean)),
+    ], error
 
 
-def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float]) -> Candidate:
+def _both(*errors: float | None) -> float | None:
+    """The standard error of a sum; None if one is unknown."""
+    return None if None in errors else sqrt(fsum((error or 0.0) ** 2 for error in errors))
+
+
+def _is_more_than_luck(change: Change) -> bool:
+    return change.is_telling and abs(change.relative) >= LEAST_WORK
+
+
+def _candidate(
+    evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float], note: str
+) -> Candidate:
     delta = fsum(amounts.values())
     names = list(dict.fromkeys(basis.parts[place].phase or basis.parts[place].name for place in amounts))
     log = evidence.log
     why, section, row = _WHY[reason](log)
-    settings = _settings(evidence, _WORK_SETTINGS)
+    differs = settings(evidence, WORK_SETTINGS)
     if len(names) == 1:
         start = f"Phase {short(names[0])} {moved(delta)} per step"
     else:
         start = f"Phases {', '.join(map(short, names[:-1]))} and {short(names[-1])} {moved(delta)} per step"
     what = "workload" if reason == "work" else reason
-    return Candidate(what, amounts, f"{start}, {why}{settings}.", section, row)
+    return Candidate(what, amounts, f"{start}, {why}{differs}{note}.", section, row)
 
 
 def _work_text(log: TrainingLog) -> tuple[str, str, str]:
@@ -281,19 +300,20 @@ def _work_text(log: TrainingLog) -> tuple[str, str, str]:
         text = f"as responses are {'longer' if tokens.delta > 0 else 'shorter'}"
     lengths = log.changes.get("response_length/mean")
     if lengths is not None and lengths.is_telling and lengths.delta * tokens.delta > 0:
-        text += f" (mean response {_amount(lengths.baseline)} → {_amount(lengths.new)})"
+        text += f" (mean response {amount_text(lengths.baseline)} → {amount_text(lengths.new)})"
     return text, "metrics", found[0]
 
 
 def _tail_text(log: TrainingLog) -> tuple[str, str, str]:
-    found = log.change("response_length/max", f"{_SLOWEST}response_length")
+    found = log.change("response_length/max", f"{SLOWEST}response_length")
     if found is None:
         return "as the longest response changed", "metrics", ""
     change = found[1]
-    text = f"as the longest response has {_amount(change.new)} tokens instead of {_amount(change.baseline)}"
+    text = f"as the longest response has {amount_text(change.new)} tokens instead of {amount_text(change.baseline)}"
     mean = log.changes.get("response_length/mean")
     if mean is not None:
-        text += f", while the mean went from {_amount(mean.baseline)} to {_amount(mean.new)}: the tail of the batch"
+        means = f"{amount_text(mean.baseline)} to {amount_text(mean.new)}"
+        text += f", while the mean went from {means}: the tail of the batch"
     return text, "metrics", found[0]
 
 
@@ -307,65 +327,34 @@ def _imbalance_text(log: TrainingLog) -> tuple[str, str, str]:
 
 
 def _batches_text(log: TrainingLog) -> tuple[str, str, str]:
-    change = log.changes["train/num_gen_batches"]
-    text = f"as a step generates {_amount(change.new)} batches instead of {_amount(change.baseline)}"
-    return text, "metrics", "train/num_gen_batches"
+    change = log.changes[BATCHES]
+    text = f"as a step takes {amount_text(change.new)} generated batches instead of {amount_text(change.baseline)}"
+    return text, "metrics", BATCHES
 
 
-_WHY = {"work": _work_text, "tail": _tail_text, "imbalance": _imbalance_text, "batches": _batches_text}
+def _turns_text(log: TrainingLog) -> tuple[str, str, str]:
+    found = log.change(*TURNS.metrics)
+    if found is None:
+        return "as samples take other turns", "metrics", ""
+    text = f"as a sample takes {amount_text(found[1].new)} turns instead of {amount_text(found[1].baseline)}"
+    calls = log.change(*CALLS.metrics)
+    if calls and calls[1].is_telling:
+        text += f", and {amount_text(calls[1].new)} tool calls instead of {amount_text(calls[1].baseline)}"
+    return text, "metrics", found[0]
 
 
-def _of_phase(evidence: Evidence, part: Part, rest: float, *, alone: bool) -> str:
-    """The sentence for a phase, or for what other reasons leave of it."""
-    phase = part.phase or part.name
-    inner = f", in {part.name}" if part.phase and part.phase != part.name else ""
-    start = "Phase" if alone else "The rest of phase"
-    rare = evidence.rare_phases.get(part.name)
+_WHY = {
+    "batches": _batches_text,
+    "imbalance": _imbalance_text,
+    "tail": _tail_text,
+    "turns": _turns_text,
+    "work": _work_text,
+}
+
+
+def _why(evidence: Evidence, part: Part, rest: float) -> str:
+    """What the log tells of a phase's change, or of what is left of it; empty if it tells nothing."""
+    rare = evidence.rare_phases.get(str(part.phase))
     clauses = [f", {rare}" if rare else "", mostly(part.row, part.delta), batches(evidence, part.name, part.delta)]
-    clauses.append(_beside(evidence.log, part, rest))
-    clauses.append(_settings(evidence, _SETTINGS.get(phase, ())))
-    return f"{start} {short(phase)} {moved(rest)} per step{inner}{''.join(clauses)}."
-
-
-def _beside(log: TrainingLog, part: Part, rest: float) -> str:
-    """What else moved as the phase did, at most two things."""
-    found = []
-    for beside in _tells_of(part):
-        told = log.change(*beside.metrics)
-        if told is None:
-            continue
-        metric, change = told
-        fits = (change.delta > 0) == (rest > 0) if beside.rises else (change.delta > 0) != (rest > 0)
-        if not fits or not change.is_telling or abs(change.relative) < MOVED:
-            continue
-        if beside.scales and abs(change.relative) < FITS * abs(rest) / max(part.baseline, part.new):
-            continue
-        values = {"metric": metric, "new": _amount(change.new), "baseline": _amount(change.baseline)}
-        found.append(f", {beside.text.format(**values)}")
-    return "".join(found[:2])
-
-
-def _tells_of(part: Part) -> Sequence[Beside]:
-    if part.phase == GENERATION and part.name.startswith("tool calls"):
-        return _OF_TOOLS
-    if part.phase == GENERATION and part.name.startswith(("reward", "outside")):
-        return ()
-    return _BESIDE.get(part.phase or part.name, ())
-
-
-def _settings(evidence: Evidence, beginnings: Sequence[str]) -> str:
-    """The settings that concern a phase and differ between the sides; empty if there are none."""
-    if not beginnings:
-        return ""
-    found = []
-    for row in evidence.sections["env"].rows:
-        name, values = str(row["name"]), (row["baseline"], row["new"])
-        differs = None not in values and values[0] != values[1]
-        if differs and name.startswith(tuple(beginnings)) and not any(part in name for part in _NOT_OF_SPEED):
-            found.append(f"{name} {short(values[0], 30)} → {short(values[1], 30)}")
-    return f" ({'; '.join(found[:_MOST_SETTINGS])})" if found else ""
-
-
-def _amount(value: float) -> str:
-    """A number for a sentence."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    clauses.append(beside(evidence.log, part, rest))
+    return "".join(clauses)

@@ -57,7 +57,7 @@ _POLARITIES = (
     ("perf/mfu/*", HIGHER),
     ("perf/throughput*", HIGHER),
     ("perf/time_per_step", LOWER),
-    ("perf/max_memory_*", LOWER),
+    ("*perf/max_memory_*", LOWER),
     ("critic/score/mean", HIGHER),
     ("critic/rewards/mean", HIGHER),
     ("val-core/*", HIGHER),

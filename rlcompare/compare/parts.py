@@ -9,10 +9,13 @@ from functools import cached_property
 from math import fsum
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
-from rlcompare.compare.overall import OUTSIDE, PATH, SPEED
-from rlcompare.compare.timers import rest_of
+from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.compare.timers import InnerTimer, netted, rest_of
 from rlcompare.model.diff import Delta, Row
 from rlcompare.model.words import SIDES
+
+WAITING = "wait_for_samples"
+"""The phase in which the trainer waits for samples that are generated beside the step."""
 
 COMPUTE, TIMER = "compute", "timer"
 """Kinds of parts: kernels (without a device: operators), and phases that training timed."""
@@ -170,8 +173,6 @@ def basis_of(evidence: Evidence) -> Basis | None:
         parts = _measured(evidence, headline.metric, headline.delta)
         return Basis(headline.delta, parts, ranks=_ranks(evidence, headline))
     change = evidence.profile_change
-    if headline.metric == SPEED and not evidence.beyond_noise:
-        return None
     timed = _timers(evidence) if evidence.timed_phases else ()
     if change and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
         parts = _measured(evidence, profile.metric if profile else "", change)
@@ -241,7 +242,25 @@ def _timers(evidence: Evidence) -> tuple[Part, ...]:
     """The phases by their wall time, divided as training timed them; with ``OUTSIDE`` they sum to the step."""
     rows = evidence.sections["phases"].rows
     phases = (_part(TIMER, row["name"], row) for row in rows if row.get("kind") == "wall" and row["delta"] is not None)
-    return tuple(part for phase in phases for part in _divided(evidence, phase))
+    return tuple(_without_hidden([part for phase in phases for part in _divided(evidence, phase)]))
+
+
+def _without_hidden(parts: Sequence[Part]) -> Sequence[Part]:
+    """The timers without changes that waiting for samples makes up for: the rollout beside the step sets its length.
+
+    The changes that are left sum to the same.
+    """
+    waiting = next((part for part in parts if part.name == WAITING), None)
+    if waiting is None or not waiting.delta:
+        return parts
+    against = fsum(part.delta for part in parts if part.delta * waiting.delta < 0)
+    hidden = min(abs(against), abs(waiting.delta))
+
+    def left(part: Part) -> Part:
+        size = abs(waiting.delta) if part is waiting else abs(against) if part.delta * waiting.delta < 0 else 0.0
+        return replace(part, new=part.baseline + part.delta * (1 - hidden / size)) if size else part
+
+    return [left(part) for part in parts]
 
 
 def _divided(evidence: Evidence, phase: Part) -> Iterator[Part]:
@@ -249,13 +268,13 @@ def _divided(evidence: Evidence, phase: Part) -> Iterator[Part]:
     log = evidence.log
     phase = replace(phase, timer=log.timers.get(phase.name, ""))
     inner = log.inner.get(phase.name, ()) if evidence.timed_phases else ()
-    for timer in inner:
+    if not inner:
+        yield phase
+        return
+    before, after = (fsum(getattr(timer, side) for timer in inner) for side in SIDES)
+    rest = InnerTimer(phase.timer, rest_of(inner), phase.baseline - before, phase.new - after)
+    for timer in netted([*inner, rest]):
         yield Part(TIMER, phase.name, timer.part, timer.baseline, timer.new, phase.row, timer=timer.name)
-    if inner:
-        before, after = (fsum(getattr(timer, side) for timer in inner) for side in SIDES)
-        name = rest_of(inner)
-        phase = replace(phase, name=name, phase=phase.name, baseline=phase.baseline - before, new=phase.new - after)
-    yield phase
 
 
 def _part(kind: str, phase: object, row: Row, mean_delta: float | None = None, mean_moved: float | None = None) -> Part:

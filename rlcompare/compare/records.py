@@ -88,6 +88,37 @@ class GroupOfCaptures(NamedTuple):
     new: float
 
 
+class HealthLevel(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    given: str
+    what: str
+    steps: int
+    invalid: int
+    invalid_step: int | None
+    median: float | None
+    start: float | None
+    finish: float | None
+    shared_finish: float | None
+    spread: float | None
+    jitter: float | None
+    low: float | None
+    low_step: int | None
+    high: float | None
+    high_step: int | None
+    shared_low: float | None
+    shared_high: float | None
+    high_middle: float | None
+    high_middle_step: int | None
+    peak: float | None
+    peak_step: int | None
+    low_since: int | None
+    high_since: int | None
+    fallen_step: int | None
+    risen_step: int | None
+
+
 class IdleStep(NamedTuple):
     side: SideName
     run: int

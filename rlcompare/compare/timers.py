@@ -26,7 +26,7 @@ MS_PER_S = 1e3
 OUT_OF_GENERATION = "wake-up, loading of weights and sleep"
 """What is left of a rollout beside its generation (docs/design.md §5)."""
 
-OUT_OF_SAMPLE = "before and after the slowest sample"
+OUT_OF_SAMPLE = "outside of the slowest sample (wake-up, loading of weights, sleep)"
 """What is left of a rollout beside the sample that takes longest."""
 
 
@@ -78,11 +78,13 @@ class Driver:
         metric: a metric of the work.
         slope: ms of the timer per unit of the metric, as the steps show it; None if they do not tell.
         proportional: ms per unit if all of the timer were for it.
+        error: the standard error of the slope.
     """
 
     metric: str
     slope: float | None
     proportional: float
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class TrainingLog:
         inner: the timers inside each phase that both sides divide in the same way.
         changes: every metric that both sides have.
         drivers: the metrics that each timer follows.
+        residual: the part of a timer's spread over steps that the metrics leave that it is shown to follow.
         timers: the key of the timer of each phase.
         runs: the number of runs of each side that timed the step.
     """
@@ -100,6 +103,7 @@ class TrainingLog:
     inner: Mapping[str, Sequence[InnerTimer]] = field(default_factory=dict)
     changes: Mapping[str, Change] = field(default_factory=dict)
     drivers: Mapping[str, Sequence[Driver]] = field(default_factory=dict)
+    residual: Mapping[str, float] = field(default_factory=dict)
     timers: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[SideName, int] = field(default_factory=dict)
 
@@ -108,14 +112,29 @@ class TrainingLog:
         return next(((metric, self.changes[metric]) for metric in metrics if metric in self.changes), None)
 
     def error_ms(self, timer: str) -> float:
-        """The standard error of the change of a timer, in ms; 0 if unknown."""
+        """The standard error of the change of a timer beside what its drivers explain, in ms; 0 if unknown."""
         found = self.changes.get(timer)
-        return (found.error or 0.0) * MS_PER_S if found else 0.0
+        return (found.error or 0.0) * MS_PER_S * self.residual.get(timer, 1.0) if found else 0.0
 
 
 def rest_of(inner: Sequence[InnerTimer]) -> str:
     """What the timers inside a phase leave of it, in words."""
     return OUT_OF_SAMPLE if any("slowest" in timer.name for timer in inner) else OUT_OF_GENERATION
+
+
+def netted(inner: Sequence[InnerTimer]) -> list[InnerTimer]:
+    """The timers inside a phase without the changes that make up for each other; they sum to the same change.
+
+    Another sample may be the slowest one: then its tools take longer, and its generation less long.
+    """
+    total = fsum(timer.new - timer.baseline for timer in inner)
+    along = fsum(change for timer in inner if (change := timer.new - timer.baseline) * total > 0)
+    kept = total / along if along else 0.0
+    made = []
+    for timer in inner:
+        change = timer.new - timer.baseline
+        made.append(replace(timer, new=timer.baseline + (change * kept if change * total > 0 else 0.0)))
+    return made
 
 
 def training_log(
@@ -146,7 +165,9 @@ def training_log(
     }
     timed = values.get("timing_s/step", {side: [] for side in SIDES})
     timers = {phase.phase: phase.timer for phase in phases if phase.timer is not None}
-    return TrainingLog(_inner(parts), changes, _drivers(driven), timers, {side: len(timed[side]) for side in SIDES})
+    drivers, residual = _drivers(driven)
+    runs = {side: len(timed[side]) for side in SIDES}
+    return TrainingLog(_inner(parts), changes, drivers, residual, timers, runs)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -185,53 +206,85 @@ def _inner(parts: Sequence[TimerPart]) -> dict[str, Sequence[InnerTimer]]:
     return found
 
 
-def _drivers(rows: Sequence[TimerDriver]) -> dict[str, Sequence[Driver]]:
-    """For each timer, the first metrics that all sides have and that change."""
+def _drivers(rows: Sequence[TimerDriver]) -> tuple[dict[str, Sequence[Driver]], dict[str, float]]:
+    """For each timer, the first metrics that it is shown to follow, else all that it may; and what they leave."""
     found: dict[str, Sequence[Driver]] = {}
+    residual: dict[str, float] = {}
     for timer, place in sorted({(row.timer, row.place) for row in rows}):
         group = [row for row in rows if row.timer == timer and row.place == place]
-        if timer not in found and {row.side for row in group} == set(SIDES):
-            found[timer] = _regressed(group)
-    return found
+        if timer in residual or {row.side for row in group} != set(SIDES):
+            continue
+        drivers, left = _regressed(group)
+        if any(driver.slope is not None for driver in drivers):
+            found[timer], residual[timer] = drivers, left
+        else:
+            known = {driver.metric for driver in found.get(timer, ())}
+            found[timer] = [*found.get(timer, ()), *(driver for driver in drivers if driver.metric not in known)]
+    return found, residual
 
 
-def _regressed(rows: Sequence[TimerDriver]) -> Sequence[Driver]:
-    """The slopes of a timer over one or two metrics; over one alone, if both together do not tell."""
+def _regressed(rows: Sequence[TimerDriver]) -> tuple[Sequence[Driver], float]:
+    """The slopes of a timer over one or two metrics, and the part of its spread that they leave.
+
+    Over one metric alone, if both together do not tell.
+    """
     both = rows[0].second is not None and all(row.second_mean is not None and row.of_both is not None for row in rows)
-    timer, first = _mean_over_steps(rows, "timer_mean"), _mean_over_steps(rows, "first_mean")
-    of_timer, freedom = _pooled(rows, "timer_variance"), sum(row.steps - 1 for row in rows)
-    moments, along = [[_pooled(rows, "first_variance")]], [_pooled(rows, "with_first")]
-    alone = _Regression((rows[0].first,), (first,), timer, freedom, _least_squares(moments, along, of_timer, freedom))
-    if not both:
-        return alone.drivers()
-    shared, own = _pooled(rows, "of_both"), _pooled(rows, "second_variance")
-    moments = [[*moments[0], shared], [shared, own]]
-    along.append(_pooled(rows, "with_second"))
-    names, means = (rows[0].first, str(rows[0].second)), (first, _mean_over_steps(rows, "second_mean"))
-    together = _Regression(names, means, timer, freedom, _least_squares(moments, along, of_timer, freedom)).drivers()
-    if any(driver.slope is not None for driver in together):
-        return together
-    return [*alone.drivers(), replace(together[1], slope=None)]
+    timer = _Timer(
+        _mean_over_steps(rows, "timer_mean"), _pooled(rows, "timer_variance"), sum(row.steps - 1 for row in rows)
+    )
+    first, second = ((name, _mean_over_steps(rows, f"{place}_mean")) for name, place in _named(rows[0]))
+    variances, along = [_pooled(rows, f"{place}_variance") for place in _PLACES], [
+        _pooled(rows, f"with_{place}") for place in _PLACES
+    ]
+    shared = _pooled(rows, "of_both")
+    tried = [timer.follow([first], [[variances[0]]], along[:1])]
+    if both:
+        moments = [[variances[0], shared], [shared, variances[1]]]
+        tried = [timer.follow([first, second], moments, along), *tried]
+        tried.append(timer.follow([second], [[variances[1]]], along[1:]))
+    told = next((found for found in tried if any(driver.slope is not None for driver in found[0])), None)
+    return told or tried[0]
+
+
+_PLACES = ("first", "second")
+
+
+def _named(row: TimerDriver) -> list[tuple[str, str]]:
+    return [(row.first, "first"), (row.second or "", "second")]
 
 
 @dataclass(frozen=True)
-class _Regression:
-    """Slopes and their standard errors, by metric, with the means of the metrics and of the timer."""
+class _Timer:
+    """A timer over the steps of all runs.
 
-    names: tuple[str, ...]
-    means: tuple[float, ...]
-    timer: float
+    Attributes:
+        mean: in s.
+        squares: the sum of squares around the means of each run.
+        freedom: the number of steps without that of the runs.
+    """
+
+    mean: float
+    squares: float
     freedom: int
-    slopes: Sequence[tuple[float, float | None]]
 
-    def drivers(self) -> list[Driver]:
-        made = []
-        for name, mean, (slope, error) in zip(self.names, self.means, self.slopes, strict=True):
-            proportional = self.timer / mean if mean > 0 else 0.0
+    def follow(
+        self, metrics: Sequence[tuple[str, float]], moments: Sequence[Sequence[float]], along: Sequence[float]
+    ) -> tuple[Sequence[Driver], float]:
+        """The drivers, and the part of the timer's spread that they leave.
+
+        Args:
+            metrics: names and means.
+            moments, along: sums of squares and products of the metrics, and of each with the timer.
+        """
+        made, explained = [], 0.0
+        slopes = _least_squares(moments, along, self.squares, self.freedom)
+        for (name, mean), (slope, error), product in zip(metrics, slopes, along, strict=True):
+            proportional = self.mean / mean if mean > 0 else 0.0
             tells = self.freedom >= LEAST_STEPS and error is not None and TELLING * error < proportional
             kept = min(max(slope, 0.0), proportional) * MS_PER_S if tells else None
-            made.append(Driver(name, kept, proportional * MS_PER_S))
-        return made
+            made.append(Driver(name, kept, proportional * MS_PER_S, (error or 0.0) * MS_PER_S))
+            explained += slope * product if tells else 0.0
+        return made, sqrt(max(1 - explained / self.squares, 0.0)) if self.squares > 0 else 1.0
 
 
 def _pooled(rows: Sequence[TimerDriver], name: str) -> float:

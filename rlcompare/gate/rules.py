@@ -19,13 +19,14 @@ from rlcompare.compare.runs import known, overlap
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import text, units
 from rlcompare.gate.evidence import enough_runs, is_exact
+from rlcompare.gate.health import health_verdicts, is_health_rule
 from rlcompare.gate.policy import HEADLINE
 from rlcompare.gate.work import PerToken, per_token, work_text
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding, Samples
 from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, Polarity, RuleSeverity, Severity, Status
 
-FAILED = (Status.REGRESSED, Status.MISSING)
+FAILED = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY)
 """Statuses that fail a rule."""
 
 OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
@@ -49,11 +50,16 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
         for finding in diff.comparability.findings
         if finding.severity == Severity.SEVERE and not is_declared(finding.key, policy.varied)
     )
-    verdicts = tuple(
-        verdict for rule in policy.rules for verdict in _verdicts(rule, diff, policy, comparable=not barred)
-    )
-    if not verdicts and policy.rules:  # if every rule was skipped, the gate must not pass
-        verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in policy.rules[:1])
+    rules = [rule for rule in policy.rules if rule.severity != RuleSeverity.OFF and not is_health_rule(rule)]
+    verdicts = tuple(verdict for rule in rules for verdict in _verdicts(rule, diff, policy, comparable=not barred))
+    if not verdicts and rules:  # if every rule was skipped, the gate must not pass
+        verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in rules[:1])
+    health = health_verdicts(diff, policy)
+    if health and diff.unstable:  # then no change is for the better
+        passed = (
+            replace(found, status=Status.PASS) if found.status == Status.IMPROVED else found for found in verdicts
+        )
+        verdicts = (*health, *passed)
     return GateResult(
         policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, diff, policy, barred)
     )

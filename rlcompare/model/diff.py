@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rlcompare.model.words import Comparable, EventKind, Polarity, Severity, SideName
+from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, SideName
 
 SCHEMA = "rlcompare.diff/1"
 
@@ -148,6 +148,55 @@ class Unexplained:
     delta_ms: float
 
 
+SYMPTOMS = {
+    "health.non_finite": "loss, gradient norm, entropy or reward is not a finite number",
+    "health.ends_early": "fewer steps than the configuration asks for, or than the baseline",
+    "health.entropy_collapse": "entropy falls to a small part of its start and of the baseline's",
+    "health.entropy_explosion": "entropy rises far above its start and the baseline's",
+    "health.gradient_explosion": "the gradient norm rises far above its usual level and the baseline's",
+    "health.no_gradient": "the gradient norm stays 0, the baseline's does not",
+    "health.reward_fall": "reward, score or validation ends below the baseline's",
+    "health.kl": "KL of old and new policy, of the reference, or of rollout and training",
+    "health.chi2": "chi-squared divergence of rollout and training",
+    "health.ess": "effective sample size of importance sampling",
+    "health.weights": "importance weights: mean, deviation, vetoed and clipped parts",
+    "health.staleness": "samples of older weights than the baseline's",
+    "health.evictions": "more samples are evicted or dropped than on the baseline",
+}
+"""The keys of symptoms, as policies name them, with what they are about."""
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """A sign that the training of a side is not stable (docs/metrics.md, "Stability").
+
+    Attributes:
+        key: what a policy calls it, such as ``health.entropy_collapse``.
+        metric: the metric that shows it; empty for ``health.ends_early``.
+        severity: ``error`` for what cannot be healthy, ``warn`` for a change against the baseline, for a value that is
+            outside its range on both sides, and for whatever is wrong with the baseline itself.
+        baseline, new: what was judged of the metric: a level, the worst mean of five steps, the last step, or a number
+            of steps, as the text says; None: not measured or not comparable.
+        since_step: where it begins; None: unknown, or not at a certain step.
+        text: one sentence for the user.
+    """
+
+    key: str
+    metric: str
+    side: SideName
+    severity: RuleSeverity
+    baseline: float | None
+    new: float | None
+    since_step: int | None
+    text: str
+
+    @property
+    def is_stopped_alike(self) -> bool:
+        """Whether both logs end at the same step, before their time."""
+        ends = self.baseline, self.new
+        return self.key == "health.ends_early" and None not in ends and abs((ends[0] or 0) - (ends[1] or 0)) <= 1
+
+
 @dataclass(frozen=True)
 class Section:
     """One table of the result.
@@ -280,6 +329,7 @@ class Diff:
         events: what happens within single runs, what matters most first.
         aggregates: of each metric and run of training.
         series: of each timer and metric of the work and of health, by run.
+        symptoms: signs of unstable training: those of the new side first, errors before warnings.
     """
 
     baseline: Side
@@ -294,6 +344,12 @@ class Diff:
     events: tuple[RunEvent, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     series: tuple[Series, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
+
+    @property
+    def unstable(self) -> bool:
+        """Whether the new side has symptoms, so that no change is called better; not if both logs stop at one step."""
+        return any(symptom.side == "new" and not symptom.is_stopped_alike for symptom in self.symptoms)
 
     def metric(self, name: str) -> Delta | None:
         """The overall metric with that id, or None."""

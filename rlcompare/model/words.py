@@ -85,13 +85,16 @@ class Status(Word):
     INCONCLUSIVE = "inconclusive"
     NOT_COMPARABLE = "not_comparable"
     MISSING = "missing"
+    UNHEALTHY = "unhealthy"
+    """A symptom of unstable training; it has no limits of a rule."""
 
 
 class RuleSeverity(Word):
-    """What a failed rule does: ``error`` fails the gate, ``warn`` only warns."""
+    """What a failed rule does: ``error`` fails the gate, ``warn`` only warns, ``off``: the rule is not applied."""
 
     ERROR = "error"
     WARN = "warn"
+    OFF = "off"
 
 
 class EvidenceMode(Word):

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from rlcompare.model.diff import (
     Section,
     Series,
     Side,
+    Symptom,
     Unexplained,
 )
 
@@ -79,6 +80,7 @@ def to_document(diff: Diff) -> Document:
             }
             for cause in diff.causes
         ],
+        "symptoms": [asdict(symptom) for symptom in diff.symptoms],
         "unexplained": None
         if diff.unexplained is None
         else {"share": diff.unexplained.share, "delta_ms": diff.unexplained.delta_ms},
@@ -127,6 +129,7 @@ def from_document(document: object) -> Diff:
         overall=found.overall,
         causes=found.causes,
         unexplained=found.unexplained,
+        symptoms=found.symptoms,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
         events=found.events,
@@ -179,6 +182,7 @@ class _Document:
     events: tuple[RunEvent, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     series: tuple[Series, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:

@@ -51,7 +51,8 @@ def prose(text: str) -> str:
 
 def _lines(view: ReportView) -> Iterator[str]:
     head = view.headline
-    yield f"### {prose(view.title)}: {head.change} {_TONES[head.tone]}".rstrip()
+    unstable = view.unstable and head.tone == "caution"
+    yield f"### {prose(view.title)}: {head.change} {_TONES[head.tone]}{f' {head.word}' if unstable else ''}".rstrip()
     yield ""
     if view.status != "comparable":
         yield f"> **{prose(view.status_text)}**"

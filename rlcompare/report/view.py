@@ -25,22 +25,39 @@ from rlcompare.report.summary import (
     next_command,
     summary_items,
 )
-from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
-from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, phases_apart, profile_disagrees, tone_of
+from rlcompare.report.tables import (
+    ROW_LIMIT,
+    Table,
+    overall_table,
+    samples_text,
+    section_table,
+    title_of,
+    without_praise,
+)
+from rlcompare.report.tone import (
+    NOISE_OF_HEADLINE,
+    NOISE_RELATIVE,
+    floor_of,
+    phases_apart,
+    profile_disagrees,
+    tone_of,
+    word_of,
+)
 from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
 UNVERIFIED = "unverified"
 _FEW_RUNS = f"only the limits were checked: fewer than {RUNS_NEEDED} runs per side cannot rule out chance."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
-_DECIDED = (Status.IMPROVED, Status.REGRESSED)
+_DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""
 
-FAILING = (Status.REGRESSED, Status.MISSING, Status.NOT_COMPARABLE, Status.INCONCLUSIVE)
+FAILING = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY, Status.NOT_COMPARABLE, Status.INCONCLUSIVE)
 
 _VERDICT_TONE = {
     Status.REGRESSED: "worse",
     Status.MISSING: "worse",
+    Status.UNHEALTHY: "worse",
     Status.NOT_COMPARABLE: "worse",
     Status.INCONCLUSIVE: "caution",
     Status.IMPROVED: "better",
@@ -86,6 +103,7 @@ class Headline:
     change: str
     tone: str
     samples: str
+    word: str = ""
     absent: str = ""
 
 
@@ -131,6 +149,8 @@ class ReportView:
 
     Attributes:
         status: comparability; also ``caution`` if the workload differs much.
+        symptoms: the signs of unstable training, errors first.
+        unstable: whether the new side has some: then nothing is shown as better.
     """
 
     title: str
@@ -151,6 +171,8 @@ class ReportView:
     overall: Table
     tables: tuple[Table, ...]
     quality: tuple[FindingView, ...]
+    symptoms: tuple[str, ...]
+    unstable: bool
     thresholds: str
     next_command: str
 
@@ -174,6 +196,8 @@ def build_view(
     status, status_text = _status(diff, diff.comparability.status)
     bars, bars_note = bars_of(diff)
     summary = summary_items(diff, document)
+    overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
+    tables = tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values())
     return ReportView(
         title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
         version=version,
@@ -190,9 +214,11 @@ def build_view(
         events=event_views(diff),
         bars=bars,
         bars_note=bars_note,
-        overall=overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff)),
-        tables=tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values()),
+        overall=without_praise(overall) if diff.unstable else overall,
+        tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),
+        symptoms=tuple(safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms),
+        unstable=diff.unstable,
         thresholds=_thresholds(floor),
         next_command=next_command(diff, document),
     )
@@ -307,6 +333,7 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
         change=quantity.change_of(delta.delta, delta.ratio, delta.baseline),
         tone=tone_of(delta, diff),
         samples=samples_text(delta),
+        word=word_of(delta, diff),
     )
 
 

@@ -22,6 +22,9 @@ WITH RECURSIVE timer AS (   -- place: 0 for timers that are always part of the s
     SELECT DISTINCT side, run FROM c_metric
     WHERE name IN ('timing_s/generate_async', 'timing_s/sync_rollout_weights', 'timing_s/switch_to_trainer', 'timing_s/param_sync', 'timing_s/timing_s/param_sync')
        OR starts_with(name, 'fully_async/') OR starts_with(name, 'separate_async/')
+    UNION   -- several versions of the model generate a trajectory, or a version before the last
+    SELECT side, run FROM c_metric WHERE step > 1 AND name IN ('training/off_policy/trajectory_spans/max', 'training/off_policy/trajectory_staleness/max')
+    GROUP BY side, run HAVING avg(value ORDER BY name, step) FILTER (ends_with(name, 'spans/max')) > 1.5 OR avg(value ORDER BY name, step) FILTER (ends_with(name, 'staleness/max')) > 0.5
 ), room AS (   -- time of the step minus the phases that are always part of it
     SELECT m.side, m.run, m.step,
            max(m.value) FILTER (m.name = 'timing_s/step') + 0.01 - coalesce(sum(m.value ORDER BY m.name) FILTER (t.place = 0), 0) AS seconds,

@@ -4,9 +4,10 @@
 -- Depends on c_judged.
 WITH driver(place, timer, first, second) AS (
     SELECT place, timer, first, second
-    FROM (VALUES ('timing_s/gen'), ('timing_s/generate_sequences'), ('timing_s/generate_async'), ('timing_s/agent_loop/slowest/generate_sequences')) AS t(timer),
-         (VALUES (0, 'workload.decode_steps', NULL), (1, 'timing_s/agent_loop/slowest/response_length', NULL), (2, 'response_length/max', 'response_length/mean'),
-                 (3, 'train/num_gen_batches', NULL)) AS d(place, first, second)
+    FROM (VALUES ('timing_s/gen'), ('timing_s/generate_sequences'), ('timing_s/generation_timing/max'), ('timing_s/generate_async'),
+               ('timing_s/agent_loop/slowest/generate_sequences')) AS t(timer),
+         (VALUES (0, 'workload.decode_steps', NULL), (1, 'train/num_gen_batches', 'response_length/max'),
+                 (2, 'timing_s/agent_loop/slowest/response_length', NULL), (3, 'response_length/max', 'response_length/mean')) AS d(place, first, second)
     UNION ALL
     SELECT place, timer, first, second
     FROM (VALUES ('timing_s/update_actor'), ('timing_s/update_critic'), ('timing_s/old_log_prob'), ('timing_s/ref'), ('timing_s/values')) AS t(timer),

@@ -1,8 +1,12 @@
-"""The first cause of two training logs is what was changed in a modelled job; where nothing changed, there is none."""
+"""The first cause of two training logs is what was changed in a modelled job; where nothing changed, there is none.
+
+``RLCOMPARE_LUCK=7`` tries other luck, and other models on other machines: any number but 0 gives others.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,9 +16,14 @@ from typing import Any
 import pytest
 
 from rlcompare.cli.main import run
-from tests.inject.log_pairs import PAIRS, Pair
-from tests.inject.training_jobs import Course, course
-from tests.inject.training_logs import write
+from tests.inject.log_pairs import NULLS, PAIRS, Null, Pair
+from tests.inject.training_jobs import Course, Job, course, elsewhere
+from tests.inject.training_logs import Form, write
+
+LUCK = int(os.environ.get("RLCOMPARE_LUCK", "0"))
+
+LEAST = 0.04
+"""A change that costs a smaller part of the step is not asked for: like jobs differ by as much."""
 
 NEAR = 0.1
 """How far the seconds of a cause may be from what the change costs, as a part of it."""
@@ -22,7 +31,8 @@ NEAR = 0.1
 
 def seconds(of: Course, parts: Sequence[str]) -> float:
     """The mean over steps, but for the first, which compiles."""
-    return float(sum(of.timers[name][1:].mean() for name in parts if name in of.timers))
+    timers = {**of.timers, "step": of.step}
+    return float(sum(timers[name][1:].mean() for name in parts if name in timers))
 
 
 @dataclass(frozen=True)
@@ -39,9 +49,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said of a pair."""
+    """What was said of a pair; ``share``: the part of the step that the change costs, or that the logs differ by."""
 
     pair: Pair
+    share: float
     expected: Sequence[Expected]
     causes: Sequence[dict[str, Any]]
 
@@ -74,10 +85,11 @@ class Answer:
 
 
 class Comparing:
-    """Compares logs by the command line, in this process."""
+    """Compares logs by the command line, in this process. Pairs of one baseline share its log."""
 
     def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
-        self.folder, self._capture = folder, capture
+        self._folder, self._capture = folder, capture
+        self._baselines: dict[tuple[Job, Form], tuple[Course, Path]] = {}
 
     def causes(self, new: Path, baseline: Path) -> list[dict[str, Any]]:
         code = run(["diff", "-d", str(new), "-bp", str(baseline), "--json"])
@@ -85,19 +97,42 @@ class Comparing:
         assert code == 0, captured.err
         return list(json.loads(captured.out)["causes"])
 
+    def baseline(self, job: Job, form: Form) -> tuple[Course, Path]:
+        """The job with other luck than any new side has."""
+        if (job, form) not in self._baselines:
+            number = len(self._baselines) + 1
+            base = course(job.but(seed=10_000 * LUCK + number))
+            self._baselines[job, form] = base, write(base, self._path(f"base-{number}", form), form)
+        return self._baselines[job, form]
+
+    def _path(self, name: str, form: Form) -> Path:
+        return self._folder / f"{name}{'.jsonl' if form == 'file' else '.log'}"
+
     def answer(self, number: int, pair: Pair) -> Answer:
         """The sides have other luck; what the change costs is the difference to the same luck without it."""
-        base = course(pair.job.but(seed=2 * number + 1))
-        without, changed = pair.job.but(seed=2 * number + 2), pair.job.but(seed=2 * number + 2, **pair.changes)
-        new, same = course(changed), course(without)
-        ending = ".jsonl" if pair.form == "file" else ".log"
-        baseline = write(base, self.folder / f"{number}-a{ending}", pair.form)
-        found = self.causes(write(new, self.folder / f"{number}-b{ending}", pair.form), baseline)
+        job = elsewhere(pair.job, LUCK, pair.changes)
+        base, baseline = self.baseline(job, pair.form)
+        without = job.but(seed=10_000 * LUCK + 1000 + number)
+        new, same = course(without.but(**pair.changes)), course(without)
+        found = self.causes(write(new, self._path(f"new-{number}", pair.form), pair.form), baseline)
         expected = [
             Expected(seconds(new, part) - seconds(same, part), seconds(new, part) - seconds(base, part))
             for part in pair.parts
         ]
-        return Answer(pair, expected, found)
+        step = seconds(new, ["step"])
+        share = min(abs(step / seconds(other, ["step"]) - 1) for other in (same, base))
+        return Answer(pair, share, expected, found)
+
+    def unchanged(self, number: int, pair: Null) -> tuple[str, list[dict[str, Any]]]:
+        """How the headlines of two like jobs differ by luck, and the causes that are named."""
+        job = elsewhere(pair.job, LUCK, pair.changes)
+        base, baseline = self.baseline(job, pair.form)
+        new = course(job.but(seed=10_000 * LUCK + 2000 + number, **pair.changes))
+        form = pair.new_form or pair.form
+        path = self._path(f"null-{number}", form)
+        write(new, path, form, reordered=pair.reordered, further=pair.further)
+        luck = new.step[1:].mean() / base.step[1:].mean() - 1
+        return f"{pair.kind:30} {pair.job.release} {pair.job.trainer:12} {luck:+6.1%}", self.causes(path, baseline)
 
 
 @pytest.fixture
@@ -113,8 +148,21 @@ def comparing(
 @pytest.mark.xfail(strict=False, reason="causes are phases only, as of now")
 def test_the_first_cause_is_what_was_changed(comparing: Comparing) -> None:
     answers = [comparing.answer(number, pair) for number, pair in enumerate(PAIRS)]
+    answers = [answer for answer in answers if answer.share > LEAST]
+    assert len(answers) >= 40
     wrong = [answer for answer in answers if answer.fault]
     table = "\n".join(answer.line() for answer in sorted(answers, key=lambda one: one.fault is None))
     score = f"{len(answers) - len(wrong)} of {len(answers)} right\n{table}"
     if len(wrong) > 0.05 * len(answers):
         pytest.fail(score, pytrace=False)
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(strict=False, reason="each change has causes, as of now")
+def test_what_differs_by_luck_has_no_cause(comparing: Comparing) -> None:
+    answers = [comparing.unchanged(number, pair) for number, pair in enumerate(NULLS)]
+    wrong = [
+        f"{line}  {causes[0]['delta_ms'] / 1e3:+6.1f} s  {causes[0]['text']}" for line, causes in answers if causes
+    ]
+    if wrong:
+        pytest.fail("\n".join([f"{len(wrong)} of {len(answers)} have a cause", *wrong]), pytrace=False)

@@ -7,7 +7,7 @@ is the difference of two jobs of one seed. Logs of them are made by ``training_l
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -32,6 +32,8 @@ class Job:
         prompts, n: prompts of a step, and responses to each. At most 256 and 8.
         length_median, length_sigma: of the log-normal lengths of responses, before ``max_length`` cuts them.
         group_sigma: how much the responses to one prompt are alike in length.
+        drift: by which part responses grow from step to step.
+        by_length: the prompts of a batch come in the order of the length of their responses.
         tail_share: share of responses that nearly reach ``tail_length``.
         turns: mean number of calls of tools; 0 for single-turn jobs.
         preemptions: mean number per sample, if its KV cache is short; None if the engine does not count them.
@@ -42,8 +44,9 @@ class Job:
         wake_s: waking up the engine, loading weights, and sleeping.
         grouped: sequences of a prompt stay on one rank when the batch is balanced.
         micro_tokens, micro_s: tokens of a micro batch, and what each micro batch costs besides.
-        gen_batches: mean number of generated batches for one batch of training (DAPO).
+        gen_batches: how many batches are generated for one batch of training; DAPO takes whole ones, so the next more.
         rollout_rate: tokens per second of the separate rollouter of asynchronous jobs.
+        switch_s: to switch replicas between training and generation; None where all stay what they are.
         staleness: batches that an asynchronous rollouter may be ahead.
         local_steps: updates between two synchronisations of weights.
         outside_s: time of a step in none of its timers.
@@ -64,6 +67,8 @@ class Job:
     length_median: float = 500.0
     length_sigma: float = 0.45
     group_sigma: float = 0.2
+    drift: float = 0.001
+    by_length: bool = False
     max_length: int = 4096
     tail_share: float = 0.0
     tail_length: int = 4000
@@ -161,6 +166,19 @@ class Course:
     extra: Mapping[str, Array]
 
 
+def elsewhere(job: Job, luck: int, kept: Collection[str]) -> Job:
+    """The same kind of job with another model on other machines, but for the settings in ``kept``; as it is for 0."""
+    if not luck:
+        return job
+    generator = np.random.default_rng([luck, zlib.crc32(repr(job).encode())])
+    ranges = {"wake_s": (0.7, 1.3), "outside_s": (0.5, 1.5), "compile_s": (0.2, 2.0), "noise": (0.7, 1.5)}
+    if not job.asynchronous:  # in those, what is faster, training or generation, is what the pairs are about
+        ranges |= {"length_median": (0.8, 1.3), "prompt_mean": (0.5, 3.0), "decode_s": (0.75, 1.25),
+                   "decode_sample_s": (0.5, 2.0), "peak": (0.8, 1.3)}  # fmt: skip
+    factors = {name: generator.uniform(*bounds) for name, bounds in ranges.items()}
+    return job.but(**{name: getattr(job, name) * by for name, by in factors.items() if name not in kept})
+
+
 def draws(seed: int, name: str) -> np.random.Generator:
     """Random numbers for one purpose: how many are drawn for others makes no difference."""
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
@@ -214,8 +232,9 @@ def poisson(chance: Array, mean: float | Array) -> Array:
 def lengths(job: Job) -> tuple[Array, Array]:
     """Prompts and responses; responses grow slowly while the policy learns."""
     step = np.arange(job.first_step, job.first_step + job.steps)
-    drift = 0.001 * step + 0.01 * by_step(job, "drift")
-    logs = np.log(job.length_median) + drift[:, None] + job.group_sigma * by_prompt(job, "prompts")
+    drift = job.drift * step + 0.01 * by_step(job, "drift")
+    alike = by_prompt(job, "prompts")
+    logs = np.log(job.length_median) + drift[:, None] + job.group_sigma * (np.sort(alike) if job.by_length else alike)
     response = np.exp(logs + job.length_sigma * normal(job, "lengths"))
     chance = uniform(job, "tail")
     long = job.tail_length * (0.9 + 0.1 * chance / max(job.tail_share, 1e-9))
@@ -317,7 +336,7 @@ def course(job: Job) -> Course:
     whole = (samples.generate + samples.tools + samples.score).max(axis=1)
     batches = np.ones(job.steps)
     if job.trainer == "dapo":
-        batches += poisson(draws(job.seed, "batches").random(MOST_STEPS)[: job.steps], job.gen_batches - 1)
+        batches = np.maximum(np.ceil(job.gen_batches + 0.15 * by_step(job, "batches")), 1.0)
     elif job.trainer == "v1":
         batches += (job.gen_batches - 1) * np.exp(0.2 * by_step(job, "batches"))
     extra["batches"] = batches
@@ -337,11 +356,11 @@ def course(job: Job) -> Course:
     timers["outside"] = job.outside_s * noise(job, "outside")
     timers["gen"][0] += job.compile_s
     timers["update_actor"][0] *= 1.4
-    if job.asynchronous:
-        _overlap(job, samples, timers, beside, extra)
-    if job.switch_s is not None:
+    if job.switch_s is not None and job.trainer == "v1_async":
         timers["switch_to_trainer"] = 0.4 * job.switch_s * noise(job, "to trainer")
         timers["switch_to_rollout"] = 0.6 * job.switch_s * noise(job, "to rollout")
+    if job.asynchronous:
+        _overlap(job, samples, timers, beside, extra)
     step = np.sum(list(timers.values()), axis=0)
     return Course(job, timers, beside, step, samples, done, extra)
 
@@ -374,4 +393,8 @@ def _overlap(
         end = end + wait[step] + busy[step]
         ends[step] = end
     timers["gen"] = wait + 0.05
+    if job.switch_s is not None:
+        # Hybrid replicas are lent to generation until nearly enough samples are there.
+        lent = "switch_wait" if job.trainer == "v1_async" else "wait_for_enough_samples"
+        timers[lent], timers["gen"] = 0.8 * wait, 0.2 * wait + 0.05
     extra |= {"making": making, "rollouter_idle": idle}

@@ -66,7 +66,7 @@ def configuration(job: Job) -> dict[str, Any]:
                "gpu_memory_utilization": job.cache_share, "tensor_model_parallel_size": 2}  # fmt: skip
     actor = {"ppo_mini_batch_size": job.prompts, "use_dynamic_bsz": True, "ppo_epochs": 1,
              "ppo_max_token_len_per_gpu": job.micro_tokens, "optim": {"lr": 1e-06}}  # fmt: skip
-    return {
+    made: dict[str, Any] = {
         "actor_rollout_ref": {"actor": actor, "rollout": rollout, "model": {"path": "Qwen/Qwen2.5-7B-Instruct"}},
         "algorithm": {"adv_estimator": "gae" if job.critic else "grpo", "use_kl_in_reward": False},
         "data": {
@@ -83,6 +83,21 @@ def configuration(job: Job) -> dict[str, Any]:
             "total_epochs": 15,
         },
     }
+    if job.trainer.startswith("v1"):
+        made["trainer"] |= {
+            "use_v1": True,
+            "v1": {
+                "trainer_mode": "separate_async" if job.asynchronous else "sync",
+                "separate_async": {"parameter_sync_step": job.local_steps},
+            },
+        }
+    if job.trainer == "fully_async":
+        made["async_training"] = {
+            "staleness_threshold": job.staleness,
+            "trigger_parameter_sync_step": job.local_steps,
+            "partial_rollout": True,
+        }
+    return made
 
 
 def steps_data(course: Course, index: int) -> list[Data]:

@@ -21,6 +21,7 @@ from rlcompare.model.diff import (
     RunInfo,
     Section,
     Side,
+    Symptom,
     Unexplained,
     Value,
 )
@@ -555,6 +556,13 @@ def regression() -> Diff:
         ),
         sections=_sections(),
     )
+
+
+def unstable() -> Diff:
+    """The regression, with gradients that are not finite."""
+    text = "actor/grad_norm is not a finite number in 3 of 60 steps, first in step 41."
+    symptom = Symptom("health.non_finite", "actor/grad_norm", "new", RuleSeverity.ERROR, 0, 3, 41, text)
+    return replace(regression(), symptoms=(symptom,))
 
 
 def identical() -> Diff:

@@ -127,7 +127,7 @@ def test_schema_is_itself_valid_and_says_its_history(schema: dict[str, Any]) -> 
 def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
     """Each member that is written has a property in the schema, and each property says what it is."""
     diff = replace(
-        diff_examples.regression(),
+        diff_examples.unstable(),
         events=(diff_examples.ONSET,),
         aggregates=(Aggregate("timing_s/step", "new", 0, 3, 2.0, 2.0, 1.0, 3.0, 2.0, 2.0),),
         series=(Series("timing_s/step", "new", 0, 3, (1, 2, 3), (1.0, 2.0, 3.0)),),
@@ -145,6 +145,7 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "fact": (document["events"][0]["facts"][0], definitions["event"]["properties"]["facts"]["items"]),
         "aggregate": (document["aggregates"][0], definitions["aggregate"]),
         "series": (document["series"][0], definitions["series"]),
+        "symptom": (document["symptoms"][0], definitions["symptom"]),
         "info": (document["section_info"]["kernels"], schema["properties"]["section_info"]["additionalProperties"]),
     }
     for place, (value, definition) in written.items():
