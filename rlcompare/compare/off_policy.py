@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rlcompare.compare.health_levels import WINDOW, Pair, show
 from rlcompare.compare.training import health_columns
-from rlcompare.model.diff import Symptom
+from rlcompare.model.diff import ADVICE, Symptom
 from rlcompare.model.words import Health, RuleSeverity, SideName
 
 ERROR, WARN = RuleSeverity.ERROR, RuleSeverity.WARN
@@ -106,7 +106,8 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
         )
         begun = f" since step {since}" if worse and since is not None else ""
         worst = f"{new.given} is {show(value)} at worst{_window(pair, step)}{begun}"
-        text = f"{worst}, ideal is {ideal}; the baseline {compared}."
+        advice = f"{ADVICE}{columns['advice']}." if columns.get("advice") else ""
+        text = f"{worst}, ideal is {ideal}; the baseline {compared}.{advice}"
         symptom = pair.symptom(watch.key, ERROR if error else WARN, before, value, since if worse else None, text)
         found.append((further or 0.0, symptom))
     return max(found, key=lambda pair: pair[0])[1] if found else None

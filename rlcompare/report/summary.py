@@ -14,10 +14,18 @@ from dataclasses import dataclass
 
 from rlcompare.compare.overall import OUTSIDE, PATH
 from rlcompare.compare.runs import known
-from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Row, Side
+from rlcompare.model.diff import ADVICE, NOT_COMPARED, Delta, Diff, Row, Side
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, RuleSeverity, Severity
 from rlcompare.report import quantity
-from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
+from rlcompare.report.findings import (
+    MESSAGE_LIMIT,
+    change_of_text,
+    count,
+    differences,
+    is_serious,
+    quality_counts,
+    quality_texts,
+)
 from rlcompare.report.shares import part, part_of_change
 from rlcompare.report.step_parts import number_of, parts_of_step, rows_of
 from rlcompare.report.tone import PROFILED_RANKS, tone_of, word_of
@@ -230,11 +238,15 @@ def _stability(diff: Diff) -> tuple[SummaryItem, ...]:
     errors = sum(symptom.severity == RuleSeverity.ERROR for symptom in diff.symptoms)
     counts = [count(errors, "error")] if errors else []
     counts += [count(len(diff.symptoms) - errors, "warning")] if len(diff.symptoms) > errors else []
-    texts = tuple(safe_text(symptom.text, _CAUSE_LIMIT) for symptom in diff.symptoms)
-    parts = (f"{', '.join(counts)}: {texts[0]}", *texts[1:])
+    texts = [safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms]
+    full, short = (
+        (f"{', '.join(counts)}: {shown[0]}", *shown[1:])
+        for shown in (texts, [text.partition(ADVICE)[0] for text in texts])
+    )
     keys = ", ".join(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
     mood = "worse" if errors else "caution"
-    return (SummaryItem("stability", "stability", parts, mood, lines=3, shorter=((f"{', '.join(counts)}: {keys}",),)),)
+    shorter = (short, (f"{', '.join(counts)}: {keys}",))
+    return (SummaryItem("stability", "stability", full, mood, lines=3, shorter=shorter),)
 
 
 def _workload(diff: Diff) -> SummaryItem:
