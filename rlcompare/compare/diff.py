@@ -9,10 +9,12 @@ from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
+from rlcompare.compare.run_events import run_events
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.stability import symptoms_of
+from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
 from rlcompare.model.words import SIDES, SideName
@@ -53,6 +55,14 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.AccountMember),
                 edits,
                 rollups.rows(records.KernelFact),
+                training_log(
+                    timers,
+                    rollups.rows(records.TimerPart),
+                    rollups.rows(records.TimerNoise),
+                    rollups.rows(records.TimerDriver),
+                    rollups.rows(records.MetricSample),
+                    [row.name for row in rollups.rows(records.MetricApart)],
+                ),
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),
@@ -87,4 +97,5 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 env,
                 {row.name for row in rollups.rows(records.MetricApart)},
             ),
+            events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
         )

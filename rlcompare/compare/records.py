@@ -271,6 +271,15 @@ class RoleSample(NamedTuple):
     ns: float
 
 
+class RunSeries(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    phase: str | None
+    steps: list[int]
+    amounts: list[float]
+
+
 class SelectedSteps(NamedTuple):
     side: SideName
     step: int
@@ -294,6 +303,45 @@ class Step(NamedTuple):
     comm_ns: float | None
     exposed_comm_ns: float | None
     free_ns: float | None
+
+
+class TimerDriver(NamedTuple):
+    side: SideName
+    run: int
+    place: int
+    timer: str
+    first: str
+    second: str | None
+    steps: int
+    timer_mean: float
+    first_mean: float
+    second_mean: float | None
+    timer_variance: float
+    first_variance: float
+    second_variance: float | None
+    with_first: float
+    with_second: float | None
+    of_both: float | None
+
+
+class TimerNoise(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    steps: int
+    mean: float
+    deviation: float
+    error: float
+
+
+class TimerPart(NamedTuple):
+    side: SideName
+    run: int
+    way: int
+    phase: str
+    part: str
+    name: str
+    ns: float
 
 
 class TimeSample(NamedTuple):
@@ -327,6 +375,7 @@ class TrainingPhase(NamedTuple):
     run: int
     role: str | None
     phase: str
+    timer: str | None
     ns: float
     steps: int
     of_steps: int

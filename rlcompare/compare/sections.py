@@ -321,7 +321,7 @@ def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Sec
     note = (
         "Means over unprofiled steps that both sides have, where available. Metrics outside their ideal range come"
         " first, then the largest relative change. Spread: standard deviation over steps. First divergence: the first"
-        " step more than 1 % apart."
+        " step from which the sides stay more than 1 % apart."
     )
     return Section("metrics", "", (), None, note if rows else "", tuple(rows))
 

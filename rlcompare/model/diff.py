@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, SideName
+from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, SideName
 
 SCHEMA = "rlcompare.diff/1"
 
@@ -226,6 +226,59 @@ class Section:
 
 
 @dataclass(frozen=True)
+class EventFact:
+    """The levels of another metric before and since an event; ``before`` is None if it has none."""
+
+    name: str
+    before: float | None
+    after: float
+
+    @property
+    def delta(self) -> float:
+        """``after`` − ``before``; ``after`` if there is nothing before."""
+        return self.after - (self.before or 0.0)
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """What happens to a metric within one run: since when it has another level, a trend, steps that take longer.
+
+    Attributes:
+        side, run: the run; runs are numbered from 0.
+        step, last: the first and the last step of it; ``last`` is None if it lasts to the end of the log.
+        steps: number of these steps that were measured.
+        before, after: the level before it and since then; of a trend, the ends of its line; of steps that take longer,
+            the level of the other steps and of these.
+        period: the number of steps after which such steps recur; None: they do not, or not regularly.
+        elsewhere: whether the other side has the same at about the same step; None if it does not log these steps.
+        facts: what changed with it: timers that hold much of a change of the step, each before those inside it that
+            hold most of its own; then metrics of the work with an onset at the same step. Of steps that test or save,
+            the timers of that.
+        text: one sentence for the user.
+    """
+
+    what: EventKind
+    metric: str
+    unit: str
+    side: SideName
+    run: int
+    step: int
+    last: int | None
+    steps: int
+    before: float
+    after: float
+    period: int | None = None
+    elsewhere: bool | None = None
+    facts: tuple[EventFact, ...] = ()
+    text: str = ""
+
+    @property
+    def delta(self) -> float:
+        """``after`` − ``before``."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
 class Diff:
     """The whole result.
 
@@ -237,6 +290,7 @@ class Diff:
         quality: missing, damaged, inferred or omitted data, per side.
         sections: by name, in the order of the report. All names of docs/design.md §7 are present; some may be empty.
         symptoms: signs of unstable training: those of the new side first, errors before warnings.
+        events: what happens within single runs, what matters most first.
     """
 
     baseline: Side
@@ -249,6 +303,7 @@ class Diff:
     sections: Mapping[str, Section]
     unexplained: Unexplained | None = None
     symptoms: tuple[Symptom, ...] = ()
+    events: tuple[RunEvent, ...] = ()
 
     @property
     def unstable(self) -> bool:

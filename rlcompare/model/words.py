@@ -54,6 +54,21 @@ class Polarity(Word):
     NEUTRAL = "neutral"
 
 
+class EventKind(Word):
+    """What happens within a run."""
+
+    ONSET = "onset"
+    """A metric has another level from a step on."""
+    TREND = "trend"
+    """A metric rises or falls over the whole run."""
+    SPIKES = "spikes"
+    """Regular steps take longer, for a reason that the log does not tell."""
+    TEST_OR_SAVE = "test_or_save"
+    """Steps that test or save a checkpoint take longer."""
+    FIRST_STEPS = "first_steps"
+    """The first steps take longer than those after them."""
+
+
 class Health(Word):
     """Whether a metric lies in its ideal range."""
 

@@ -23,6 +23,7 @@ from rlcompare.model.diff import (
     Diff,
     Finding,
     Row,
+    RunEvent,
     Section,
     Side,
     Symptom,
@@ -81,6 +82,7 @@ def to_document(diff: Diff) -> Document:
         "unexplained": None
         if diff.unexplained is None
         else {"share": diff.unexplained.share, "delta_ms": diff.unexplained.delta_ms},
+        "events": [_event(event) for event in diff.events],
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},
         "section_info": {
             name: {
@@ -124,6 +126,7 @@ def from_document(document: object) -> Diff:
         symptoms=found.symptoms,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
+        events=found.events,
     )
 
 
@@ -169,6 +172,7 @@ class _Document:
     section_info: dict[str, _SectionInfo]
     unexplained: Unexplained | None = None
     symptoms: tuple[Symptom, ...] = ()
+    events: tuple[RunEvent, ...] = ()
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:
@@ -231,6 +235,26 @@ def _finding(finding: Finding) -> Document:
         "new": finding.new,
         "severity": finding.severity,
         "message": finding.message,
+    }
+
+
+def _event(event: RunEvent) -> Document:
+    return {
+        "what": event.what,
+        "metric": event.metric,
+        "unit": event.unit,
+        "side": event.side,
+        "run": event.run,
+        "step": event.step,
+        "last": event.last,
+        "steps": event.steps,
+        "before": event.before,
+        "after": event.after,
+        "delta": event.delta,
+        "period": event.period,
+        "elsewhere": event.elsewhere,
+        "facts": [{"name": fact.name, "before": fact.before, "after": fact.after} for fact in event.facts],
+        "text": event.text,
     }
 
 

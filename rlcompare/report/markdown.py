@@ -60,6 +60,13 @@ def _lines(view: ReportView) -> Iterator[str]:
     yield from _summary(view)
     if view.gate:
         yield from _gate(view.gate)
+    if view.events:
+        yield f"<details><summary>Within the runs ({len(view.events)})</summary>"
+        yield ""
+        yield from (f"- {prose(event.text)}" for event in view.events)
+        yield ""
+        yield "</details>"
+        yield ""
     yield from _findings("What differs", view.comparability)
     for table in view.tables:
         if table.name in _TABLES:

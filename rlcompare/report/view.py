@@ -16,6 +16,7 @@ from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
+from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.shares import are_times
 from rlcompare.report.summary import (
     SummaryItem,
@@ -164,6 +165,7 @@ class ReportView:
     gate: GateView | None
     causes: tuple[CauseView, ...]
     unexplained: str
+    events: tuple[EventView, ...]
     bars: tuple[Bar, ...]
     bars_note: str
     overall: Table
@@ -209,6 +211,7 @@ def build_view(
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
         unexplained=_unexplained(diff),
+        events=event_views(diff),
         bars=bars,
         bars_note=bars_note,
         overall=without_praise(overall) if diff.unstable else overall,

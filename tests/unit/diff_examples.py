@@ -14,8 +14,10 @@ from rlcompare.model.diff import (
     Comparability,
     Delta,
     Diff,
+    EventFact,
     Finding,
     Row,
+    RunEvent,
     RunInfo,
     Section,
     Side,
@@ -24,7 +26,7 @@ from rlcompare.model.diff import (
     Value,
 )
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
-from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
+from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, Status
 from rlcompare.report.gate_text import print_gate
 
 SECTION_NAMES = (
@@ -69,6 +71,13 @@ HOSTILE_NAMES = (
     "宽字符的核函数名称",
     "x" * 1_000_000,
 )
+
+
+ONSET = RunEvent(
+    EventKind.ONSET, "timing_s/step", "s", "new", 0, 240, None, 61, 34.0, 42.1, elsewhere=False,
+    facts=(EventFact("timing_s/gen", 20.0, 28.0),),
+    text="New side: timing_s/step takes 8.10 s more since step 240 (34.0 s → 42.1 s), 8.00 s of it timing_s/gen.",
+)  # fmt: skip
 
 
 def row(name: str | None, baseline: Value, new: Value, **further: Value) -> Row:

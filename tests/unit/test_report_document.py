@@ -114,7 +114,8 @@ def test_schema_is_itself_valid_and_says_its_history(schema: dict[str, Any]) -> 
 
 def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
     """Each member that is written has a property in the schema, and each property says what it is."""
-    document, definitions = to_document(diff_examples.unstable()), schema["$defs"]
+    diff = replace(diff_examples.unstable(), events=(diff_examples.ONSET,))
+    document, definitions = to_document(diff), schema["$defs"]
     written = {
         "": (document, schema),
         "side": (document["new"], definitions["side"]),
@@ -124,6 +125,8 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "delta": (document["overall"][0], definitions["delta"]),
         "cause": (document["causes"][0], definitions["cause"]),
         "symptom": (document["symptoms"][0], definitions["symptom"]),
+        "event": (document["events"][0], definitions["event"]),
+        "fact": (document["events"][0]["facts"][0], definitions["event"]["properties"]["facts"]["items"]),
         "info": (document["section_info"]["kernels"], schema["properties"]["section_info"]["additionalProperties"]),
     }
     for place, (value, definition) in written.items():
