@@ -238,6 +238,6 @@ def _reward(pair: Pair) -> Iterator[Symptom]:
 
 
 def _doubt(pair: Pair) -> float:
-    """How far two levels may be apart by chance: at least by what single steps vary."""
+    """How far two levels, which are medians, may be apart by chance: at least by what single steps vary."""
     steps = min(pair.new.tenth, pair.baseline.tenth if pair.baseline else pair.new.tenth)
-    return pair.noise * max(1.0, CERTAIN * math.sqrt(2 / steps))
+    return pair.noise * max(1.0, CERTAIN * math.sqrt(math.pi / steps))
