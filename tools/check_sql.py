@@ -30,7 +30,10 @@ FIX = "python -m tools.check_sql --fix does it"
 
 MADE_BY_PYTHON = {
     "decoded_texts": "registered by rlcompare/sources/sqlite_input.py",
+    "stage_logged": "created by rlcompare/sources/metrics",
     "stage_metric": "created by rlcompare/sources/metrics",
+    "stage_sample": "created by rlcompare/sources/metrics",
+    "stage_series": "created by rlcompare/sources/metrics",
     "reject_errors": "DuckDB's own",
     "reject_scans": "DuckDB's own",
 }

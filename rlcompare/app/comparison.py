@@ -20,6 +20,7 @@ from rlcompare.app.stores import real_path, refuse_within, shared_cache, stores_
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
+from rlcompare.sources.beside import joined_engines
 
 if TYPE_CHECKING:
     from rlcompare.compare import RunStore
@@ -151,7 +152,7 @@ def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> l
                 click.echo(f"rlcompare: warning: {path}: run {run.name} was given twice and is used once", err=True)
             else:
                 runs[key] = run
-    return list(runs.values())
+    return joined_engines(list(runs.values()))
 
 
 def _labels(baseline: SidePaths, new: SidePaths) -> tuple[str, str]:

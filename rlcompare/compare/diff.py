@@ -91,11 +91,11 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")]
             ),
             sections=sections,
+            events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
             symptoms=symptoms_of(
                 rollups.rows(records.HealthLevel),
                 training,
                 env,
                 {row.name for row in rollups.rows(records.MetricApart)},
             ),
-            events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
         )

@@ -289,8 +289,8 @@ class Diff:
         unexplained: what the causes leave of the change that they explain; None if the headline hardly moved.
         quality: missing, damaged, inferred or omitted data, per side.
         sections: by name, in the order of the report. All names of docs/design.md §7 are present; some may be empty.
-        symptoms: signs of unstable training: those of the new side first, errors before warnings.
         events: what happens within single runs, what matters most first.
+        symptoms: signs of unstable training: those of the new side first, errors before warnings.
     """
 
     baseline: Side
@@ -302,8 +302,8 @@ class Diff:
     quality: tuple[Finding, ...]
     sections: Mapping[str, Section]
     unexplained: Unexplained | None = None
-    symptoms: tuple[Symptom, ...] = ()
     events: tuple[RunEvent, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
 
     @property
     def unstable(self) -> bool:

@@ -136,12 +136,14 @@ class TrainingInput:
         metrics: all sources of its metrics; if several have a value, the first one counts. Empty if there are none.
         description: path of run.json; None if there is none.
         run: content of run.json; None if it is absent or damaged.
+        settings: the files of the job's configuration that Hydra wrote; empty if there are none.
     """
 
     path: Path
     metrics: tuple[MetricsInput, ...] = ()
     description: Path | None = None
     run: RunFile | None = None
+    settings: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -171,8 +171,8 @@ class _Document:
     sections: dict[str, tuple[Row, ...]]
     section_info: dict[str, _SectionInfo]
     unexplained: Unexplained | None = None
-    symptoms: tuple[Symptom, ...] = ()
     events: tuple[RunEvent, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:

@@ -17,14 +17,14 @@ from pathlib import Path
 
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import METRICS, RUN_JSON, CaptureInput, Finding, RunInput, TrainingInput
-from rlcompare.sources import run_directory
+from rlcompare.sources import hydra, run_directory
+from rlcompare.sources.beside import Group
 from rlcompare.sources.layout import home_of, layout_sentence, run_names
 from rlcompare.sources.metrics import form, jobs
 from rlcompare.sources.numbers import list_numbers
 from rlcompare.sources.peek import captures_by_content, file_kind
 from rlcompare.sources.pickles import pickle_problem
 from rlcompare.sources.registry import find, sources
-from rlcompare.sources.run_directory import Group
 from rlcompare.sources.source import RECOVER, Listing, Problem
 from rlcompare.sources.verl.names import replica_of
 from rlcompare.sources.verl.run import findings_of, shared_save_paths
@@ -32,7 +32,7 @@ from rlcompare.sources.wandb import SUFFIX as WANDB_RECORD
 from rlcompare.sources.wandb import wandb_problem
 
 _MAX_DEPTH = 12
-_SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git"})
+_SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git", hydra.FOLDER})
 
 
 @dataclass
@@ -52,6 +52,7 @@ class _Found:
     files: int = 0
     pickles: list[Path] = field(default_factory=list)
     wandb: list[Path] = field(default_factory=list)
+    settings: list[Path] = field(default_factory=list)
 
     def add(
         self, captures: Iterable[CaptureInput], notes: Iterable[tuple[Path, Finding]], problems: Iterable[Problem]
@@ -95,7 +96,7 @@ def find_runs(
             found.problems.insert(0, wandb_problem(found.wandb))
         raise _nothing(path, found)
     chosen = _choose_ranks(path, found.captures, ranks) if found.captures or not found.stores else []
-    runs, notes, problems = run_directory.group(path, chosen, found.training, layout)
+    runs, notes, problems = run_directory.group(path, chosen, found.training, layout, found.settings)
     found.add((), notes, problems)
     if ranks is not None:
         runs = [run for run in runs if run.captures]
@@ -131,6 +132,9 @@ def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
         found.stores.append(path)
     elif kind.kind in form.FORMS:
         found.training.append(run_directory.training_of_file(path, kind.kind, wanted))
+        if kind.kind != form.PROMETHEUS:
+            found.training += jobs.engines_beside(path)
+            found.settings += [path.parent] if (path.parent / hydra.FOLDER).is_dir() else []
     elif kind.source:
         found.add(*find(kind.source).captures(path, kind.kind))
     else:
@@ -158,6 +162,7 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
     found.seen.add((status.st_dev, status.st_ino))
     found.files += len(files)
     found.pickles += [folder / name for name in files if name.endswith(".pickle")]
+    found.settings += [folder] if hydra.FOLDER in folders else []
     found.wandb += [folder / name for name in files if name.endswith(WANDB_RECORD)]
     try:
         is_whole = _look_into(Listing(folder, files, folders, prefer), found, depth)
@@ -309,7 +314,8 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
         said += findings_of(run.captures)
     names = run_names(path, [_home(run) for run in runs])
     if len(runs) == 1 and (training := runs[0].training) is not None and training.path.parent == path:
-        names = [training.path.name]  # one of several runs in a file
+        first = training.metrics[0]  # one of several runs in a file
+        names = [first.name if first.form in (form.CONSOLE, form.FILE_LOGGER) else training.path.name]
     return [
         RunInput(name, path, tuple(run.captures), tuple(said), training=run.training)
         for name, run, said in zip(names, runs, findings, strict=True)

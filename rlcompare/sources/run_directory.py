@@ -8,8 +8,8 @@ a profile they are a run of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ from rlcompare.model.run import (
     TrainingInput,
 )
 from rlcompare.secret import looks_secret
+from rlcompare.sources import hydra
+from rlcompare.sources.beside import Group, divided, of_no_run, with_engines, with_metrics, with_settings
 from rlcompare.sources.env import environment_from_configuration, put
 from rlcompare.sources.layout import group_runs
 from rlcompare.sources.metrics import form, jobs, mlflow
@@ -42,19 +44,6 @@ EMPTY = "the run wrote neither metrics nor a profile"
 
 _COMMIT_LENGTH = 12
 _PATH_LENGTH = 200
-
-
-@dataclass
-class Group:
-    """Captures and training data of one run."""
-
-    captures: list[CaptureInput]
-    training: TrainingInput | None = None
-
-    @property
-    def paths(self) -> list[Path]:
-        """Its paths."""
-        return [capture.path for capture in self.captures] or ([self.training.path] if self.training else [])
 
 
 def training_in(folder: Path, files: Sequence[str]) -> TrainingInput | None:
@@ -109,11 +98,11 @@ def training_of_file(path: Path, kind: str, wanted: str = "") -> TrainingInput:
         InputError: it holds several runs and none was named, or not the named one.
     """
     description = path.parent / RUN_JSON
-    if path.name == METRICS and kind == form.FILE_LOGGER and description.is_file():
+    if path.name == METRICS and kind == form.FILE_LOGGER and not wanted and description.is_file():
         run, problem = _run_file(description)
         if problem is None:
             return TrainingInput(path, (_own_metrics(path),), description, run)
-    return jobs.the_only_one(path, jobs.in_file(path, kind), wanted)
+    return jobs.the_only_one(path, jobs.in_file(path, kind, wanted), wanted)
 
 
 def loose_metrics(
@@ -133,8 +122,9 @@ def loose_metrics(
     entries: list[TrainingInput] = []
     problems: list[Problem] = []
     event_files: list[str] = []
-    others = [name for name in files if not jobs.looks_promising(name)]
-    for name in filter(jobs.looks_promising, files):
+    promising = [name for name in files if jobs.looks_promising(folder, name)]
+    others = [name for name in files if name not in promising]
+    for name in promising:
         try:
             kind = file_kind(folder / name).kind
             if kind == form.TENSORBOARD:
@@ -153,7 +143,11 @@ def loose_metrics(
 
 
 def group(
-    path: Path, captures: Sequence[CaptureInput], training: Sequence[TrainingInput], layout: str | None
+    path: Path,
+    captures: Sequence[CaptureInput],
+    training: Sequence[TrainingInput],
+    layout: str | None,
+    settings: Sequence[Path] = (),
 ) -> tuple[list[Group], list[tuple[Path, Finding]], list[Problem]]:
     """Divides captures and metrics into runs.
 
@@ -161,12 +155,16 @@ def group(
     belong to the only run in the nearest parent folder that holds a profile, and are a separate run if there is no
     profile.
 
+    Args:
+        settings: folders with a job's configuration (``hydra``); it belongs to the only run in the nearest folder.
+
     Returns:
         The runs, findings about them, and problems.
     """
     directories = [entry for entry in training if entry.description is not None and entry.path.is_dir()]
     files = [entry for entry in training if entry not in directories]
     directories, files = _with_loose_metrics(directories, files)
+    engines, files = divided(files)
     groups: list[Group] = []
     problems: list[Problem] = []
     rest = list(captures)
@@ -188,9 +186,13 @@ def group(
         left = [directory for directory in directories if not _is_home(directory, others) and directory.metrics]
     runs, notes = jobs.by_run(files)
     if others:
-        joined, lost = _joined(path, others, runs)
-        return groups + others, notes + joined, problems + lost + [_of_no_run(entry) for entry in left]
-    return groups + [Group([], entry) for entry in (*runs, *left)], notes, problems
+        joined, lost = with_metrics(path, others, runs)
+        notes, problems = notes + joined, problems + lost + [of_no_run(entry) for entry in left]
+    else:
+        others = [Group([], entry) for entry in (*runs, *left)]
+    groups += others
+    groups, notes = with_engines(path, groups, engines, notes, problems)
+    return groups, notes + with_settings(path, groups, settings), problems
 
 
 def _with_loose_metrics(
@@ -205,48 +207,6 @@ def _with_loose_metrics(
         further = tuple(source for entry in ordered for source in entry.metrics)
         made.append(replace(directory, metrics=directory.metrics + further))
     return made, list(files)
-
-
-def _joined(
-    root: Path, groups: Sequence[Group], runs: Sequence[TrainingInput]
-) -> tuple[list[tuple[Path, Finding]], list[Problem]]:
-    """Assigns metrics to the runs beside them; returns findings, and the metrics without a run."""
-    wanted: dict[int, list[TrainingInput]] = {}
-    lost: list[Problem] = []
-    for entry in runs:
-        number = _beside(root, groups, entry.path)
-        if number is None or groups[number].training is not None:
-            lost.append(_of_no_run(entry))
-        else:
-            wanted.setdefault(number, []).append(entry)
-    notes = []
-    for number, entries in wanted.items():
-        if len(entries) > 1:
-            lost += [_of_no_run(entry, "several runs have metrics next to the same profile") for entry in entries]
-            continue
-        groups[number].training = entries[0]
-        names = " and ".join(dict.fromkeys(source.name for source in entries[0].metrics))
-        verb = "was" if len(entries[0].metrics) == 1 else "were"
-        finding = Finding("info", "metrics_joined", f"{names} {verb} read as the metrics of this profile's run")
-        notes.append((groups[number].paths[0], finding))
-    return notes, lost
-
-
-def _beside(root: Path, groups: Sequence[Group], path: Path) -> int | None:
-    """Index of the only run in the nearest parent folder that holds a profile; None if it holds several runs."""
-    for folder in path.parents:
-        inside = [
-            number for number, group in enumerate(groups)
-            if any(capture.path.is_relative_to(folder) for capture in group.captures)
-        ]  # fmt: skip
-        if inside or folder == root:
-            return inside[0] if len(inside) == 1 else None
-    return None
-
-
-def _of_no_run(entry: TrainingInput, problem: str = "it is unclear which run its metrics belong to") -> Problem:
-    remedy = "Pass only the run that it belongs to, or make a run directory with a run.json"
-    return Problem(entry.path, problem, remedy, "metrics_of_no_run")
 
 
 def _is_home(directory: TrainingInput, groups: Sequence[Group]) -> bool:
@@ -392,12 +352,13 @@ def fill_training(
     Raises:
         InputError: its metrics cannot be read.
     """
-    loaded = Loaded()
+    config = _settings(training, report)
+    loaded = Loaded(config=config)
     try:
         if training.metrics:
             captured = sorted({capture.step_hint for capture in run.captures if capture.step_hint is not None})
             profiled, warmup = steps_of(training, "profiled"), steps_of(training, "warmup")
-            loaded = load_metrics(con, training.metrics, profiled, captured, warmup, report)
+            loaded = load_metrics(con, training.metrics, profiled, captured, warmup, report, config)
             if run.captures and loaded.profiled is None:
                 report(Finding("warning", "profiled_unknown", _PROFILED_UNKNOWN))
     finally:
@@ -405,6 +366,15 @@ def fill_training(
             con.execute("INSERT INTO env VALUES (NULL, ?, ?)", [key, value])
         for finding in findings_of(training, loaded.last_step):
             report(finding)
+
+
+def _settings(training: TrainingInput, report: Callable[[Finding], None]) -> Mapping[str, object]:
+    """The configuration that Hydra wrote beside a job, or empty."""
+    try:
+        return hydra.read(training.settings) if training.settings else {}
+    except InputError as error:
+        report(Finding("warning", "unreadable_settings", f"{error.path.name}: {error.problem}; {error.remedy}"))
+        return {}
 
 
 _PROFILED_UNKNOWN = (

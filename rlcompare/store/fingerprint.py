@@ -92,6 +92,7 @@ def _training_files(run: RunInput) -> list[Path]:
     if run.training is None:
         return []
     files = {path for source in run.training.metrics for path in source.files}
+    files |= set(run.training.settings)
     files |= {run.training.description} if run.training.description is not None else set()
     return _with_logs(sorted(files))
 

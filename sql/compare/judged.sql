@@ -21,5 +21,5 @@ WITH known AS (
     SELECT name, step FROM warm GROUP BY name, step HAVING count(DISTINCT side) > 1
 )
 SELECT w.side, w.run, w.name, w.step, w.value, w.grade
-FROM warm AS w LEFT JOIN shared AS s ON s.name = w.name AND s.step = w.step
+FROM warm AS w LEFT JOIN shared AS s ON s.name = w.name AND s.step IS NOT DISTINCT FROM w.step
 WHERE s.name IS NOT NULL OR w.name NOT IN (SELECT name FROM shared);

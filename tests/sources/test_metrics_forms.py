@@ -20,7 +20,7 @@ from rlcompare.model.run import RunInput
 from rlcompare.sources.detect import find_runs
 from rlcompare.sources.metrics import console, file_logger, form, tensorboard
 from rlcompare.sources.metrics.read import read_metrics
-from rlcompare.sources.metrics.values import LINE_BYTES, Earlier, Metrics
+from rlcompare.sources.metrics.values import LINE_BYTES, Metrics
 from rlcompare.sources.peek import file_kind
 from tests.run_directories import write_metrics
 from tests.sources.profile_folders import make_profile
@@ -644,7 +644,8 @@ class TestOneRunInSeveralFiles:
         query = "SELECT step, name, value, warmup FROM metric ORDER BY step, name"
         assert rows(store, query) == rows(alone, query)
         said = findings(store)
-        assert "10 steps before it (lines 1 to 30)" in said["earlier_job"] and "from line 32 on" in said["earlier_job"]
+        assert "contains 2 jobs: only the last one is used, from line 32 on" in said["earlier_job"]
+        assert "pass job.log/1 (steps 0 to 10, lines 1 to 30)" in said["earlier_job"]
         assert not {"repeated_steps", "restarted"} & set(said)
 
     def test_another_job_in_a_file_of_the_file_logger(self, tmp_path: Path) -> None:
@@ -655,7 +656,7 @@ class TestOneRunInSeveralFiles:
         metrics = _read(find_runs(path)[0])
 
         assert values(metrics) == {(1, "timing_s/step"): 7.5, (2, "timing_s/step"): 8.5}
-        assert metrics.earlier == Earlier(steps=6, last_line=6)
+        assert [(job.first_line, job.last_line) for job in metrics.jobs] == [(1, 6), (7, 8)]
 
     def test_a_log_beside_verls_profiles(self, tmp_path: Path) -> None:
         # GIVEN two jobs as verl leaves them, and the folder of both

@@ -124,9 +124,9 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "comparability": (document["comparability"], schema["properties"]["comparability"]),
         "delta": (document["overall"][0], definitions["delta"]),
         "cause": (document["causes"][0], definitions["cause"]),
-        "symptom": (document["symptoms"][0], definitions["symptom"]),
         "event": (document["events"][0], definitions["event"]),
         "fact": (document["events"][0]["facts"][0], definitions["event"]["properties"]["facts"]["items"]),
+        "symptom": (document["symptoms"][0], definitions["symptom"]),
         "info": (document["section_info"]["kernels"], schema["properties"]["section_info"]["additionalProperties"]),
     }
     for place, (value, definition) in written.items():

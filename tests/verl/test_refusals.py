@@ -12,7 +12,7 @@ import pytest
 from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import Installed
 from rlcompare.collect.verl.command import parse_command, without_secrets
-from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.collect.verl.refused import refuse
 from rlcompare.collect.verl.sampling import steps_of, variable_of
 from rlcompare.errors import UsageError
@@ -100,6 +100,24 @@ def test_a_trainer_without_roles_is_told_of_no_key_that_it_lacks() -> None:
     sft = Installed((0, 7, 1), {"verl": "0.7.1"}, True, {"global_profiler": {"steps": [3]}, "trainer": {"nnodes": 1}})
     with pytest.raises(UsageError, match="this trainer has no role that rlcompare can profile"):
         refuse(sft, VerlPlan(tool="npu", steps=[3]), {})
+
+
+@pytest.mark.parametrize(
+    ("entry", "profiles", "message"),
+    [
+        ("recipe.fully_async_policy.fully_async_main", False, "never starts verl's profiler in verl 0.6.1"),
+        ("verl.trainer.main_generation_server", None, "main_generation_server trains nothing"),
+        ("verl.trainer.main_ppo", True, None),
+        ("recipe.mine.main", None, None),
+    ],
+)
+def test_trainers_without_a_profiler(entry: str, profiles: bool | None, message: str | None) -> None:
+    installed = replace(job((0, 6, 1)), entry=entry, profiles=profiles)
+    if message is None:
+        refuse(installed, VerlPlan(tool="npu", steps=[3]), {})
+        return
+    with pytest.raises(UsageError, match=message):
+        refuse(installed, VerlPlan(tool="npu", steps=[3]), {})
 
 
 def test_variables_that_switch_torch_npus_profiler_off() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.collect.verl.ask import Installed
-from rlcompare.collect.verl.keys import keys_of, numbers, roles_of
+from rlcompare.collect.verl.keys import keys_of, profiled_steps, roles_of
 from rlcompare.errors import UsageError
 
 VARIABLE = "RLCOMPARE_PROBE"
@@ -63,7 +63,7 @@ def _problems(installed: Installed, probe: str, tool: str) -> Iterator[str]:
         yield f"there is no {name}: choose one of {', '.join(_PRESETS)}, or set tick="
     yield from _misunderstood(name, words, tool)
     steps = keys_of(installed).steps
-    if numbers(installed.value(steps)):
+    if profiled_steps(installed):
         yield f"verl's profiler is switched on too ({steps}), and a process can have only one profiler: remove {steps}"
     if "rlcompare" not in installed.versions:
         yield "the job's interpreter does not have rlcompare, which the workers need: pip install rlcompare there"

@@ -2,19 +2,23 @@
 
 Such a line may follow Ray's prefix (``(TaskRunner pid=4035) ``, coloured or not), a timestamp, or a progress bar that
 a carriage return would overwrite. Values are in pprint's format: ``0.38``, ``1e-06``, ``np.float64(0.23)``, ``nan``.
-Keys may contain ``@ / -``. The configuration that verl prints at its start is read too.
+Keys may contain ``@ / -``. The configuration that verl prints at its start is read too. Lines that were broken
+when they were copied are put together (``wrapped``), and several jobs in one log are told apart (``jobs_in_log``).
 """
 
 from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rlcompare.errors import InputError
+from rlcompare.sources.metrics import clock
+from rlcompare.sources.metrics.jobs_in_log import keep_job
 from rlcompare.sources.metrics.printed_config import ANSI, read_config
-from rlcompare.sources.metrics.values import LINE_BYTES, Metrics, keep_last_job
+from rlcompare.sources.metrics.values import LINE_BYTES, Metrics
+from rlcompare.sources.metrics.wrapped import joined, width_of
 
 SCAN_BYTES = 256 * 2**20
 """A text is not a job log if its first bytes, up to this number, have no metrics."""
@@ -26,6 +30,8 @@ _AGAIN = re.compile(rb"step:\d{1,18} - (?=([\w@.-]+/[\w@./-]+):)")
 _IN_A_VALUE = re.compile(rb"(?::[^\s:/]*|[^\w./@-])\Z")
 _NAME = re.compile(rb"[\w@./-]+")
 _BEFORE_BYTES = 24
+_PREFIX_BYTES = 400
+_PROCESS = re.compile(r"\(([\w.: -]*pid=\d+(?:, ip=[\w.:]+)?)\)")
 _REPEATED = re.compile(r"\s*\[repeated \d+x across .*$")  # Ray's, on lines that several processes printed
 _FLOAT = r"[-+]?(?:nan|inf(?:inity)?|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _VALUE = rf"(?:np|numpy)\.\w+\([^()]*\)|{_FLOAT}|True|False"
@@ -46,27 +52,32 @@ def has_metrics(path: Path) -> bool:
         return next(_matches(text, SCAN_BYTES), None) is not None
 
 
-def read(path: Path) -> Metrics:
+def read(path: Path, part: str = "") -> Metrics:
     """Reads the log of a job.
 
+    Args:
+        part: the number of the job in it, if it holds several; empty: the last one.
+
     Raises:
-        InputError: it cannot be opened, or has no readable line of metrics.
+        InputError: it cannot be opened, or has no readable line of metrics, or no such job.
     """
     metrics = Metrics()
     written: list[str] = []
+    places: dict[int, int] = {}
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            line, place = 1, 0
+            ends = ((_begin(text, match.start()), match.end()) for match in _matches(text, len(text)))
+            width = width_of(text, ends, _items)
+            line, place, end = 1, 0, 0
             for match in _matches(text, len(text)):
-                line += _count(text, b"\n", place, match.start())
-                place = match.start()
-                if len(match.group(2)) == LINE_BYTES:
-                    metrics.unreadable.append(line)
+                if match.start() < end:  # global_step, broken in two
                     continue
-                parts = _parts(match)
-                for number, part in enumerate(parts, 1):
-                    _add(metrics, line, part, number < len(parts), match.end() == len(text), written)
-            metrics.config = read_config(text)
+                line += _count(text, b"\n", place, match.start())
+                places[line] = place = match.start()
+                end = _add_line(metrics, line, match, width, written)
+            if metrics.steps:
+                keep_job(metrics, path, part)
+            metrics.config = _config(text, metrics, places, width)
             metrics.odd["nul"] = _count(text, b"\0", 0, len(text))
     except (OSError, ValueError) as error:  # ValueError: an empty file has nothing to map
         problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -74,7 +85,6 @@ def read(path: Path) -> Metrics:
     if not metrics.steps:
         remedy = "Pass the log of a job whose trainer.logger includes console"
         raise InputError(path, "it contains no metrics: no readable line such as step:1 - timing_s/step:1.5", remedy)
-    keep_last_job(metrics)
     metrics.rounded = len(written) >= _LEAST_ROUNDED and all(map(_THREE_DECIMALS.fullmatch, written))
     return metrics
 
@@ -114,18 +124,64 @@ def _parts(match: re.Match[bytes]) -> list[re.Match[bytes]]:
     return [part for part in found if part]
 
 
-def _add(
-    metrics: Metrics, line: int, match: re.Match[bytes], lacks_end: bool, at_end: bool, written: list[str]
-) -> None:
-    step = int(match.group(1))
-    text = _REPEATED.sub("", ANSI.sub("", match.group(2).decode("utf-8", "replace")))
-    items, left = _items(text)
-    if lacks_end:
+def _begin(text: mmap.mmap, place: int) -> int:
+    """Where the line that a terminal shows begins: behind a line end, or a carriage return after a progress bar."""
+    start = max(0, place - _PREFIX_BYTES)
+    return max(text.rfind(b"\n", start, place), text.rfind(b"\r", start, place), start - 1) + 1
+
+
+def _config(text: mmap.mmap, metrics: Metrics, places: Mapping[int, int], width: int | None) -> Mapping[str, object]:
+    """The configuration of the job that is read: of several jobs in a log, the one printed before its metrics."""
+    if not metrics.jobs:
+        return read_config(text, 0, len(text), "", width)
+    job = metrics.jobs[metrics.job - 1]
+    end, owner = places[job.first_line], metrics.owners.get(job.first_line, "")
+    ended = [other.last_line for other in metrics.jobs if other.last_line < job.first_line]
+    return read_config(text, places[max(ended)] if ended else 0, end, owner, width)
+
+
+def _add_line(metrics: Metrics, line: int, match: re.Match[bytes], width: int | None, written: list[str]) -> int:
+    """Adds the steps of a line, with the lines that continue it. Returns where these end."""
+    if len(match.group(2)) == LINE_BYTES:
+        metrics.unreadable.append(line)
+        return match.end()
+    text: mmap.mmap = match.string  # type: ignore[assignment]
+    begin = _begin(text, match.start())
+    before = ANSI.sub("", text[begin : match.start()].decode("utf-8", "replace")).lstrip()
+    *first, last = _parts(match)
+    for part in first:
+        _add(metrics, line, int(part.group(1)), _shown(part), "another", written)
+    whole = joined(text, begin, _shown(last), match.end(), width, _items)
+    metrics.odd["wrapped"] += whole.lost
+    end = "end" if whole.end == len(text) else "lost" if whole.lost else ""
+    _add(metrics, line, int(last.group(1)), whole.text, end, written)
+    if process := _PROCESS.search(before):
+        metrics.owners[line] = process.group(1)
+    if logged := clock.at_start(before):
+        metrics.times[line], metrics.local_times = logged[0], not logged[1]
+    return whole.end
+
+
+def _shown(match: re.Match[bytes]) -> str:
+    return ANSI.sub("", match.group(2).decode("utf-8", "replace"))
+
+
+def _add(metrics: Metrics, line: int, step: int, text: str, cut_by: str, written: list[str]) -> None:
+    """Adds the metrics of a step.
+
+    Args:
+        cut_by: why the text may be incomplete: ``another`` step follows, the log has its ``end`` there, or lines that
+            continue it are ``lost``; empty: it is complete.
+    """
+    items, left = _items(_REPEATED.sub("", text))
+    if cut_by == "another":
         metrics.odd["cut"] += 1
         metrics.first_cut = line if metrics.first_cut is None else metrics.first_cut
         items = items if left else items[:-1]  # the last value may lack digits
-    elif at_end and (left or _lacks_names(metrics, {name for name, _ in items})):
-        items = items if left else items[:-1]  # the last value may lack digits
+    elif cut_by == "lost":
+        items = items if left else items[:-1]
+    elif cut_by == "end" and (left or _lacks_names(metrics, {name for name, _ in items})):
+        items = items if left else items[:-1]
         metrics.cut, metrics.cut_in_part = line, bool(items)
     elif left and not items:
         metrics.unreadable.append(line)

@@ -12,14 +12,18 @@ from itertools import count
 from pathlib import Path
 
 from rlcompare.errors import InputError
-from rlcompare.sources.metrics.values import LINE_BYTES, NUMPY, Metrics, keep_last_job, whole_step
+from rlcompare.sources.metrics.jobs_in_log import keep_job
+from rlcompare.sources.metrics.values import LINE_BYTES, NUMPY, Metrics, whole_step
 
 
-def read(path: Path) -> Metrics:
+def read(path: Path, part: str = "") -> Metrics:
     """Reads a file of metrics.
 
+    Args:
+        part: the number of the job in it, if it holds several; empty: the last one.
+
     Raises:
-        InputError: it cannot be opened, or has no readable line.
+        InputError: it cannot be opened, or has no readable line, or no such job.
     """
     metrics = Metrics()
     for line, text, whole in lines_of(path):
@@ -33,12 +37,14 @@ def read(path: Path) -> Metrics:
         what = "its only line is truncated" if metrics.cut == 1 else "none of its lines can be read"
         remedy = 'Pass a file with lines such as {"step": 1, "data": {"timing_s/step": 1.5}}'
         raise InputError(path, f"it contains no metrics: {what}", remedy)
-    keep_last_job(metrics)
+    keep_job(metrics, path, part)
     return metrics
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
     """The non-empty lines of a text, numbered from 1, and whether each has an end. Lines that are too long are empty.
+
+    NUL bytes around a line, which a machine that failed may leave, are dropped.
 
     Raises:
         InputError: it cannot be opened or read.
@@ -53,6 +59,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str, bool]]:
                 while len(end) == LINE_BYTES and not end.endswith(b"\n"):
                     data, end = b"", file.readline(LINE_BYTES)
                 text = data.decode("utf-8-sig" if line == 1 else "utf-8", "replace")
+                text = text.strip("\0\r\n") or text
                 if text.strip() or not data:
                     yield line, text, end.endswith(b"\n")
     except OSError as error:

@@ -7,17 +7,19 @@ import csv
 import re
 from pathlib import Path
 
-from rlcompare.sources.metrics import console, history, tensorboard
+from rlcompare.sources.metrics import console, history, prometheus, tensorboard
 from rlcompare.sources.metrics.table import columns_of
 
 FILE_LOGGER, CONSOLE, TABLE, HISTORY = "file_logger", "console_log", "metrics_table", "wandb_history"
 MLFLOW, MLFLOW_FOLDER, TENSORBOARD = "mlflow", "mlflow_folder", "tensorboard"
+PROMETHEUS = "prometheus"
+"""What the rollout engine says of itself beside a job; joined to the job's steps by time."""
 
-FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOARD)
+FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOARD, PROMETHEUS)
 """The formats, most exact first: if several files belong to one run, the first format counts. The console of old
 releases rounds, and TensorBoard keeps single precision."""
 
-_FILE_LOGGER = re.compile(rb'^[ \t]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
+_FILE_LOGGER = re.compile(rb'^[ \t\0]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
 _SEPARATORS = {";": "semicolon", "\t": "tab"}
 
 
@@ -35,7 +37,9 @@ def form_of_text(path: Path, head: bytes) -> str | None:
     # Tables have no NUL bytes, but logs may: if one was truncated while the job was writing, or C code printed one.
     if b"\0" not in head and _is_table(head):
         return TABLE
-    return CONSOLE if console.has_metrics(path) else None
+    if console.has_metrics(path):
+        return CONSOLE
+    return PROMETHEUS if prometheus.is_text(head) else None
 
 
 def why_unknown(head: bytes) -> str | None:
@@ -52,10 +56,12 @@ def why_unknown(head: bytes) -> str | None:
 
 def form_of_json(text: bytes) -> str | None:
     """The format of a text that begins with a JSON object; None if it has no metrics or begins with something else."""
-    if text[:1] != b"{":
+    if text[:1] != b"{" and not (text[:1] == b"\0" and text.lstrip(b"\0 \r\n")[:1] == b"{"):
         return None
     if _FILE_LOGGER.search(text):
         return FILE_LOGGER
+    if prometheus.is_answer(text):
+        return PROMETHEUS
     return HISTORY if history.is_history(text) else None
 
 

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from rlcompare.errors import InputError
+from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.file_logger import json_value, lines_of, note_unreadable
 from rlcompare.sources.metrics.values import Metrics, whole_step
 
@@ -18,6 +19,8 @@ STEPS = ("_step", "step", "global_step", "training/global_step")
 
 OWN = ("_step", "_runtime", "_timestamp", "_wandb", "step", "global_step", "epoch", "timestamp", "time", "Step")
 """Keys of the tool itself, which are not metrics."""
+
+_TIMES = ("_timestamp", "timestamp", "time")
 
 _LINE = re.compile(rb'^[ \t]*\{[^\n]*"(?:_step|step|global_step|training/global_step)"\s*:\s*\d', re.MULTILINE)
 _METRIC = re.compile(rb'"[\w@.-]+/[^"\n]+"\s*:\s*(?:-?[\d.]|NaN|null|"NaN|-?Infinity)')
@@ -42,6 +45,9 @@ def read(path: Path) -> Metrics:
         if step is None:
             note_unreadable(metrics, line, whole)
             continue
+        logged = next((time for key in _TIMES if (time := clock.of_epoch(data.get(key))) is not None), None)
+        if logged is not None:
+            metrics.times[line] = logged
         for name, given in data.items():
             if name not in OWN:
                 metrics.add(line, step, name, given)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, MetricsInput, TrainingInput
-from rlcompare.sources.metrics import form, mlflow, table
+from rlcompare.sources.metrics import form, mlflow, prometheus, table
 from rlcompare.sources.metrics.read import read_metrics
 from rlcompare.sources.peek import file_kind
 
@@ -25,6 +25,7 @@ _ENOUGH = 0.9
 _SHOWN = 8
 _NAME_SHOWN = 60
 _MOST_STEPS_WITHOUT_TIMES = 3
+_ANSWER_BYTES = 4096
 
 # Files that are not inspected: another source knows them, or they hold no text. Others are recognised by content.
 _NOT_LOOKED_AT = (
@@ -35,19 +36,33 @@ _NOT_LOOKED_AT = (
 )  # fmt: skip
 
 
-def looks_promising(name: str) -> bool:
+def looks_promising(folder: Path, name: str) -> bool:
     """Whether a file in a folder should be inspected."""
+    if name.endswith(".json"):
+        return is_answer(folder / name)
     return not name.endswith(_NOT_LOOKED_AT)
 
 
-def in_file(path: Path, kind: str) -> list[TrainingInput]:
+def is_answer(path: Path) -> bool:
+    """Whether a file is the answer to a query of Prometheus. A pipe is none: opening it would wait."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return prometheus.is_answer(file.read(_ANSWER_BYTES))
+    except OSError:
+        return False
+
+
+def in_file(path: Path, kind: str, wanted: str = "") -> list[TrainingInput]:
     """The runs in a file of metrics.
 
     Args:
         kind: its format.
+        wanted: the part of the path after the file's own path. It selects one of several jobs in a log.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, or holds no such job.
     """
     if kind == form.MLFLOW:
         runs = mlflow.runs_in(path)
@@ -57,6 +72,9 @@ def in_file(path: Path, kind: str) -> list[TrainingInput]:
         parts = [(run.identifier, label) for run, label in zip(runs, labels, strict=True)]
     elif kind == form.TABLE:
         parts = [(run, run) for run in table.runs_in(path)]
+    elif wanted and kind in (form.CONSOLE, form.FILE_LOGGER):  # the last of several jobs counts if none was named
+        read_metrics(MetricsInput(kind, (path,), path.name, wanted))
+        return [TrainingInput(path / wanted, (MetricsInput(kind, (path,), f"{path.name}/{wanted}", wanted),))]
     else:
         parts = [("", "")]
     if len(parts) == 1:
@@ -118,6 +136,24 @@ def mlflow_folder_run(folder: Path) -> TrainingInput:
     """A run in MLflow's file store."""
     name = mlflow.name_of_folder(folder)
     return TrainingInput(folder, (MetricsInput(form.MLFLOW_FOLDER, mlflow.metric_files(folder), name),))
+
+
+def engines_beside(path: Path) -> list[TrainingInput]:
+    """Metrics of rollout engines in the folder of a job's file, if that is the only file of a job there.
+
+    Raises:
+        OSError: the folder or a file cannot be read.
+    """
+    found = []
+    for other in sorted(path.parent.iterdir()):
+        if other == path or not other.is_file() or not looks_promising(path.parent, other.name):
+            continue
+        kind = file_kind(other).kind
+        if kind == form.PROMETHEUS:
+            found.append(TrainingInput(other, (MetricsInput(kind, (other,), other.name),)))
+        elif kind in form.FORMS:
+            return []
+    return found
 
 
 @dataclass(frozen=True)

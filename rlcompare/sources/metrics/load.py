@@ -12,6 +12,7 @@ from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, MetricsInput
 from rlcompare.sources.metrics import form
 from rlcompare.sources.metrics.printed_config import profiled_steps
+from rlcompare.sources.metrics.prometheus_join import load_prometheus
 from rlcompare.sources.metrics.read import read_metrics
 from rlcompare.sources.metrics.values import Metrics
 
@@ -41,6 +42,7 @@ def load_metrics(
     captured: Sequence[int],
     warmup: Sequence[int] | None,
     report: Callable[[Finding], None],
+    settings: Mapping[str, object] | None = None,
 ) -> Loaded:
     """Fills the table ``metric``. If several sources have a value for a step and metric, the first one counts.
 
@@ -48,22 +50,24 @@ def load_metrics(
         profiled: the steps that ran under a profiler according to run.json; None: unknown.
         captured: the steps in the names of the profile's folders.
         warmup: steps excluded from speed because the run had just started; None: unknown.
+        settings: the configuration in other files, for metrics without one.
 
     Raises:
         InputError: none of the sources can be read.
     """
+    engines = [source for source in sources if source.form == form.PROMETHEUS]
     read: list[tuple[MetricsInput, Metrics]] = []
     failures: list[InputError] = []
-    for source in sources:
+    for source in (source for source in sources if source not in engines):
         try:
             read.append((source, read_metrics(source)))
         except InputError as error:
             failures.append(error)
-    if not read:
+    if failures and not read:
         raise failures[0]
     for failure in failures:
         report(Finding("warning", "unreadable_metrics", str(failure)))
-    config = next((metrics.config for _, metrics in read if metrics.config), {})
+    config = next((metrics.config for _, metrics in read if metrics.config), settings or {})
     if profiled is None:
         configured = profiled_steps(config)
         profiled = None if configured is None and not captured else sorted({*(configured or ()), *captured})
@@ -72,8 +76,25 @@ def load_metrics(
         for finding in (*_restarts(con, number, source.name), *findings_of(metrics, source)):
             report(finding)
     con.execute("DROP TABLE stage_metric")
-    last = max(step for _, metrics in read for step in metrics.steps)
+    if engines:
+        _load_engines(con, engines, [metrics for _, metrics in read], report)
+    last = max((step for _, metrics in read for step in metrics.steps), default=None)
     return Loaded(last, config, profiled)
+
+
+def _load_engines(
+    con: duckdb.DuckDBPyConnection,
+    engines: Sequence[MetricsInput],
+    read: Sequence[Metrics],
+    report: Callable[[Finding], None],
+) -> None:
+    """Adds the metrics of rollout engines. Beside others, files that cannot be read are a finding."""
+    try:
+        load_prometheus(con, engines, read, report)
+    except InputError as error:
+        if not read:
+            raise
+        report(Finding("warning", "unreadable_metrics", str(error)))
 
 
 def _fill(
@@ -94,7 +115,7 @@ def _fill(
                 "value": pyarrow.array(metrics.values, pyarrow.float64()),
             }
         )
-        for number, (_, metrics) in enumerate(read)
+        for number, metrics in enumerate([metrics for _, metrics in read] or [Metrics()])
     ]
     con.execute("SET VARIABLE metrics_sources = CAST(? AS VARCHAR[])", [[source.name for source, _ in read]])
     con.execute("SET VARIABLE profiled_steps = CAST(? AS BIGINT[])", [None if profiled is None else list(profiled)])
@@ -121,14 +142,8 @@ def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterato
 def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     """Findings about the metrics of one source."""
     name = source.name
-    if metrics.earlier is not None:
-        steps, last = metrics.earlier.steps, metrics.earlier.last_line
-        text = (
-            f"{name} contains several jobs, as its step numbers start again: only the last job is used, from line"
-            f" {metrics.lines[0]} on"
-        )
-        left = f"{_counted(steps, 'step')} before it (lines 1 to {last}) were left out"
-        yield Finding("warning", "earlier_job", f"{text}; {left}: to read them, copy those lines to a separate file")
+    if metrics.jobs and not source.part:
+        yield Finding("warning", "earlier_job", _other_jobs(metrics, source))
     if metrics.cut is not None:
         kept = "what is before the cut is used" if metrics.cut_in_part else f"the {metrics.unit}s before it are used"
         text = f"{name} ends in a truncated {metrics.unit} ({metrics.cut}), as when a run is killed; {kept}"
@@ -168,12 +183,33 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
     if metrics.odd["nul"]:
         text = f"{_counted(metrics.odd['nul'], 'NUL byte')} in {name} skipped; a value with one inside is left out"
         yield Finding("info", "nul_bytes", text)
+    if metrics.odd["wrapped"]:
+        text = (
+            f"lines of metrics in {name} were broken when they were copied: {_counted(metrics.odd['wrapped'], 'line')}"
+        )
+        how = "could not be joined, and values that may be cut were left out; pass the log file itself"
+        yield Finding("warning", "wrapped_lines", f"{text} {how}")
     if metrics.odd["unnamed"]:
         text = f"{_counted(metrics.odd['unnamed'], 'value')} in {name} left out, as the metric has no name"
         yield Finding("info", "unnamed_metrics", text)
     if metrics.rounded:
         text = f"{name} has only three decimals per value, as printed by verl before 0.5: small values become 0"
         yield Finding("warning", "rounded_metrics", text)
+
+
+def _other_jobs(metrics: Metrics, source: MetricsInput) -> str:
+    others = [job for job in metrics.jobs if job.number != metrics.job]
+    (job,) = [job for job in metrics.jobs if job.number == metrics.job]
+    shown = [
+        f"{source.files[0].name}/{other.number} (steps {other.first_step} to {other.last_step}, lines"
+        f" {other.first_line} to {other.last_line})"
+        for other in others[-_SHOWN:]
+    ]
+    more = f" and {len(others) - _SHOWN} before them" if len(others) > _SHOWN else ""
+    return (
+        f"{source.name} contains {len(metrics.jobs)} jobs: only the last one is used, from line {job.first_line} on;"
+        f" the others were left out; to read one, pass {', '.join(shown)}{more}"
+    )
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.errors import InputError
+from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.values import Metrics, whole_step
 from rlcompare.sources.sqlite_input import discards_log, readable_copy
 
@@ -43,7 +44,7 @@ _QUERY_RUNS = """
     ORDER BY r.start_time, r.run_uuid
 """
 _QUERY_METRICS = """
-    SELECT key, value, step, is_nan FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step, key
+    SELECT key, value, step, is_nan, timestamp FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step, key
 """
 
 
@@ -78,8 +79,8 @@ def read(path: Path, run: str) -> Metrics:
     """
     metrics = Metrics(unit="record")
     with _open(path, metrics) as con:
-        for line, (name, value, step, is_nan) in enumerate(con.execute(_QUERY_METRICS, [run]), 1):
-            _add(metrics, line, step, str(name), math.nan if is_nan else value)
+        for line, (name, value, step, is_nan, time) in enumerate(con.execute(_QUERY_METRICS, [run]), 1):
+            _add(metrics, line, step, str(name), math.nan if is_nan else value, time)
         params = con.execute("SELECT key, value FROM params WHERE run_uuid = ?", [run])
         metrics.config = configuration((str(key), str(value)) for key, value in params)
     if not metrics.steps:
@@ -149,7 +150,7 @@ def read_folder(files: Sequence[Path]) -> Metrics:
             if step is None:
                 metrics.unreadable.append(line)
             else:
-                _add(metrics, line, step, name, row[1])
+                _add(metrics, line, step, name, row[1], row[0])
     metrics.odd.pop("quoted", None)
     metrics.config = configuration(params)
     if not metrics.steps:
@@ -163,13 +164,15 @@ def _part_and_name(path: Path) -> tuple[str, str]:
     return parts[0].name, path.relative_to(parts[0]).as_posix()
 
 
-def _add(metrics: Metrics, line: int, step: object, name: str, value: object) -> None:
+def _add(metrics: Metrics, line: int, step: object, name: str, value: object, time: object) -> None:
     whole = whole_step(step)
     if whole is None:
         metrics.unreadable.append(line)
         return
     if isinstance(value, float) and abs(value) == sys.float_info.max:
         value = math.copysign(math.inf, value)
+    if (logged := clock.of_epoch(time)) is not None:
+        metrics.times[line] = logged
     metrics.add(line, whole, _AT.sub("@", name) if name.startswith(_VALIDATION) else name, value)
 
 

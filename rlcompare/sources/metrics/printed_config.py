@@ -13,21 +13,50 @@ from collections.abc import Mapping
 
 _START = b"{'actor_rollout_ref': {"
 _MOST_BYTES = 2 * 2**20
+_PREFIX_BYTES = 400
 _MOST_DEPTH = 40
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 """Escape sequences for colours and cursor movement."""
 _PREFIX = re.compile(r"^\s*(\([\w.:-]+ pid=\d+[^)]*\))\s?")
+_ANOTHER = re.compile(r"\s*\([\w.: -]*pid=\d+[^)]*\)\s*$")
+"""The prefix of another process that wrote into the line."""
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
-def read_config(text: mmap.mmap) -> Mapping[str, object]:
-    """The last readable configuration in the log of a job, or empty."""
-    start = text.rfind(_START)
-    if start < 0:
-        return {}
-    begin = text.rfind(b"\n", 0, start) + 1
-    printed = text[begin : begin + _MOST_BYTES].decode("utf-8", "replace")
-    literal = _literal(ANSI.sub("", printed).splitlines())
+def read_config(
+    text: mmap.mmap, begin: int = 0, end: int | None = None, owner: str = "", width: int | None = None
+) -> Mapping[str, object]:
+    """The last readable configuration in a part of the log of a job, or empty.
+
+    Args:
+        begin, end: the part of the log in which it begins.
+        owner: the process that printed it (``TaskRunner pid=4035``); empty: any.
+        width: the width at which a terminal broke the lines; None: it did not.
+    """
+    end = len(text) if end is None else end
+    while (start := text.rfind(_START, begin, end)) >= 0:
+        line = max(text.rfind(b"\n", max(0, start - _PREFIX_BYTES), start), start - _PREFIX_BYTES, -1) + 1
+        printed = text[line : start + _MOST_BYTES].decode("utf-8", "replace").replace("\0", "")
+        lines = _unwrapped(ANSI.sub("", printed).splitlines(), width)
+        if not owner or owner in _prefix(lines[0]):
+            return _parsed(_literal(lines))
+        end = start
+    return {}
+
+
+def _unwrapped(lines: list[str], width: int | None) -> list[str]:
+    """Lines with those that a terminal broke put together."""
+    if width is None:
+        return lines
+    made = [""]
+    before = 0
+    for line in lines:
+        made[-1:] = [made[-1] + line] if before == width else [made[-1], line]
+        before = len(line)
+    return made[1:]
+
+
+def _parsed(literal: str) -> Mapping[str, object]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # caused by the log's content, e.g. a stray backslash
@@ -45,7 +74,7 @@ def _literal(lines: list[str]) -> str:
     for line in lines:
         if _prefix(line) != owner:
             continue
-        part = _PREFIX.sub("", line)
+        part = _ANOTHER.sub("", _PREFIX.sub("", line))
         part = part if found else part[part.index("{") :]
         found.append(part)
         bare = _QUOTED.sub("", part)

@@ -9,8 +9,8 @@ from rlcompare.sources.metrics import console, file_logger, form, history, mlflo
 from rlcompare.sources.metrics.values import Metrics
 
 _READERS: Mapping[str, Callable[[MetricsInput], Metrics]] = {
-    form.FILE_LOGGER: lambda given: file_logger.read(given.files[0]),
-    form.CONSOLE: lambda given: console.read(given.files[0]),
+    form.FILE_LOGGER: lambda given: file_logger.read(given.files[0], given.part),
+    form.CONSOLE: lambda given: console.read(given.files[0], given.part),
     form.MLFLOW: lambda given: mlflow.read(given.files[0], given.part),
     form.MLFLOW_FOLDER: lambda given: mlflow.read_folder(given.files),
     form.HISTORY: lambda given: history.read(given.files[0]),
@@ -20,7 +20,7 @@ _READERS: Mapping[str, Callable[[MetricsInput], Metrics]] = {
 
 
 def read_metrics(given: MetricsInput) -> Metrics:
-    """The values of one source.
+    """The values of one source of what training logged, which is not ``form.PROMETHEUS``.
 
     Raises:
         InputError: it cannot be read, or holds no metrics.

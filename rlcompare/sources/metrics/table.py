@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.errors import InputError
+from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.history import OWN
 from rlcompare.sources.metrics.values import Metrics, whole_step
 
 _STEPS = ("_step", "step", "global_step", "training/global_step", "trainer/global_step")
+_TIMES = ("_timestamp", "timestamp", "time")
 _NAMES = ("name", "metric", "key", "tag")
 _RUNS = ("run", "run_name", "run_id", "run_uuid")
 _BOUNDS = ("__MIN", "__MAX")
@@ -29,6 +31,7 @@ class Columns:
     """The columns of a table, by position. ``metrics`` are (position, run, name); empty if rows contain the names."""
 
     step: int
+    time: int | None = None
     metrics: tuple[tuple[int, str, str], ...] = ()
     name: int | None = None
     value: int | None = None
@@ -42,12 +45,13 @@ def columns_of(header: Sequence[str]) -> Columns | None:
     step = next((lower.index(name) for name in _STEPS if name in lower), None)
     if step is None:
         return None
+    time = next((lower.index(name) for name in _TIMES if name in lower), None)
     name = next((lower.index(name) for name in _NAMES if name in lower), None)
     if name is not None and "value" in lower:
         run = next((lower.index(name) for name in _RUNS if name in lower), None)
-        return Columns(step, name=name, value=lower.index("value"), run=run)
+        return Columns(step, time, name=name, value=lower.index("value"), run=run)
     metrics = tuple(_metric_columns(names, step))
-    return Columns(step, metrics) if any("/" in metric for _, _, metric in metrics) else None
+    return Columns(step, time, metrics) if any("/" in metric for _, _, metric in metrics) else None
 
 
 def _metric_columns(names: Sequence[str], step: int) -> Iterator[tuple[int, str, str]]:
@@ -93,6 +97,8 @@ def read(path: Path, run: str) -> Metrics:
         if step is None:
             metrics.unreadable.append(line)
             continue
+        if columns.time is not None and len(row) > columns.time and (logged := clock.alone(row[columns.time])):
+            metrics.times[line], metrics.local_times = logged[0], not logged[1]
         for name, text in _values(columns, row, run):
             if text.strip():  # an empty cell means that this step did not log the metric
                 metrics.add(line, step, name, text)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rlcompare.errors import InputError
+from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.values import Metrics, whole_step
 
 _HEADER_BYTES = 12
@@ -121,6 +122,9 @@ def _add(metrics: Metrics, record: int, event: bytes) -> None:
     if whole_step(step) is None:
         metrics.unreadable.append(record)
         return
+    wall = next((value for number, value in fields if number == 1 and isinstance(value, _Fixed)), None)
+    if (logged := clock.of_epoch(_double(wall))) is not None:
+        metrics.times[record] = logged
     for number, summary in fields:
         if number == 5 and isinstance(summary, bytes):
             for inner, value in _fields(summary):

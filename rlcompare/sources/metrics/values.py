@@ -12,7 +12,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rlcompare.sources.metrics.jobs_in_log import Job
 
 NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|uint|bool_?)\d*_?\(([^()]*)\)")
 """A NumPy 2 number as Python prints it."""
@@ -45,14 +48,6 @@ _MAY_BE_UNKNOWN = (
 _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 
 
-@dataclass(frozen=True)
-class Earlier:
-    """The jobs in a file before its last one: their number of steps, and their last line."""
-
-    steps: int
-    last_line: int
-
-
 @dataclass
 class Metrics:
     """The values of one source, column by column, and its anomalies.
@@ -65,12 +60,16 @@ class Metrics:
         negative: negative values of metrics that cannot be negative, as (metric, step, value); they are kept as None.
         cut_in_part: whether the incomplete line or record has values that were read.
         odd: number of values that are not plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, unnamed (no
-            name), cut (a step followed by another one in the same line before its end), nul (NUL bytes).
+            name), cut (a step followed by another one in the same line before its end), nul (NUL bytes), wrapped (lines
+            that a terminal broke and that cannot be put together).
         first_text: position of the first value that is not a number.
         first_cut: position of the first step followed by another one in the same line before its end.
         rounded: whether all values have three decimals, as in verl's console before 0.5.
         config: the job's configuration, if the file has it.
-        earlier: data of earlier jobs that was left out; None if there is only one job.
+        owners: the process that printed a line of a log, by the line's position, as far as the log tells it.
+        jobs: the jobs that the file holds, if it holds several; ``job`` is the number of the one that was read.
+        times: when values were logged, in nanoseconds since the epoch, by their position, as far as the file tells it.
+        local_times: whether ``times`` are in an unknown time zone, read as UTC.
         lost_log: whether a database has a write-ahead log that could not be used.
         unit: the unit of positions: ``line`` or ``record``.
     """
@@ -87,10 +86,18 @@ class Metrics:
     first_cut: int | None = None
     rounded: bool = False
     config: Mapping[str, object] = field(default_factory=dict)
-    earlier: Earlier | None = None
+    owners: dict[int, str] = field(default_factory=dict)
+    jobs: tuple[Job, ...] = ()
+    job: int = 0
+    times: dict[int, int] = field(default_factory=dict)
+    local_times: bool = False
     lost_log: bool = False
     negative: list[tuple[str, int, float]] = field(default_factory=list)
     unit: str = "line"
+
+    def step_times(self) -> dict[int, int]:
+        """When each step was logged, in nanoseconds since the epoch: the last time that the file has for it."""
+        return {step: self.times[line] for line, step in zip(self.lines, self.steps, strict=True) if line in self.times}
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
         """Adds a value as it was written; values without a name or number are counted and dropped."""
@@ -110,31 +117,6 @@ class Metrics:
         self.steps.append(step)
         self.names.append(name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH])
         self.values.append(value)
-
-
-def keep_last_job(metrics: Metrics) -> None:
-    """Drops earlier jobs from a log. A new job begins where steps go back to the log's first step or before it.
-
-    A job that resumes from a checkpoint goes back to a later step, and counts as the same job. Steps with validation
-    only do not count: each job may begin with them.
-    """
-    rows = list(zip(metrics.lines, metrics.steps, metrics.names, strict=True))
-    told = [(place, step) for place, (_, step, name) in enumerate(rows) if name == "timing_s/step"]
-    told = told or [(place, step) for place, (_, step, _) in enumerate(rows) if rows[place - 1][:2] != rows[place][:2]]
-    begun = [
-        (before, step) for (before, last), (_, step) in pairwise(told) if step < last and step <= told[0][1]
-    ]  # fmt: skip
-    if not begun:
-        return
-    before, first = begun[-1]
-    # Rows in between belong to the new job if their step is not later: it validates before it trains.
-    start = next(place for place in range(before + 1, len(rows)) if rows[place][1] <= first)
-    metrics.earlier = Earlier(sum(place <= before for place, _ in told), rows[start - 1][0])
-    metrics.unreadable = [line for line in metrics.unreadable if line > rows[start - 1][0]]
-    kept = set(zip(metrics.names[start:], metrics.steps[start:], strict=True))
-    metrics.negative = [found for found in metrics.negative if found[:2] in kept]
-    metrics.lines, metrics.steps = metrics.lines[start:], metrics.steps[start:]
-    metrics.names, metrics.values = metrics.names[start:], metrics.values[start:]
 
 
 def is_impossible(name: str, value: float) -> bool:

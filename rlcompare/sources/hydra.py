@@ -1,0 +1,152 @@
+"""Reads the configuration of a job from the folder ``.hydra`` that Hydra writes beside it.
+
+``config.yaml`` is the composed configuration, in which references such as ``${data.max_prompt_length}`` are not
+resolved; ``overrides.yaml`` and ``hydra.yaml`` have what the command line changed, which counts only if there is no
+configuration. References to keys are resolved here, and all others are left out: they could read the environment of
+this machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rlcompare.errors import InputError
+
+FOLDER = ".hydra"
+CONFIG, OVERRIDES, HYDRA = "config.yaml", "overrides.yaml", "hydra.yaml"
+
+_MOST_BYTES = 4 * 2**20
+_MOST_DEPTH = 40
+_MOST_REFERENCES = 20
+_REFERENCE = re.compile(r"\$\{(?:oc\.select:\s*)?(\.*[\w.]+)(?:,\s*([^${}]*))?\}")
+_OVERRIDE = re.compile(r"(?:\+\+|\+)?([\w.]+)=(.*)", re.DOTALL)
+_REMEDY = "Copy it again, or put the job's console log beside it"
+
+
+def settings_in(folder: Path) -> tuple[Path, ...]:
+    """Hydra's files of a job whose output folder this is; empty if there are none."""
+    return tuple(path for name in (CONFIG, OVERRIDES, HYDRA) if (path := folder / FOLDER / name).is_file())
+
+
+def read(files: Sequence[Path]) -> Mapping[str, object]:
+    """The configuration of a job, as a tree in which references are resolved.
+
+    Args:
+        files: those of ``settings_in``.
+
+    Raises:
+        InputError: a file cannot be read, or is not Hydra's.
+    """
+    by_name = {path.name: path for path in files}
+    if CONFIG in by_name:
+        tree = _yaml(by_name[CONFIG])
+        if not isinstance(tree, dict):
+            raise InputError(by_name[CONFIG], "it holds no configuration", _REMEDY)
+        return {str(key): value for key, value in _resolved(tree, tree, ()).items()}
+    overrides: object = None
+    if OVERRIDES in by_name:
+        overrides = _yaml(by_name[OVERRIDES])
+    elif HYDRA in by_name:
+        overrides = _at(_yaml(by_name[HYDRA]), ("hydra", "overrides", "task"))
+    return _from_overrides(overrides if isinstance(overrides, list) else [])
+
+
+def _yaml(path: Path) -> object:
+    """The content of a YAML file. Anchors, by which a small file can make a huge tree, are refused: Hydra has none."""
+    import yaml
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise InputError(path, f"it is larger than {_MOST_BYTES // 2**20} MiB", _REMEDY)
+        text = data.decode("utf-8", "replace")
+        _check(yaml.parse(text, Loader=yaml.SafeLoader))
+        made = OmegaConf.to_container(OmegaConf.create(text), resolve=False) if text.strip() else {}
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "Check that it still exists and is readable") from error
+    except (yaml.YAMLError, OmegaConfBaseException, ValueError, TypeError, RecursionError) as error:
+        raise InputError(path, f"it is not Hydra's YAML ({str(error).splitlines()[0][:100]})", _REMEDY) from error
+    return made
+
+
+def _check(events: object) -> None:
+    import yaml
+
+    depth = 0
+    for event in events:  # type: ignore[attr-defined]
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or depth > _MOST_DEPTH:
+            raise ValueError("anchors" if depth <= _MOST_DEPTH else "nested too deeply")
+
+
+def _from_overrides(overrides: Sequence[object]) -> dict[str, object]:
+    """The tree of what the command line set (``data.train_batch_size=1024``); what it removed (``~key``) is unknown."""
+    tree: dict[str, object] = {}
+    for text in overrides:
+        match = _OVERRIDE.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            continue
+        node = tree
+        *path, leaf = match.group(1).split(".")
+        for part in path[:_MOST_DEPTH]:
+            inner = node.setdefault(part, {})
+            node = inner if isinstance(inner, dict) else {}
+        value = _scalar(match.group(2))
+        if not _refers(value):
+            node[leaf] = value
+    return tree
+
+
+def _at(tree: object, path: Sequence[str]) -> object:
+    for part in path:
+        tree = tree.get(part) if isinstance(tree, dict) else None
+    return tree
+
+
+def _refers(value: object) -> bool:
+    return isinstance(value, str) and "${" in value
+
+
+def _resolved(node: Mapping[object, object], tree: object, path: tuple[str, ...]) -> dict[object, object]:
+    """A copy of a part of the tree with its references resolved; those that cannot be are left out."""
+    made: dict[object, object] = {}
+    for key, value in node.items():
+        found = _value(value, tree, path, _MOST_REFERENCES)
+        if isinstance(found, dict):
+            found = _resolved(found, tree, (*path, str(key))) if found is value else {}
+        if isinstance(found, list):
+            found = [item for item in found if not _refers(item)]
+        if not _refers(found):
+            made[key] = found
+    return made
+
+
+def _value(value: object, tree: object, path: tuple[str, ...], left: int) -> object:
+    """What a value refers to; the value itself if it refers to nothing, or to something that is not known."""
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or left == 0:
+        return value
+    name, default = match.groups()
+    dots = len(name) - len(name.lstrip("."))
+    place = (*path[: len(path) + 1 - dots], *name[dots:].split(".")) if dots else tuple(name.split("."))
+    found = _at(tree, place)
+    if found is None and default is not None:
+        return _value(_scalar(default), tree, path, left - 1)
+    return _value(found, tree, place[:-1], left - 1)
+
+
+def _scalar(text: str) -> object:
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    try:
+        made = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]), resolve=False)
+    except (OmegaConfBaseException, YAMLError, ValueError, RecursionError):
+        return text
+    return made.get("value") if isinstance(made, dict) else text

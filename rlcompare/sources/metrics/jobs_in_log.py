@@ -1,0 +1,120 @@
+"""Tells the jobs in one log apart, and keeps one of them: the last, or the one that the user named (``job.log/1``).
+
+A new job begins where steps go back to the job's first step or before it. A job that resumes from a checkpoint goes
+back to a later step, and counts as the same job. Steps with validation only do not count: each job may begin with them.
+Jobs that printed at the same time are told apart by the processes in Ray's prefixes, if these logged the same metrics
+of the same steps.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from rlcompare.errors import InputError
+from rlcompare.sources.metrics.values import Metrics
+
+_STEP_TIMERS = ("timing_s/step",)
+_ALIKE = 0.5
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job in a log.
+
+    Attributes:
+        number: its place in the log, from 1. It is the last part of the job's path.
+        first_line, last_line: the lines of its metrics. Lines of jobs that ran at the same time overlap.
+        first_step, last_step: its first and last step.
+        rows: positions of its values in ``Metrics``.
+    """
+
+    number: int
+    first_line: int
+    last_line: int
+    first_step: int
+    last_step: int
+    rows: tuple[int, ...]
+
+
+def keep_job(metrics: Metrics, path: Path, part: str) -> None:
+    """Reduces the metrics of a log to one job.
+
+    Args:
+        path: the log.
+        part: the number of the job; empty: the last one.
+
+    Raises:
+        InputError: there is no such job.
+    """
+    jobs = jobs_of(metrics)
+    numbers = [str(job.number) for job in jobs]
+    if part and part not in numbers:
+        holds = f"it holds {len(jobs)} jobs: {', '.join(numbers[:8])}" if len(jobs) > 1 else "it holds only one job"
+        raise InputError(
+            path, f"it holds no job {part[:40]}: {holds}", f"Pass {path}/{numbers[-1]}, or the file itself"
+        )
+    if len(jobs) == 1:
+        return
+    job = jobs[numbers.index(part)] if part else jobs[-1]
+    kept = set(zip((metrics.names[row] for row in job.rows), (metrics.steps[row] for row in job.rows), strict=True))
+    metrics.jobs, metrics.job = tuple(jobs), job.number
+    metrics.unreadable = [line for line in metrics.unreadable if _reach(jobs, line) == job.number]
+    if metrics.cut is not None and _reach(jobs, metrics.cut) != job.number:
+        metrics.cut = None
+    metrics.negative = [found for found in metrics.negative if found[:2] in kept]
+    metrics.lines = [metrics.lines[row] for row in job.rows]
+    metrics.steps = [metrics.steps[row] for row in job.rows]
+    metrics.names = [metrics.names[row] for row in job.rows]
+    metrics.values = [metrics.values[row] for row in job.rows]
+
+
+def _reach(jobs: Sequence[Job], line: int) -> int:
+    """The job to which a line without metrics belongs: the one whose lines hold it, else the next, else the last."""
+    return next((job.number for job in jobs if line <= job.last_line), jobs[-1].number)
+
+
+def jobs_of(metrics: Metrics) -> list[Job]:
+    """The jobs of a log in the order of their first lines, at least one."""
+    parts = [part for rows in _by_process(metrics) for part in _by_step(metrics, rows)]
+    parts.sort(key=lambda rows: metrics.lines[rows[0]])
+    return [_job(metrics, number, rows) for number, rows in enumerate(parts, 1)]
+
+
+def _job(metrics: Metrics, number: int, rows: Sequence[int]) -> Job:
+    steps = [metrics.steps[row] for row in rows]
+    return Job(number, metrics.lines[rows[0]], metrics.lines[rows[-1]], min(steps), max(steps), tuple(rows))
+
+
+def _by_process(metrics: Metrics) -> list[list[int]]:
+    """Rows by process, where several processes logged the same metrics of the same steps in turn; else all rows."""
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, line in enumerate(metrics.lines):
+        rows[metrics.owners.get(line, "")].append(row)
+    groups = list(rows.values())
+    in_turn = any(a[0] < b[0] < a[-1] for a in groups for b in groups if a is not b)
+    if "" in rows or not in_turn:
+        return [list(range(len(metrics.lines)))]
+    keys = [{(metrics.steps[row], metrics.names[row]) for row in group} for group in groups]
+    alike = all(len(a & b) >= _ALIKE * min(len(a), len(b)) for a, b in pairwise(sorted(keys, key=len, reverse=True)))
+    return groups if alike else [list(range(len(metrics.lines)))]
+
+
+def _by_step(metrics: Metrics, rows: Sequence[int]) -> list[list[int]]:
+    """Divides rows where the step number goes back to the first step or before it."""
+    told = [(place, metrics.steps[row]) for place, row in enumerate(rows) if metrics.names[row] in _STEP_TIMERS]
+    if not told:
+        places = [(metrics.lines[row], metrics.steps[row]) for row in rows]
+        told = [(place, at[1]) for place, at in enumerate(places) if place == 0 or places[place - 1] != at]
+    parts: list[list[int]] = []
+    start, first = 0, told[0][1]
+    for (before, last), (_, step) in pairwise(told):
+        if step < last and step <= first:
+            # Rows in between belong to the new job if their step is not later: it validates before it trains.
+            begin = next(place for place in range(before + 1, len(rows)) if metrics.steps[rows[place]] <= step)
+            parts.append(list(rows[start:begin]))
+            start, first = begin, step
+    return [*parts, list(rows[start:])]
