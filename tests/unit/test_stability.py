@@ -292,6 +292,14 @@ def test_without_a_baseline_only_what_is_certain_fails() -> None:
     assert alone(SCORE, lasting(lambda value: value * 0.7)) == []
 
 
+def test_weights_of_sequences_have_no_alarming_deviation() -> None:
+    wide = job(2, changes={f"{IS}std": lasting(lambda v: v + 1.4)})
+    for level, severities in (("token", ["error"]), ("sequence", ["warn"])):
+        env = {side: {"algorithm.rollout_correction.rollout_is": level} for side in SIDES}
+        found = symptoms_of(levels({"baseline": BASELINE, "new": wide}), (), env, ())
+        assert [symptom.severity for symptom in found] == severities
+
+
 def test_the_baseline_is_judged_too_but_never_fails() -> None:
     broken = job(1, changes={"actor/pg_loss": after(40, lambda _: math.nan)})
     (found,) = symptoms(broken, job(2))
