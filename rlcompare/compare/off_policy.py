@@ -63,10 +63,11 @@ WATCHES = {
     "vetoed": Watch("health.weights", None, 0.5, floor=0.02),
     "weight_lost": Watch("health.weights", None, 0.5, floor=0.02, strict=False),
     "apart": Watch("health.weights", floor=0.01, strict=False),
-    "staleness": Watch("health.staleness", factor=2.0, floor=0.5),
-    "stale_count": Watch("health.staleness", factor=2.0, floor=1.0),
-    "evicted": Watch("health.evictions", factor=2.0, floor=1.0),
-    "evicted_count": Watch("health.evictions", factor=2.0, floor=1.0),
+    "staleness": Watch("health.staleness", factor=2.0, floor=0.2),
+    "stale_count": Watch("health.staleness", factor=2.0, floor=0.5),
+    "evicted": Watch("health.evictions", factor=2.0, floor=0.5),
+    "evicted_count": Watch("health.evictions", factor=2.0, floor=0.5),
+    "aborted": Watch("health.evictions", factor=2.0, floor=0.05),
 }
 """By ``what`` of ``sql/compare/watched.sql``. The limits are those that verl's documents call alarming."""
 

@@ -100,11 +100,13 @@ def levels(sides: Mapping[str, Log]) -> list[HealthLevel]:
         return [HealthLevel(*row) for row in con.execute(resources.sql("compare/health_level")).fetchall()]
 
 
-def symptoms(baseline: Log, new: Log, asked: tuple[int | None, int | None] = (None, None)) -> tuple[Symptom, ...]:
+def symptoms(
+    baseline: Log, new: Log, asked: tuple[int | None, int | None] = (None, None), logged: Sequence[str] = ()
+) -> tuple[Symptom, ...]:
     sides = {"baseline": baseline, "new": new}
     training = [Training(side, 0, len(sides[side]), min(sides[side]), max(sides[side]), 0) for side in SIDES]
     env = {side: {} if total is None else {TOTAL: str(total)} for side, total in zip(SIDES, asked, strict=True)}
-    return symptoms_of(levels(sides), training, env, ())
+    return symptoms_of(levels(sides), training, env, (), logged)
 
 
 BASELINE = job(1)
@@ -243,19 +245,19 @@ def test_faster_but_not_stable(faster: Diff, changes: Mapping[str, Change], key:
 def test_a_log_that_ends_early(
     steps: tuple[int, int], asked: tuple[int | None, int | None], expected: tuple[str, str, str] | None
 ) -> None:
-    changes: dict[str, Change] = {}
-    logs = [
-        {
-            step: {name: value for name, value in data.items() if "fully_async" not in name}
-            for step, data in job(seed, length, changes).items()
-        }
-        for seed, length in zip((1, 2), steps, strict=True)
-    ]
+    logs = [job(seed, length) for seed, length in zip((1, 2), steps, strict=True)]
     found = [symptom for symptom in symptoms(logs[0], logs[1], asked) if symptom.key == "health.ends_early"]
     assert len(found) == (expected is not None)
     if expected is not None:
         assert (found[0].severity, found[0].side) == expected[:2]
         assert expected[2] in found[0].text
+
+
+@pytest.mark.parametrize("metric", ["fully_async/count/x", "train/num_gen_batches", "training/filter_groups/x"])
+def test_trainers_that_count_steps_otherwise(metric: str) -> None:
+    found = symptoms(job(1), job(2, 25), (60, 60), [metric])
+    assert [(symptom.key, symptom.severity) for symptom in found] == [("health.ends_early", "warn")]
+    assert "it is unknown" in found[0].text
 
 
 def test_what_both_sides_show_alike_only_warns() -> None:
@@ -296,7 +298,7 @@ def test_weights_of_sequences_have_no_alarming_deviation() -> None:
     wide = job(2, changes={f"{IS}std": lasting(lambda v: v + 1.4)})
     for level, severities in (("token", ["error"]), ("sequence", ["warn"])):
         env = {side: {"algorithm.rollout_correction.rollout_is": level} for side in SIDES}
-        found = symptoms_of(levels({"baseline": BASELINE, "new": wide}), (), env, ())
+        found = symptoms_of(levels({"baseline": BASELINE, "new": wide}), (), env, (), ())
         assert [symptom.severity for symptom in found] == severities
 
 
