@@ -65,18 +65,6 @@ class TestSeveralJobs:
         assert values(metrics) == values(console.read(write(tmp_path / "one.log", "\n".join(one) + "\n")))
         assert metrics.config["actor_rollout_ref"] == {"actor": {"x": 1.0}}
 
-
-@pytest.mark.parametrize(("set_to", "total"), [(None, 435), (300, 300)])
-def test_the_number_of_steps_that_the_trainer_prints(tmp_path: Path, set_to: int | None, total: int) -> None:
-    """It counts where the configuration leaves the number open, so that it follows from the epochs."""
-    config = {"actor_rollout_ref": {"actor": {"x": 1.0}}, "trainer": {"nnodes": 1, "total_training_steps": set_to}}
-    head, _, rest = console_log({1: {"a/x": 1.0}}, config).partition("step:0")
-    printed = f"{head}Total training steps: 435\n(TaskRunner pid=4035) step:0{rest}"
-
-    read = console.read(write(tmp_path / "job.log", printed))
-
-    assert read.config["trainer"] == {"nnodes": 1, "total_training_steps": total}
-
     def test_processes_of_one_job_are_one_job(self, tmp_path: Path) -> None:
         # GIVEN a trainer and a rollouter that log other metrics, as in verl's asynchronous trainers
         lines = [
@@ -167,6 +155,18 @@ class TestNulBytes:
         metrics = console.read(write(tmp_path / "job.log", "\n".join(lines) + "\n"))
 
         assert metrics.config["actor_rollout_ref"] == {"actor": {"x": 1.0}}
+
+
+@pytest.mark.parametrize(("set_to", "total"), [(None, 435), (300, 300)])
+def test_the_number_of_steps_that_the_trainer_prints(tmp_path: Path, set_to: int | None, total: int) -> None:
+    """It counts where the configuration leaves the number open, so that it follows from the epochs."""
+    config = {"actor_rollout_ref": {"actor": {"x": 1.0}}, "trainer": {"nnodes": 1, "total_training_steps": set_to}}
+    head, _, rest = console_log({1: {"a/x": 1.0}}, config).partition("step:0")
+    printed = f"{head}Total training steps: 435\n(TaskRunner pid=4035) step:0{rest}"
+
+    read = console.read(write(tmp_path / "job.log", printed))
+
+    assert read.config["trainer"] == {"nnodes": 1, "total_training_steps": total}
 
 
 @pytest.mark.parametrize(
