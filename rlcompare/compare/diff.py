@@ -101,5 +101,6 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 training,
                 env,
                 {row.name for row in rollups.rows(records.MetricApart)},
+                {row.name for row in rollups.rows(records.MetricSample)},
             ),
         )

@@ -166,6 +166,10 @@ SYMPTOMS = {
 """The keys of symptoms, as policies name them, with what they are about."""
 
 
+ADVICE = " To try: "
+"""Precedes the advice in the text of a symptom, if there is any."""
+
+
 @dataclass(frozen=True)
 class Symptom:
     """A sign that the training of a side is not stable (docs/metrics.md, "Stability").
