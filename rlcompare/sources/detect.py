@@ -315,7 +315,7 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
     names = run_names(path, [_home(run) for run in runs])
     if len(runs) == 1 and (training := runs[0].training) is not None and training.path.parent == path:
         first = training.metrics[0]  # one of several runs in a file
-        names = [first.name if first.form in (form.CONSOLE, form.FILE_LOGGER) else training.path.name]
+        names = [first.name if first.form in form.LOGS else training.path.name]
     return [
         RunInput(name, path, tuple(run.captures), tuple(said), training=run.training)
         for name, run, said in zip(names, runs, findings, strict=True)

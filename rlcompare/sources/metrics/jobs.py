@@ -72,7 +72,7 @@ def in_file(path: Path, kind: str, wanted: str = "") -> list[TrainingInput]:
         parts = [(run.identifier, label) for run, label in zip(runs, labels, strict=True)]
     elif kind == form.TABLE:
         parts = [(run, run) for run in table.runs_in(path)]
-    elif wanted and kind in (form.CONSOLE, form.FILE_LOGGER):  # the last of several jobs counts if none was named
+    elif wanted and kind in form.LOGS:  # the last of several jobs counts if none was named
         read_metrics(MetricsInput(kind, (path,), path.name, wanted))
         return [TrainingInput(path / wanted, (MetricsInput(kind, (path,), f"{path.name}/{wanted}", wanted),))]
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rlcompare.model.run import MetricsInput
-from rlcompare.sources.metrics import console, file_logger, form, history, mlflow, table, tensorboard
+from rlcompare.sources.metrics import console, file_logger, form, history, mlflow, other_logs, table, tensorboard
 from rlcompare.sources.metrics.values import Metrics
 
 _READERS: Mapping[str, Callable[[MetricsInput], Metrics]] = {
@@ -15,6 +15,7 @@ _READERS: Mapping[str, Callable[[MetricsInput], Metrics]] = {
     form.MLFLOW_FOLDER: lambda given: mlflow.read_folder(given.files),
     form.HISTORY: lambda given: history.read(given.files[0]),
     form.TABLE: lambda given: table.read(given.files[0], given.part),
+    form.OTHER_LOG: lambda given: other_logs.read(given.files[0], given.part),
     form.TENSORBOARD: lambda given: tensorboard.read(given.files),
 }
 
