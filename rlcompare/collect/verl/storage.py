@@ -16,7 +16,7 @@ _LOCAL = frozenset(
     ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "overlay", "aufs", "tmpfs", "ramfs", "squashfs", "vfat")
 )
 """Types of file systems that other machines do not see. All others may be shared, and are taken for it."""
-_NODES = ("trainer.nnodes", "rollout.nnodes")
+_NODES = ("trainer.nnodes", "rollout.nnodes", "actor_rollout_ref.rollout.nnodes")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
