@@ -130,6 +130,7 @@ def test_variables_that_switch_torch_npus_profiler_off() -> None:
 FSDP = {"actor_rollout_ref.actor.strategy": "fsdp2", "actor_rollout_ref.rollout.name": "vllm"}
 MEGATRON = FSDP | {"actor_rollout_ref.actor.strategy": "megatron"}
 OFF: dict[str, Any] = {"global_profiler.steps": None}
+CRITIC = {"critic.enable": True, "critic.strategy": "fsdp", "critic.profiler.enable": False}
 PROBES = [
     ("update-micro", FSDP | OFF, None),
     ("megatron-update-mini steps=2", MEGATRON | OFF, None),
@@ -153,6 +154,10 @@ PROBES = [
     ("vllm-decode step_end=3", FSDP | OFF, "step_end is not an option of a probe"),
     (f"vllm-decode steps={'1' * 5000}", FSDP | OFF, "Exceeds the limit"),
     ("ref-log-prob", FSDP | OFF, "no reference policy"),
+    ("critic-values", FSDP | OFF, "the job has no critic (algorithm.adv_estimator=gae, critic.enable)"),
+    ("critic-update-mini", MEGATRON | OFF | CRITIC | {"critic.strategy": "megatron"}, None),
+    ("critic-update-micro", FSDP | OFF | CRITIC, None),
+    ("critic-update-micro", FSDP | OFF | CRITIC | {"critic.strategy": "megatron"}, "the critic's backend is megatron"),
     ("update-nano", FSDP | OFF, "there is no update-nano: choose one of vllm-decode"),
     ("update-mini", FSDP, "remove global_profiler.steps"),
     ("update-mini; update-micro", FSDP | OFF, "give one probe"),
