@@ -1,0 +1,189 @@
+"""What a training log tells of its timers: regressions against NumPy-free references, and each reason in one log."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import linear_regression, variance
+
+import pytest
+
+from rlcompare.compare.records import TimerDriver, TimerPart
+from rlcompare.compare.timers import MS_PER_S, Driver, InnerTimer, netted, training_log
+from rlcompare.model.diff import Cause, Diff
+from rlcompare.model.words import SIDES
+from tests.sql.rollup_stores import compared
+from tests.sql.test_compare_limits import logged
+
+Steps = Sequence[Mapping[str, float]]
+STEPS = 40
+
+
+def covariance(first: Sequence[float], second: Sequence[float]) -> float:
+    means = sum(first) / len(first), sum(second) / len(second)
+    products = ((a - means[0]) * (b - means[1]) for a, b in zip(first, second, strict=True))
+    return sum(products) / (len(first) - 1)
+
+
+def driver_rows(timer: Sequence[float], first: Sequence[float], second: Sequence[float] | None) -> list[TimerDriver]:
+    """The same steps on both sides."""
+    other = second if second is not None else first
+    return [
+        TimerDriver(
+            side, 0, 1, "timing_s/gen", "response_length/max", None if second is None else "response_length/mean",
+            len(timer), sum(timer) / len(timer), sum(first) / len(first),
+            None if second is None else sum(other) / len(other),
+            variance(timer), variance(first), None if second is None else variance(other), covariance(timer, first),
+            None if second is None else covariance(timer, other), None if second is None else covariance(first, other),
+        )
+        for side in SIDES
+    ]  # fmt: skip
+
+
+def drivers_of(rows: Sequence[TimerDriver]) -> Sequence[Driver]:
+    return training_log([], [], [], rows, [], []).drivers["timing_s/gen"]
+
+
+def test_a_slope_is_that_of_a_linear_regression() -> None:
+    chance = random.Random(1)
+    lengths = [chance.uniform(1000, 3000) for _ in range(STEPS)]
+    times = [5.0 + 0.01 * length + chance.gauss(0, 0.5) for length in lengths]
+    (driver,) = drivers_of(driver_rows(times, lengths, None))
+    assert driver.slope == pytest.approx(linear_regression(lengths, times).slope * MS_PER_S)
+    assert driver.proportional == pytest.approx(sum(times) / sum(lengths) * MS_PER_S)
+
+
+def test_two_slopes_are_found_apart() -> None:
+    chance = random.Random(2)
+    longest = [chance.uniform(1000, 3000) for _ in range(STEPS)]
+    means = [0.1 * length + chance.uniform(300, 700) for length in longest]
+    times = [1.0 + 0.01 * a + 0.02 * b for a, b in zip(longest, means, strict=True)]
+    found = drivers_of(driver_rows(times, longest, means))
+    assert [driver.slope for driver in found] == [pytest.approx(10.0), pytest.approx(20.0)]
+
+
+@pytest.mark.parametrize(("spread", "noise"), [(0.0, 0.1), (10.0, 2.0)])
+def test_steps_that_hardly_differ_tell_no_slope(spread: float, noise: float) -> None:
+    chance = random.Random(3)
+    lengths = [2000.0 + chance.uniform(-spread, spread) for _ in range(STEPS)]
+    times = [20.0 + chance.gauss(0, noise) for _ in lengths]
+    assert [driver.slope for driver in drivers_of(driver_rows(times, lengths, None))] == [None]
+
+
+def test_changes_inside_a_phase_that_make_up_for_each_other_count_once() -> None:
+    timers = {"tools": (2.0, 8.0), "generation": (20.0, 17.0), "rest": (1.0, 1.5)}
+    inner = [InnerTimer(name, name, *sides) for name, sides in timers.items()]
+    assert [timer.new - timer.baseline for timer in netted(inner)] == [
+        pytest.approx(6.0 * 3.5 / 6.5), 0.0, pytest.approx(0.5 * 3.5 / 6.5),
+    ]  # fmt: skip
+
+
+def test_a_phase_is_divided_only_as_both_sides_divide_it() -> None:
+    def part(side: str, way: int, name: str) -> TimerPart:
+        return TimerPart(side, 0, way, "generate_sequences", name, name, 1e9)  # type: ignore[arg-type]
+
+    both = [part(side, 2, "generation itself") for side in SIDES]
+    log = training_log([], [*both, part("new", 1, "tools")], [], [], [], [])
+    assert [timer.part for timer in log.inner["generate_sequences"]] == ["generation itself"]
+
+
+def job(seed: int, change: Callable[[dict[str, float]], None] = lambda step: None) -> Steps:
+    """Steps of 40 s: generation follows the longest response, an update the tokens of the busiest rank."""
+    chance = random.Random(seed)
+    steps = []
+    for _ in range(STEPS):
+        mean = 500 * chance.gauss(1, 0.02)
+        step = {
+            "response_length/mean": mean, "response_length/max": 2000 * chance.gauss(1, 0.05),
+            "prompt_length/mean": 200.0, "perf/mfu/actor": 0.4 * chance.gauss(1, 0.01), "imbalance": 1.02,
+            "timing_s/agent_loop/num_preempted/mean": chance.uniform(0.0, 0.2), "per_token": 10.0, "per_update": 1e-3,
+            "timing_s/reward": chance.gauss(1.0, 0.02), "outside": 0.5,
+        }  # fmt: skip
+        change(step)
+        tokens = 1000 * (step["response_length/mean"] + step["prompt_length/mean"])
+        step["perf/total_num_tokens"], step["global_seqlen/mean"] = tokens, tokens / 64
+        step["global_seqlen/balanced_max"] = tokens / 64 * step.pop("imbalance") * chance.gauss(1, 0.002)
+        decode = step["response_length/max"] * step.pop("per_token") / 1e3
+        step["timing_s/gen"] = (2.0 + decode) * chance.gauss(1, 0.01)
+        update = step["global_seqlen/balanced_max"] * step.pop("per_update")
+        step["timing_s/update_actor"] = update * chance.gauss(1, 0.01)
+        timers = ("timing_s/gen", "timing_s/update_actor", "timing_s/reward")
+        step["timing_s/step"] = sum(step[name] for name in timers) + step.pop("outside")
+        steps.append(step)
+    return steps
+
+
+def changed(**factors: float) -> Callable[[dict[str, float]], None]:
+    def change(step: dict[str, float]) -> None:
+        for name, factor in factors.items():
+            step[name.replace("__", "/")] *= factor
+
+    return change
+
+
+def preempted(step: dict[str, float]) -> None:
+    step["timing_s/agent_loop/num_preempted/mean"] += 4
+    step["per_token"] *= 1.3
+
+
+def slower_update(step: dict[str, float]) -> None:
+    step["perf/mfu/actor"] /= 1.6
+    step["per_update"] *= 1.6
+
+
+def diff_of(folder: Path, new: Steps) -> Diff:
+    return compared(logged(folder / "old.duckdb", *job(1)), logged(folder / "new.duckdb", *new))
+
+
+def first_of(folder: Path, new: Steps) -> Cause:
+    return diff_of(folder, new).causes[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "words", "seconds"),
+    [
+        (changed(response_length__max=1.3), "tail", "longest response has 2,", 6.0),
+        (changed(imbalance=1.4), "imbalance", "1.43 times the mean tokens instead of 1.02", 4.5),
+        (preempted, "phase", "preemptions instead of", 6.0),
+        (slower_update, "phase", "at an MFU of 0.25 instead of 0.4", 6.7),
+        (changed(timing_s__reward=6.0), "phase", "Phase reward grew by", 5.0),
+        (changed(outside=9.0), "outside", "outside of all timers", 4.0),
+        (changed(per_token=1.3), "phase", "Phase generate_sequences grew by", 6.0),
+    ],
+)
+def test_the_first_cause_is_the_reason_and_its_seconds(
+    tmp_path: Path, change: Callable[[dict[str, float]], None], what: str, words: str, seconds: float
+) -> None:
+    cause = first_of(tmp_path, job(2, change))
+    assert cause.what == what
+    assert words in cause.text
+    assert cause.delta_ms == pytest.approx(seconds * MS_PER_S, rel=0.12)
+
+
+def test_longer_responses_are_one_reason_of_several_phases(tmp_path: Path) -> None:
+    cause = first_of(tmp_path, job(2, changed(response_length__max=1.2, response_length__mean=1.2)))
+    assert cause.what == "workload"
+    assert "generate_sequences and update_actor grew by" in cause.text
+    assert "14 % more tokens (mean response 50" in cause.text
+
+
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_other_luck_is_no_cause(tmp_path: Path, seed: int) -> None:
+    assert diff_of(tmp_path, job(seed)).causes == ()
+
+
+def test_nothing_is_told_of_what_stands_still_or_does_not_fit(tmp_path: Path) -> None:
+    """MFU falls by 2 %, and preemptions fall, while the update takes 60 % longer and generation 30 %."""
+
+    def change(step: dict[str, float]) -> None:
+        step["perf/mfu/actor"] /= 1.02
+        step["per_update"] *= 1.6
+        step["per_token"] *= 1.3
+        step["timing_s/agent_loop/num_preempted/mean"] = 0.0
+
+    texts = " ".join(cause.text for cause in diff_of(tmp_path, job(2, change)).causes)
+    assert "update_actor grew" in texts
+    assert "generate_sequences grew" in texts
+    assert "MFU" not in texts
+    assert "preempt" not in texts
