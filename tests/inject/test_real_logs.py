@@ -132,7 +132,6 @@ def test_no_reason_is_invented_for_like_jobs(logs: Path, call: Call) -> None:
     assert not [text for text in said(document) if re.search(invented, text, re.IGNORECASE)], said(document)
 
 
-@pytest.mark.xfail(strict=False, reason="before noise was allowed for, each change of 1 % had a cause")
 def test_what_like_jobs_differ_by_has_no_cause(logs: Path, call: Call) -> None:
     assert said(call("diff", "-d", logs / A, "-bp", logs / B, "--json")) == []
 
@@ -143,7 +142,7 @@ def test_what_like_jobs_differ_by_has_no_cause(logs: Path, call: Call) -> None:
         (A, 1, 150),
         pytest.param(
             SAVING, 101, 160,
-            marks=pytest.mark.xfail(strict=False, reason="13 ms of tests are a cause of 0.17 s, as of now"),
+            marks=pytest.mark.xfail(strict=True, reason="13 ms of tests are a cause of 0.17 s, as of now"),
         ),
     ],
 )  # fmt: skip
@@ -166,7 +165,7 @@ def test_halves_of_a_job_differ_by_luck(
         (SAVING, "timing_s/update_critic", 1.4, "timing_s/step", "update_critic"),
         pytest.param(
             NUL, "timing/update_actor", 1.3, None, "update_actor",
-            marks=pytest.mark.xfail(strict=False, reason="the timers of verl 0.1 are no phases, as of now"),
+            marks=pytest.mark.xfail(strict=True, reason="the timers of verl 0.1 are no phases, as of now"),
         ),
     ],
 )  # fmt: skip
@@ -179,7 +178,6 @@ def test_a_slower_phase_of_a_real_job(
     assert len(document["causes"]) == 1, said(document)
 
 
-@pytest.mark.xfail(strict=False, reason="before causes came from timers, gen was taken for generate_sequences")
 def test_waking_up_is_not_generation(logs: Path, call: Call, tmp_path: Path) -> None:
     # Of 27 s of gen, 0.82 s are generation.
     text = text_of(logs / A)
@@ -201,7 +199,7 @@ def test_checkpoints_and_tests_are_told_from_other_steps(logs: Path, call: Call,
     assert len(document["causes"]) == 2, said(document)
 
 
-@pytest.mark.xfail(strict=False, reason="34 steps that save are taken for a busy machine, as of now")
+@pytest.mark.xfail(strict=True, reason="34 steps that save are taken for a busy machine, as of now")
 def test_checkpoints_do_not_make_a_machine_busy(logs: Path, call: Call) -> None:
     # Without the 34 steps that test and save, the step varies by 5.5 %.
     document = call("diff", "-d", logs / SAVING, "-bp", logs / SAVING, "--json")
