@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, sqrt
 
-from rlcompare.compare.evidence import Evidence, moved, percent, short
+from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, percent, short
 from rlcompare.compare.log_tells import (
     CALLS,
+    DEVICES,
     FITS,
     GENERATION,
     MOVED,
     NOT_GENERATED,
+    OF_TOOLS,
     SLOWEST,
     TURNS,
     WORK_SETTINGS,
@@ -30,13 +32,19 @@ from rlcompare.compare.log_tells import (
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
-from rlcompare.compare.timers import TELLING, Change, TrainingLog
+from rlcompare.compare.timers import OUT_OF_WORKERS, TELLING, Change, Driver, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
 
-SLOWEST_PARTS = ("generation of", "tool calls")
+SLOWEST_PARTS = ("the generation", OF_TOOLS)
 """How the names of the parts of generation begin that more turns lengthen."""
 
 BATCHES = "train/num_gen_batches"
+
+OF_WORKERS = "timing_s/generate_sequences"
+"""The mean over workers of their generation."""
+
+RANKS = 0.5
+"""Part of the change of a rank's tokens by which all tokens must have changed for the ranks to be as many as before."""
 
 PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "values")
 """Phases that pass over the whole batch, whose busiest rank decides."""
@@ -66,7 +74,12 @@ class _Share:
 
 
 def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
-    """Each reason over all phases that it explains, and what is left of each phase."""
+    """Each reason over all phases that it explains, and what is left of each phase; nothing that hardly matters."""
+    least = LEAST_RELATIVE * fsum(part.baseline for part in basis.parts)
+    return (candidate for candidate in _candidates(evidence, basis) if abs(candidate.delta) >= least)
+
+
+def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     log = evidence.log
     by_reason: dict[str, list[_Share]] = defaultdict(list)
     for place, part in basis.of_kind(TIMER).items():
@@ -79,8 +92,8 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         for reason, amount in found.kept.items():
             by_reason[reason].append(_Share(amount, place, reason not in found.lucky))
         if part.row and found.rest:
-            why = _why(evidence, part, found.rest)
-            if why or abs(found.rest) >= evidence.run_noise:
+            why, is_reason = _why(evidence, part, found.rest)
+            if is_reason or abs(found.rest) >= evidence.run_noise:
                 why += settings(evidence, settings_of(part))
                 inner = "" if part.phase == part.name else f", {_place(part.name)}"
                 start = "The rest of phase" if found.kept else "Phase"
@@ -190,6 +203,8 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], flo
     drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
     known = {driver: log.changes[driver.metric] for driver in drivers}
     told = {driver: change for driver, change in known.items() if driver.slope is not None}
+    if told and part.name == OUT_OF_WORKERS:
+        told = {_less(driver, log.drivers.get(OF_WORKERS, ())): change for driver, change in told.items()}
     if not told:
         most = _by_proportion(part, known.values())
         again = log.changes.get(BATCHES)
@@ -204,6 +219,12 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], flo
         for driver, change in told.items()
     ]
     return found, sqrt(fsum((driver.error * change.delta) ** 2 for driver, change in told.items()))
+
+
+def _less(driver: Driver, inner: Sequence[Driver]) -> Driver:
+    """How what an inner timer leaves follows a metric: a regression is linear, so that slopes subtract."""
+    same = next((one for one in inner if one.metric == driver.metric), None)
+    return driver if same is None else replace(driver, slope=(driver.slope or 0.0) - (same.slope or 0.0))
 
 
 def _are_lengths_telling(log: TrainingLog, change: Change) -> bool:
@@ -266,6 +287,9 @@ def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[_Reason], float]:
     mean = log.changes.get("global_seqlen/mean")
     if mean is None or not mean.baseline or not driver.metric.startswith("global_seqlen/"):
         return [_Reason(work, amount, _is_more_than_luck(change))], error
+    total = log.changes.get("perf/total_num_tokens")
+    if total and work == "work" and abs(total.relative) < RANKS * abs(mean.relative):
+        work = "ranks"
     # The busiest rank has more tokens because all have (mean), or because they are shared out less evenly.
     by_all = change.baseline * mean.delta / mean.baseline
     apart = Change(change.baseline - mean.baseline, change.new - mean.new, _both(change.error, mean.error))
@@ -291,7 +315,7 @@ def _candidate(
     names = list(dict.fromkeys(basis.parts[place].phase or basis.parts[place].name for place in amounts))
     log = evidence.log
     why, section, row = _WHY[reason](log)
-    differs = settings(evidence, WORK_SETTINGS)
+    differs = settings(evidence, DEVICES if reason == "ranks" else WORK_SETTINGS)
     if len(names) == 1:
         start = f"Phase {short(names[0])} {moved(delta)} per step"
     else:
@@ -314,6 +338,13 @@ def _work_text(log: TrainingLog) -> tuple[str, str, str]:
     if lengths is not None and lengths.is_telling and lengths.delta * tokens.delta > 0:
         text += f" (mean response {amount_text(lengths.baseline)} → {amount_text(lengths.new)})"
     return text, "metrics", found[0]
+
+
+def _ranks_text(log: TrainingLog) -> tuple[str, str, str]:
+    mean = log.changes["global_seqlen/mean"]
+    word = "more" if mean.delta > 0 else "fewer"
+    text = f"as a rank has {percent(mean.new / mean.baseline)} {word} tokens of a batch of the same size"
+    return text, "metrics", "global_seqlen/mean"
 
 
 def _tail_text(log: TrainingLog) -> tuple[str, str, str]:
@@ -358,15 +389,24 @@ def _turns_text(log: TrainingLog) -> tuple[str, str, str]:
 _WHY = {
     "batches": _batches_text,
     "imbalance": _imbalance_text,
+    "ranks": _ranks_text,
     "tail": _tail_text,
     "turns": _turns_text,
     "work": _work_text,
 }
 
 
-def _why(evidence: Evidence, part: Part, rest: float) -> str:
-    """What the log tells of a phase's change, or of what is left of it; empty if it tells nothing."""
+def _moved_out(log: TrainingLog, part: Part) -> str:
+    """A clause for a phase that one side has outside of its step; else empty."""
+    if part.timer not in log.changes or (part.baseline and part.new) or part.phase != part.name:
+        return ""
+    return f", as it follows the step on the {'new side' if part.baseline else 'baseline'}"
+
+
+def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
+    """What the log tells of a phase's change, or of what is left of it, and whether that is a reason."""
     rare = evidence.rare_phases.get(str(part.phase))
     clauses = [f", {rare}" if rare else "", mostly(part.row, part.delta), batches(evidence, part.name, part.delta)]
-    clauses.append(beside(evidence.log, part, rest))
-    return "".join(clauses)
+    clauses += [_moved_out(evidence.log, part), beside(evidence.log, part, rest)]
+    is_reason = any(clauses[1:]) or (rare is not None and "before" in rare)
+    return "".join(clauses), is_reason

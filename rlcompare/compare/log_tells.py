@@ -10,11 +10,19 @@ from dataclasses import dataclass
 
 from rlcompare.compare.evidence import Evidence, short
 from rlcompare.compare.parts import WAITING, Part
-from rlcompare.compare.timers import MS_PER_S, OUT_OF_GENERATION, OUT_OF_SAMPLE, TrainingLog
+from rlcompare.compare.timers import (
+    MS_PER_S,
+    OUT_OF_GENERATION,
+    OUT_OF_SAMPLE,
+    OUT_OF_UNSCORED,
+    OUT_OF_WORKERS,
+    TrainingLog,
+)
 
 GENERATION = "generate_sequences"
 
-NOT_GENERATED = ("tool calls", "reward of", OUT_OF_GENERATION, OUT_OF_SAMPLE)
+OF_TOOLS = "the tool calls"
+NOT_GENERATED = (OF_TOOLS, "the reward", "waking up", OUT_OF_GENERATION, OUT_OF_SAMPLE, OUT_OF_UNSCORED)
 """How the names of the parts of generation begin that do not follow the lengths of responses."""
 
 FITS = 0.5
@@ -43,6 +51,8 @@ class Beside:
     in_seconds: bool = False
 
 
+DEVICES = ("trainer.n_gpus_per_node", "trainer.nnodes")
+ACCEPTED = "rollout/spec_accept_length"
 SLOWEST = "timing_s/agent_loop/slowest/"
 TURNS = Beside(
     ("num_turns/mean", "training/num_turns/mean"), True, "with {new} turns per sample instead of {baseline}"
@@ -120,9 +130,9 @@ _BESIDE: Mapping[str, Sequence[Beside]] = {
     ),
 }
 
-_BATCH = ("actor_rollout_ref.rollout.n", "data.train_batch_size")
+_BATCH = ("actor_rollout_ref.rollout.n", "data.train_batch_size", *DEVICES)
 _SETTINGS: Mapping[str, Sequence[str]] = {
-    GENERATION: ("actor_rollout_ref.rollout.", "data.max_", "data.train_batch_size"),
+    GENERATION: ("actor_rollout_ref.rollout.", "data.max_", "data.train_batch_size", *DEVICES),
     WAITING: ("actor_rollout_ref.rollout.", "data.max_response_length", "async_training."),
     "update_actor": ("trainer.balance_batch", "actor_rollout_ref.actor.", *_BATCH),
     "old_log_prob": ("trainer.balance_batch", "actor_rollout_ref.rollout.log_prob", *_BATCH),
@@ -162,20 +172,23 @@ def beside(log: TrainingLog, part: Part, rest: float) -> str:
             continue
         values = {"metric": metric, "new": amount_text(change.new), "baseline": amount_text(change.baseline)}
         found.append(f", {tell.text.format(**values)}")
+    lone = log.lone.get(ACCEPTED)
+    if lone and part.phase in (GENERATION, WAITING) and part.name not in NOT_GENERATED:
+        found.append(f", with speculative decoding on the {lone} side only, by its log ({ACCEPTED})")
     return "".join(found[:2])
 
 
 def _tells_of(part: Part) -> Sequence[Beside]:
     if part.phase == GENERATION and part.name.startswith(NOT_GENERATED):
-        return _OF_TOOLS if part.name.startswith("tool calls") else ()
+        return _OF_TOOLS if part.name.startswith(OF_TOOLS) else ()
     return _BESIDE.get(str(part.phase), ())
 
 
 def settings_of(part: Part) -> Sequence[str]:
     """How the names of settings begin that concern a phase, or a part of it."""
-    if part.name == OUT_OF_GENERATION:
+    if part.name in (OUT_OF_GENERATION, OUT_OF_WORKERS) or part.name.startswith("waking up"):
         return tuple(f"actor_rollout_ref.rollout.{name}" for name in _OF_ENGINE)
-    return () if part.name == OUT_OF_SAMPLE else _SETTINGS.get(str(part.phase), ())
+    return () if part.name in (OUT_OF_SAMPLE, OUT_OF_UNSCORED) else _SETTINGS.get(str(part.phase), ())
 
 
 def settings(evidence: Evidence, beginnings: Sequence[str]) -> str:

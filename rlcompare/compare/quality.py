@@ -55,7 +55,10 @@ def quality_findings(
     made += [_skipped(time, given) for time in times if time.metric in _TIMES_SKIPPED and time.missing]
     made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
-    made += [finding for sample in speed for finding in _uneven_times(sample, given)]
+    plain = {(row.side, row.run): row for row in rollups.rows(records.TimerNoise) if row.name == SPEED}
+    made += [
+        finding for sample in speed for finding in _uneven_times(plain.get((sample.side, sample.run), sample), given)
+    ]
     made += [_slow(sample, given) for sample in speed if sample.grade]
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
     made += [finding for side in SIDES for finding in _apart(side, headline)]
@@ -108,11 +111,17 @@ def _invalid(sample: records.MetricSample, given: Mapping[SideName, SideInput]) 
     return _finding("not_a_number", sample.side, CAUTION, _where(sample, given) + text)
 
 
-def _uneven_times(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> list[Finding]:
-    """Reports steps of a run that differ by more than ``VARIES``. A single step has no deviation."""
-    if sample.value is None or sample.deviation is None or not sample.deviation > VARIES * sample.value > 0:
+def _uneven_times(
+    sample: records.MetricSample | records.TimerNoise, given: Mapping[SideName, SideInput]
+) -> list[Finding]:
+    """Reports steps of a run that differ by more than ``VARIES``. A single step has no deviation.
+
+    Steps that test or save a checkpoint are left out where there are others.
+    """
+    mean = sample.mean if isinstance(sample, records.TimerNoise) else sample.value
+    if mean is None or sample.deviation is None or not sample.deviation > VARIES * mean > 0:
         return []
-    part = f"{sample.deviation / sample.value:.0%}".replace("%", " %")
+    part = f"{sample.deviation / mean:.0%}".replace("%", " %")
     text = (
         f"{SPEED} varies by {part} (standard deviation over {sample.steps} steps), so its mean is unreliable:"
         " was the machine busy with something else?"

@@ -23,11 +23,19 @@ LEAST_STEPS = 8
 
 MS_PER_S = 1e3
 
+_OTHER: Mapping[SideName, SideName] = {"baseline": "new", "new": "baseline"}
+
 OUT_OF_GENERATION = "wake-up, loading of weights and sleep"
 """What is left of a rollout beside its generation (docs/design.md §5)."""
 
+OUT_OF_WORKERS = "what generation leaves: the slowest worker, wake-up, loading of weights, sleep"
+"""The same where generation is only known as a mean over workers."""
+
 OUT_OF_SAMPLE = "outside of the slowest sample (wake-up, loading of weights, sleep)"
 """What is left of a rollout beside the sample that takes longest."""
+
+OUT_OF_UNSCORED = "outside of the slowest sample (rewards, wake-up, loading of weights, sleep)"
+"""The same where the log does not time the rewards of samples."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,7 @@ class TrainingLog:
         drivers: the metrics that each timer follows.
         residual: the part of a timer's spread over steps that the metrics leave that it is shown to follow.
         timers: the key of the timer of each phase.
+        lone: the side of each metric that only one side has.
         runs: the number of runs of each side that timed the step.
     """
 
@@ -105,6 +114,7 @@ class TrainingLog:
     drivers: Mapping[str, Sequence[Driver]] = field(default_factory=dict)
     residual: Mapping[str, float] = field(default_factory=dict)
     timers: Mapping[str, str] = field(default_factory=dict)
+    lone: Mapping[str, SideName] = field(default_factory=dict)
     runs: Mapping[SideName, int] = field(default_factory=dict)
 
     def change(self, *metrics: str) -> tuple[str, Change] | None:
@@ -119,7 +129,12 @@ class TrainingLog:
 
 def rest_of(inner: Sequence[InnerTimer]) -> str:
     """What the timers inside a phase leave of it, in words."""
-    return OUT_OF_SAMPLE if any("slowest" in timer.name for timer in inner) else OUT_OF_GENERATION
+    names = {timer.name.removeprefix("timing_s/") for timer in inner}
+    if "agent_loop/slowest/compute_score" in names:
+        return OUT_OF_SAMPLE
+    if "agent_loop/slowest/generate_sequences" in names:
+        return OUT_OF_UNSCORED
+    return OUT_OF_WORKERS if "generate_sequences" in names else OUT_OF_GENERATION
 
 
 def netted(inner: Sequence[InnerTimer]) -> list[InnerTimer]:
@@ -167,7 +182,8 @@ def training_log(
     timers = {phase.phase: phase.timer for phase in phases if phase.timer is not None}
     drivers, residual = _drivers(driven)
     runs = {side: len(timed[side]) for side in SIDES}
-    return TrainingLog(_inner(parts), changes, drivers, residual, timers, runs)
+    lone = {name: side for name, found in values.items() for side in SIDES if not found[_OTHER[side]]}
+    return TrainingLog(_inner(parts), changes, drivers, residual, timers, lone, runs)
 
 
 def _mean(values: Sequence[float]) -> float:

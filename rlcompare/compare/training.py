@@ -109,7 +109,7 @@ def rare_phases(timers: Sequence[TrainingPhase]) -> dict[str, str]:
         had = {
             side: sum(timer.steps for timer in timers if timer.side == side and timer.phase == name) for side in SIDES
         }
-        if had != steps:
+        if any(0 < had[side] < steps[side] for side in SIDES):
             before, after = (f"{had[side]} of {steps[side]}" for side in SIDES)
             texts[name] = f"in {after} steps" if before == after else f"in {after} steps, before in {before}"
     return texts

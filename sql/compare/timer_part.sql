@@ -4,11 +4,12 @@
 -- samples are not, as samples overlap. Where generation runs beside the step, none of it is a part of the phase.
 -- Depends on c_judged, c_timer.
 WITH inner_timer(way, phase, name, part) AS (
-    VALUES (1, 'generate_sequences', 'timing_s/agent_loop/slowest/generate_sequences', 'generation of the slowest sample'),
-           (1, 'generate_sequences', 'timing_s/agent_loop/slowest/tool_calls', 'tool calls of the slowest sample'),
-           (1, 'generate_sequences', 'timing_s/agent_loop/slowest/compute_score', 'reward of the slowest sample'),
+    VALUES (1, 'generate_sequences', 'timing_s/agent_loop/slowest/generate_sequences', 'the generation of the slowest sample'),
+           (1, 'generate_sequences', 'timing_s/agent_loop/slowest/tool_calls', 'the tool calls of the slowest sample'),
+           (1, 'generate_sequences', 'timing_s/agent_loop/slowest/compute_score', 'the reward of the slowest sample'),
            (2, 'generate_sequences', 'timing_s/generation_timing/max', 'generation on the slowest worker'),
-           (3, 'generate_sequences', 'timing_s/generate_sequences', 'generation itself')
+           (3, 'generate_sequences', 'timing_s/generate_sequences', 'generation itself'),
+           (3, 'generate_sequences', 'timing_s/reshard', 'waking up and loading weights')
 ), again AS (   -- each batch that a step generates sets the inner timers anew
     SELECT DISTINCT side, run FROM c_judged WHERE name = 'train/num_gen_batches'
 ), outer_of AS (
