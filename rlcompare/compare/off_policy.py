@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rlcompare.compare.health_levels import WINDOW, Pair, show
 from rlcompare.compare.training import health_columns
 from rlcompare.model.diff import Symptom
+from rlcompare.model.health import is_of_sequences
 from rlcompare.model.words import Health, RuleSeverity, SideName
 
 ERROR, WARN = RuleSeverity.ERROR, RuleSeverity.WARN
@@ -69,6 +70,10 @@ WATCHES = {
 """By ``what`` of ``sql/compare/watched.sql``. The limits are those that verl's documents call alarming."""
 
 
+_BY_LEVEL = ("ess", "weight_std")
+"""Kinds of metrics that have no limit for weights of whole sequences."""
+
+
 def off_policy_symptoms(pair: Pair, env: Mapping[SideName, Mapping[str, str]]) -> Iterator[Symptom]:
     """The symptom of a metric, if it has one.
 
@@ -95,7 +100,7 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
             continue
         logged: dict[SideName, str] = {"baseline": baseline.given if baseline else new.given, "new": new.given}
         columns = health_columns(new.name, {"baseline": before, "new": value}, env, logged)
-        alarming = watch.is_alarming(value)
+        alarming = watch.is_alarming(value) and not (new.what in _BY_LEVEL and is_of_sequences(env["new"]))
         if columns.get("new_health") != Health.OUTSIDE and not alarming:
             continue
         further = None if before is None else sign * (value - before)

@@ -82,8 +82,12 @@ def _ranges(metric: str, settings: Mapping[str, str]) -> tuple[HealthRange, ...]
         lower, upper = bounds(settings.get("algorithm.rollout_is_threshold"))
         own_lower = bounds(settings.get("algorithm.rollout_is_threshold_lower"))[1]
         return health_ranges(upper, own_lower or lower, settings.get("algorithm.rollout_is_mode", "truncate"))
-    level = settings.get(f"{_CORRECTION}rollout_is")
-    return correction_ranges(level, bypass=metric.startswith(BYPASS))
+    return correction_ranges(of_sequences=is_of_sequences(settings), bypass=metric.startswith(BYPASS))
+
+
+def is_of_sequences(settings: Mapping[str, str]) -> bool:
+    """Whether weights are those of whole sequences, since 0.6.1."""
+    return settings.get(f"{_CORRECTION}rollout_is") == "sequence"
 
 
 def health_ranges(
@@ -119,11 +123,11 @@ def health_ranges(
     return tuple(ranges)
 
 
-def correction_ranges(level: str | None = None, *, bypass: bool = False) -> tuple[HealthRange, ...]:
+def correction_ranges(*, of_sequences: bool = False, bypass: bool = False) -> tuple[HealthRange, ...]:
     """The ranges since 0.6.1, and that of the mean difference of probabilities, which verl logs in any mode.
 
     Args:
-        level: ``algorithm.rollout_correction.rollout_is``: token or sequence; None: unknown, or no weights.
+        of_sequences: whether weights are those of whole sequences (``algorithm.rollout_correction.rollout_is``).
         bypass: whether the metrics are those of bypass mode, where the policy is compared while it is updated.
     """
     ranges = [
@@ -132,7 +136,7 @@ def correction_ranges(level: str | None = None, *, bypass: bool = False) -> tupl
         HealthRange("chi2_token", "< 1", None, 1.0, False, _TIGHTEN),
         HealthRange("rollout_is_veto_fraction", "< 10 %", None, 0.1, False, _VETOED),
     ]
-    if level != "sequence":
+    if not of_sequences:
         ranges += [
             HealthRange("rollout_is_eff_sample_size", "> 0.8", 0.8, None, False, f"alarming below 0.3; {_TIGHTEN}"),
             HealthRange("rollout_is_std", "< 1", None, 1.0, False, _TIGHTEN),

@@ -100,11 +100,16 @@ def levels(sides: Mapping[str, Log]) -> list[HealthLevel]:
         return [HealthLevel(*row) for row in con.execute(resources.sql("compare/health_level")).fetchall()]
 
 
-def symptoms(baseline: Log, new: Log, asked: tuple[int | None, int | None] = (None, None)) -> tuple[Symptom, ...]:
+def symptoms(
+    baseline: Log,
+    new: Log,
+    asked: tuple[int | None, int | None] = (None, None),
+    settings: Mapping[str, str] | None = None,
+) -> tuple[Symptom, ...]:
     sides = {"baseline": baseline, "new": new}
     training = [Training(side, 0, len(sides[side]), min(sides[side]), max(sides[side]), 0) for side in SIDES]
     env = {side: {} if total is None else {TOTAL: str(total)} for side, total in zip(SIDES, asked, strict=True)}
-    return symptoms_of(levels(sides), training, env, ())
+    return symptoms_of(levels(sides), training, {side: {**env[side], **(settings or {})} for side in SIDES}, ())
 
 
 BASELINE = job(1)
@@ -203,6 +208,16 @@ def test_a_healthy_change_is_better(faster: Diff) -> None:
     assert "improved" in texts["gate"]
     for name in ("terminal", "markdown", "page"):
         assert "better" in texts[name], name
+
+
+def test_few_effective_samples_are_usual_for_weights_of_sequences() -> None:
+    """Drift is told, and no limit of weights of tokens is applied."""
+    few: Mapping[str, Change] = {ESS: lasting(lambda value: value - 0.8)}
+    (of_tokens,) = symptoms(BASELINE, job(2, changes=few))
+    sequences = {"algorithm.rollout_correction.rollout_is": "sequence"}
+    (of_sequences,) = symptoms(BASELINE, job(2, changes=few), settings=sequences)
+    assert (of_tokens.severity, of_sequences.severity) == ("error", "warn")
+    assert "ideal" not in of_sequences.text
 
 
 @pytest.mark.parametrize(
