@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from rlcompare.compare.health_levels import WINDOW, Pair, show
 from rlcompare.compare.training import health_columns
-from rlcompare.model.diff import Symptom
-from rlcompare.model.health import is_of_sequences
+from rlcompare.model.diff import ADVICE, Symptom
 from rlcompare.model.words import Health, RuleSeverity, SideName
 
 ERROR, WARN = RuleSeverity.ERROR, RuleSeverity.WARN
 
-WORSE = 0.05
+WORSE = 0.1
 """A value outside its range is worse than the baseline's if it is so by this part, and by more than the noise."""
 
 
@@ -32,6 +31,7 @@ class Watch:
         floor: the smallest rise that counts.
         centre: the ideal value of a metric that must not move either way: its distance from it is compared.
         strict: whether it is an error if it left its range, or only if it is alarming, too.
+        of_tokens: whether ``low`` and ``high`` do not hold for weights of sequences, which are products over tokens.
         explodes: it is an error if it exceeds this value and ten times the baseline's.
         usual: whether medians are compared, because single steps may be many times higher by chance.
     """
@@ -43,6 +43,7 @@ class Watch:
     floor: float = 0.0
     centre: float | None = None
     strict: bool = True
+    of_tokens: bool = False
     explodes: float | None = None
     usual: bool = False
 
@@ -56,22 +57,19 @@ WATCHES = {
     "rollout_kl": Watch("health.kl", -0.1, 0.1, floor=0.02, centre=0.0),
     "chi2_token": Watch("health.chi2", None, 1.0, floor=0.1),
     "chi2_seq": Watch("health.chi2", factor=10.0, floor=1.0, usual=True),
-    "ess": Watch("health.ess", 0.3, None, factor=0.9),
+    "ess": Watch("health.ess", 0.3, None, factor=0.9, of_tokens=True),
     "weight_mean": Watch("health.weights", 0.5, 2.0, floor=0.1, centre=1.0),
-    "weight_std": Watch("health.weights", None, 1.0, floor=0.2),
+    "weight_std": Watch("health.weights", None, 1.0, floor=0.2, of_tokens=True),
     "vetoed": Watch("health.weights", None, 0.5, floor=0.02),
     "weight_lost": Watch("health.weights", None, 0.5, floor=0.02, strict=False),
-    "apart": Watch("health.weights", floor=0.01),
-    "staleness": Watch("health.staleness", factor=2.0, floor=0.5),
-    "stale_count": Watch("health.staleness", factor=2.0, floor=1.0),
-    "evicted": Watch("health.evictions", factor=2.0, floor=1.0),
-    "evicted_count": Watch("health.evictions", factor=2.0, floor=1.0),
+    "apart": Watch("health.weights", floor=0.01, strict=False),
+    "staleness": Watch("health.staleness", factor=2.0, floor=0.2),
+    "stale_count": Watch("health.staleness", factor=2.0, floor=0.5),
+    "evicted": Watch("health.evictions", factor=2.0, floor=0.5),
+    "evicted_count": Watch("health.evictions", factor=2.0, floor=0.5),
+    "aborted": Watch("health.evictions", factor=2.0, floor=0.05),
 }
 """By ``what`` of ``sql/compare/watched.sql``. The limits are those that verl's documents call alarming."""
-
-
-_BY_LEVEL = ("ess", "weight_std")
-"""Kinds of metrics that have no limit for weights of whole sequences."""
 
 
 def off_policy_symptoms(pair: Pair, env: Mapping[SideName, Mapping[str, str]]) -> Iterator[Symptom]:
@@ -100,7 +98,7 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
             continue
         logged: dict[SideName, str] = {"baseline": baseline.given if baseline else new.given, "new": new.given}
         columns = health_columns(new.name, {"baseline": before, "new": value}, env, logged)
-        alarming = watch.is_alarming(value) and not (new.what in _BY_LEVEL and is_of_sequences(env["new"]))
+        alarming = watch.is_alarming(value) and not (watch.of_tokens and _of_sequences(env["new"]))
         if columns.get("new_health") != Health.OUTSIDE and not alarming:
             continue
         further = None if before is None else sign * (value - before)
@@ -112,10 +110,17 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
         )
         begun = f" since step {since}" if worse and since is not None else ""
         worst = f"{new.given} is {show(value)} at worst{_window(pair, step)}{begun}"
-        text = f"{worst}, ideal is {ideal}; the baseline {compared}."
+        advice = f"{ADVICE}{columns['advice']}." if columns.get("advice") else ""
+        text = f"{worst}, ideal is {ideal}; the baseline {compared}.{advice}"
         symptom = pair.symptom(watch.key, ERROR if error else WARN, before, value, since if worse else None, text)
         found.append((further or 0.0, symptom))
     return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _of_sequences(env: Mapping[str, str]) -> bool:
+    """Whether weights are those of sequences: the settings of verl since 0.6.1, and of 0.6.0."""
+    levels = env.get("algorithm.rollout_correction.rollout_is"), env.get("algorithm.rollout_is_level")
+    return "sequence" in levels
 
 
 def _risen(pair: Pair, watch: Watch) -> Symptom | None:

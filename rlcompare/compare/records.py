@@ -202,6 +202,19 @@ class MemoryPeak(NamedTuple):
     main: bool
 
 
+class MetricAggregate(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    steps: int
+    median: float
+    trimmed: float
+    p5: float
+    p95: float
+    highest: float
+    lowest: float
+
+
 class MetricApart(NamedTuple):
     name: str
     baseline: list[str]
@@ -316,10 +329,10 @@ class TimerDriver(NamedTuple):
     timer_mean: float
     first_mean: float
     second_mean: float | None
-    timer_variance: float
-    first_variance: float
+    timer_variance: float | None
+    first_variance: float | None
     second_variance: float | None
-    with_first: float
+    with_first: float | None
     with_second: float | None
     of_both: float | None
 

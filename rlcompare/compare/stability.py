@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from rlcompare.compare.health_levels import CERTAIN, WINDOW, Level, Pair, levels_of, show
 from rlcompare.compare.off_policy import off_policy_symptoms
@@ -33,6 +34,11 @@ FEWER = 0.05
 meant to be."""
 
 TOTAL_STEPS = "trainer.total_training_steps"
+
+_OTHERWISE_COUNTED = ("fully_async/*", "train/num_gen_batches", "training/filter_groups/*")
+"""Metrics of trainers whose logs may end before that number of steps: those that count it in another unit, and those
+that take several batches of the data for one step."""
+
 _MUST_BE_FINITE = ("loss", "gradient", "entropy", "reward", "policy_kl", "reference_kl", "ess", "weight_mean")
 ROUNDED = 0.005
 """A gradient norm of 0 may be a rounded one if the baseline's is below this: early releases log three decimals."""
@@ -46,6 +52,7 @@ def symptoms_of(
     training: Sequence[Training],
     env: Mapping[SideName, Mapping[str, str]],
     apart: Collection[str],
+    logged: Collection[str],
 ) -> tuple[Symptom, ...]:
     """All symptoms: those of the new side first, errors before warnings.
 
@@ -53,9 +60,10 @@ def symptoms_of(
         training: the steps that each run logged.
         env: the environment of each side.
         apart: the metrics that have another meaning on the other side.
+        logged: the names of all metrics.
     """
     baseline, new = (levels_of([row for row in levels if row.side == side]) for side in ("baseline", "new"))
-    found = [*_non_finite(baseline, new), *_ends_early(training, env, [*baseline, *new])]
+    found = [*_non_finite(baseline, new), *_ends_early(training, env, logged)]
     for name, level in new.items():
         if any(run.steps for run in level.runs):
             other = baseline.get(name)
@@ -110,12 +118,11 @@ def _non_finite(baseline: Mapping[str, Level], new: Mapping[str, Level]) -> Iter
 
 
 def _ends_early(
-    training: Sequence[Training], env: Mapping[SideName, Mapping[str, str]], names: Sequence[str]
+    training: Sequence[Training], env: Mapping[SideName, Mapping[str, str]], logged: Collection[str]
 ) -> Iterator[Symptom]:
     """A run that stopped before the configured number of steps, or that logged fewer than the baseline."""
     last = {side: min((run.last for run in training if run.side == side), default=None) for side in SIDES}
-    # Asynchronous trainers count this setting in other units than the steps that they log.
-    counted = not any(name.startswith("fully_async/") for name in names)
+    counted = not any(fnmatchcase(name, pattern) for pattern in _OTHERWISE_COUNTED for name in logged)
     asked = {side: _whole(env[side].get(TOTAL_STEPS)) if counted else None for side in env}
     short = {side: bool(end and (total := asked[side]) and end < total - 1) for side, end in last.items()}
     before, now, total = last["baseline"], last["new"], asked.get("new")
@@ -130,7 +137,7 @@ def _ends_early(
         text = f"Baseline: the log ends at step {before} of {asked['baseline']} ({TOTAL_STEPS}), the new one at {now}."
         yield Symptom("health.ends_early", "", "baseline", WARN, before, now, before, text)
     elif total is None and before is not None and now + 1 < before and now < before * (1 - FEWER):
-        text = f"The log ends at step {now}, the baseline's at step {before}; no setting says how many were asked for."
+        text = f"The log ends at step {now}, the baseline's at step {before}; it is unknown how many were asked for."
         yield Symptom("health.ends_early", "", "new", WARN, before, now, now, text)
 
 
@@ -238,6 +245,6 @@ def _reward(pair: Pair) -> Iterator[Symptom]:
 
 
 def _doubt(pair: Pair) -> float:
-    """How far two levels may be apart by chance: at least by what single steps vary."""
+    """How far two levels, which are medians, may be apart by chance: at least by what single steps vary."""
     steps = min(pair.new.tenth, pair.baseline.tenth if pair.baseline else pair.new.tenth)
-    return pair.noise * max(1.0, CERTAIN * math.sqrt(2 / steps))
+    return pair.noise * max(1.0, CERTAIN * math.sqrt(math.pi / steps))

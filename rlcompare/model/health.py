@@ -81,17 +81,18 @@ def _ranges(metric: str, settings: Mapping[str, str]) -> tuple[HealthRange, ...]
     if metric.startswith(FIRST):
         lower, upper = bounds(settings.get("algorithm.rollout_is_threshold"))
         own_lower = bounds(settings.get("algorithm.rollout_is_threshold_lower"))[1]
-        return health_ranges(upper, own_lower or lower, settings.get("algorithm.rollout_is_mode", "truncate"))
-    return correction_ranges(of_sequences=is_of_sequences(settings), bypass=metric.startswith(BYPASS))
-
-
-def is_of_sequences(settings: Mapping[str, str]) -> bool:
-    """Whether weights are those of whole sequences, since 0.6.1."""
-    return settings.get(f"{_CORRECTION}rollout_is") == "sequence"
+        mode, level = (settings.get(f"algorithm.rollout_is_{name}", "") for name in ("mode", "level"))
+        return health_ranges(upper, own_lower or lower, mode, of_sequences=level == "sequence")
+    of_sequences = settings.get(f"{_CORRECTION}rollout_is") == "sequence"
+    return correction_ranges(of_sequences=of_sequences, bypass=metric.startswith(BYPASS))
 
 
 def health_ranges(
-    threshold: float | None = None, threshold_lower: float | None = None, mode: str = "truncate"
+    threshold: float | None = None,
+    threshold_lower: float | None = None,
+    mode: str = "truncate",
+    *,
+    of_sequences: bool = False,
 ) -> tuple[HealthRange, ...]:
     """The ideal ranges of 0.6.0 under ``algorithm.rollout_is_*``.
 
@@ -99,16 +100,20 @@ def health_ranges(
         threshold: the upper bound of the weights; None (off or unknown): ranges that end at it are omitted.
         threshold_lower: the lower bound; None: 1/threshold, as in verl.
         mode: truncate or clip; only clip applies the lower bound to the weights.
+        of_sequences: whether weights are those of whole sequences: how far these are from 1 has no documented width.
     """
     ranges = [
         HealthRange(_key("eff_sample_size"), "> 0.8", 0.8, None, False, _TUNE),
-        _about("mean", 1 - ABOUT, 1 + ABOUT, "about 1.0", _APART),
-        _about("p25", 0.8, 1 + ABOUT, "about 0.8 to 1.0", _APART),
-        _about("p50", 1 - ABOUT, 1 + ABOUT, "about 1.0", _APART),
-        _about("p75", 1 - ABOUT, 1.2, "about 1.0 to 1.2", _APART),
         HealthRange(_key("veto_fraction"), "< 5 %", None, 0.05, False, _CATASTROPHIC),
         HealthRange(_key("catastrophic_token_fraction"), "< 1 %", None, 0.01, False, _CATASTROPHIC),
     ]
+    if not of_sequences:
+        ranges += [
+            _about("mean", 1 - ABOUT, 1 + ABOUT, "about 1.0", _APART),
+            _about("p25", 0.8, 1 + ABOUT, "about 0.8 to 1.0", _APART),
+            _about("p50", 1 - ABOUT, 1 + ABOUT, "about 1.0", _APART),
+            _about("p75", 1 - ABOUT, 1.2, "about 1.0 to 1.2", _APART),
+        ]
     if threshold is not None:
         below = f"< {threshold:g} (the threshold)"
         ranges += [

@@ -16,12 +16,13 @@ from rlcompare.compare.evidence import RUN_NOISE
 from rlcompare.compare.overall import OUTSIDE, PATH, SPEED
 from rlcompare.compare.runs import known
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Row, Side
-from rlcompare.model.words import SIDES, Comparable, Health, Presence, RuleSeverity, Severity
+from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
 from rlcompare.report.run_events import event_parts
 from rlcompare.report.shares import part, part_of_change
 from rlcompare.report.step_parts import number_of, parts_of_step, rows_of
+from rlcompare.report.symptoms import symptom_parts
 from rlcompare.report.tone import PROFILED_RANKS, tone_of, word_of
 from rlcompare.report.workload import large_differences, workload_texts
 from rlcompare.text import ELLIPSIS, safe_text
@@ -227,17 +228,10 @@ def _memory(diff: Diff) -> tuple[str, ...]:
 
 
 def _stability(diff: Diff) -> tuple[SummaryItem, ...]:
-    """The signs of unstable training; nothing if there are none."""
     if not diff.symptoms:
         return ()
-    errors = sum(symptom.severity == RuleSeverity.ERROR for symptom in diff.symptoms)
-    counts = [count(errors, "error")] if errors else []
-    counts += [count(len(diff.symptoms) - errors, "warning")] if len(diff.symptoms) > errors else []
-    texts = tuple(safe_text(symptom.text, _CAUSE_LIMIT) for symptom in diff.symptoms)
-    parts = (f"{', '.join(counts)}: {texts[0]}", *texts[1:])
-    keys = ", ".join(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
-    mood = "worse" if errors else "caution"
-    return (SummaryItem("stability", "stability", parts, mood, lines=3, shorter=((f"{', '.join(counts)}: {keys}",),)),)
+    full, shorter, mood = symptom_parts(diff)
+    return (SummaryItem("stability", "stability", full, mood, lines=3, shorter=shorter),)
 
 
 def _workload(diff: Diff) -> SummaryItem:

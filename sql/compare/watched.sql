@@ -21,9 +21,10 @@ WITH kind AS (   -- no name matches two patterns
         ('vetoed', '(^|/)rollout_is_veto_fraction$'),
         ('weight_lost', '(^|/)rollout_(is_(catastrophic_token_fraction|(seq_)?clipped_fraction)|rs_.*masked_fraction)$'),
         ('apart', '^training/rollout_probs_diff_mean$'),
-        ('staleness', '^training/off_policy/trajectory_(staleness|staleness_worst|spans)/mean$'),
+        ('staleness', '^training/off_policy/trajectory_(staleness|staleness_worst|spans)/(mean|max)$'),
         ('staleness', '^fully_async/(.*/)?staleness_samples$'),
         ('stale_count', '^fully_async/count/stale_(samples|trajectory)_processed$'),
+        ('aborted', '^response/aborted_ratio$'),
         ('evicted', '^training/(off_policy|rollout_failure)/evicted_samples$'),
         ('evicted_count', '^fully_async/(.*/)?dropped(_stale)?_samples$')
     ) AS kind(what, pattern)
