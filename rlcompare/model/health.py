@@ -81,13 +81,18 @@ def _ranges(metric: str, settings: Mapping[str, str]) -> tuple[HealthRange, ...]
     if metric.startswith(FIRST):
         lower, upper = bounds(settings.get("algorithm.rollout_is_threshold"))
         own_lower = bounds(settings.get("algorithm.rollout_is_threshold_lower"))[1]
-        return health_ranges(upper, own_lower or lower, settings.get("algorithm.rollout_is_mode", "truncate"))
-    level = settings.get(f"{_CORRECTION}rollout_is")
-    return correction_ranges(level, bypass=metric.startswith(BYPASS))
+        mode, level = (settings.get(f"algorithm.rollout_is_{name}", "") for name in ("mode", "level"))
+        return health_ranges(upper, own_lower or lower, mode, of_sequences=level == "sequence")
+    of_sequences = settings.get(f"{_CORRECTION}rollout_is") == "sequence"
+    return correction_ranges(of_sequences=of_sequences, bypass=metric.startswith(BYPASS))
 
 
 def health_ranges(
-    threshold: float | None = None, threshold_lower: float | None = None, mode: str = "truncate"
+    threshold: float | None = None,
+    threshold_lower: float | None = None,
+    mode: str = "truncate",
+    *,
+    of_sequences: bool = False,
 ) -> tuple[HealthRange, ...]:
     """The ideal ranges of 0.6.0 under ``algorithm.rollout_is_*``.
 
@@ -95,16 +100,20 @@ def health_ranges(
         threshold: the upper bound of the weights; None (off or unknown): ranges that end at it are omitted.
         threshold_lower: the lower bound; None: 1/threshold, as in verl.
         mode: truncate or clip; only clip applies the lower bound to the weights.
+        of_sequences: whether weights are those of whole sequences: how far these are from 1 has no documented width.
     """
     ranges = [
         HealthRange(_key("eff_sample_size"), "> 0.8", 0.8, None, False, _TUNE),
-        _about("mean", 1 - ABOUT, 1 + ABOUT, "about 1.0", _APART),
-        _about("p25", 0.8, 1 + ABOUT, "about 0.8 to 1.0", _APART),
-        _about("p50", 1 - ABOUT, 1 + ABOUT, "about 1.0", _APART),
-        _about("p75", 1 - ABOUT, 1.2, "about 1.0 to 1.2", _APART),
         HealthRange(_key("veto_fraction"), "< 5 %", None, 0.05, False, _CATASTROPHIC),
         HealthRange(_key("catastrophic_token_fraction"), "< 1 %", None, 0.01, False, _CATASTROPHIC),
     ]
+    if not of_sequences:
+        ranges += [
+            _about("mean", 1 - ABOUT, 1 + ABOUT, "about 1.0", _APART),
+            _about("p25", 0.8, 1 + ABOUT, "about 0.8 to 1.0", _APART),
+            _about("p50", 1 - ABOUT, 1 + ABOUT, "about 1.0", _APART),
+            _about("p75", 1 - ABOUT, 1.2, "about 1.0 to 1.2", _APART),
+        ]
     if threshold is not None:
         below = f"< {threshold:g} (the threshold)"
         ranges += [
@@ -119,11 +128,11 @@ def health_ranges(
     return tuple(ranges)
 
 
-def correction_ranges(level: str | None = None, *, bypass: bool = False) -> tuple[HealthRange, ...]:
+def correction_ranges(*, of_sequences: bool = False, bypass: bool = False) -> tuple[HealthRange, ...]:
     """The ranges since 0.6.1, and that of the mean difference of probabilities, which verl logs in any mode.
 
     Args:
-        level: ``algorithm.rollout_correction.rollout_is``: token or sequence; None: unknown, or no weights.
+        of_sequences: whether weights are those of whole sequences (``algorithm.rollout_correction.rollout_is``).
         bypass: whether the metrics are those of bypass mode, where the policy is compared while it is updated.
     """
     ranges = [
@@ -132,7 +141,7 @@ def correction_ranges(level: str | None = None, *, bypass: bool = False) -> tupl
         HealthRange("chi2_token", "< 1", None, 1.0, False, _TIGHTEN),
         HealthRange("rollout_is_veto_fraction", "< 10 %", None, 0.1, False, _VETOED),
     ]
-    if level != "sequence":
+    if not of_sequences:
         ranges += [
             HealthRange("rollout_is_eff_sample_size", "> 0.8", 0.8, None, False, f"alarming below 0.3; {_TIGHTEN}"),
             HealthRange("rollout_is_std", "< 1", None, 1.0, False, _TIGHTEN),

@@ -113,3 +113,38 @@ def test_runs_that_are_far_apart_are_said(tmp_path: Path, slowest: float, apart:
     said = [finding.message for finding in diff.quality if finding.key == "runs_apart"]
     assert len(said) == apart
     assert not apart or "its 2 runs differ widely (timing_s/step from 30 s to 300 s)" in said[0]
+
+
+OTHER_TRAINERS = {
+    "slime": (
+        {"perf/step_time": 30.0, "perf/train_wait_time": 18.0, "perf/train_time": 12.0, "perf/rollout_time": 17.0,
+         "perf/log_probs_time": 3.0, "perf/actor_train_time": 8.0, "perf/update_weights_time": 0.5},
+        {"wait_for_samples": 18.0, "old_log_prob": 3.0, "update_actor": 8.0, "(outside)": 1.0},
+    ),
+    "NeMo-RL": (
+        {"timing/train/total_step_time": 30.0, "timing/train/generation": 15.0, "timing/train/policy_training": 8.0,
+         "timing/train/policy_and_reference_logprobs": 4.0, "timing/train/prepare_for_generation/total": 2.0,
+         "timing/train/prepare_for_generation/transfer_and_update_weights": 1.5},
+        {"generate_sequences": 15.0, "update_actor": 8.0, "log_probs": 4.0, "update_weights": 2.0, "(outside)": 1.0},
+    ),
+    "MindSpeed-RL": (
+        {"timing/all": 30.0, "timing/rollout": 15.0, "timing/old_log_p": 3.0, "timing/reference_model": 3.0,
+         "timing/update": 7.0, "timing/resharding_to_infer": 1.0, "timing/adv": 5.0, "timing/non_overlap_adv": 0.1},
+        {"generate_sequences": 15.0, "old_log_prob": 3.0, "ref_log_prob": 3.0, "update_actor": 7.0,
+         "resharding_to_infer": 1.0, "(outside)": 1.0},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trainer", OTHER_TRAINERS)
+def test_phases_of_other_trainers_sum_to_their_step(tmp_path: Path, trainer: str) -> None:
+    """Timers inside timers, and what runs beside the step, are no phases."""
+    logged_names, expected = OTHER_TRAINERS[trainer]
+    store = RollupStore(tmp_path / "new.duckdb")
+    for step in range(1, 7):
+        for name, value in logged_names.items():
+            store.add("metric", step=step, name=name, value=value, source="file", profiled=False)
+    path = store.done()
+    diff = compared(path, path)
+    assert diff.headline == "timing_s/step"
+    assert phases(diff) == {name: pytest.approx(1e3 * seconds) for name, seconds in expected.items()}

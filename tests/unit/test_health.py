@@ -115,6 +115,7 @@ def test_ranges_and_advice_are_those_of_the_release(
         ("rollout_corr/rollout_is_max", {f"{CORRECTION}rollout_is_threshold": "2.0"}),
         ("rollout_corr/rollout_rs_token_k1_mean", {}),
         ("mismatch/rollout_is_max", {}),
+        ("mismatch/rollout_is_mean", {"algorithm.rollout_is_level": "sequence"}),
     ],
 )
 def test_what_has_no_documented_range_is_not_judged(metric: str, settings: dict[str, str]) -> None:
