@@ -71,6 +71,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 same_executor=len({capture.executor == "host" for capture in captures}) < 2,
             )
         )
+        events = run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart))
         return Diff(
             baseline=sides["baseline"],
             new=sides["new"],
@@ -90,10 +91,10 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             causes=causes,
             unexplained=unexplained,
             quality=quality_findings(
-                rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")]
+                rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")], events
             ),
             sections=sections,
-            events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
+            events=events,
             aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
             series=thinned_series(rollups.rows(records.RunSeries)),
             symptoms=symptoms_of(

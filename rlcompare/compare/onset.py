@@ -43,7 +43,7 @@ LEAST_APART = 0.9
 """Of all pairs of a value of the new level and one of the level before, the part that must differ in one direction."""
 
 LEAST_ABRUPT = 0.6
-"""The part of a change of level by which the five steps after it must differ from the five before."""
+"""The part of a change of level by which the ``LEAST_LEVEL`` steps after it must differ from those before."""
 
 LARGEST_DRIFT = 0.5
 """The part of a change of level by which the level before may have drifted."""

@@ -12,8 +12,8 @@ from rlcompare.compare.overall import SPEED
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.runs import known
 from rlcompare.compare.training import profiled_steps
-from rlcompare.model.diff import Delta, Finding
-from rlcompare.model.words import SIDES, Severity, SideName
+from rlcompare.model.diff import Delta, Finding, RunEvent
+from rlcompare.model.words import SIDES, EventKind, Severity, SideName
 
 INFO, CAUTION = Severity.INFO, Severity.CAUTION
 _SEVERITY = {"info": INFO, "warning": CAUTION}
@@ -41,13 +41,17 @@ class OfRun(Protocol):
 
 
 def quality_findings(
-    rollups: Rollups, given: Mapping[SideName, SideInput], headline: Sequence[Delta]
+    rollups: Rollups,
+    given: Mapping[SideName, SideInput],
+    headline: Sequence[Delta],
+    events: Sequence[RunEvent] = (),
 ) -> tuple[Finding, ...]:
     """All findings; cautions first, then by side.
 
     Args:
         given: the inputs by side.
         headline: metrics that show whether the runs of a side do the same work.
+        events: what happens within the runs.
     """
     times, metrics = rollups.rows(records.TimeSample), rollups.rows(records.MetricSample)
     speed = [sample for sample in metrics if sample.name == SPEED]
@@ -55,10 +59,7 @@ def quality_findings(
     made += [_skipped(time, given) for time in times if time.metric in _TIMES_SKIPPED and time.missing]
     made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
-    plain = {(row.side, row.run): row for row in rollups.rows(records.TimerNoise) if row.name == SPEED}
-    made += [
-        finding for sample in speed for finding in _uneven_times(plain.get((sample.side, sample.run), sample), given)
-    ]
+    made += [finding for sample in speed for finding in _uneven_times(sample, given, events)]
     made += [_slow(sample, given) for sample in speed if sample.grade]
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
     made += [finding for side in SIDES for finding in _apart(side, headline)]
@@ -112,21 +113,30 @@ def _invalid(sample: records.MetricSample, given: Mapping[SideName, SideInput]) 
 
 
 def _uneven_times(
-    sample: records.MetricSample | records.TimerNoise, given: Mapping[SideName, SideInput]
+    sample: records.MetricSample, given: Mapping[SideName, SideInput], events: Sequence[RunEvent]
 ) -> list[Finding]:
-    """Reports steps of a run that differ by more than ``VARIES``. A single step has no deviation.
-
-    Steps that test or save a checkpoint are left out where there are others.
-    """
-    mean = sample.mean if isinstance(sample, records.TimerNoise) else sample.value
-    if mean is None or sample.deviation is None or not sample.deviation > VARIES * mean > 0:
+    """Reports steps of a run that differ by more than ``VARIES``. A single step has no deviation."""
+    if sample.value is None or sample.deviation is None or not sample.deviation > VARIES * sample.value > 0:
         return []
-    part = f"{sample.deviation / mean:.0%}".replace("%", " %")
-    text = (
-        f"{SPEED} varies by {part} (standard deviation over {sample.steps} steps), so its mean is unreliable:"
-        " was the machine busy with something else?"
-    )
+    part = f"{sample.deviation / sample.value:.0%}".replace("%", " %")
+    text = f"{SPEED} varies by {part} (standard deviation over {sample.steps} steps)"
+    known = _tests_and_saves(sample, events)
+    if known:
+        return [_finding("uneven_times", sample.side, INFO, f"{_where(sample, given)}{text}: {known}.")]
+    text += ", so its mean is unreliable: was the machine busy with something else?"
     return [_finding("uneven_times", sample.side, CAUTION, _where(sample, given) + text)]
+
+
+def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent]) -> str:
+    """Which steps test or save, if without them the times of a run hardly differ; else empty."""
+    assert sample.value is not None and sample.deviation is not None and sample.steps is not None
+    rest, words = sample.deviation**2, []
+    for event in events:
+        if event.what == EventKind.TEST_OR_SAVE and (event.side, event.run) == (sample.side, sample.run):
+            part = min(event.steps / sample.steps, 1.0)
+            rest -= part * (1 - part) * event.delta**2
+            words.append(f"{event.steps} steps test or save a checkpoint and take {event.delta:.1f} s more")
+    return " and ".join(words) if rest < (VARIES * sample.value) ** 2 else ""
 
 
 def _slow(sample: records.MetricSample, given: Mapping[SideName, SideInput]) -> Finding:

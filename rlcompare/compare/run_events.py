@@ -15,7 +15,7 @@ from rlcompare.model.diff import RunEvent
 from rlcompare.model.words import SIDES, EventKind, SideName
 
 SAME_STEP = 0.05
-"""Two runs change at the same step if it differs by at most this part of it, or by five steps."""
+"""Two runs change at the same step if it differs by at most this part of it, or by ``LEAST_LEVEL`` steps."""
 
 SAME_SIZE = 2.0
 """Two changes are alike if one is at most this many times the other."""

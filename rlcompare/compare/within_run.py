@@ -174,7 +174,8 @@ class Run:
 
     def _trend(self, name: str) -> Iterator[RunEvent]:
         steps, amounts = self._counted(name)
-        ends = trend_of(amounts)
+        is_counter = unit_of(name) != "s" and "max_memory" not in name and all(a <= b for a, b in pairwise(amounts))
+        ends = None if is_counter else trend_of(amounts)
         if ends is not None and self._matters(name, *ends, LEAST_TREND):
             yield self._event(EventKind.TREND, name, steps, *ends)
 

@@ -1,14 +1,9 @@
 -- How far the mean of each timer and of each metric of the work may be off by luck, per run: the standard error over the steps that count,
 -- for as many independent steps as the correlation of neighbouring steps leaves. A timer that most steps do not have is no sample of this
--- kind; it is left out. Steps that test or save are no sample of timing_s/step, if there are others.
+-- kind; it is left out.
 -- Depends on c_judged.
-WITH busy AS (
-    SELECT DISTINCT side, run, step, TRUE AS busy FROM c_judged WHERE name IN ('timing_s/save_checkpoint', 'timing_s/testing') AND value > 0
-), plain AS (
-    SELECT j.* FROM c_judged AS j LEFT JOIN busy AS b USING (side, run, step)
-    QUALIFY j.name <> 'timing_s/step' OR b.busy IS NULL OR count(*) FILTER (b.busy IS NULL) OVER (PARTITION BY j.side, j.run, j.name) < 3
-), value_of AS (
-    SELECT side, run, name, step, value, lag(value) OVER (PARTITION BY side, run, name ORDER BY step) AS before FROM plain
+WITH value_of AS (
+    SELECT side, run, name, step, value, lag(value) OVER (PARTITION BY side, run, name ORDER BY step) AS before FROM c_judged
 ), moment AS (
     SELECT side, run, name, count(*) AS steps, avg(value ORDER BY step) AS mean, stddev_samp(value ORDER BY step) AS deviation,
            corr(value, before ORDER BY step) AS correlation

@@ -174,3 +174,5 @@ def test_real_logs(shared: Path) -> None:
     assert (longer.period, longer.steps) == (10, 34)
     assert [fact.name for fact in longer.facts] == ["timing_s/testing", "timing_s/save_checkpoint"]
     assert [event.step for event in told(diff, unit="s", what="onset")] == [111]
+    (uneven,) = (finding for finding in diff.quality if finding.key == "uneven_times")
+    assert uneven.severity == "info" and "34 steps test or save a checkpoint" in uneven.message

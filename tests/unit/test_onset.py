@@ -55,6 +55,17 @@ def test_the_partition_is_the_best_of_all(values: list[float], penalty: float, l
     assert cost_of(values, found, penalty) == pytest.approx(least_cost(values, penalty, least))
 
 
+@pytest.mark.parametrize("least", [2, 3, 4, 5])
+def test_pruning_loses_no_partition(least: int) -> None:
+    """Series with jumps, where a start that seems lost may still begin the best level."""
+    for seed in range(60):
+        rng = random.Random(seed)
+        values = [float(rng.choice([0, 0, 1, 5, 9, -4])) for _ in range(rng.randint(10, 24))]
+        penalty = rng.choice([5, 15, 40])
+        found = partition(values, penalty, least)
+        assert cost_of(values, found, penalty) == pytest.approx(least_cost(values, penalty, least))
+
+
 def null_series(number: int) -> list[float]:
     """A series without a change of level: noise of many kinds, spikes, checkpoints, rare events, trends, wandering."""
     rng = random.Random(number)

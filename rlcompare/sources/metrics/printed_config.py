@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import mmap
 import re
+import threading
 import warnings
 from collections.abc import Mapping
 
@@ -22,6 +23,10 @@ _PREFIX = re.compile(r"^\s*(\([\w.:-]+ pid=\d+[^)]*\))\s?")
 _ANOTHER = re.compile(r"\s*\([\w.: -]*pid=\d+[^)]*\)\s*$")
 """The prefix of another process that wrote into the line."""
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+
+_PARSING = threading.Lock()
+"""Two logs are read at once, but Python's filters of warnings are those of all threads, and the parser of 3.11 may fail
+with "AST constructor recursion depth mismatch" if another thread parses."""
 
 
 def read_config(
@@ -68,7 +73,7 @@ def _unwrapped(lines: list[str], width: int | None) -> list[str]:
 
 def _parsed(literal: str) -> Mapping[str, object]:
     try:
-        with warnings.catch_warnings():
+        with _PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # caused by the log's content, e.g. a stray backslash
             value = ast.literal_eval(literal) if literal else {}
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
