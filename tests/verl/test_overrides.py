@@ -179,6 +179,17 @@ def test_a_step_that_neither_tests_nor_saves(installed_verl: VerlOf, monkeypatch
         assert (plan.steps, plan.notes) == ([step], []), settings
 
 
+def test_joined_steps_of_a_discrete_profile(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in verl's example for Nsight Systems: verl profiles the calls of all these steps, each by itself."""
+    joined = "global_profiler.profile_continuous_steps=True"
+    for discrete in ("True", "False"):
+        nsys = ("global_profiler.tool=nsys", f"global_profiler.global_tool_config.nsys.discrete={discrete}")
+        plan, _ = composed(monkeypatch, installed_verl("0.7.1"), joined, *nsys, tool=None)
+        assert any(f"{joined} has no effect with tool_config.nsys" in note for note in plan.notes) == (
+            discrete == "True"
+        )
+
+
 def test_where_the_user_sends_the_metrics(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
     key = "ray_kwargs.ray_init.runtime_env.env_vars.VERL_FILE_LOGGER_PATH"
     plan, installed = composed(monkeypatch, installed_verl("0.7.1"), f"+{key}=/mine.jsonl")

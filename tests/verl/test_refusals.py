@@ -63,12 +63,6 @@ REFUSED = [
     ((0, 7, 0), {}, "torch", "use verl 0.7.1"),
     ((0, 5, 0), {}, "torch", "profiles with npu or nsys"),
     ((0, 9, 1), {}, "cupti", "choose one of nsys, npu, torch, torch_memory"),
-    (
-        (0, 7, 1),
-        {"global_profiler.profile_continuous_steps": True, f"{ACTOR}.tool_config.npu.discrete": True},
-        "npu",
-        "remove one of them",
-    ),
 ]
 
 

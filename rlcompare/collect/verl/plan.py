@@ -34,6 +34,7 @@ from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.collect.verl.variables import choose_variables
 from rlcompare.errors import UsageError
 
+_JOINED = "global_profiler.profile_continuous_steps"
 _FREQUENCIES = ("trainer.test_freq", "trainer.save_freq", "rollout.test_freq")
 _FIRST_STEP = 3
 """The first two steps compile, allocate and warm up."""
@@ -162,6 +163,13 @@ class _Maker:
             self.plan.notes.append(
                 f"step {busy[0]} also tests or saves a checkpoint (trainer.test_freq, trainer.save_freq), and its "
                 f"profile includes that; choose another step with {self._keys.steps}"
+            )
+
+        discrete = f"{self._keys.first_role}.tool_config.{self.plan.tool}.discrete"
+        if self._installed.value(_JOINED) is True and self._installed.value(discrete) is True:
+            self.plan.notes.append(
+                f"{_JOINED}=True has no effect with tool_config.{self.plan.tool}.discrete=True: each call of a role "
+                "has a profile of its own"
             )
 
     def _quiet_step(self) -> int:

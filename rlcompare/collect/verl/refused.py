@@ -88,12 +88,6 @@ def _of_steps(installed: Installed, plan: VerlPlan) -> Iterator[str]:
             f"{key} begins with step {min(steps)}, but trainer.total_training_steps={last} ends the job before: "
             "name an earlier step"
         )
-    discrete = installed.value(f"{keys_of(installed).first_role}.tool_config.{plan.tool}.discrete")
-    if installed.value("global_profiler.profile_continuous_steps") is True and discrete is True:
-        yield (
-            "global_profiler.profile_continuous_steps=True joins steps into one profile, which is not possible "
-            f"with tool_config.{plan.tool}.discrete=True: remove one of them"
-        )
 
 
 def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
