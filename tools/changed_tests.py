@@ -50,6 +50,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/db.py": _STORE,
     "rlcompare/doctor/": ("tests/cli/test_doctor.py",),
     "rlcompare/gate/": ("tests/unit/test_gate_*.py", "tests/cli/test_gate.py"),
+    "rlcompare/metrics/": ("tests/unit/test_catalogue.py", "tests/verl/test_catalogue.py", *_COMPARE),
     "rlcompare/model/": (*_COMPARE, "tests/unit/test_gate_*.py", "tests/unit/test_report_*.py"),
     "rlcompare/notebook/": ("tests/notebook",),
     "rlcompare/probe.py": ("tests/collect/test_probe*.py",),

@@ -68,13 +68,16 @@ def command(
     """Run a verl job under verl's own profilers.
 
     Adds the settings that the job's verl version needs for profiling and for logging metrics to DIR. Your own settings
-    are not changed. "rlcompare diff" can then compare DIR. The exit code is that of the job.
+    are not changed. "rlcompare diff" can then compare DIR. The exit code is that of the job. A job that is submitted
+    to a Ray cluster is followed to its end, even with --no-wait.
 
     \b
     rlcompare launch -o runs/base -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
+    rlcompare launch -o runs/base -- ray job submit --working-dir . -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
     """
     from rlcompare.collect.run_directory import prepare_all
     from rlcompare.collect.verl.launch import make_job, run
+    from rlcompare.errors import UsageError
     from rlcompare.text import safe_text
 
     folder = output or Path("runs") / f"verl-{datetime.now():%Y%m%d-%H%M%S}"
@@ -91,10 +94,15 @@ def command(
         job_of(target, *([] if seed is None else [f"++data.seed={seed + number}"]))
         for number, target in enumerate(targets)
     ]
+    submission = jobs[0].command.submission
+    if repeated and submission and submission.identity:
+        raise UsageError(f"--repeat {repeat} needs an identifier for each job: remove that of ray job submit")
     if not quiet or dry_run:
         _tell(jobs[0].plan.notes)
     if dry_run:
         _tell([f"the last {len(jobs[0].plan.overrides)} lines of the command are what rlcompare adds"])
+        if submission:
+            _tell(["ray job submit gets an identifier and --no-wait, because rlcompare follows the job by itself"])
         click.echo("\n\n".join(planned.shown for planned in jobs))
         return 0
     prepare_all(folder, repeat, force)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from rlcompare.model.diff import SYMPTOMS
 from rlcompare.model.verdict import Policy, Rule
 from rlcompare.model.words import RuleSeverity
 
@@ -19,6 +20,7 @@ _COMMENTS = {
     "varied": 'settings that may differ in every comparison, such as ["cann", "torch_npu"]',
     "headline": "the headline metric",
     "perf/throughput": "from verl's log; higher is better",
+    "*perf/max_memory_*": "from verl's log; the largest so far, in GiB",
     "phase.*.wall": "each phase separately",
     "memory.peak_*": "allocated and reserved",
     "max_increase": 'fraction of the baseline: 0.05 or "5%"; max_decrease likewise',
@@ -30,9 +32,24 @@ _COMMENTS = {
 }
 
 
+_HEALTH = """
+# Signs of unstable training need no rule: each fails or warns by itself. A rule replaces its severity ("off", "warn" or
+# "error"), for one of them or for a pattern such as "health.*":
+#
+# [[rule]]
+# metric = "health.staleness"
+# severity = "error"
+#
+# They are:"""
+
+
 def policy_text(policy: Policy) -> str:
     """The policy as commented TOML. Reading it again gives the same rules."""
-    return "\n".join([_HEAD, *_lines(policy)]) + "\n"
+    return "\n".join([_HEAD, *_lines(policy), _HEALTH, *_symptoms()]) + "\n"
+
+
+def _symptoms() -> Iterator[str]:
+    yield from (f"# {key:<27}{meaning}" for key, meaning in SYMPTOMS.items())
 
 
 def _lines(policy: Policy) -> Iterator[str]:

@@ -16,9 +16,10 @@ from rlcompare.compare.common import clock, everything, work
 from rlcompare.compare.communication import communication, straggler
 from rlcompare.compare.computation import computation
 from rlcompare.compare.evidence import Evidence, number
+from rlcompare.compare.log_reasons import log_reasons
 from rlcompare.compare.odd_module import module_alone
 from rlcompare.compare.parts import Basis, Candidate, basis_of, member_of
-from rlcompare.compare.places import places, timers
+from rlcompare.compare.places import places
 from rlcompare.compare.waits import waits
 from rlcompare.model.diff import Cause, Row, Unexplained
 
@@ -59,7 +60,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
     choice = _Choice(evidence, basis)
     choice.take_common(kind(evidence, basis) for kind in (work, straggler, everything, module_alone, clock))
     single = [*computation(evidence, basis), *communication(evidence, basis), *waits(evidence, basis)]
-    single += timers(evidence, basis)
+    single += log_reasons(evidence, basis)
     few, broad = choice.copy(), choice.copy()
     few.take(single, LARGE, len(few.chosen) + FEW)
     if not few.is_done():

@@ -111,6 +111,8 @@ def _sum(parts: Sequence[Part]) -> float:
 
 def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """More tokens, or more calls and larger inputs in most of the computation."""
+    if basis.of_kind(TIMER) and evidence.log.timers:
+        return  # the log itself tells how far its timers follow the work (log_reasons)
     amounts, counted = _work_of_kernels(evidence, basis)
     for metric in WORKLOAD:
         asked = evidence.metrics.get(metric)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from rlcompare.compare import records
+from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import assess
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.rollups import Rollups
+from rlcompare.compare.run_events import run_events
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
+from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
+from rlcompare.compare.stability import symptoms_of
+from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
 from rlcompare.model.words import SIDES, SideName
@@ -52,6 +57,14 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.AccountMember),
                 edits,
                 rollups.rows(records.KernelFact),
+                training_log(
+                    timers,
+                    rollups.rows(records.TimerPart),
+                    rollups.rows(records.TimerNoise),
+                    rollups.rows(records.TimerDriver),
+                    rollups.rows(records.MetricSample),
+                    [row.name for row in rollups.rows(records.MetricApart)],
+                ),
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),
@@ -80,4 +93,14 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")]
             ),
             sections=sections,
+            events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
+            aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
+            series=thinned_series(rollups.rows(records.RunSeries)),
+            symptoms=symptoms_of(
+                rollups.rows(records.HealthLevel),
+                training,
+                env,
+                {row.name for row in rollups.rows(records.MetricApart)},
+                {row.name for row in rollups.rows(records.MetricSample)},
+            ),
         )

@@ -6,16 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import fsum
+from math import fsum, sqrt
+from statistics import variance
 
 from rlcompare.compare.records import AccountMember, Frequency, KernelFact
 from rlcompare.compare.rows import NS_PER_MS, decompose
 from rlcompare.compare.sequences import Edits
+from rlcompare.compare.timers import TrainingLog
 from rlcompare.model.diff import Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
 LEAST_RELATIVE, LEAST_MS = 0.01, 0.05
 """A headline change below either of these has no causes."""
+
+RUN_NOISE = 0.04
+"""How much the step times of two runs of one setting differ, if it was not measured: as those of public jobs do."""
 
 LARGE_MODULE = 0.5
 """Part of the largest module's time above which most of the step is in a module, so that it is not odd."""
@@ -83,6 +88,7 @@ class Evidence:
         rare_phases: for each phase that training did not time in every step, in how many steps it did.
         edits: where operators came or went in a typical step.
         kernel_facts: formats, blocks and AI Core counters of kernels, by operator, inputs and side.
+        log: what training logged of its timers and its work.
     """
 
     headline: Delta | None
@@ -98,6 +104,7 @@ class Evidence:
     same_executor: bool = True
     edits: Edits = field(default_factory=Edits)
     kernel_facts: Sequence[KernelFact] = ()
+    log: TrainingLog = field(default_factory=TrainingLog)
 
     @classmethod
     def of(
@@ -110,6 +117,7 @@ class Evidence:
         members: Sequence[AccountMember],
         edits: Edits,
         kernel_facts: Sequence[KernelFact],
+        log: TrainingLog,
         *,
         on_device: bool,
         timed_phases: bool,
@@ -136,6 +144,7 @@ class Evidence:
             same_executor=same_executor,
             edits=edits,
             kernel_facts=kernel_facts,
+            log=log,
             members={
                 (row.kind, row.phase, row.name): (row.member, row.delta_ns / NS_PER_MS, row.moved_ns / NS_PER_MS)
                 for row in members
@@ -186,6 +195,22 @@ class Evidence:
     def profile_change(self) -> float:
         """The change of the profile's step time in ms; 0 if unknown or too small."""
         return self.profile.delta or 0.0 if self.profile and has_moved(self.profile) else 0.0
+
+    @property
+    def run_noise(self) -> float:
+        """By how many ms the headline differs between runs of one setting.
+
+        Twice the standard error that follows from the spread of the runs. Of one run a side the spread is unknown, and
+        ``RUN_NOISE`` counts.
+        """
+        headline = self.headline
+        if headline is None or not headline.baseline:
+            return 0.0
+        runs = [[value for value in values if value is not None] for values in headline.samples.values()]
+        if len(runs) < len(SIDES) or any(len(values) < 2 for values in runs):
+            return RUN_NOISE * abs(headline.baseline)
+        scale = abs(headline.baseline) / (abs(fsum(runs[0]) / len(runs[0])) or 1.0)
+        return 2 * scale * sqrt(fsum(variance(values) / len(values) for values in runs))
 
     def operator(self, name: str) -> OperatorChange | None:
         """The change of the kernels of that name; None if there are none."""
@@ -302,8 +327,10 @@ def _class(row: Row) -> str:
 
 
 def ms(value: float) -> str:
-    """A time for a sentence, without its sign."""
+    """A time in ms for a sentence, without its sign; in seconds if it is long."""
     size = abs(value)
+    if size >= 1e3:
+        return f"{size / 1e3:,.2f} s"
     return f"{size:,.1f} ms" if size >= 100 else f"{size:.2f} ms" if size >= 1 else f"{size:.3f} ms"
 
 

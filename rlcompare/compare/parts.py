@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
 from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.compare.timers import InnerTimer, netted, rest_of
 from rlcompare.model.diff import Delta, Row
+from rlcompare.model.words import SIDES
+
+WAITING = "wait_for_samples"
+"""The phase in which the trainer waits for samples that are generated beside the step."""
 
 COMPUTE, TIMER = "compute", "timer"
 """Kinds of parts: kernels (without a device: operators), and phases that training timed."""
@@ -49,6 +54,7 @@ class Part:
         row: the row of the section ``account``, ``path`` or ``phases``; empty if it has none.
         mean_delta: on the critical path, how the same row changed as a mean over ranks, in ms; None if it has no mean.
         mean_moved: the same, but the mean of the sizes of the ranks' changes; None if the sides have different ranks.
+        timer: the key in the training log, where training timed it.
     """
 
     kind: str
@@ -59,6 +65,7 @@ class Part:
     row: Row = field(default_factory=dict)
     mean_delta: float | None = None
     mean_moved: float | None = None
+    timer: str = ""
 
     @property
     def delta(self) -> float:
@@ -232,11 +239,42 @@ def _key(row: Row) -> _Key:
 
 
 def _timers(evidence: Evidence) -> tuple[Part, ...]:
-    """The phases by their wall time; they sum to the step with the row ``OUTSIDE``."""
+    """The phases by their wall time, divided as training timed them; with ``OUTSIDE`` they sum to the step."""
     rows = evidence.sections["phases"].rows
-    return tuple(
-        _part(TIMER, row["name"], row) for row in rows if row.get("kind") == "wall" and row["delta"] is not None
-    )
+    phases = (_part(TIMER, row["name"], row) for row in rows if row.get("kind") == "wall" and row["delta"] is not None)
+    return tuple(_without_hidden([part for phase in phases for part in _divided(evidence, phase)]))
+
+
+def _without_hidden(parts: Sequence[Part]) -> Sequence[Part]:
+    """The timers without changes that waiting for samples makes up for: the rollout beside the step sets its length.
+
+    The changes that are left sum to the same.
+    """
+    waiting = next((part for part in parts if part.name == WAITING), None)
+    if waiting is None or not waiting.delta:
+        return parts
+    against = fsum(part.delta for part in parts if part.delta * waiting.delta < 0)
+    hidden = min(abs(against), abs(waiting.delta))
+
+    def left(part: Part) -> Part:
+        size = abs(waiting.delta) if part is waiting else abs(against) if part.delta * waiting.delta < 0 else 0.0
+        return replace(part, new=part.baseline + part.delta * (1 - hidden / size)) if size else part
+
+    return [left(part) for part in parts]
+
+
+def _divided(evidence: Evidence, phase: Part) -> Iterator[Part]:
+    """The timers inside a phase, and the time that they leave; the phase itself if there are none."""
+    log = evidence.log
+    phase = replace(phase, timer=log.timers.get(phase.name, ""))
+    inner = log.inner.get(phase.name, ()) if evidence.timed_phases else ()
+    if not inner:
+        yield phase
+        return
+    before, after = (fsum(getattr(timer, side) for timer in inner) for side in SIDES)
+    rest = InnerTimer(phase.timer, rest_of(inner), phase.baseline - before, phase.new - after)
+    for timer in netted([*inner, rest]):
+        yield Part(TIMER, phase.name, timer.part, timer.baseline, timer.new, phase.row, timer=timer.name)
 
 
 def _part(kind: str, phase: object, row: Row, mean_delta: float | None = None, mean_moved: float | None = None) -> Part:

@@ -25,17 +25,6 @@ from rlcompare.compare.parts import (
 from rlcompare.model.diff import Row
 
 
-def timers(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
-    """Each phase that training timed."""
-    for place, part in basis.of_kind(TIMER).items():
-        if part.row and part.name != OUTSIDE:
-            found = evidence.rare_phases.get(part.name)
-            rare = f", {found}" if found else ""
-            tail = f" per step{rare}{_mostly(part.row, part.delta)}{_batches(evidence, part.name, part.delta)}."
-            text = f"Phase {short(part.name)} {moved(part.delta)}{tail}"
-            yield Candidate("phase", {place: part.delta}, text, "phases", part.name)
-
-
 def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]:
     """Each phase, and each kind of time, of a profile.
 
@@ -53,13 +42,13 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
         if _is_denied(evidence, phase, delta):
             continue
         main = max(_KINDS, key=lambda kind: _of_kind(parts, kind) * (1 if delta > 0 else -1))
-        mostly = f", mostly {_KINDS[main]}" if delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL else ""
-        mostly += _most_of_all(parts, delta)
-        if mostly and main == COMPUTE:
-            mostly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
-        batches = _batches(evidence, phase, delta)
+        mainly = f", mostly {_KINDS[main]}" if delta and 0.5 < _of_kind(parts, main) / delta <= ABOUT_ALL else ""
+        mainly += _most_of_all(parts, delta)
+        if mainly and main == COMPUTE:
+            mainly += _reason(evidence, basis, {place: part for place, part in parts.items() if part.kind == COMPUTE})
+        of_batches = batches(evidence, phase, delta)
         start = f"{'The rest of phase' if _is_rest(basis, parts) else 'Phase'} {short(phase)}"
-        yield Candidate("phase", whole(parts), f"{start} {moved(delta)} per step{mostly}{batches}.", "phases", phase)
+        yield Candidate("phase", whole(parts), f"{start} {moved(delta)} per step{mainly}{of_batches}.", "phases", phase)
     for kind, name in _KINDS.items():
         parts = {place: part for place, part in enumerate(rest.parts) if _kind(part) == kind}
         if parts:
@@ -142,7 +131,7 @@ def _is_rest(basis: Basis, parts: Mapping[int, Part]) -> bool:
     return any(part.delta != basis.parts[place].delta for place, part in parts.items())
 
 
-def _mostly(row: Row, delta: float) -> str:
+def mostly(row: Row, delta: float) -> str:
     """The part of the profiled phase that changed most. It is the profile's: the parts do not sum to the timer."""
     changes = {name: change_of(row, part) or 0.0 for part, name in _PROFILED.items()}
     whole_ = fsum(changes.values())
@@ -150,7 +139,7 @@ def _mostly(row: Row, delta: float) -> str:
     return f", mostly {most}" if abs(changes[most]) > 0.5 * abs(whole_) and whole_ * delta > 0 else ""
 
 
-def _batches(evidence: Evidence, phase: str, delta: float) -> str:
+def batches(evidence: Evidence, phase: str, delta: float) -> str:
     """The passes over the batch, where an update makes more or fewer of them."""
     batches = evidence.metrics.get("workload.micro_batches")
     if phase not in ("update_actor", "update_critic") or batches is None or not batches.delta:

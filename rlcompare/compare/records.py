@@ -88,6 +88,37 @@ class GroupOfCaptures(NamedTuple):
     new: float
 
 
+class HealthLevel(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    given: str
+    what: str
+    steps: int
+    invalid: int
+    invalid_step: int | None
+    median: float | None
+    start: float | None
+    finish: float | None
+    shared_finish: float | None
+    spread: float | None
+    jitter: float | None
+    low: float | None
+    low_step: int | None
+    high: float | None
+    high_step: int | None
+    shared_low: float | None
+    shared_high: float | None
+    high_middle: float | None
+    high_middle_step: int | None
+    peak: float | None
+    peak_step: int | None
+    low_since: int | None
+    high_since: int | None
+    fallen_step: int | None
+    risen_step: int | None
+
+
 class IdleStep(NamedTuple):
     side: SideName
     run: int
@@ -171,6 +202,19 @@ class MemoryPeak(NamedTuple):
     main: bool
 
 
+class MetricAggregate(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    steps: int
+    median: float
+    trimmed: float
+    p5: float
+    p95: float
+    highest: float
+    lowest: float
+
+
 class MetricApart(NamedTuple):
     name: str
     baseline: list[str]
@@ -240,6 +284,15 @@ class RoleSample(NamedTuple):
     ns: float
 
 
+class RunSeries(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    phase: str | None
+    steps: list[int]
+    amounts: list[float]
+
+
 class SelectedSteps(NamedTuple):
     side: SideName
     step: int
@@ -263,6 +316,45 @@ class Step(NamedTuple):
     comm_ns: float | None
     exposed_comm_ns: float | None
     free_ns: float | None
+
+
+class TimerDriver(NamedTuple):
+    side: SideName
+    run: int
+    place: int
+    timer: str
+    first: str
+    second: str | None
+    steps: int
+    timer_mean: float
+    first_mean: float
+    second_mean: float | None
+    timer_variance: float | None
+    first_variance: float | None
+    second_variance: float | None
+    with_first: float | None
+    with_second: float | None
+    of_both: float | None
+
+
+class TimerNoise(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    steps: int
+    mean: float
+    deviation: float
+    error: float
+
+
+class TimerPart(NamedTuple):
+    side: SideName
+    run: int
+    way: int
+    phase: str
+    part: str
+    name: str
+    ns: float
 
 
 class TimeSample(NamedTuple):
@@ -296,6 +388,7 @@ class TrainingPhase(NamedTuple):
     run: int
     role: str | None
     phase: str
+    timer: str | None
     ns: float
     steps: int
     of_steps: int

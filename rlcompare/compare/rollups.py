@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import duckdb
 
-from rlcompare import db, resources
+from rlcompare import db, metrics, resources
 from rlcompare.compare import pairs, records
 from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
@@ -70,6 +70,8 @@ class Rollups:
             for cursor in self._cursors:
                 for name in ("macro", "late_of", "named_of", "paired_of", "peak_of"):
                     cursor.execute(resources.sql(f"compare/{name}"))
+            self._con.execute("SET VARIABLE catalogue = ?", [metrics.as_text()])
+            self._con.execute(resources.sql("compare/catalogue"))
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
                 for number, run in enumerate(given.stores):
                     self._load(side, number, run, steps, options.ranks)

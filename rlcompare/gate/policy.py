@@ -25,6 +25,13 @@
     metric = "mismatch/rollout_is_eff_sample_size"
     min = 0.8                         # a limit on the new value itself; likewise max
 
+    [[rule]]
+    metric = "health.reward_fall"     # a symptom of unstable training, or a glob over them; it has no limits
+    severity = "warn"                 # "off" ignores it, "error" makes all such symptoms fail the gate
+
+Symptoms (``model.diff.SYMPTOMS``, docs/metrics.md) need no rule: each has its own severity, which a rule replaces. A
+rule with the whole name goes before one with a glob, else the last one counts.
+
 A relative limit is not usable if the baseline is 0 or smaller than the spread of its runs: without an absolute limit,
 such a rule is inconclusive. A phase that only the new side has counts as 0 on the baseline.
 
@@ -49,11 +56,15 @@ from __future__ import annotations
 
 import re
 import sys
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rlcompare.errors import UsageError
 from rlcompare.gate import units
+from rlcompare.gate.health import is_health_rule
+from rlcompare.model.diff import SYMPTOMS
 from rlcompare.model.verdict import Policy, Rule
 from rlcompare.model.words import RuleSeverity
 
@@ -90,7 +101,7 @@ def built_in_policy() -> Policy:
     """The policy for repositories without a policy file.
 
     The step may take 5 % (and 1 ms) longer, and throughput may drop by 5 %. It warns if a phase takes 10 % longer or a
-    memory peak is 5 % higher. Importance sampling must stay in the ideal ranges that verl documents.
+    memory peak is 5 % higher. Symptoms of unstable training have their own severities.
     """
     return Policy(
         source=BUILT_IN,
@@ -106,9 +117,7 @@ def built_in_policy() -> Policy:
                 optional=True,
             ),
             Rule("memory.peak_*", max_relative=0.05, severity=RuleSeverity.WARN, optional=True),
-            Rule("*rollout_is_eff_sample_size", min_value=0.8, optional=True),
-            Rule("*rollout_is_veto_fraction", max_value=0.05, optional=True),
-            Rule("*rollout_is_catastrophic_token_fraction", max_value=0.01, severity=RuleSeverity.WARN, optional=True),
+            Rule("*perf/max_memory_*", max_relative=0.05, severity=RuleSeverity.WARN, optional=True),
         ),
     )
 
@@ -175,11 +184,21 @@ class _Reader:
             message=table.message,
             optional=table.optional,
         )
-        if (rule.max_relative, rule.max_absolute, rule.min_value, rule.max_value) == (None,) * 4:
+        unlimited = (rule.max_relative, rule.max_absolute, rule.min_value, rule.max_value) == (None,) * 4
+        if is_health_rule(rule):
+            self._check_health(rule, number, unlimited=unlimited)
+        elif unlimited and rule.severity != RuleSeverity.OFF:
             self._fail(number, "", "has no limit: give max_increase, max_increase_abs, min or max")
         if rule.min_value is not None and rule.max_value is not None and rule.min_value > rule.max_value:
             self._fail(number, "min", "is larger than max")
         return rule
+
+    def _check_health(self, rule: Rule, number: int, *, unlimited: bool) -> None:
+        if not any(fnmatchcase(key, rule.metric) for key in SYMPTOMS):
+            close = get_close_matches(rule.metric, SYMPTOMS, n=1, cutoff=0.0)
+            self._fail(number, "metric", f'must be a symptom, not "{rule.metric}": did you mean "{close[0]}"?')
+        if not unlimited:
+            self._fail(number, "", f"has a limit, but {rule.metric} takes only severity and message")
 
     def _absolute(self, table: RuleTable, number: int) -> tuple[float | None, str]:
         """A limit and its unit: ``"1ms"``, ``"64MiB"``, or a bare number in the metric's own unit."""

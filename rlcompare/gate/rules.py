@@ -12,19 +12,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from rlcompare.compare.aggregates import aggregated
 from rlcompare.compare.comparability import is_declared
 from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.compare.runs import known, overlap
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import text, units
 from rlcompare.gate.evidence import enough_runs, is_exact
+from rlcompare.gate.health import health_verdicts, is_health_rule
 from rlcompare.gate.policy import HEADLINE
 from rlcompare.gate.work import PerToken, per_token, work_text
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding, Samples
 from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, Polarity, RuleSeverity, Severity, Status
 
-FAILED = (Status.REGRESSED, Status.MISSING)
+FAILED = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY)
 """Statuses that fail a rule."""
 
 OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
@@ -48,11 +50,16 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
         for finding in diff.comparability.findings
         if finding.severity == Severity.SEVERE and not is_declared(finding.key, policy.varied)
     )
-    verdicts = tuple(
-        verdict for rule in policy.rules for verdict in _verdicts(rule, diff, policy, comparable=not barred)
-    )
-    if not verdicts and policy.rules:  # if every rule was skipped, the gate must not pass
-        verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in policy.rules[:1])
+    rules = [rule for rule in policy.rules if rule.severity != RuleSeverity.OFF and not is_health_rule(rule)]
+    verdicts = tuple(verdict for rule in rules for verdict in _verdicts(rule, diff, policy, comparable=not barred))
+    if not verdicts and rules:  # if every rule was skipped, the gate must not pass
+        verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in rules[:1])
+    health = health_verdicts(diff, policy)
+    if health and diff.unstable:  # then no change is for the better
+        passed = (
+            replace(found, status=Status.PASS) if found.status == Status.IMPROVED else found for found in verdicts
+        )
+        verdicts = (*health, *passed)
     return GateResult(
         policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, diff, policy, barred)
     )
@@ -72,6 +79,8 @@ def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Fin
 def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> Iterator[Verdict]:
     name = _headline(diff) if rule.metric == HEADLINE else rule.metric
     deltas = [delta for delta in diff.overall if _applies(rule, name, delta)]
+    if not deltas and "@" in name:
+        deltas = [delta for delta in aggregated(diff, name) if _applies(rule, name, delta)]
     if not deltas and not rule.optional:
         yield _absent(rule, name, diff)
     for delta in (_with_new_phase(found, diff) for found in deltas):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rlcompare.model.words import Comparable, Polarity, Severity, SideName
+from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, SideName
 
 SCHEMA = "rlcompare.diff/1"
 
@@ -148,6 +148,59 @@ class Unexplained:
     delta_ms: float
 
 
+SYMPTOMS = {
+    "health.non_finite": "loss, gradient norm, entropy or reward is not a finite number",
+    "health.ends_early": "fewer steps than the configuration asks for, or than the baseline",
+    "health.entropy_collapse": "entropy falls to a small part of its start and of the baseline's",
+    "health.entropy_explosion": "entropy rises far above its start and the baseline's",
+    "health.gradient_explosion": "the gradient norm rises far above its usual level and the baseline's",
+    "health.no_gradient": "the gradient norm stays 0, the baseline's does not",
+    "health.reward_fall": "reward, score or validation ends below the baseline's",
+    "health.kl": "KL of old and new policy, of the reference, or of rollout and training",
+    "health.chi2": "chi-squared divergence of rollout and training",
+    "health.ess": "effective sample size of importance sampling",
+    "health.weights": "importance weights: mean, deviation, vetoed and clipped parts",
+    "health.staleness": "samples of older weights than the baseline's",
+    "health.evictions": "more samples are evicted or dropped than on the baseline",
+}
+"""The keys of symptoms, as policies name them, with what they are about."""
+
+
+ADVICE = " To try: "
+"""Precedes the advice in the text of a symptom, if there is any."""
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """A sign that the training of a side is not stable (docs/metrics.md, "Stability").
+
+    Attributes:
+        key: what a policy calls it, such as ``health.entropy_collapse``.
+        metric: the metric that shows it; empty for ``health.ends_early``.
+        severity: ``error`` for what cannot be healthy, ``warn`` for a change against the baseline, for a value that is
+            outside its range on both sides, and for whatever is wrong with the baseline itself.
+        baseline, new: what was judged of the metric: a level, the worst mean of five steps, the last step, or a number
+            of steps, as the text says; None: not measured or not comparable.
+        since_step: where it begins; None: unknown, or not at a certain step.
+        text: one sentence for the user.
+    """
+
+    key: str
+    metric: str
+    side: SideName
+    severity: RuleSeverity
+    baseline: float | None
+    new: float | None
+    since_step: int | None
+    text: str
+
+    @property
+    def is_stopped_alike(self) -> bool:
+        """Whether both logs end at the same step, before their time."""
+        ends = self.baseline, self.new
+        return self.key == "health.ends_early" and None not in ends and abs((ends[0] or 0) - (ends[1] or 0)) <= 1
+
+
 @dataclass(frozen=True)
 class Section:
     """One table of the result.
@@ -173,6 +226,100 @@ class Section:
 
 
 @dataclass(frozen=True)
+class EventFact:
+    """The levels of another metric before and since an event; ``before`` is None if it has none."""
+
+    name: str
+    before: float | None
+    after: float
+
+    @property
+    def delta(self) -> float:
+        """``after`` − ``before``; ``after`` if there is nothing before."""
+        return self.after - (self.before or 0.0)
+
+
+@dataclass(frozen=True)
+class RunEvent:
+    """What happens to a metric within one run: since when it has another level, a trend, steps that take longer.
+
+    Attributes:
+        side, run: the run; runs are numbered from 0.
+        step, last: the first and the last step of it; ``last`` is None if it lasts to the end of the log.
+        steps: number of these steps that were measured.
+        before, after: the level before it and since then; of a trend, the ends of its line; of steps that take longer,
+            the level of the other steps and of these.
+        period: the number of steps after which such steps recur; None: they do not, or not regularly.
+        elsewhere: whether the other side has the same at about the same step; None if it does not log these steps.
+        facts: what changed with it: timers that hold much of a change of the step, each before those inside it that
+            hold most of its own; then metrics of the work with an onset at the same step. Of steps that test or save,
+            the timers of that.
+        text: one sentence for the user.
+    """
+
+    what: EventKind
+    metric: str
+    unit: str
+    side: SideName
+    run: int
+    step: int
+    last: int | None
+    steps: int
+    before: float
+    after: float
+    period: int | None = None
+    elsewhere: bool | None = None
+    facts: tuple[EventFact, ...] = ()
+    text: str = ""
+
+    @property
+    def delta(self) -> float:
+        """``after`` − ``before``."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A metric of one run over its steps, beside the mean: robust measures, and the worst window.
+
+    Attributes:
+        steps: number of steps that count (docs/design.md §4).
+        trimmed: the mean of the middle 80 % of the steps.
+        p5, p95: percentiles; each is the value of a step.
+        highest, lowest: the highest and the lowest mean of ten neighbouring steps; of all, if there are fewer.
+    """
+
+    metric: str
+    side: SideName
+    run: int
+    steps: int
+    median: float
+    trimmed: float
+    p5: float
+    p95: float
+    highest: float
+    lowest: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """A metric of one run step by step; steps under a profiler and warm-up steps are left out if there are others.
+
+    Attributes:
+        logged: number of steps that were logged. If it exceeds the number of ``steps``, the series is thinned: of each
+            of several equal parts, the lowest and the highest value are kept.
+        steps, values: in order, with six digits.
+    """
+
+    metric: str
+    side: SideName
+    run: int
+    logged: int
+    steps: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Diff:
     """The whole result.
 
@@ -183,6 +330,10 @@ class Diff:
         unexplained: what the causes leave of the change that they explain; None if the headline hardly moved.
         quality: missing, damaged, inferred or omitted data, per side.
         sections: by name, in the order of the report. All names of docs/design.md §7 are present; some may be empty.
+        events: what happens within single runs, what matters most first.
+        aggregates: of each metric and run of training.
+        series: of each timer and metric of the work and of health, by run.
+        symptoms: signs of unstable training: those of the new side first, errors before warnings.
     """
 
     baseline: Side
@@ -194,6 +345,15 @@ class Diff:
     quality: tuple[Finding, ...]
     sections: Mapping[str, Section]
     unexplained: Unexplained | None = None
+    events: tuple[RunEvent, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    series: tuple[Series, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
+
+    @property
+    def unstable(self) -> bool:
+        """Whether the new side has symptoms, so that no change is called better; not if both logs stop at one step."""
+        return any(symptom.side == "new" and not symptom.is_stopped_alike for symptom in self.symptoms)
 
     def metric(self, name: str) -> Delta | None:
         """The overall metric with that id, or None."""

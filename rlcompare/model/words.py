@@ -54,6 +54,21 @@ class Polarity(Word):
     NEUTRAL = "neutral"
 
 
+class EventKind(Word):
+    """What happens within a run."""
+
+    ONSET = "onset"
+    """A metric has another level from a step on."""
+    TREND = "trend"
+    """A metric rises or falls over the whole run."""
+    SPIKES = "spikes"
+    """Regular steps take longer, for a reason that the log does not tell."""
+    TEST_OR_SAVE = "test_or_save"
+    """Steps that test or save a checkpoint take longer."""
+    FIRST_STEPS = "first_steps"
+    """The first steps take longer than those after them."""
+
+
 class Health(Word):
     """Whether a metric lies in its ideal range."""
 
@@ -70,13 +85,16 @@ class Status(Word):
     INCONCLUSIVE = "inconclusive"
     NOT_COMPARABLE = "not_comparable"
     MISSING = "missing"
+    UNHEALTHY = "unhealthy"
+    """A symptom of unstable training; it has no limits of a rule."""
 
 
 class RuleSeverity(Word):
-    """What a failed rule does: ``error`` fails the gate, ``warn`` only warns."""
+    """What a failed rule does: ``error`` fails the gate, ``warn`` only warns, ``off``: the rule is not applied."""
 
     ERROR = "error"
     WARN = "warn"
+    OFF = "off"
 
 
 class EvidenceMode(Word):

@@ -126,6 +126,11 @@ class Comparison(Mapping[str, Table]):
         """Missing, damaged, inferred or omitted data."""
         return self._listed("quality", "Data quality")
 
+    @cached_property
+    def symptoms(self) -> Table:
+        """Signs of unstable training, errors first."""
+        return self._listed("symptoms", "Stability")
+
     def _listed(self, member: str, title: str, without: tuple[str, ...] = ()) -> Table:
         rows = [{key: value for key, value in row.items() if key not in without} for row in self.document[member]]
         return table_of_rows(member, title, rows)

@@ -10,12 +10,27 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rlcompare.errors import InputError
-from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, Row, Section, Side, Unexplained
+from rlcompare.model.diff import (
+    SCHEMA,
+    Aggregate,
+    Cause,
+    Comparability,
+    Delta,
+    Diff,
+    Finding,
+    Row,
+    RunEvent,
+    Section,
+    Series,
+    Side,
+    Symptom,
+    Unexplained,
+)
 
 Document = dict[str, Any]
 
@@ -65,9 +80,15 @@ def to_document(diff: Diff) -> Document:
             }
             for cause in diff.causes
         ],
+        "symptoms": [asdict(symptom) for symptom in diff.symptoms],
         "unexplained": None
         if diff.unexplained is None
         else {"share": diff.unexplained.share, "delta_ms": diff.unexplained.delta_ms},
+        "events": [_event(event) for event in diff.events],
+        "aggregates": [dict(vars(aggregate)) for aggregate in diff.aggregates],
+        "series": [
+            {**vars(series), "steps": list(series.steps), "values": list(series.values)} for series in diff.series
+        ],
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},
         "section_info": {
             name: {
@@ -108,8 +129,12 @@ def from_document(document: object) -> Diff:
         overall=found.overall,
         causes=found.causes,
         unexplained=found.unexplained,
+        symptoms=found.symptoms,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
+        events=found.events,
+        aggregates=found.aggregates,
+        series=found.series,
     )
 
 
@@ -154,6 +179,10 @@ class _Document:
     sections: dict[str, tuple[Row, ...]]
     section_info: dict[str, _SectionInfo]
     unexplained: Unexplained | None = None
+    events: tuple[RunEvent, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    series: tuple[Series, ...] = ()
+    symptoms: tuple[Symptom, ...] = ()
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:
@@ -216,6 +245,26 @@ def _finding(finding: Finding) -> Document:
         "new": finding.new,
         "severity": finding.severity,
         "message": finding.message,
+    }
+
+
+def _event(event: RunEvent) -> Document:
+    return {
+        "what": event.what,
+        "metric": event.metric,
+        "unit": event.unit,
+        "side": event.side,
+        "run": event.run,
+        "step": event.step,
+        "last": event.last,
+        "steps": event.steps,
+        "before": event.before,
+        "after": event.after,
+        "delta": event.delta,
+        "period": event.period,
+        "elsewhere": event.elsewhere,
+        "facts": [{"name": fact.name, "before": fact.before, "after": fact.after} for fact in event.facts],
+        "text": event.text,
     }
 
 

@@ -51,7 +51,8 @@ def prose(text: str) -> str:
 
 def _lines(view: ReportView) -> Iterator[str]:
     head = view.headline
-    yield f"### {prose(view.title)}: {head.change} {_TONES[head.tone]}".rstrip()
+    unstable = view.unstable and head.tone == "caution"
+    yield f"### {prose(view.title)}: {head.change} {_TONES[head.tone]}{f' {head.word}' if unstable else ''}".rstrip()
     yield ""
     if view.status != "comparable":
         yield f"> **{prose(view.status_text)}**"
@@ -59,6 +60,13 @@ def _lines(view: ReportView) -> Iterator[str]:
     yield from _summary(view)
     if view.gate:
         yield from _gate(view.gate)
+    if view.events:
+        yield f"<details><summary>Within the runs ({len(view.events)})</summary>"
+        yield ""
+        yield from (f"- {prose(event.text)}" for event in view.events)
+        yield ""
+        yield "</details>"
+        yield ""
     yield from _findings("What differs", view.comparability)
     for table in view.tables:
         if table.name in _TABLES:

@@ -1,9 +1,9 @@
 """The summary of a diff: the first part of the terminal output and of every report (docs/design.md §7).
 
-In this order: the sides and their differences, the headline with its workload, the most likely cause, the phases (or
-compute, communication and free) that sum to the headline, importance-sampling health, ranks, data quality, the
-unexplained rest, the next command to type. The rest is the one number computed here: the headline's change minus the
-changes of the parts shown beside it.
+In this order: the sides and their differences, the headline with signs of unstable training and its workload, the
+most likely cause, changes within a run if there are any, the phases (or compute, communication and free) that sum to
+the headline, importance-sampling health, ranks, data quality, the unexplained rest, the next command to type. The rest
+is the one number computed here: the headline's change minus the changes of the parts shown beside it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.compare.evidence import RUN_NOISE
+from rlcompare.compare.overall import OUTSIDE, PATH, SPEED
 from rlcompare.compare.runs import known
-from rlcompare.model.diff import NOT_COMPARED, RUNS_OVERLAP, Delta, Diff, Row, Side
+from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Row, Side
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
+from rlcompare.report.run_events import event_parts
 from rlcompare.report.shares import part, part_of_change
 from rlcompare.report.step_parts import number_of, parts_of_step, rows_of
-from rlcompare.report.tone import NOISE_RELATIVE, PROFILED_RANKS, tone_of
+from rlcompare.report.symptoms import symptom_parts
+from rlcompare.report.tone import PROFILED_RANKS, tone_of, word_of
 from rlcompare.report.workload import large_differences, workload_texts
 from rlcompare.text import ELLIPSIS, safe_text
 
@@ -41,7 +44,7 @@ _HEALTH = (
     (("rollout_is_veto_fraction",), "vetoed"),
     (("mismatch_kl", "kl"), "KL"),
 )
-_HEALTH_PREFIXES = ("mismatch", "rollout_corr")
+_HEALTH_PREFIXES = ("mismatch", "rollout_corr", "actor/rollout_corr")
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ class SummaryItem:
     """One entry of the summary.
 
     Attributes:
-        key: ``baseline``, ``new``, ``differs``, ``headline``, ``workload``, ``cause``, ``phases``, ``sampling``,
-            ``ranks``, ``quality``, ``rest``, ``next``.
+        key: ``baseline``, ``new``, ``differs``, ``headline``, ``stability`` (only if there is a symptom), ``workload``,
+            ``cause``, ``events``, ``phases``, ``sampling``, ``ranks``, ``quality``, ``rest``, ``next``.
         label: the word in front.
         parts: texts of one entry; a line may be broken between them.
         lines: maximum number of lines on a terminal if space is short; ``None``: as many as it needs.
@@ -78,8 +81,10 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         _side("new", diff.new, extent_text(diff, "new")),
         _differs(diff),
         _headline(diff, headline),
+        *_stability(diff),
         _workload(diff),
         _cause(diff, headline),
+        *_within_run(diff),
         _phases(diff, headline),
         _sampling(diff),
         _ranks(diff),
@@ -203,10 +208,7 @@ def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
         parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", f"not measured on the {missing}"]
         return SummaryItem("headline", label, tuple(parts), "caution")
     mood = tone_of(delta, diff)
-    words = {"worse": "WORSE", "better": "better", "noise": f"within {quantity.share(NOISE_RELATIVE)}"}
-    word = {**words, "caution": "not comparable"}.get(mood, "")
-    if mood == "noise" and delta.evidence.get(RUNS_OVERLAP):
-        word = "runs overlap"
+    word = word_of(delta, diff)
     samples = [len(known(delta.samples.get(side, ()))) for side in SIDES]
     number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run per side"
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
@@ -225,15 +227,33 @@ def _memory(diff: Diff) -> tuple[str, ...]:
     )
 
 
+def _stability(diff: Diff) -> tuple[SummaryItem, ...]:
+    if not diff.symptoms:
+        return ()
+    full, shorter, mood = symptom_parts(diff)
+    return (SummaryItem("stability", "stability", full, mood, lines=3, shorter=shorter),)
+
+
 def _workload(diff: Diff) -> SummaryItem:
     texts, differs = workload_texts(diff)
     return SummaryItem("workload", "workload", texts, "caution" if differs else "")
 
 
+def _may_be_luck(headline: Delta | None) -> str:
+    """A clause for a step time of one run a side that changed by no more than runs of one setting may differ."""
+    if headline is None or headline.metric != SPEED or headline.ratio is None or abs(headline.ratio - 1) >= RUN_NOISE:
+        return ""
+    if any(len(known(values)) > 1 for values in headline.samples.values()):
+        return ""
+    return f"; two runs of one setting may differ by {RUN_NOISE:.0%}".replace("%", " %")
+
+
 def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     if not diff.causes:
         still = headline is not None and tone_of(headline, diff) == "noise"
-        return SummaryItem("cause", "cause", ("no change to explain" if still else "none found: unexplained",))
+        if still:
+            return SummaryItem("cause", "cause", ("no change to explain",))
+        return SummaryItem("cause", "cause", (f"none found: unexplained{_may_be_luck(headline)}",))
     parts = [f"{part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms)}: "]
     parts += [f"And {part(diff, cause.share, cause.delta_ms)}: " for cause in diff.causes[1:2]]
     first, *second = (
@@ -241,6 +261,12 @@ def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     )
     left = [_left_after(diff, shown) for shown in (2, 1)]
     return SummaryItem("cause", "cause", (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,)))
+
+
+def _within_run(diff: Diff) -> tuple[SummaryItem, ...]:
+    """Since when a run is slower or less healthy; nothing if no run changes."""
+    parts, tone = event_parts(diff)
+    return (SummaryItem("events", "within run", parts, tone, lines=2),) if parts else ()
 
 
 def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ that are empty in all rows are omitted. A value that is missing in one row is sh
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
 from rlcompare.model.words import Polarity, Presence
@@ -234,6 +234,11 @@ def overall_table(
     if any(value < 0 for value in tails if value is not None):
         note += " A negative tail: the device finished after the host's step."
     return Table("overall", "Overall", note, "", tuple(columns), rows, len(rows))
+
+
+def without_praise(table: Table) -> Table:
+    """The table without rows shown as better."""
+    return replace(table, rows=tuple(replace(row, tone="") if row.tone == "better" else row for row in table.rows))
 
 
 def samples_text(delta: Delta) -> str:

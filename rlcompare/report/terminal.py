@@ -7,7 +7,7 @@ all of it, coloured if the output is a terminal. Designed for 100 columns; works
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rlcompare.report.output import Line, print_lines
@@ -21,7 +21,7 @@ PIPED_WIDTH = 100
 SUMMARY_LINES = 15
 TABLE_ROWS = 5
 WARNINGS = 8
-"""Maximum number of data warnings shown on a terminal. The report lists all of them."""
+"""Maximum number of symptoms, and of data warnings, shown on a terminal. The report lists all of them."""
 
 TERMINAL_ROWS = 40
 """Rows that a view needs for the terminal. The first ``TABLE_ROWS`` of them that are not noise are shown."""
@@ -40,7 +40,7 @@ def summary_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
 
 
 def warning_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
-    """The data warnings in full, if the summary has no room for them."""
+    """The signs of unstable training and the data warnings in full, if the summary has no room for them."""
     return [line.text for line in _warnings(view, width)]
 
 
@@ -97,19 +97,24 @@ def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
 
 
 def _warnings(view: ReportView, width: int) -> Iterator[Line]:
+    stability = next((item for item in view.summary if item.key == "stability"), None)
+    if stability and not is_whole(stability.parts, width - _LABEL, stability.lines or 1):
+        yield from _list("Stability", view.symptoms, stability.tone, width)
     quality = next(item for item in view.summary if item.key == "quality")
     warnings = [finding.message for finding in view.quality if finding.tone]
-    if not warnings or is_whole(quality.parts, width - _LABEL, 1):
-        return
-    title = "Warnings about the data"
+    if warnings and not is_whole(quality.parts, width - _LABEL, 1):
+        yield from _list("Warnings about the data", warnings, "caution", width)
+
+
+def _list(title: str, texts: Sequence[str], tone: str, width: int) -> Iterator[Line]:
     yield Line("")
     yield Line(title, ((0, len(title), "label"),))
-    for message in warnings[:WARNINGS]:
+    for message in texts[:WARNINGS]:
         first, *rest = wrap(message, width - 2)
-        yield Line(first, ((0, len(first), "caution"),))
-        yield from (Line(f"  {text}", ((0, len(text) + 2, "caution"),)) for text in rest)
-    if len(warnings) > WARNINGS:
-        yield Line(f"+{len(warnings) - WARNINGS} more in report.html")
+        yield Line(first, ((0, len(first), tone),))
+        yield from (Line(f"  {text}", ((0, len(text) + 2, tone),)) for text in rest)
+    if len(texts) > WARNINGS:
+        yield Line(f"+{len(texts) - WARNINGS} more in report.html")
 
 
 def _tables(view: ReportView, width: int) -> Iterator[Line]:

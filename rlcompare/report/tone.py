@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from rlcompare.compare.overall import PATH
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
-from rlcompare.model.words import Comparable, Polarity
+from rlcompare.model.words import Comparable, Polarity, RuleSeverity
+from rlcompare.report.quantity import share
 
 NOISE_RELATIVE = 0.01
 """Relative changes below this are shown in grey."""
@@ -40,14 +41,28 @@ def floor_in(unit: object, floor: float) -> float:
 
 def tone_of(headline: Delta, diff: Diff) -> str:
     """The tone of the headline: neither better nor worse if the sides must not be compared, or if chance alone may
-    explain the change.
+    explain the change. Not better if training is not stable on the new side.
     """
     floor = floor_in(headline.unit, floor_of(headline))
     mood = tone(headline.delta, headline.ratio, headline.polarity, floor, headline.baseline)
     barred = diff.comparability.status == Comparable.NOT_COMPARABLE
     if mood not in ("better", "worse"):
         return mood
-    return "caution" if barred else "noise" if headline.evidence.get(RUNS_OVERLAP) else mood
+    if not barred and headline.evidence.get(RUNS_OVERLAP):
+        return "noise"
+    return "caution" if barred or (mood == "better" and diff.unstable) else mood
+
+
+def word_of(headline: Delta, diff: Diff) -> str:
+    """The tone of the headline in a word or two; empty if there is nothing to say."""
+    mood = tone_of(headline, diff)
+    if mood == "noise":
+        return "runs overlap" if headline.evidence.get(RUNS_OVERLAP) else f"within {share(NOISE_RELATIVE)}"
+    if mood == "caution":
+        barred = diff.comparability.status == Comparable.NOT_COMPARABLE
+        failed = any(found.side == "new" and found.severity == RuleSeverity.ERROR for found in diff.symptoms)
+        return "not comparable" if barred else "UNSTABLE" if failed else "see stability"
+    return {"worse": "WORSE", "better": "better"}.get(mood, "")
 
 
 def profile_disagrees(diff: Diff) -> bool:

@@ -16,6 +16,7 @@ from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
+from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.shares import are_times
 from rlcompare.report.summary import (
     SummaryItem,
@@ -24,22 +25,39 @@ from rlcompare.report.summary import (
     next_command,
     summary_items,
 )
-from rlcompare.report.tables import ROW_LIMIT, Table, overall_table, samples_text, section_table, title_of
-from rlcompare.report.tone import NOISE_OF_HEADLINE, NOISE_RELATIVE, floor_of, phases_apart, profile_disagrees, tone_of
+from rlcompare.report.tables import (
+    ROW_LIMIT,
+    Table,
+    overall_table,
+    samples_text,
+    section_table,
+    title_of,
+    without_praise,
+)
+from rlcompare.report.tone import (
+    NOISE_OF_HEADLINE,
+    NOISE_RELATIVE,
+    floor_of,
+    phases_apart,
+    profile_disagrees,
+    tone_of,
+    word_of,
+)
 from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
 UNVERIFIED = "unverified"
 _FEW_RUNS = f"only the limits were checked: fewer than {RUNS_NEEDED} runs per side cannot rule out chance."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
-_DECIDED = (Status.IMPROVED, Status.REGRESSED)
+_DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""
 
-FAILING = (Status.REGRESSED, Status.MISSING, Status.NOT_COMPARABLE, Status.INCONCLUSIVE)
+FAILING = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY, Status.NOT_COMPARABLE, Status.INCONCLUSIVE)
 
 _VERDICT_TONE = {
     Status.REGRESSED: "worse",
     Status.MISSING: "worse",
+    Status.UNHEALTHY: "worse",
     Status.NOT_COMPARABLE: "worse",
     Status.INCONCLUSIVE: "caution",
     Status.IMPROVED: "better",
@@ -85,6 +103,7 @@ class Headline:
     change: str
     tone: str
     samples: str
+    word: str = ""
     absent: str = ""
 
 
@@ -130,6 +149,8 @@ class ReportView:
 
     Attributes:
         status: comparability; also ``caution`` if the workload differs much.
+        symptoms: the signs of unstable training, errors first.
+        unstable: whether the new side has some: then nothing is shown as better.
     """
 
     title: str
@@ -144,11 +165,14 @@ class ReportView:
     gate: GateView | None
     causes: tuple[CauseView, ...]
     unexplained: str
+    events: tuple[EventView, ...]
     bars: tuple[Bar, ...]
     bars_note: str
     overall: Table
     tables: tuple[Table, ...]
     quality: tuple[FindingView, ...]
+    symptoms: tuple[str, ...]
+    unstable: bool
     thresholds: str
     next_command: str
 
@@ -172,6 +196,8 @@ def build_view(
     status, status_text = _status(diff, diff.comparability.status)
     bars, bars_note = bars_of(diff)
     summary = summary_items(diff, document)
+    overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
+    tables = tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values())
     return ReportView(
         title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
         version=version,
@@ -185,11 +211,14 @@ def build_view(
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
         unexplained=_unexplained(diff),
+        events=event_views(diff),
         bars=bars,
         bars_note=bars_note,
-        overall=overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff)),
-        tables=tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values()),
+        overall=without_praise(overall) if diff.unstable else overall,
+        tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),
+        symptoms=tuple(safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms),
+        unstable=diff.unstable,
         thresholds=_thresholds(floor),
         next_command=next_command(diff, document),
     )
@@ -304,6 +333,7 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
         change=quantity.change_of(delta.delta, delta.ratio, delta.baseline),
         tone=tone_of(delta, diff),
         samples=samples_text(delta),
+        word=word_of(delta, diff),
     )
 
 

@@ -1,32 +1,32 @@
--- Training's timers that are phases of the step, per run, with the role that does the work. Timers inside timers are left out. Checkpoints
--- and testing are part of the step in some releases of verl (both in 0.5, checkpoints since 0.7.1), and follow the step in others. The
--- step's own timer decides: checkpoints are part of the step if its time has room for them in every step that made one. The same holds for
--- testing in the time that is left. The tolerance of 0.01 s allows for rounding in logs.
--- Depends on c_metric.
+-- Training's timers that are phases of the step, per run, with the role that does the work (c_metric_entry). Timers inside timers are not
+-- listed. Where generation runs beside the step, timing_s/gen is the time that the trainer waits for samples. Some timers are part of the
+-- step in some releases of verl, and follow it in others (testing: in 0.5; checkpoints: in 0.5, and since 0.7.1). The step's own timer
+-- decides, one such timer after the other: it is part of the step if the time that is left has room for it in every step that has it. The
+-- tolerance of 0.01 s allows for rounding in logs.
+-- Depends on c_metric, c_metric_entry.
 CREATE TABLE c_timer AS
-WITH timer AS (
-    FROM (VALUES
-        ('timing_s/gen', 'rollout', 'generate_sequences'), ('timing_s/gen_max', 'rollout', 'generate_baseline'),
-        ('timing_s/reward', 'reward', 'reward'), ('timing_s/old_log_prob', 'actor', 'old_log_prob'),
-        ('timing_s/ref', 'ref', 'ref_log_prob'), ('timing_s/values', 'critic', 'values'), ('timing_s/adv', NULL, 'adv'),
-        ('timing_s/update_critic', 'critic', 'update_critic'), ('timing_s/update_actor', 'actor', 'update_actor'),
-        ('timing_s/update_weights', 'rollout', 'update_weights'),
-        ('timing_s/save_checkpoint', NULL, 'save_checkpoint'), ('timing_s/testing', NULL, 'testing')
-    ) AS timer(name, role, phase)
+WITH RECURSIVE later(name, place) AS (   -- timers that may follow the step, in the order in which they are tried
+    VALUES ('timing_s/save_checkpoint', 1), ('timing_s/testing', 2), ('timing_s/dump_rollout_generations', 3)
+), timer AS (
+    SELECT e.side, e.run, e.name, e.role, e.phase, coalesce(l.place, 0) AS place
+    FROM c_metric_entry AS e LEFT JOIN later AS l USING (name)
+    WHERE e.inside = 'timing_s/step' AND e.kind IN ('part', 'wait') AND e.phase IS NOT NULL
+), beside AS (   -- several versions of the model generate a trajectory, or one before the last: generation does not wait for the step
+    SELECT side, run FROM c_metric WHERE step > 1 AND name IN ('training/off_policy/trajectory_spans/max', 'training/off_policy/trajectory_staleness/max')
+    GROUP BY side, run HAVING avg(value ORDER BY name, step) FILTER (ends_with(name, 'spans/max')) > 1.5 OR avg(value ORDER BY name, step) FILTER (ends_with(name, 'staleness/max')) > 0.5
 ), room AS (   -- time of the step minus the phases that are always part of it
-    SELECT m.side, m.run, m.step, max(m.value) FILTER (m.name = 'timing_s/save_checkpoint') AS save,
-           max(m.value) FILTER (m.name = 'timing_s/testing') AS testing,
-           max(m.value) FILTER (m.name = 'timing_s/step') + 0.01 - coalesce(
-               sum(m.value) FILTER (m.name IN (SELECT name FROM timer) AND m.name NOT IN ('timing_s/save_checkpoint', 'timing_s/testing')), 0
-           ) AS seconds
-    FROM c_metric AS m GROUP BY ALL
-), saved AS (
-    SELECT side, run, coalesce(bool_and(seconds >= save) FILTER (save IS NOT NULL), FALSE) AS inside FROM room GROUP BY ALL
-), tested AS (
-    SELECT r.side, r.run,
-           coalesce(bool_and(r.seconds - CASE WHEN s.inside THEN coalesce(r.save, 0) ELSE 0 END >= r.testing) FILTER (r.testing IS NOT NULL), FALSE) AS inside
-    FROM room AS r JOIN saved AS s USING (side, run) GROUP BY r.side, r.run
+    SELECT m.side, m.run, m.step,
+           max(m.value) FILTER (m.name = 'timing_s/step') + 0.01 - coalesce(sum(m.value ORDER BY m.name) FILTER (t.place = 0), 0) AS seconds,
+           map_from_entries(list((t.place, m.value)) FILTER (t.place > 0 AND m.value IS NOT NULL)) AS others
+    FROM c_metric AS m LEFT JOIN timer AS t USING (side, run, name) GROUP BY ALL
+), tried AS (
+    SELECT 0 AS place, side, run, step, others, seconds, TRUE AS inside FROM room
+    UNION ALL
+    SELECT place + 1, side, run, step, others, seconds - CASE WHEN fits THEN coalesce(others[place + 1], 0) ELSE 0 END, coalesce(fits, FALSE)
+    FROM (SELECT *, bool_and(seconds >= others[place + 1]) FILTER (others[place + 1] IS NOT NULL) OVER (PARTITION BY side, run) AS fits FROM tried)
+    WHERE place < (SELECT max(place) FROM later)
+), known AS (
+    SELECT DISTINCT side, run, place FROM tried WHERE inside
 )
-SELECT s.side, s.run, t.name, t.role, t.phase
-FROM timer AS t, saved AS s JOIN tested AS e USING (side, run)
-WHERE CASE t.phase WHEN 'save_checkpoint' THEN s.inside WHEN 'testing' THEN e.inside ELSE TRUE END;
+SELECT t.side, t.run, t.name, t.role, CASE WHEN t.name = 'timing_s/gen' AND b.run IS NOT NULL THEN 'wait_for_samples' ELSE t.phase END AS phase
+FROM timer AS t JOIN known USING (side, run, place) LEFT JOIN beside AS b USING (side, run);

@@ -96,8 +96,8 @@ class TestTwoLogs:
         # AND so does the gate
         gate = rlcompare("gate", tmp_path / "out" / "diff.json")
         assert gate.code == 1
-        regressed = [line for line in gate.out.splitlines() if line.startswith("regressed")]
-        assert {line.split()[1].rstrip(":") for line in regressed} >= {"timing_s/step", "perf/throughput", ESS}
+        failed = [line for line in gate.out.splitlines() if line.startswith(("regressed", "unhealthy"))]
+        assert {line.split()[1].rstrip(":") for line in failed} >= {"timing_s/step", "perf/throughput", "health.ess"}
 
     def test_importance_sampling_alone_fails_the_gate(self, rlcompare: Command, tmp_path: Path) -> None:
         base, new = log(tmp_path / "a.log"), log(tmp_path / "b.log", rollout_corr__rollout_is_eff_sample_size=0.79)
@@ -105,7 +105,7 @@ class TestTwoLogs:
         result = rlcompare("gate", "-d", new, "-bp", base)
 
         assert result.code == 1
-        assert f"rules failed: {ESS}." in result.out
+        assert "rules failed: health.ess." in result.out
 
     def test_show_and_sql(self, rlcompare: Command, sides: tuple[Path, Path]) -> None:
         query = "select value from metric where name = 'timing_s/step' and profiled"
@@ -179,8 +179,8 @@ class TestMeaning:
         document = compared(rlcompare, log(tmp_path / "b.log", **counts), log(tmp_path / "a.log", **counts))
 
         units = {entry["name"]: entry["unit"] for entry in document["sections"]["metrics"]}
-        assert units["timing_s/agent_loop/slowest/prompt_length"] == "count"
-        assert units["timing_s/agent_loop/slowest/response_length"] == "count"
+        assert units["timing_s/agent_loop/slowest/prompt_length"] == "tokens"
+        assert units["timing_s/agent_loop/slowest/response_length"] == "tokens"
         assert units["timing_s/generation_timing/topk_ratio"] == "ratio"
         assert units["timing_s/agent_loop/tool_calls/max"] == "s"
         # -1 stands for what was not measured.

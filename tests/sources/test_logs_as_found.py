@@ -157,6 +157,18 @@ class TestNulBytes:
         assert metrics.config["actor_rollout_ref"] == {"actor": {"x": 1.0}}
 
 
+@pytest.mark.parametrize(("set_to", "total"), [(None, 435), (300, 300)])
+def test_the_number_of_steps_that_the_trainer_prints(tmp_path: Path, set_to: int | None, total: int) -> None:
+    """It counts where the configuration leaves the number open, so that it follows from the epochs."""
+    config = {"actor_rollout_ref": {"actor": {"x": 1.0}}, "trainer": {"nnodes": 1, "total_training_steps": set_to}}
+    head, _, rest = console_log({1: {"a/x": 1.0}}, config).partition("step:0")
+    printed = f"{head}Total training steps: 435\n(TaskRunner pid=4035) step:0{rest}"
+
+    read = console.read(write(tmp_path / "job.log", printed))
+
+    assert read.config["trainer"] == {"nnodes": 1, "total_training_steps": total}
+
+
 @pytest.mark.parametrize(
     ("text", "nanoseconds", "has_zone"),
     [

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow
 
 from rlcompare import resources
 from rlcompare.compare import CompareOptions, RunStore, SideInput, compare_runs
@@ -63,6 +65,14 @@ class RollupStore:
         relation = self._con.table(table)
         assert values.keys() <= set(relation.columns), values.keys() - set(relation.columns)
         relation.insert([values.get(column) for column in relation.columns])
+        return self
+
+    def add_many(self, table: str, rows: Sequence[Mapping[str, Any]]) -> RollupStore:
+        """Many rows with the same columns; one statement for all of them."""
+        made = pyarrow.Table.from_pylist(list(rows))
+        self._con.register("made", made)
+        self._con.execute(f"INSERT INTO {table} BY NAME FROM made")
+        self._con.unregister("made")
         return self
 
     def capture(self, number: int = 0, rank: int | None = 0, **values: Any) -> RollupStore:

@@ -202,6 +202,20 @@ def test_metrics_diverge_at_the_first_step_that_is_more_than_a_hundredth_apart(
     assert found(compared(old, new), "metrics", "actor/entropy")["first_divergence"] == first
 
 
+@pytest.mark.parametrize(
+    ("apart", "first"),
+    [([], None), ([3], None), ([35], None), ([39], None), ([2, 3, 4, 5], None), ([40], 40), ([*range(11, 41)], 11),
+     ([3, *range(20, 41)], 20), ([1, *range(3, 41)], 3), ([1, 2, *range(4, 41)], 1), ([1, 2, *range(5, 41)], 5),
+     ([*range(20, 30), *range(31, 41)], 20)],
+)  # fmt: skip
+def test_metrics_diverge_where_they_stay_apart(tmp_path: Path, apart: list[int], first: int | None) -> None:
+    """40 steps, some of them apart: a step that differs by luck is none, nor is one that agrees by luck an end."""
+    steps = range(1, 41)
+    old = logged(tmp_path / "old.duckdb", *({"actor/entropy": 1.0} for _ in steps))
+    new = logged(tmp_path / "new.duckdb", *({"actor/entropy": 2.0 if step in apart else 1.0} for step in steps))
+    assert found(compared(old, new), "metrics", "actor/entropy")["first_divergence"] == first
+
+
 @pytest.mark.parametrize(("windows", "unprofiled"), [(((0, 40),), None), (((0, 40), (50, 60)), 10.0)])
 def test_time_between_windows_takes_two_of_them(
     tmp_path: Path, windows: tuple[tuple[int, int], ...], unprofiled: float | None

@@ -26,6 +26,7 @@ PYTHON_TYPES = {
     "VARCHAR[]": "list[str]",
     "INTEGER[]": "list[int]",
     "BIGINT[]": "list[int]",
+    "DOUBLE[]": "list[float]",
 }
 
 

@@ -14,16 +14,19 @@ from rlcompare.model.diff import (
     Comparability,
     Delta,
     Diff,
+    EventFact,
     Finding,
     Row,
+    RunEvent,
     RunInfo,
     Section,
     Side,
+    Symptom,
     Unexplained,
     Value,
 )
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
-from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
+from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, Status
 from rlcompare.report.gate_text import print_gate
 
 SECTION_NAMES = (
@@ -68,6 +71,13 @@ HOSTILE_NAMES = (
     "宽字符的核函数名称",
     "x" * 1_000_000,
 )
+
+
+ONSET = RunEvent(
+    EventKind.ONSET, "timing_s/step", "s", "new", 0, 240, None, 61, 34.0, 42.1, elsewhere=False,
+    facts=(EventFact("timing_s/gen", 20.0, 28.0),),
+    text="New side: timing_s/step takes 8.10 s more since step 240 (34.0 s → 42.1 s), 8.00 s of it timing_s/gen.",
+)  # fmt: skip
 
 
 def row(name: str | None, baseline: Value, new: Value, **further: Value) -> Row:
@@ -546,6 +556,13 @@ def regression() -> Diff:
         ),
         sections=_sections(),
     )
+
+
+def unstable() -> Diff:
+    """The regression, with gradients that are not finite."""
+    text = "actor/grad_norm is not a finite number in 3 of 60 steps, first in step 41."
+    symptom = Symptom("health.non_finite", "actor/grad_norm", "new", RuleSeverity.ERROR, 0, 3, 41, text)
+    return replace(regression(), symptoms=(symptom,))
 
 
 def identical() -> Diff:

@@ -229,7 +229,11 @@ def timed(**phases: tuple[float, float, float]) -> Evidence:
     ]  # fmt: skip
     evidence = evidence_of({("python", None, "python"): (1.0, 1.0)})
     step = delta("timing_s/step", sum(row[0] for row in phases.values()), sum(row[1] for row in phases.values()))
-    sections = {**evidence.sections, "phases": Section("phases", "ms", (), None, "", tuple(rows))}
+    sections = {
+        **evidence.sections,
+        "phases": Section("phases", "ms", (), None, "", tuple(rows)),
+        "env": Section("env", "", (), None, "", ()),
+    }
     tokens = delta("workload.total_tokens", 1000.0, 1500.0)
     return replace(
         evidence,

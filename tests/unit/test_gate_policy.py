@@ -71,7 +71,7 @@ def test_the_example_in_the_documentation_is_a_policy(tmp_path: Path) -> None:
     example = "\n".join(line[4:] for line in documentation.splitlines() if line.startswith("    "))
     loaded = load(tmp_path, example)
     assert [rule.metric for rule in loaded.rules] == [
-        "headline", "phase.*.wall", "perf/throughput", "mismatch/rollout_is_eff_sample_size",
+        "headline", "phase.*.wall", "perf/throughput", "mismatch/rollout_is_eff_sample_size", "health.reward_fall",
     ]  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: t
         ('[[rule]]\nmax = 1\n', r":1: \[\[rule\]\] 1: metric must name a metric"),
         ('[[rule]]\nmetric = "a"\n', ":1: .*has no limit"),
         ('[[rule]]\nmetric = "a"\nmin = 2\nmax = 1\n', ":3: .*min is larger than max"),
-        ('[[rule]]\nmetric = "a"\nmax = 1\nseverity = "warning"\n', r":4: .*one of error, warn; did you mean warn\?"),
+        ('[[rule]]\nmetric = "a"\nmax = 1\nseverity = "warning"\n', r":4: .*of error, warn, off; did you mean warn\?"),
         ('[[rule]]\nmetric = "a"\nmax = 1\noptional = "yes"\n', ":4: .*optional must be true or false, not 'yes'"),
         ('[[rule]]\nmetric = "a"\nmax = 1\nmessage = 3\n', ":4: .*message must be a string"),
         ('[gate]\nvaried = "cann"\n[[rule]]\nmetric = "a"\nmax = 1\n', r":2: \[gate\]: varied must be a list"),

@@ -197,14 +197,14 @@ def test_a_headline_of_one_side_alone_does_not_pass() -> None:
         assert (result.verdicts[0].metric, result.verdicts[0].status, result.exit_code) == ("time.step", "missing", 1)
 
 
-def test_the_built_in_rules_guard_speed_memory_and_sampling() -> None:
+def test_the_built_in_rules_guard_speed_and_memory() -> None:
     found = diff(
         delta("timing_s/step", 10, 11, unit="s"),
         delta("perf/throughput", 100, 90, "higher", ""),
         delta("phase.update_actor.wall", 100, 120),
         delta("memory.peak_allocated", 100, 110, unit="bytes"),
-        delta("rollout_corr/rollout_is_eff_sample_size", 0.9, 0.7, "higher", "ratio"),
-        delta("mismatch/rollout_is_veto_fraction", 0.0, 0.06, "lower", "ratio"),
+        delta("perf/max_memory_allocated_gb", 40, 44, unit=""),
+        delta("actor/perf/max_memory_reserved_gb", 40, 44, unit=""),
         headline="timing_s/step",
     )
     failing = [
@@ -215,8 +215,8 @@ def test_the_built_in_rules_guard_speed_memory_and_sampling() -> None:
     # each once, the headline too: it is timing_s/step here
     assert failing == [
         ("timing_s/step", "error"), ("perf/throughput", "error"), ("phase.update_actor.wall", "warn"),
-        ("memory.peak_allocated", "warn"), ("rollout_corr/rollout_is_eff_sample_size", "error"),
-        ("mismatch/rollout_is_veto_fraction", "error"),
+        ("memory.peak_allocated", "warn"), ("perf/max_memory_allocated_gb", "warn"),
+        ("actor/perf/max_memory_reserved_gb", "warn"),
     ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import rlcompare
 
-__all__ = ["installed_verl", "rlcompare"]
+__all__ = ["installed_verl", "rlcompare", "source_of_verl"]
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -41,6 +41,24 @@ def installed_verl(tmp_path_factory: pytest.TempPathFactory) -> VerlOf:
         return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
 
     return install
+
+
+@pytest.fixture(scope="session")
+def source_of_verl(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a verl version's whole wheel; skips the test if it is not available."""
+    made: dict[str, Path] = {}
+
+    def unpack(version: str) -> Path:
+        wheels = sorted((verl_folder() / "wheels").glob(f"verl-{version}-*.whl"))
+        if not wheels or not (verl_folder() / "hydra").is_dir():
+            pytest.skip(f"the wheel of verl {version} or Hydra is not here (make verl-wheels fetches them)")
+        if version not in made:
+            made[version] = tmp_path_factory.mktemp(f"verl-{version}-source")
+            with zipfile.ZipFile(wheels[0]) as archive:
+                archive.extractall(made[version], [name for name in archive.namelist() if name.startswith("verl")])
+        return made[version]
+
+    return unpack
 
 
 def _unpack(wheel: Path, folder: Path) -> Path:

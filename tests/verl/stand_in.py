@@ -1,6 +1,7 @@
 """Stands in for ``verl.trainer.main_ppo``: takes its overrides by Hydra, and writes what a job of its version writes.
 
-What it does besides, STAND_IN says: fail (at step 2), no-profile, hang (until a signal comes), unparsed.
+What it does besides, STAND_IN says: fail (at step 2), no-profile, hang (until a signal comes), unparsed. Submitted to a
+Ray cluster, it trains in an actor, as verl does, which has no environment but what the configuration passes on.
 """
 
 import json
@@ -44,6 +45,17 @@ def main(config):
     steps = config.trainer.profile_steps if old is not None else profiler.steps
     save_path = Path(old.save_path if old is not None else profiler.save_path)
     print("stand-in: starts", flush=True)
+    train = run
+    if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ:
+        import ray
+
+        ray.init(**OmegaConf.to_container(config.ray_kwargs.ray_init))  # type: ignore[arg-type]
+        actor = ray.remote(num_cpus=0)(run)
+        train = lambda *given: ray.get(actor.remote(*given))  # noqa: E731
+    train(config, steps, save_path)
+
+
+def run(config, steps, save_path):
     if DOES == "hang":
         print("stand-in: hangs", flush=True)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))

@@ -14,7 +14,8 @@ import pytest
 from rlcompare.collect.verl import ask as asking
 from rlcompare.collect.verl.ask import Installed, ask, confirm
 from rlcompare.collect.verl.command import VerlCommand, parse_command, written
-from rlcompare.collect.verl.plan import VerlPlan, make_plan
+from rlcompare.collect.verl.plan import make_plan
+from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.errors import UsageError
 
 from .conftest import VerlOf
@@ -43,13 +44,14 @@ def composed(
     tool: str | None = "npu",
     probes: tuple[str, ...] = (),
     entry: tuple[str, ...] = ("-m", "verl.trainer.main_ppo"),
+    engine: str | None = "vllm",
 ) -> tuple[VerlPlan, Installed]:
     """What is added to a command, and the configuration that verl composes of both."""
     monkeypatch.setenv("PYTHONPATH", environment["PYTHONPATH"])
     monkeypatch.setattr(
         asking, "_answer", lambda command, given: _answer(environment["PYTHONPATH"], command, tuple(given))
     )
-    overrides = ("actor_rollout_ref.rollout.name=vllm", *overrides)
+    overrides = (*([f"actor_rollout_ref.rollout.name={engine}"] if engine else ()), *overrides)
     command = parse_command([sys.executable, *entry, *overrides])
     asked = ask(command)
     plan = make_plan(command, asked, FOLDER, tool, {"PATH": os.environ["PATH"]}, probes)
@@ -138,6 +140,22 @@ def test_what_the_user_sets_stays(installed_verl: VerlOf, monkeypatch: pytest.Mo
     assert any("/elsewhere" in note for note in plan.notes)
 
 
+@pytest.mark.parametrize(("version", "off"), [("0.5.0", "null"), ("0.7.1", "null"), ("0.9.1", "[]")])
+def test_profiling_that_a_script_switches_off_is_switched_on(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, version: str, off: str
+) -> None:
+    key = "trainer.profile_steps" if version == "0.5.0" else "global_profiler.steps"
+    plan, installed = composed(monkeypatch, installed_verl(version), f"{key}={off}")
+    assert plan.steps == installed.value(key) == [3]
+    assert f"{key}={off} switches verl's profiler off: rlcompare sets it to [3]" in plan.notes
+
+    # With a probe, it stays off.
+    if version == "0.7.1":
+        plan, installed = composed(monkeypatch, installed_verl(version), f"{key}={off}", probes=("update-mini",))
+        assert installed.value(key) is None
+        assert not any("switches" in note for note in plan.notes)
+
+
 def test_the_critic_follows_the_ranks_of_the_actor(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
     _, installed = composed(monkeypatch, installed_verl("0.6.1"), "actor_rollout_ref.actor.profiler.ranks=[0,5]")
     assert installed.value("critic.profiler.ranks") == [0, 5]
@@ -210,6 +228,44 @@ def test_an_engine_that_is_not_profiled_is_told_nothing(
     assert any("cannot profile an agent loop's rollout (0.7.1 can)" in note for note in plan.notes)
 
 
+@pytest.mark.parametrize(
+    ("vllm", "passed_on", "is_told"),
+    [("0.11.2", {"DIR", "WITH_STACK", "RECORD_SHAPES", "WITH_PROFILE_MEMORY", "WITH_FLOPS"}, False),
+     ("0.15.1", {"WITH_FLOPS"}, False), ("0.16.0", set(), True)],
+)  # fmt: skip
+def test_settings_of_vllms_profiler_that_the_user_exports(
+    installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, vllm: str, passed_on: set[str], is_told: bool
+) -> None:
+    """Workers of a running cluster get them too, as long as vLLM reads them: 0.13 deprecated, 0.16 removed them."""
+    _, installed = composed(monkeypatch, installed_verl("0.9.1"))
+    installed = replace(installed, versions={**installed.versions, "vllm": vllm})
+    command = parse_command(["python3", "-m", "verl.trainer.main_ppo"])
+    plan = make_plan(command, installed, FOLDER, "npu", {"VLLM_TORCH_PROFILER_WITH_FLOPS": "1", "VLLM_USE_V1": "1"})
+    names = {name.removeprefix("VLLM_TORCH_PROFILER_") for name in plan.environment if name.startswith("VLLM")}
+    assert names == passed_on
+    overrides = [text for text in plan.overrides if "VLLM_TORCH_PROFILER_WITH_FLOPS='1'" in text]
+    assert len(overrides) == ("WITH_FLOPS" in passed_on)
+    assert any("0.16.0 does not read VLLM_TORCH_PROFILER_WITH_FLOPS" in note for note in plan.notes) == is_told
+
+
+def test_variables_of_a_submitted_job(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go into verl's configuration, unless its runtime environment has them: Ray refuses a name in both."""
+    path = "VERL_FILE_LOGGER_PATH"
+    _, installed = composed(monkeypatch, installed_verl("0.7.1"))
+    installed = replace(installed, config={**installed.config, "ray_kwargs": {"ray_init": {}}})
+    submit, job = ("ray", "job", "submit"), ("--", "python3", "-m", "verl.trainer.main_ppo")
+    command = parse_command([*submit, "--runtime-env", "e.yaml", *job])
+    plan = make_plan(command, replace(installed, variables={path: "/mine"}), FOLDER, "npu", {path: "/mine"})
+    assert plan.metrics == Path("/mine")
+    assert not any(path in text for text in plan.overrides)
+
+    # A job with a transfer queue takes none from its configuration.
+    queue = replace(installed, config={**installed.config, "transfer_queue": {"enable": True}})
+    plan = make_plan(command, queue, FOLDER, "npu", {})
+    assert any(f"add to env_vars of e.yaml {path}: {FOLDER}/metrics.jsonl" in note for note in plan.notes)
+    assert path in make_plan(parse_command([*submit, *job]), queue, FOLDER, "npu", {}).runtime_env
+
+
 def test_a_probe_in_place_of_a_profiled_step(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, installed = composed(monkeypatch, installed_verl("0.9.1"), probes=("update-mini active=2",), tool=None)
 
@@ -219,6 +275,27 @@ def test_a_probe_in_place_of_a_profiled_step(installed_verl: VerlOf, monkeypatch
     assert variables == plan.environment
     assert variables["RLCOMPARE_PROBE"].startswith("update-mini active=2 'output=/data/runs of today/")
     assert installed.value("trainer.logger") == ["console", "wandb", "file"]
+
+
+def test_fine_tuning_has_keys_of_its_own(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = "--config-name=sft_trainer_engine"
+    for version, given in (("0.7.1", "trainer.profile_interval=[-1,-1]"), ("0.9.1", "trainer.total_epochs=1")):
+        plan, installed = composed(monkeypatch, installed_verl(version), given, config, engine=None)
+        expected = {
+            "trainer.profile_interval": [3, 3],
+            "profiler.tool": "npu",
+            "profiler.enable": True,
+            "profiler.ranks": [0],
+            "profiler.save_path": str(FOLDER / "profile"),
+            "trainer.logger": ["console", "wandb", "file"],
+        }
+        assert {key: installed.value(key) for key in expected} == expected
+        assert plan.steps == [3]
+        assert installed.value("global_profiler.steps") is None
+    plan, installed = composed(
+        monkeypatch, installed_verl("0.9.1"), "trainer.profile_interval=[2,4]", config, tool="torch", engine=None
+    )
+    assert (plan.steps, installed.value("trainer.profile_interval")) == ([2, 3, 4], [2, 4])
 
 
 DAPO = """

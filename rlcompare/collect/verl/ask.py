@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,18 @@ class Installed:
         versions: by package; packages that are not installed are absent.
         npu: whether torch_npu is installed.
         config: the composed configuration, with the overrides of the command.
+        variables: those of the runtime environment of a job that is submitted to a Ray cluster.
+        entry: the module or script that it runs.
+        profiles: whether its trainer ever starts a profiler; None: its source does not tell.
     """
 
     version: tuple[int, int, int]
     versions: Mapping[str, str]
     npu: bool
     config: Mapping[str, Any]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    entry: str = ""
+    profiles: bool | None = None
 
     @property
     def verl(self) -> str:
@@ -67,10 +73,13 @@ def ask(command: VerlCommand) -> Installed:
     """
     found = _answer(command, command.arguments)
     versions = found["versions"]
+    if "unread" in found:
+        raise UsageError(f"--runtime-env cannot be read: {_flat(found['unread'])}")
     if "verl" not in versions:
+        where = " of this machine" if command.submission else ""
         raise UsageError(
-            f"verl is not installed for {command.python} (Python {versions['python']}): use the interpreter that has "
-            "it, or activate its environment first"
+            f"verl is not installed for {command.python}{where} (Python {versions['python']}): use the interpreter "
+            "that has it, or activate its environment first"
         )
     match = _RELEASE.match(versions["verl"])
     release = tuple(int(part or 0) for part in match.groups()) if match else NEWEST
@@ -80,7 +89,9 @@ def ask(command: VerlCommand) -> Installed:
     if found["config"] is None:
         hint = _nearest(command, str(found["problem"]))
         raise UsageError(f"verl {versions['verl']} rejects this configuration: {_flat(found['problem'])}{hint}")
-    return Installed(version, versions, found["npu"], found["config"])
+    mine = command.submission.variables if command.submission else {}
+    variables = {**found["variables"], **mine}
+    return Installed(version, versions, found["npu"], found["config"], variables, command.entry, found["profiles"])
 
 
 def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) -> Installed:
@@ -119,10 +130,20 @@ def _keys(config: Any, branch: str = "") -> Iterator[str]:
 
 
 def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
-    question = {"entry": command.entry, "is_module": command.is_module, "arguments": list(arguments)}
+    question: dict[str, Any] = {
+        "entry": command.entry,
+        "is_module": command.is_module,
+        "arguments": list(arguments),
+    }
+    if command.submission is not None:
+        question |= {
+            "runtime_env": command.submission.runtime_env_file,
+            "variables": command.submission.variables,
+            "working_dir": command.submission.working_dir,
+        }
     # With -c, the working folder is searched first, as it is with the job's own -m.
     script = Path(asked.__file__).read_text(encoding="utf-8")
-    line = [command.python, "-c", script, json.dumps(question)]
+    line = [*command.wrapper, command.python, "-c", script, json.dumps(question)]
     try:
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=_SECONDS)
     except OSError as error:
@@ -154,6 +175,8 @@ def _understood(text: str) -> dict[str, Any] | None:
         and "python" in versions
         and isinstance(found.get("npu"), bool)
         and isinstance(found.get("config"), dict | None)
+        and isinstance(found.setdefault("variables", {}), dict)
+        and isinstance(found.setdefault("profiles", None), bool | None)
         and "problem" in found
     )
     return found if is_whole else None

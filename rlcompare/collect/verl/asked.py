@@ -12,6 +12,8 @@ import ast
 import contextlib
 import importlib.util
 import json
+import os
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -30,6 +32,10 @@ PACKAGES = (
     "omegaconf",
     "hydra-core",
 )
+STARTS = ("start_profile", "_start_profiling")
+"""The calls by which trainers of verl start a profiler."""
+MOST_FILES = 100
+SEARCH_PATH = re.compile(r"(?:\+\+?)?hydra\.searchpath=")
 
 
 def versions() -> dict[str, str]:
@@ -76,6 +82,91 @@ def hydra_main(source: Path) -> dict[str, Any] | None:
     return None
 
 
+class Trainers:
+    """The classes with a training loop (``fit``) that an entry point can reach, from the source alone.
+
+    Follows imports of trainers, and in a class the calls of its methods, inherited ones included.
+    """
+
+    def __init__(self, source: Path) -> None:
+        self._classes: dict[str, ast.ClassDef] = {}
+        self._functions: dict[str, ast.AST] = {}
+        files, seen = [source], set[Path]()
+        while files and len(seen) < MOST_FILES:
+            file = files.pop(0)
+            if file not in seen and file.is_file():
+                seen.add(file)
+                files += self._read(file)
+
+    def start_profiler(self) -> bool | None:
+        """Whether one of them starts a profiler; None: there is none."""
+        bases = {base for found in self._classes.values() for base in self._bases(found)}
+        last = [name for name in self._classes if name not in bases and self._method(name, "fit") is not None]
+        return any(self._starts(name) for name in last) if last else None
+
+    def _read(self, file: Path) -> list[Path]:
+        """Takes in the classes and functions of a file; returns the files from which it imports trainers."""
+        try:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, SyntaxError):
+            return []
+        found: list[Path | None] = []
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                self._classes.setdefault(node.name, node)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self._functions.setdefault(node.name, node)
+            elif isinstance(node, ast.ImportFrom) and is_about_trainers(node):
+                if node.level:
+                    folder = file.parents[node.level - 1]
+                    found.append(folder.joinpath(*(node.module or "").split(".")).with_suffix(".py"))
+                else:
+                    names = [f"{node.module}.{alias.name}" for alias in node.names]
+                    found += [source_of(name, True) for name in (str(node.module), *names)]
+                    found += [place / "__init__.py" for place in folders_of(str(node.module))]
+        return [path for path in found if path is not None]
+
+    def _bases(self, node: ast.ClassDef) -> list[str]:
+        return [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+
+    def _method(self, name: str, method: str, among_bases: bool = False) -> ast.AST | None:
+        """A method of a class, or of the first base that has it."""
+        node = self._classes.get(name)
+        for item in node.body if node and not among_bases else ():
+            if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)) and item.name == method:
+                return item
+        inherited = (self._method(base, method) for base in (self._bases(node) if node else ()) if base != name)
+        return next((found for found in inherited if found is not None), None)
+
+    def _starts(self, name: str) -> bool:
+        waiting, seen = [self._method(name, "fit")], set[ast.AST]()
+        while waiting:
+            method = waiting.pop()
+            if method is None or method in seen:
+                continue
+            seen.add(method)
+            for node in ast.walk(method):
+                if isinstance(node, ast.Attribute) and node.attr in STARTS:
+                    return True
+                if isinstance(node, ast.Attribute):
+                    waiting += [self._method(name, node.attr), self._method(name, node.attr, among_bases=True)]
+                elif isinstance(node, ast.Name):
+                    waiting.append(self._functions.get(node.id))
+        return False
+
+
+def is_about_trainers(node: ast.ImportFrom) -> bool:
+    names = [str(node.module), *(alias.name for alias in node.names)]
+    return any(word in name.lower() for name in names for word in ("trainer", "taskrunner", "task_runner"))
+
+
+def folders_of(module: str) -> list[Path]:
+    """The folders of a package."""
+    top, *parts = module.split(".")
+    spec = importlib.util.find_spec(top)
+    return [Path(folder).joinpath(*parts) for folder in (spec.submodule_search_locations if spec else None) or ()]
+
+
 def compose(source: Path, arguments: list[str]) -> Any:
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
@@ -92,10 +183,41 @@ def compose(source: Path, arguments: list[str]) -> Any:
     if declared is None:
         raise ValueError(f"{source} has no @hydra.main, so it is not an entry point of verl")
     folder = source.absolute().parent / (options.config_path or declared.get("config_path") or ".")
+    name = options.config_name or declared.get("config_name")
+    theirs, overrides = searched(folder / f"{str(name).removesuffix('.yaml')}.yaml", overrides)
     if options.config_dir:
-        overrides.append(f"hydra.searchpath=[file://{Path(options.config_dir).absolute()}]")
+        theirs.append(f"file://{Path(options.config_dir).absolute()}")
+    if theirs:
+        overrides.append(f"hydra.searchpath=[{','.join(map(json.dumps, theirs))}]")
     with initialize_config_dir(str(folder.resolve()), version_base=None):
-        return hydra_compose(options.config_name or declared.get("config_name"), overrides)
+        return hydra_compose(name, overrides)
+
+
+def searched(config: Path, overrides: list[str]) -> tuple[list[str], list[str]]:
+    """Hydra's search path, as set by the overrides or a file, and the other overrides.
+
+    Hydra imports a package to find its files, and verl's needs torch and a minute: its folder is named instead.
+    """
+    import yaml
+
+    given = [override.partition("=")[2] for override in overrides if SEARCH_PATH.match(override)]
+    others = [override for override in overrides if not SEARCH_PATH.match(override)]
+    try:
+        content = yaml.safe_load(given[-1] if given else config.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):  # Hydra says so
+        return [], overrides
+    for key in () if given else ("hydra", "searchpath"):
+        content = content.get(key) if isinstance(content, dict) else None
+    if not isinstance(content, list):
+        return [], overrides
+    return [place for entry in content for place in places_of(str(entry))], others
+
+
+def places_of(entry: str) -> list[str]:
+    """An entry of Hydra's search path, by folders if it is a package."""
+    if not entry.startswith("pkg://"):
+        return [entry]
+    return [f"file://{folder.absolute()}" for folder in folders_of(entry[6:].replace("/", "."))] or [entry]
 
 
 def plain(node: Any) -> Any:
@@ -119,14 +241,40 @@ def item(node: Any, key: Any) -> Any:
         return None
 
 
+def variables(file: str | None) -> dict[str, str]:
+    """The variables of a Ray runtime environment in a YAML file, to whose working folder this process changes."""
+    if file is None:
+        return {}
+    import yaml
+
+    content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    content = content if isinstance(content, dict) else {}
+    folder, given = content.get("working_dir"), content.get("env_vars")
+    if isinstance(folder, str) and Path(folder).is_dir():
+        os.chdir(folder)
+    return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
+
+
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"versions": versions(), "config": None, "problem": None}
+    found: dict[str, Any] = {
+        "versions": {}, "npu": False, "config": None, "problem": None, "variables": {}, "profiles": None,
+    }  # fmt: skip
+    try:
+        found["variables"] = variables(question.get("runtime_env"))
+    except Exception as error:  # YAML and files raise many kinds of errors
+        found["unread"] = f"{question['runtime_env']}: {error}"
+    if question.get("working_dir") and Path(question["working_dir"]).is_dir():
+        os.chdir(question["working_dir"])
+    paths = {**question.get("variables", {}), **found["variables"]}.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [path for path in paths if path]
+    found["versions"] = versions()
     found["npu"] = importlib.util.find_spec("torch_npu") is not None
     if "verl" not in found["versions"]:
         return found
     source = source_of(question["entry"], question["is_module"])
     if source is None or not source.is_file():
         return {**found, "problem": f"there is no {question['entry']}"}
+    found["profiles"] = Trainers(source).start_profiler()
     try:
         found["config"] = plain(compose(source, question["arguments"]))
     except ImportError as error:

@@ -2,6 +2,8 @@
 
 [WRAPPER…] PYTHON [FLAGS] -m MODULE [KEY=VALUE…]
 [WRAPPER…] PYTHON [FLAGS] SCRIPT.py [KEY=VALUE…]
+[WRAPPER…] torchrun [OPTIONS] -m MODULE [KEY=VALUE…]
+[WRAPPER…] ray job submit [OPTIONS] [--] and one of these
 """
 
 from __future__ import annotations
@@ -11,11 +13,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from rlcompare.collect.verl.submission import Submission, find_submission, interpreter_of
 from rlcompare.errors import UsageError
 from rlcompare.secret import looks_secret
 
 _PYTHON = re.compile(r"python(?:\d+(?:\.\d+)?)?")
+_TORCHRUN = ("torchrun", "torchrun.exe")
+_TORCHRUN_MODULES = ("torch.distributed.run", "torch.distributed.launch")
 _FLAGS_WITH_VALUE = ("-X", "-W")
+_ENVIRONMENTS = ("uv", "env", "conda", "mamba", "micromamba", "poetry", "pipenv", "pdm", "hatch", "pixi", "rye")
+"""Wrappers that choose an environment for the interpreter."""
+_MODULE = ("-m", "--module")
+_TORCHRUN_FLAGS = ("--standalone", "--no-python", "--no_python", "--run-path", "--run_path")
 _OVERRIDE = re.compile(r"(?:\+\+?|~)?([A-Za-z_][\w.@/-]*)(?:=(.*))?", re.DOTALL)
 _NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?|true|false|null|none", re.IGNORECASE)
 _HIDDEN = "***"
@@ -31,6 +40,8 @@ class VerlCommand:
         entry: the module or the script that it runs.
         is_module: whether the entry is a module.
         arguments: everything after the entry: verl's overrides, and Hydra's options.
+        submission: how it is submitted to a Ray cluster; None: it runs here.
+        wrapper: the tokens before the interpreter that choose its environment, such as ``uv run``.
     """
 
     tokens: tuple[str, ...]
@@ -38,6 +49,8 @@ class VerlCommand:
     entry: str
     is_module: bool
     arguments: tuple[str, ...]
+    submission: Submission | None = None
+    wrapper: tuple[str, ...] = ()
 
     @property
     def given(self) -> dict[str, str | None]:
@@ -65,20 +78,45 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
             "rlcompare launch needs the job's command: "
             "rlcompare launch -o DIR -- python3 -m verl.trainer.main_ppo KEY=VALUE ..."
         )
-    place = next((index for index, token in enumerate(tokens) if _PYTHON.fullmatch(PurePath(token).name)), None)
+    submission = find_submission(tokens)
+    begin = submission.begin if submission else 0
+    names = [PurePath(token).name for token in tokens]
+    is_start = [_PYTHON.fullmatch(name) is not None or name in _TORCHRUN for name in names]
+    place = next((index for index in range(begin, len(tokens)) if is_start[index]), None)
     if place is None:
         raise UsageError(
-            f"{tokens[0]!r} does not start Python directly, and rlcompare cannot add overrides inside a script: put "
-            "rlcompare launch -o DIR -- in the script, before its python3 -m verl.trainer.main_ppo"
+            f"{tokens[begin]!r} does not start Python directly, and rlcompare cannot add overrides inside a script: "
+            "put rlcompare launch -o DIR -- in the script, before its python3 -m verl.trainer.main_ppo"
         )
-    rest = list(tokens[place + 1 :])
-    while rest and rest[0].startswith("-") and rest[0] != "-m":
-        del rest[: 2 if rest[0] in _FLAGS_WITH_VALUE else 1]
-    is_module = rest[:1] == ["-m"]
-    rest = rest[1:] if is_module else rest
+    python, rest = tokens[place], list(tokens[place + 1 :])
+    if names[place] in _TORCHRUN:
+        python, is_module, rest = interpreter_of(python) or "python3", *_past_torchrun(rest)
+    else:
+        is_module, rest = _past_flags(rest)
+        if is_module and rest[:1] and rest[0] in _TORCHRUN_MODULES:
+            is_module, rest = _past_torchrun(rest[1:])
     if not rest:
         raise UsageError(f"{tokens[place]} has nothing to run: name a module, such as -m verl.trainer.main_ppo")
-    return VerlCommand(tuple(tokens), tokens[place], rest[0], is_module, tuple(rest[1:]))
+    chosen = next((index for index in range(begin, place) if names[index] in _ENVIRONMENTS), place)
+    wrapper = tuple(tokens[chosen:place])
+    return VerlCommand(tuple(tokens), python, rest[0], is_module, tuple(rest[1:]), submission, wrapper)
+
+
+def _past_flags(rest: list[str]) -> tuple[bool, list[str]]:
+    """What Python runs: whether it is a module, and the tokens from its name on."""
+    while rest and rest[0].startswith("-") and rest[0] != "-m":
+        rest = rest[2 if rest[0] in _FLAGS_WITH_VALUE else 1 :]
+    return rest[:1] == ["-m"], rest[1:] if rest[:1] == ["-m"] else rest
+
+
+def _past_torchrun(rest: list[str]) -> tuple[bool, list[str]]:
+    """What torchrun runs, whose options take a value behind = or as the next token."""
+    is_module = False
+    while rest and rest[0].startswith("-"):
+        is_module = is_module or rest[0] in _MODULE
+        has_value = "=" not in rest[0] and rest[0] not in (*_MODULE, *_TORCHRUN_FLAGS)
+        rest = rest[2 if has_value else 1 :]
+    return is_module, rest
 
 
 def without_secrets(tokens: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from rlcompare.collect.run_directory import LOG
 from rlcompare.collect.verl.ask import Installed
 from rlcompare.collect.verl.job import Ended
 from rlcompare.collect.verl.keys import keys_of, number, roles_of
-from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.model.run import METRICS
 
 _FOLDERS = ("_ascend_pt",)

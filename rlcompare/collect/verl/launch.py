@@ -23,9 +23,12 @@ from rlcompare.collect.verl.gather import (
     without_output,
 )
 from rlcompare.collect.verl.job import Ended, run_job
-from rlcompare.collect.verl.keys import keys_of, number
-from rlcompare.collect.verl.plan import VerlPlan, make_plan
-from rlcompare.collect.verl.refused import refuse
+from rlcompare.collect.verl.keys import keys_of, number, world_size_of
+from rlcompare.collect.verl.plan import make_plan
+from rlcompare.collect.verl.planned import VerlPlan
+from rlcompare.collect.verl.refused import refuse, refuse_trainer
+from rlcompare.collect.verl.storage import notes_on_storage
+from rlcompare.collect.verl.submission import new_identity
 from rlcompare.model.run import METRICS
 from rlcompare.secret import looks_secret
 from rlcompare.text import safe_text
@@ -43,17 +46,29 @@ class VerlJob:
     Attributes:
         folder: of the run; absolute.
         installed: the answer about the whole command, our overrides included.
+        identity: that of a job that is submitted to a Ray cluster, unless the user gave one.
     """
 
     command: VerlCommand
     installed: Installed
     plan: VerlPlan
     folder: Path
+    identity: str
 
     @property
     def line(self) -> list[str]:
         """The whole command."""
-        return [*self.command.tokens, *self.plan.overrides]
+        command, submission = self.command, self.command.submission
+        if submission is None:
+            return [*command.tokens, *self.plan.overrides]
+        submit = submission.tokens(self.identity, self.plan.runtime_env)
+        return [*submit, *command.tokens[submission.begin :], *self.plan.overrides]
+
+    @property
+    def process(self) -> list[str]:
+        """The command of the process that lasts as long as the job."""
+        submission = self.command.submission
+        return submission.followed(self.line, self.identity, self.command.python) if submission else self.line
 
     @property
     def summary(self) -> str:
@@ -68,10 +83,12 @@ class VerlJob:
 
         One variable or override per line. Ours come last and are indented further.
         """
-        variables = [f"{name}={shlex.quote(value)}" for name, value in self.plan.environment.items()]
-        begin = len(self.command.tokens) - len(self.command.arguments)
+        given = {} if self.command.submission else self.plan.environment  # a submitted job does not inherit them
+        variables = [f"{name}={shlex.quote(value)}" for name, value in given.items()]
         tokens = [shlex.quote(token) for token in without_secrets(self.line)]
-        theirs, ours = tokens[begin : len(self.command.tokens)], tokens[len(self.command.tokens) :]
+        end = len(tokens) - len(self.plan.overrides)
+        begin = end - len(self.command.arguments)
+        theirs, ours = tokens[begin:end], tokens[end:]
         lines = [
             *variables,
             " ".join(tokens[:begin]),
@@ -97,10 +114,16 @@ def make_job(
     """
     command = parse_command(tokens)
     asked = ask(command)
-    plan = make_plan(command, asked, folder.absolute(), tool, environment, probes)
+    inherited = environment
+    if command.submission:
+        inherited = {"PATH": environment.get("PATH", ""), **asked.variables}
+    if not probes:
+        refuse_trainer(asked)
+    plan = make_plan(command, asked, folder.absolute(), tool, inherited, probes)
     installed = confirm(command, plan.overrides, asked)
-    refuse(installed, plan, environment)
-    return VerlJob(command, installed, plan, folder.absolute())
+    refuse(installed, plan, inherited)
+    plan.notes += notes_on_storage(command, installed, plan, folder.absolute(), environment)
+    return VerlJob(command, installed, plan, folder.absolute(), new_identity(folder))
 
 
 @dataclass(frozen=True)
@@ -134,7 +157,7 @@ def run(job: VerlJob, environment: Mapping[str, str]) -> Result:
     before = {place: set(captures_in(place)) for place in job.plan.elsewhere}
     added = {"PYTHONUNBUFFERED": "1"} | dict(environment) | job.plan.environment
     try:
-        ended = run_job(job.line, added, job.folder / LOG)
+        ended = run_job(job.process, added, job.folder / LOG)
     except BaseException as problem:
         write_run(job.folder, record | {"status": "failed", "error": str(problem), "ended": now()})
         raise
@@ -183,7 +206,6 @@ def _notes(job: VerlJob, captures: Sequence[dict[str, Any]], ran: Sequence[int],
 def _record(job: VerlJob) -> dict[str, Any]:
     """The content of run.json before the job starts."""
     installed, plan = job.installed, job.plan
-    nodes, per_node = (number(installed.value(f"trainer.{name}")) or 1 for name in ("nnodes", "n_gpus_per_node"))
     last = number(installed.value("trainer.total_training_steps"))
     steps = {"warmup": [step for step in (1,) if step not in plan.steps], "profiled": plan.steps}
     if last is not None:
@@ -201,7 +223,7 @@ def _record(job: VerlJob) -> dict[str, Any]:
         "versions": {**installed.versions, "rlcompare": rlcompare.__version__},
         "git": git_state(Path.cwd()),
         "seed": number(installed.value("data.seed")),
-        "world_size": nodes * per_node,
+        "world_size": world_size_of(installed),
         "device": "npu" if plan.tool == "npu" else installed.value("trainer.device"),
         "steps": steps,
         "config": _configuration(installed),

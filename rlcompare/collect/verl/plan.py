@@ -1,75 +1,42 @@
 """The additions to a verl job that enable profiling and log its metrics to a file.
 
 The job's own configuration takes precedence: a key that the command names, or that differs from verl's default, is
-never overridden. The only exception is ``trainer.logger``, to which loggers are added.
+never overridden. There are two exceptions: loggers are added to ``trainer.logger``, and a list of steps that is empty
+or null, which switches profiling off, is replaced.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlcompare.collect.run_directory import LOG, PROFILE
+from rlcompare.collect.run_directory import PROFILE
 from rlcompare.collect.verl import sampling
 from rlcompare.collect.verl.ask import NEWEST, Installed
 from rlcompare.collect.verl.command import VerlCommand, written
 from rlcompare.collect.verl.keys import (
     AGENT_LOOP,
     FILE_LOGGER,
-    LAST_WITH_STRUCT_RUNTIME_ENV,
     RELOCATES,
     ROLLOUT,
     TORCH,
+    TORCH_CONTENTS,
     is_agent_loop,
     keys_of,
     number,
-    numbers,
+    profiled_steps,
     profiles_agent_loop,
     roles_of,
 )
+from rlcompare.collect.verl.planned import VerlPlan
+from rlcompare.collect.verl.variables import choose_variables
 from rlcompare.errors import UsageError
-from rlcompare.model.run import METRICS
 
-FILE_LOGGER_PATH = "VERL_FILE_LOGGER_PATH"
+_FREQUENCIES = ("trainer.test_freq", "trainer.save_freq", "rollout.test_freq")
 _FIRST_STEP = 3
 """The first two steps compile, allocate and warm up."""
-_CONTENTS = ["cpu", "cuda", "shapes"]
-"""Contents that torch records. Operators are matched by their shapes, which verl omits by default."""
-_ENGINE_FOLDER = "rollout_generate"
-_VLLM_WITH_OPTIONS = (0, 13)
-"""From this version on verl passes the profiler's options to vLLM, which rejects these variables."""
-_RUNTIME_ENV = "ray_kwargs.ray_init.runtime_env.env_vars"
-
-
-@dataclass
-class VerlPlan:
-    """The additions to a verl job.
-
-    Attributes:
-        tool: verl's name of the profiler.
-        steps: the training steps to profile.
-        overrides: added to the command's.
-        environment: variables added to the environment.
-        metrics: the file to which the job logs its metrics; None: this verl has no such logger.
-        profile: the folder for the profiles.
-        elsewhere: the user's own profile folders outside of the run directory.
-        probes: probes that replace profiled steps.
-        notes: effects that the user might not expect.
-    """
-
-    tool: str = ""
-    steps: list[int] = field(default_factory=list)
-    overrides: list[str] = field(default_factory=list)
-    environment: dict[str, str] = field(default_factory=dict)
-    metrics: Path | None = None
-    profile: Path = Path()
-    elsewhere: list[Path] = field(default_factory=list)
-    probes: tuple[str, ...] = ()
-    notes: list[str] = field(default_factory=list)
 
 
 def make_plan(
@@ -86,7 +53,7 @@ def make_plan(
         installed: the answer about the command as it stands.
         folder: of the run; absolute.
         tool: the user's choice of a profiler; None: chosen by the machine.
-        environment: the environment that the job will inherit.
+        environment: the environment that the job's command will run in.
         probes: probes that replace profiled steps, as the user wrote them.
 
     Raises:
@@ -102,7 +69,7 @@ def make_plan(
         maker.choose_roles()
         maker.choose_contents()
     maker.choose_loggers()
-    maker.choose_environment()
+    choose_variables(maker.plan, command, installed, folder, environment)
     if installed.version > NEWEST:
         known = ".".join(map(str, NEWEST))
         maker.plan.notes.append(f"{installed.verl} is newer than {known}, the newest version tested with rlcompare")
@@ -138,14 +105,14 @@ class _Maker:
             self._note_elsewhere("a probe's output=", place)
 
     def choose_tool(self, wanted: str | None) -> None:
-        theirs = None if self._keys.tool is None else self._installed.value(self._keys.tool)
+        key = self._keys.tool
+        is_theirs = key is not None and self._is_theirs(key, self._keys.default_tool)
+        theirs = self._installed.value(key) if key is not None and is_theirs else None
         if theirs is not None and wanted not in (None, theirs):
-            raise UsageError(
-                f"--tool {wanted} and {self._keys.tool}={theirs} set two different tools: remove one of them"
-            )
+            raise UsageError(f"--tool {wanted} and {key}={theirs} set two different tools: remove one of them")
         self.plan.tool = theirs or wanted or self._fitting()
-        if theirs is None and self._keys.tool is not None:
-            self._add(self._keys.tool, self.plan.tool)
+        if theirs is None and key is not None:
+            self._add(key, self.plan.tool)
         self._note_missing()
 
     def _fitting(self) -> str:
@@ -180,11 +147,16 @@ class _Maker:
             self.plan.notes.append("nsys is not on PATH here: unless the workers have it, they will not start")
 
     def choose_steps(self) -> None:
-        if self._is_theirs(self._keys.steps, None):
-            self.plan.steps = numbers(self._installed.value(self._keys.steps))
+        key, theirs = self._keys.steps, self._installed.value(self._keys.steps)
+        if theirs not in (None, [], [-1, -1]):
+            self.plan.steps = profiled_steps(self._installed)
         else:
             self.plan.steps = [self._quiet_step()]
-            self._add(self._keys.steps, self.plan.steps)
+            self._add(key, self.plan.steps * (2 if self._keys.is_interval else 1))
+            if self._command.names(key):
+                self.plan.notes.append(
+                    f"{key}={written(theirs)} switches verl's profiler off: rlcompare sets it to {self.plan.steps}"
+                )
         busy = [step for step in self.plan.steps if self._tests_or_saves(step)]
         if busy:
             self.plan.notes.append(
@@ -200,7 +172,7 @@ class _Maker:
         return next((step for step in candidates if not self._tests_or_saves(step)), _FIRST_STEP)
 
     def _tests_or_saves(self, step: int) -> bool:
-        every = [number(self._installed.value(f"trainer.{name}_freq")) or 0 for name in ("test", "save")]
+        every = [number(self._installed.value(key)) or 0 for key in _FREQUENCIES]
         is_last = step == self._installed.value("trainer.total_training_steps") and any(n > 0 for n in every)
         return is_last or any(frequency > 0 and step % frequency == 0 for frequency in every)
 
@@ -238,7 +210,7 @@ class _Maker:
         """Uses the actor's ranks if only those are set."""
         if self._selects_ranks(branch):
             return
-        actor = self._keys.roles["actor"]
+        actor = self._keys.first_role
         if branch != actor and self._selects_ranks(actor):
             for name in ("all_ranks", "ranks"):
                 if self._installed.value(f"{actor}.{name}"):
@@ -254,7 +226,7 @@ class _Maker:
             for branch in roles_of(self._installed).values():
                 key = f"{branch}.tool_config.torch.contents"
                 if self._installed.has(key) and not self._is_theirs(key, []):
-                    self._add(key, _CONTENTS)
+                    self._add(key, list(TORCH_CONTENTS))
         discrete = f"{ROLLOUT}.tool_config.{self.plan.tool}.discrete"
         is_end_to_end = self._installed.value(discrete) is False and not self._command.names(discrete)
         if profiles_agent_loop(self._installed) and is_end_to_end:
@@ -285,51 +257,3 @@ class _Maker:
         missing = [name for name in wanted if name not in theirs]
         if missing:
             self._add("trainer.logger", [*theirs, *missing])
-
-    def choose_environment(self) -> None:
-        added = self.plan.environment
-        if self._installed.version >= FILE_LOGGER:
-            theirs = self._installed.value(f"{_RUNTIME_ENV}.{FILE_LOGGER_PATH}") or self._environment.get(
-                FILE_LOGGER_PATH
-            )
-            self.plan.metrics = Path(theirs).absolute() if theirs else self._folder / METRICS
-            added[FILE_LOGGER_PATH] = str(self.plan.metrics)
-        else:
-            self.plan.notes.append(f"{self._installed.verl} logs no metrics to a file: they are read from {LOG}")
-        added |= {} if self.plan.probes else self._engine_variables()
-        if not self._installed.has("ray_kwargs.ray_init"):
-            return
-        # A Ray cluster that is already running does not inherit this environment.
-        queue = self._installed.value("transfer_queue.enable") is True
-        if not (queue and self._installed.version <= LAST_WITH_STRUCT_RUNTIME_ENV):
-            for name, value in added.items():
-                if self._command.names(f"{_RUNTIME_ENV}.{name}"):
-                    continue
-                self.plan.overrides.append(f"++{_RUNTIME_ENV}.{name}={_quoted(value)}")
-
-    def _engine_variables(self) -> dict[str, str]:
-        """Settings that vLLM reads from its environment. SGLang and later vLLM get them from verl."""
-        if (
-            not profiles_agent_loop(self._installed)
-            or self._installed.value("actor_rollout_ref.rollout.name") != "vllm"
-        ):
-            return {}
-        found = re.match(r"(\d+)\.(\d+)", self._installed.versions.get("vllm", ""))
-        if found and (int(found[1]), int(found[2])) >= _VLLM_WITH_OPTIONS:
-            return {}
-        theirs = self._installed.value(f"{ROLLOUT}.tool_config.{self.plan.tool}.contents")
-        contents = theirs or (_CONTENTS if self.plan.tool == "torch" else [])
-        wanted = {
-            "DIR": str(self.plan.profile / _ENGINE_FOLDER),
-            "WITH_STACK": "1" if {"stack", "module"} & set(contents) else "0",
-            "RECORD_SHAPES": "1" if "shapes" in contents else "0",
-            "WITH_PROFILE_MEMORY": "1" if "memory" in contents else "0",
-        }
-        names = {f"VLLM_TORCH_PROFILER_{name}": value for name, value in wanted.items()}
-        return {name: value for name, value in names.items() if name not in self._environment}
-
-
-def _quoted(text: str) -> str:
-    """Quotes a string that must not become a number."""
-    shown = written(text)
-    return shown if shown.startswith("'") or not text.isdecimal() else f"'{text}'"

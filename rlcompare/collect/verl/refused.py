@@ -13,17 +13,35 @@ from rlcompare.collect.verl.keys import (
     keys_of,
     number,
     numbers,
+    profiled_steps,
     profiles_agent_loop,
     roles_of,
+    world_size_of,
 )
-from rlcompare.collect.verl.plan import VerlPlan
+from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.collect.verl.sampling import refuse_probes
 from rlcompare.errors import UsageError
 
 _SILENCERS = ("PROFILING_MODE", "PROFILER_SAMPLECONFIG")
 """If one of these is set, torch_npu's profiler silently does nothing."""
+_NO_TRAINERS = ("main_generation", "main_generation_server", "main_eval")
 _TOOLS = ("nsys", "npu", "torch", "torch_memory")
 _WITH_RANKS = ("nsys", "npu")
+
+
+def refuse_trainer(installed: Installed) -> None:
+    """Refuses entry points that never start verl's profiler, whatever the configuration says.
+
+    Raises:
+        UsageError: this is one.
+    """
+    if installed.profiles is None and installed.entry.rpartition(".")[2] in _NO_TRAINERS:
+        raise UsageError(f"{installed.entry} trains nothing: use one that does, such as verl.trainer.main_ppo")
+    if installed.profiles is False:
+        raise UsageError(
+            f"the trainer of {installed.entry} never starts verl's profiler in {installed.verl}, so nothing would be "
+            "recorded: use a release whose trainer does, or --probe, which records a few steps of its workers' loops"
+        )
 
 
 def refuse(installed: Installed, plan: VerlPlan, environment: Mapping[str, str]) -> None:
@@ -58,11 +76,11 @@ def _of_tool(installed: Installed, plan: VerlPlan) -> Iterator[str]:
 
 
 def _of_steps(installed: Installed, plan: VerlPlan) -> Iterator[str]:
-    key = keys_of(installed).steps
-    steps = numbers(installed.value(key))
+    key, example = keys_of(installed).steps, "[3,3]" if keys_of(installed).is_interval else "[3]"
+    steps = profiled_steps(installed)
     last = number(installed.value("trainer.total_training_steps"))
     if not steps:
-        yield f"{key} names no step, so nothing would be profiled: remove it, or set a step, {key}=[3]"
+        yield f"{key} names no step, so nothing would be profiled: remove it, or set a step, {key}={example}"
     elif min(steps) < 1:
         yield f"{key} names step {min(steps)}: training begins with step 1"
     elif last is not None and min(steps) > last:
@@ -70,7 +88,7 @@ def _of_steps(installed: Installed, plan: VerlPlan) -> Iterator[str]:
             f"{key} begins with step {min(steps)}, but trainer.total_training_steps={last} ends the job before: "
             "name an earlier step"
         )
-    discrete = installed.value(f"{keys_of(installed).roles['actor']}.tool_config.{plan.tool}.discrete")
+    discrete = installed.value(f"{keys_of(installed).first_role}.tool_config.{plan.tool}.discrete")
     if installed.value("global_profiler.profile_continuous_steps") is True and discrete is True:
         yield (
             "global_profiler.profile_continuous_steps=True joins steps into one profile, which is not possible "
@@ -79,19 +97,18 @@ def _of_steps(installed: Installed, plan: VerlPlan) -> Iterator[str]:
 
 
 def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
-    keys = keys_of(installed)
     branches = roles_of(installed)
-    if keys.can_enable:
+    if not branches and not installed.has(ROLLOUT):
+        yield "this trainer has no role that rlcompare can profile: use one such as verl.trainer.main_ppo"
+    if keys_of(installed).can_enable:
         branches = {role: branch for role, branch in branches.items() if _get(installed, branch, "enable") is True}
         rollout = _get(installed, ROLLOUT, "enable") is True and profiles_agent_loop(installed)
-        if not roles_of(installed) and not installed.has(ROLLOUT):
-            yield "this trainer has no role that rlcompare can profile: use one such as verl.trainer.main_ppo"
-        elif not branches and not rollout:
+        if not branches and not rollout:
             yield (
                 "no role is profiled: enable one, as actor_rollout_ref.actor.profiler.enable=True, "
                 "or remove the settings that disable them"
             )
-    nodes, per_node = (number(installed.value(f"trainer.{name}")) or 1 for name in ("nnodes", "n_gpus_per_node"))
+    size = world_size_of(installed)
     for branch in branches.values():
         ranks = numbers(_get(installed, branch, "ranks"))
         if _get(installed, branch, "all_ranks") is True:
@@ -101,9 +118,9 @@ def _of_roles(installed: Installed, plan: VerlPlan) -> Iterator[str]:
                 f"{branch}.ranks=[] collects nothing with {installed.verl}: set ranks, {branch}.ranks=[0], "
                 f"or all of them, {branch}.all_ranks=True"
             )
-        if ranks and min(ranks) >= nodes * per_node:
+        if ranks and size is not None and min(ranks) >= size:
             yield (
-                f"{branch}.ranks={ranks} are not among the job's {nodes * per_node} ranks, so it collects nothing: "
+                f"{branch}.ranks={ranks} are not among the job's {size} ranks, so it collects nothing: "
                 "choose a smaller one"
             )
 

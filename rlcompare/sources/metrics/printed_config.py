@@ -15,6 +15,7 @@ _START = b"{'actor_rollout_ref': {"
 _MOST_BYTES = 2 * 2**20
 _PREFIX_BYTES = 400
 _MOST_DEPTH = 40
+_TOTAL_STEPS = re.compile(rb"Total training steps: (\d{1,18})\b")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 """Escape sequences for colours and cursor movement."""
 _PREFIX = re.compile(r"^\s*(\([\w.:-]+ pid=\d+[^)]*\))\s?")
@@ -39,9 +40,18 @@ def read_config(
         printed = text[line : start + _MOST_BYTES].decode("utf-8", "replace").replace("\0", "")
         lines = _unwrapped(ANSI.sub("", printed).splitlines(), width)
         if not owner or owner in _prefix(lines[0]):
-            return _parsed(_literal(lines))
+            return _with_total_steps(_parsed(_literal(lines)), text, start, end)
         end = start
     return {}
+
+
+def _with_total_steps(config: Mapping[str, object], text: mmap.mmap, begin: int, end: int) -> Mapping[str, object]:
+    """The configuration with the number of steps that the trainer prints, if it follows from the number of epochs."""
+    trainer = config.get("trainer")
+    printed = _TOTAL_STEPS.search(text, begin, end)
+    if not isinstance(trainer, dict) or trainer.get("total_training_steps") is not None or printed is None:
+        return config
+    return {**config, "trainer": {**trainer, "total_training_steps": int(printed[1])}}
 
 
 def _unwrapped(lines: list[str], width: int | None) -> list[str]:

@@ -1,0 +1,84 @@
+"""Slow trends and regular spikes of a series: pure functions over the values of one metric, step by step.
+
+They describe a run beside its changes of level (``onset``): a job that becomes slower all the time has no step since
+which it is slower, and a checkpoint in each tenth step is no change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from statistics import fmean, median
+
+from rlcompare.compare.onset import without_spikes
+
+LEAST_STEPS = 40
+"""Steps that a series must have for a trend."""
+
+BLOCKS = 20
+"""A trend is looked for in the medians of that many blocks of steps, because neighbouring steps resemble each other."""
+
+LEAST_SCORE = 4.5
+"""Standard score of the test by Mann and Kendall from which there is a trend; that of 20 blocks in order is 6.1."""
+
+LEAST_SPIKES = 4
+"""Spikes that there must be for them to be regular."""
+
+REGULAR = 0.8
+"""The part of the spikes that must lie on a grid of steps, and of the grid that must be spikes."""
+
+_MOST_AUTOCORRELATION = 0.9
+
+
+def trend_of(values: Sequence[float]) -> tuple[float, float] | None:
+    """First and last value of the line through a series that rises or falls all the time; None without such a trend.
+
+    Tested by Mann and Kendall's rank test, its variance enlarged for the autocorrelation that the line leaves. The line
+    has the median slope of all pairs (Theil and Sen).
+    """
+    if len(values) < LEAST_STEPS:
+        return None
+    edges = [len(values) * block // BLOCKS for block in range(BLOCKS + 1)]
+    points = [median(values[start:stop]) for start, stop in pairwise(edges)]
+    slopes = [(b - a) / (j - i) for (i, a), (j, b) in combinations(enumerate(points), 2)]
+    slope = median(slopes)
+    score = sum((value > 0) - (value < 0) for value in slopes)
+    rest = [point - slope * place for place, point in enumerate(points)]
+    correlation = _autocorrelation(rest)
+    variance = BLOCKS * (BLOCKS - 1) * (2 * BLOCKS + 5) / 18 * (1 + correlation) / (1 - correlation)
+    if abs(score) < LEAST_SCORE * math.sqrt(variance):
+        return None
+    start = median(rest)
+    return start - slope / 2, start + slope * (BLOCKS - 0.5)
+
+
+def _autocorrelation(values: Sequence[float]) -> float:
+    """That of neighbours; 0 if it is negative."""
+    centre = fmean(values)
+    square = math.fsum((value - centre) ** 2 for value in values)
+    product = math.fsum((a - centre) * (b - centre) for a, b in pairwise(values))
+    return min(max(product / square, 0.0), _MOST_AUTOCORRELATION) if square else 0.0
+
+
+def spikes_of(values: Sequence[float], least: float) -> list[int]:
+    """Positions whose values exceed those around them by more than ``least`` and stand out of the noise."""
+    around = without_spikes(values)
+    return [place for place, (value, near) in enumerate(zip(values, around, strict=True)) if value - near > least]
+
+
+def period_of(steps: Sequence[int], first: int, last: int) -> int | None:
+    """The number of steps after which steps recur; None if they are irregular.
+
+    Args:
+        steps: in order.
+        first, last: the range of all steps.
+    """
+    if len(steps) < LEAST_SPIKES:
+        return None
+    gaps = Counter(after - before for before, after in pairwise(steps))
+    period = max(gaps, key=lambda gap: (gaps[gap], -gap))
+    place, hits = Counter(step % period for step in steps).most_common(1)[0]
+    slots = (last - place) // period - (first - 1 - place) // period
+    return period if period > 1 and hits >= REGULAR * len(steps) and hits >= REGULAR * slots else None

@@ -1,0 +1,196 @@
+"""What a training log tells beside a phase: metrics and settings that moved in the direction that fits.
+
+These are no shares of the change: a sentence states them beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rlcompare.compare.evidence import Evidence, short
+from rlcompare.compare.parts import WAITING, Part
+from rlcompare.compare.timers import MS_PER_S, OUT_OF_GENERATION, OUT_OF_SAMPLE, TrainingLog
+
+GENERATION = "generate_sequences"
+
+NOT_GENERATED = ("tool calls", "reward of", OUT_OF_GENERATION, OUT_OF_SAMPLE)
+"""How the names of the parts of generation begin that do not follow the lengths of responses."""
+
+FITS = 0.5
+"""Part of a phase's change that a reason must at least explain by proportion, where the steps do not tell."""
+
+MOVED = 0.05
+"""Part of the larger value by which something that stands beside a phase must have changed."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A metric that tells why a phase changed.
+
+    Attributes:
+        metrics: its names; the first that both sides have counts.
+        rises: whether it rises where the phase takes longer.
+        text: what it is, with ``{new}`` and ``{baseline}``.
+        scales: whether the phase's time follows it in proportion; then it must fit the change.
+        in_seconds: whether it is a time within the phase; then its own change must fit.
+    """
+
+    metrics: tuple[str, ...]
+    rises: bool
+    text: str
+    scales: bool = False
+    in_seconds: bool = False
+
+
+SLOWEST = "timing_s/agent_loop/slowest/"
+TURNS = Beside(
+    ("num_turns/mean", "training/num_turns/mean"), True, "with {new} turns per sample instead of {baseline}"
+)
+CALLS = Beside(("tool_call_counts/mean",), True, "with {new} tool calls per sample instead of {baseline}")
+_PREEMPTED = Beside(
+    (f"{SLOWEST}num_preempted", "timing_s/agent_loop/num_preempted/mean", "timing_s/agent_loop/num_preempted/max"),
+    True,
+    "with {new} preemptions instead of {baseline}",
+)
+_OF_TOOLS = (CALLS, TURNS)
+_OF_GENERATION = (
+    TURNS,
+    Beside(
+        ("timing_s/agent_loop/tool_calls/max",),
+        True,
+        "with up to {new} s of tool calls per sample instead of {baseline} s",
+        in_seconds=True,
+    ),
+    Beside(
+        ("timing_s/agent_loop/compute_score/max",),
+        True,
+        "with up to {new} s per sample for its reward instead of {baseline} s",
+        in_seconds=True,
+    ),
+    _PREEMPTED,
+    Beside(("prometheus/vllm:num_preemptions_total",), True, "with {new} preemptions per step instead of {baseline}"),
+    Beside(("prometheus/sglang:num_retracted_reqs",), True, "with {new} retracted requests instead of {baseline}"),
+    Beside(
+        ("rollout/spec_accept_length", "rollout/spec_accept_rate"),
+        False,
+        "with a lower acceptance of speculative tokens ({metric} {baseline} → {new})",
+        scales=True,
+    ),
+    Beside(
+        ("response_length/clip_ratio",), True, "with {new} of the responses at the length limit instead of {baseline}"
+    ),
+    Beside(
+        ("training/filter_groups/evicted_samples",), True, "with {new} samples filtered out instead of {baseline}"
+    ),
+    Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}"),
+    Beside(("prompt_length/mean",), True, "with prompts of {new} tokens instead of {baseline}"),
+)
+_MEMORY = Beside(
+    ("actor/perf/max_memory_reserved_gb", "perf/max_memory_reserved_gb"),
+    True,
+    "with {new} GiB of device memory reserved instead of {baseline}",
+)
+
+
+def _mfu(*metrics: str) -> Beside:
+    return Beside(metrics, False, "at an MFU of {new} instead of {baseline}", scales=True)
+
+
+_BESIDE: Mapping[str, Sequence[Beside]] = {
+    GENERATION: _OF_GENERATION,
+    WAITING: (
+        Beside(
+            ("timing_s/generate_async", "fully_async/processing_time/tp95", f"{SLOWEST}generate_sequences"),
+            True,
+            "as generation beside the step takes {new} s ({metric}) instead of {baseline} s",
+        ),
+        Beside(
+            ("fully_async/trainer/idle_ratio",), True, "with the trainer idle {new} of the step instead of {baseline}"
+        ),
+        *_OF_GENERATION,
+    ),
+    "update_actor": (_mfu("perf/mfu/actor"), _MEMORY),
+    "update_critic": (_mfu("perf/mfu/critic"), _MEMORY),
+    "old_log_prob": (_mfu("perf/mfu/actor_infer"), _MEMORY),
+    "reward": (
+        Beside(
+            ("timing_s/agent_loop/compute_score/mean",), True, "as a score takes {new} s instead of {baseline} s", True
+        ),
+    ),
+}
+
+_BATCH = ("actor_rollout_ref.rollout.n", "data.train_batch_size")
+_SETTINGS: Mapping[str, Sequence[str]] = {
+    GENERATION: ("actor_rollout_ref.rollout.", "data.max_", "data.train_batch_size"),
+    WAITING: ("actor_rollout_ref.rollout.", "data.max_response_length", "async_training."),
+    "update_actor": ("trainer.balance_batch", "actor_rollout_ref.actor.", *_BATCH),
+    "old_log_prob": ("trainer.balance_batch", "actor_rollout_ref.rollout.log_prob", *_BATCH),
+    "ref_log_prob": ("trainer.balance_batch", "actor_rollout_ref.ref.", *_BATCH),
+    "values": ("trainer.balance_batch", "critic.", *_BATCH),
+    "update_critic": ("trainer.balance_batch", "critic.", *_BATCH),
+    "reward": ("reward", "custom_reward_function."),
+    "save_checkpoint": ("trainer.save_freq", "trainer.default_local_dir"),
+    "testing": ("trainer.test_freq", "data.val_batch_size"),
+}  # fmt: skip
+"""For each phase, how the names of settings begin that concern it."""
+
+_OF_ENGINE = (
+    "checkpoint_engine", "enforce_eager", "free_cache_engine", "gpu_memory", "layered_summon", "load_format", "tensor_",
+)  # fmt: skip
+"""Settings of a rollout that concern how its engine wakes up and takes weights."""
+
+_NOT_OF_SPEED = (".path", "_dir", ".seed", "profiler.")
+WORK_SETTINGS = ("actor_rollout_ref.rollout.n", "data.train_batch", "data.gen_batch", "data.max_response_length")
+_MOST_SETTINGS = 2
+
+
+def beside(log: TrainingLog, part: Part, rest: float) -> str:
+    """What else moved as the phase did, at most two things."""
+    found = []
+    for tell in _tells_of(part):
+        told = log.change(*tell.metrics)
+        if told is None:
+            continue
+        metric, change = told
+        fits = (change.delta > 0) == (rest > 0) if tell.rises else (change.delta > 0) != (rest > 0)
+        if not fits or not change.is_telling or abs(change.relative) < MOVED:
+            continue
+        if tell.scales and abs(change.relative) < FITS * abs(rest) / max(part.baseline, part.new):
+            continue
+        if tell.in_seconds and abs(change.delta) * MS_PER_S < FITS * abs(rest):
+            continue
+        values = {"metric": metric, "new": amount_text(change.new), "baseline": amount_text(change.baseline)}
+        found.append(f", {tell.text.format(**values)}")
+    return "".join(found[:2])
+
+
+def _tells_of(part: Part) -> Sequence[Beside]:
+    if part.phase == GENERATION and part.name.startswith(NOT_GENERATED):
+        return _OF_TOOLS if part.name.startswith("tool calls") else ()
+    return _BESIDE.get(str(part.phase), ())
+
+
+def settings_of(part: Part) -> Sequence[str]:
+    """How the names of settings begin that concern a phase, or a part of it."""
+    if part.name == OUT_OF_GENERATION:
+        return tuple(f"actor_rollout_ref.rollout.{name}" for name in _OF_ENGINE)
+    return () if part.name == OUT_OF_SAMPLE else _SETTINGS.get(str(part.phase), ())
+
+
+def settings(evidence: Evidence, beginnings: Sequence[str]) -> str:
+    """The settings that concern a phase and differ between the sides; empty if there are none."""
+    if not beginnings:
+        return ""
+    found = []
+    for row in evidence.sections["env"].rows:
+        name, values = str(row["name"]), (row["baseline"], row["new"])
+        differs = None not in values and values[0] != values[1]
+        if differs and name.startswith(tuple(beginnings)) and not any(part in name for part in _NOT_OF_SPEED):
+            found.append(f"{name} {short(values[0], 30)} → {short(values[1], 30)}")
+    return f" ({'; '.join(found[:_MOST_SETTINGS])})" if found else ""
+
+
+def amount_text(value: float) -> str:
+    """A number for a sentence."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,181 @@
+"""Symptoms of data that the trained policy did not make: mismatch of rollout and training, staleness, evictions.
+
+A metric with a documented range (``model.health``) is judged by its worst mean of five steps. It is an error if that is
+outside the range and worse than the baseline's, else a warning. Any other rise above the baseline is a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rlcompare.compare.health_levels import WINDOW, Pair, show
+from rlcompare.compare.training import health_columns
+from rlcompare.model.diff import ADVICE, Symptom
+from rlcompare.model.words import Health, RuleSeverity, SideName
+
+ERROR, WARN = RuleSeverity.ERROR, RuleSeverity.WARN
+
+WORSE = 0.1
+"""A value outside its range is worse than the baseline's if it is so by this part, and by more than the noise."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """How a kind of metric is judged.
+
+    Attributes:
+        key: the symptom's.
+        low, high: values beyond them are alarming in every release of verl; None: no limit.
+        factor: how many times the baseline's the worst mean may be; below 1: for metrics that must not fall.
+        floor: the smallest rise that counts.
+        centre: the ideal value of a metric that must not move either way: its distance from it is compared.
+        strict: whether it is an error if it left its range, or only if it is alarming, too.
+        of_tokens: whether ``low`` and ``high`` do not hold for weights of sequences, which are products over tokens.
+        explodes: it is an error if it exceeds this value and ten times the baseline's.
+        usual: whether medians are compared, because single steps may be many times higher by chance.
+    """
+
+    key: str
+    low: float | None = None
+    high: float | None = None
+    factor: float = 3.0
+    floor: float = 0.0
+    centre: float | None = None
+    strict: bool = True
+    of_tokens: bool = False
+    explodes: float | None = None
+    usual: bool = False
+
+    def is_alarming(self, value: float) -> bool:
+        return (self.low is not None and value < self.low) or (self.high is not None and value > self.high)
+
+
+WATCHES = {
+    "policy_kl": Watch("health.kl", floor=0.02, explodes=0.5),
+    "reference_kl": Watch("health.kl", floor=0.05),
+    "rollout_kl": Watch("health.kl", -0.1, 0.1, floor=0.02, centre=0.0),
+    "chi2_token": Watch("health.chi2", None, 1.0, floor=0.1),
+    "chi2_seq": Watch("health.chi2", factor=10.0, floor=1.0, usual=True),
+    "ess": Watch("health.ess", 0.3, None, factor=0.9, of_tokens=True),
+    "weight_mean": Watch("health.weights", 0.5, 2.0, floor=0.1, centre=1.0),
+    "weight_std": Watch("health.weights", None, 1.0, floor=0.2, of_tokens=True),
+    "vetoed": Watch("health.weights", None, 0.5, floor=0.02),
+    "weight_lost": Watch("health.weights", None, 0.5, floor=0.02, strict=False),
+    "apart": Watch("health.weights", floor=0.01, strict=False),
+    "staleness": Watch("health.staleness", factor=2.0, floor=0.2),
+    "stale_count": Watch("health.staleness", factor=2.0, floor=0.5),
+    "evicted": Watch("health.evictions", factor=2.0, floor=0.5),
+    "evicted_count": Watch("health.evictions", factor=2.0, floor=0.5),
+    "aborted": Watch("health.evictions", factor=2.0, floor=0.05),
+}
+"""By ``what`` of ``sql/compare/watched.sql``. The limits are those that verl's documents call alarming."""
+
+
+def off_policy_symptoms(pair: Pair, env: Mapping[SideName, Mapping[str, str]]) -> Iterator[Symptom]:
+    """The symptom of a metric, if it has one.
+
+    Args:
+        env: the environment of each side, on which the range of a metric may depend.
+    """
+    watch = WATCHES.get(pair.new.what)
+    if watch is not None:
+        found = _outside(pair, watch, env) or _risen(pair, watch)
+        if found is not None:
+            yield found
+
+
+def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]) -> Symptom | None:
+    """A worst mean outside the range of the metric. If both ends are, the one that is further from the baseline."""
+    new, baseline = pair.new, pair.baseline
+    ends = (
+        (-1.0, new.low, baseline.low[0] if baseline else None, new.first(lambda run: run.low_since)),
+        (1.0, new.high, baseline.high[0] if baseline else None, new.first(lambda run: run.high_since)),
+    )
+    found: list[tuple[float, Symptom]] = []
+    for sign, (value, step), before, since in ends:
+        if value is None:
+            continue
+        logged: dict[SideName, str] = {"baseline": baseline.given if baseline else new.given, "new": new.given}
+        columns = health_columns(new.name, {"baseline": before, "new": value}, env, logged)
+        alarming = watch.is_alarming(value) and not (watch.of_tokens and _of_sequences(env["new"]))
+        if columns.get("new_health") != Health.OUTSIDE and not alarming:
+            continue
+        further = None if before is None else sign * (value - before)
+        worse = further is not None and further > max(pair.window_noise, WORSE * abs(before or 0.0))
+        error = (worse and (watch.strict or alarming)) or (before is None and alarming)
+        ideal = columns.get("ideal") or _limits(watch)
+        compared = (
+            "has none to compare" if before is None else f"has {show(before)}" + ("" if worse else ", about the same")
+        )
+        begun = f" since step {since}" if worse and since is not None else ""
+        worst = f"{new.given} is {show(value)} at worst{_window(pair, step)}{begun}"
+        advice = f"{ADVICE}{columns['advice']}." if columns.get("advice") else ""
+        text = f"{worst}, ideal is {ideal}; the baseline {compared}.{advice}"
+        symptom = pair.symptom(watch.key, ERROR if error else WARN, before, value, since if worse else None, text)
+        found.append((further or 0.0, symptom))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _of_sequences(env: Mapping[str, str]) -> bool:
+    """Whether weights are those of sequences: the settings of verl since 0.6.1, and of 0.6.0."""
+    levels = env.get("algorithm.rollout_correction.rollout_is"), env.get("algorithm.rollout_is_level")
+    return "sequence" in levels
+
+
+def _risen(pair: Pair, watch: Watch) -> Symptom | None:
+    """A rise above the baseline, or a fall below it, in steps that both sides have."""
+    baseline = pair.baseline
+    if baseline is None:
+        return None
+    if watch.factor < 1:
+        before, now, step = baseline.shared_low, pair.new.shared_low, pair.new.low[1]
+        since = pair.new.first(lambda run: run.low_since)
+        moved = (
+            before is not None and now is not None and before - now > pair.window_noise and now < watch.factor * before
+        )
+    else:
+        before, now = _largest(pair, watch)
+        step = None if watch.usual else pair.new.high[1]
+        since = None if watch.usual else pair.new.first(lambda run: run.high_since)
+        moved = (
+            before is not None
+            and now is not None
+            and now - before > max(watch.floor, 0.0 if watch.usual else pair.window_noise)
+            and now > watch.factor * max(before, 0.0)
+        )
+    if not moved or before is None or now is None:
+        return None
+    exploded = watch.explodes is not None and now > watch.explodes and now > 10 * before
+    where = " in the median" if watch.usual else f" at worst{_window(pair, step)}"
+    begun = f" since step {since}" if since is not None else ""
+    what = "is" if watch.centre is None else f"is off {watch.centre:g} by"
+    text = f"{pair.new.given} {what} {show(now)}{where}{begun}; the baseline has {show(before)}."
+    return pair.symptom(watch.key, ERROR if exploded else WARN, before, now, since, text)
+
+
+def _largest(pair: Pair, watch: Watch) -> tuple[float | None, float | None]:
+    """The largest means of five steps of baseline and new side, or their largest distance from the centre."""
+    found: list[float | None] = []
+    for level in (pair.baseline, pair.new):
+        if level is None:
+            found.append(None)
+        elif watch.usual:
+            found.append(level.median)
+        elif watch.centre is None:
+            found.append(level.shared_high)
+        else:
+            ends = [end for end in (level.shared_low, level.shared_high) if end is not None]
+            found.append(max((abs(end - watch.centre) for end in ends), default=None))
+    return found[0], found[1]
+
+
+def _window(pair: Pair, step: int | None) -> str:
+    """The steps of a mean; nothing if they have no numbers."""
+    steps = min(WINDOW, pair.new.steps)
+    return "" if step is None else f" (mean of {steps} steps from step {step} on)" if steps > 1 else f" (step {step})"
+
+
+def _limits(watch: Watch) -> str:
+    ends = [f"{word} {limit:g}" for word, limit in ((">", watch.low), ("<", watch.high)) if limit is not None]
+    return " and ".join(ends)

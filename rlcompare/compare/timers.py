@@ -1,0 +1,316 @@
+"""What a training log tells of its timers: those inside a phase, how far a mean may be off, and what drives a timer.
+
+Times follow the amount of work only as far as the steps of a log show it: within each side, a timer is regressed on the
+lengths or tokens of the same step. A fixed cost stays fixed. Where the steps differ too little to tell, the driver of a
+timer is known, and its slope is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum, sqrt
+
+from rlcompare.compare.records import MetricSample, TimerDriver, TimerNoise, TimerPart, TrainingPhase
+from rlcompare.compare.rows import NS_PER_MS
+from rlcompare.model.words import SIDES, SideName
+
+TELLING = 3.0
+"""A change counts if it is this many times its standard error; a slope, if proportional growth would be."""
+
+LEAST_STEPS = 8
+"""Steps over both sides below which a regression tells nothing."""
+
+MS_PER_S = 1e3
+
+OUT_OF_GENERATION = "wake-up, loading of weights and sleep"
+"""What is left of a rollout beside its generation (docs/design.md §5)."""
+
+OUT_OF_SAMPLE = "outside of the slowest sample (wake-up, loading of weights, sleep)"
+"""What is left of a rollout beside the sample that takes longest."""
+
+
+@dataclass(frozen=True)
+class InnerTimer:
+    """A timer inside a phase.
+
+    Attributes:
+        name: its key in the log.
+        part: what it measures, in words.
+        baseline, new: ms per step.
+    """
+
+    name: str
+    part: str
+    baseline: float
+    new: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a metric changed between the sides, and the standard error of the change; None: unknown."""
+
+    baseline: float
+    new: float
+    error: float | None
+
+    @property
+    def delta(self) -> float:
+        return self.new - self.baseline
+
+    @property
+    def relative(self) -> float:
+        """The change as a part of the larger value."""
+        largest = max(abs(self.baseline), abs(self.new))
+        return self.delta / largest if largest else 0.0
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it is more than luck; True if the error is unknown."""
+        return self.error is None or abs(self.delta) > TELLING * self.error
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What a timer follows.
+
+    Attributes:
+        metric: a metric of the work.
+        slope: ms of the timer per unit of the metric, as the steps show it; None if they do not tell.
+        proportional: ms per unit if all of the timer were for it.
+        error: the standard error of the slope.
+    """
+
+    metric: str
+    slope: float | None
+    proportional: float
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class TrainingLog:
+    """The log of both sides, as far as causes use it.
+
+    Attributes:
+        inner: the timers inside each phase that both sides divide in the same way.
+        changes: every metric that both sides have.
+        drivers: the metrics that each timer follows.
+        residual: the part of a timer's spread over steps that the metrics leave that it is shown to follow.
+        timers: the key of the timer of each phase.
+        runs: the number of runs of each side that timed the step.
+    """
+
+    inner: Mapping[str, Sequence[InnerTimer]] = field(default_factory=dict)
+    changes: Mapping[str, Change] = field(default_factory=dict)
+    drivers: Mapping[str, Sequence[Driver]] = field(default_factory=dict)
+    residual: Mapping[str, float] = field(default_factory=dict)
+    timers: Mapping[str, str] = field(default_factory=dict)
+    runs: Mapping[SideName, int] = field(default_factory=dict)
+
+    def change(self, *metrics: str) -> tuple[str, Change] | None:
+        """The first of these metrics that both sides have."""
+        return next(((metric, self.changes[metric]) for metric in metrics if metric in self.changes), None)
+
+    def error_ms(self, timer: str) -> float:
+        """The standard error of the change of a timer beside what its drivers explain, in ms; 0 if unknown."""
+        found = self.changes.get(timer)
+        return (found.error or 0.0) * MS_PER_S * self.residual.get(timer, 1.0) if found else 0.0
+
+
+def rest_of(inner: Sequence[InnerTimer]) -> str:
+    """What the timers inside a phase leave of it, in words."""
+    return OUT_OF_SAMPLE if any("slowest" in timer.name for timer in inner) else OUT_OF_GENERATION
+
+
+def netted(inner: Sequence[InnerTimer]) -> list[InnerTimer]:
+    """The timers inside a phase without the changes that make up for each other; they sum to the same change.
+
+    Another sample may be the slowest one: then its tools take longer, and its generation less long.
+    """
+    total = fsum(timer.new - timer.baseline for timer in inner)
+    along = fsum(change for timer in inner if (change := timer.new - timer.baseline) * total > 0)
+    kept = total / along if along else 0.0
+    made = []
+    for timer in inner:
+        change = timer.new - timer.baseline
+        made.append(replace(timer, new=timer.baseline + (change * kept if change * total > 0 else 0.0)))
+    return made
+
+
+def training_log(
+    phases: Sequence[TrainingPhase],
+    parts: Sequence[TimerPart],
+    noise: Sequence[TimerNoise],
+    driven: Sequence[TimerDriver],
+    metrics: Sequence[MetricSample],
+    apart: Iterable[str],
+) -> TrainingLog:
+    """Gathers what the log tells.
+
+    Args:
+        apart: the metrics that mean something else on each side.
+    """
+    errors: dict[SideName, dict[str, list[float]]] = {side: {row.name: [] for row in noise} for side in SIDES}
+    for row in noise:
+        errors[row.side][row.name].append(row.error)
+    values: dict[str, dict[SideName, list[float]]] = {}
+    for sample in metrics:
+        if sample.value is not None and not sample.invalid:
+            values.setdefault(sample.name, {side: [] for side in SIDES})[sample.side].append(sample.value)
+    left_out = set(apart)
+    changes = {
+        name: Change(_mean(found["baseline"]), _mean(found["new"]), _error(errors, name))
+        for name, found in values.items()
+        if found["baseline"] and found["new"] and name not in left_out
+    }
+    timed = values.get("timing_s/step", {side: [] for side in SIDES})
+    timers = {phase.phase: phase.timer for phase in phases if phase.timer is not None}
+    drivers, residual = _drivers(driven)
+    runs = {side: len(timed[side]) for side in SIDES}
+    return TrainingLog(_inner(parts), changes, drivers, residual, timers, runs)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)
+
+
+def _error(errors: Mapping[SideName, Mapping[str, Sequence[float]]], name: str) -> float | None:
+    """The standard error of the difference of two means over runs."""
+    squares = []
+    for side in SIDES:
+        found = errors[side].get(name)
+        if not found:
+            return None
+        squares.append(fsum(error**2 for error in found) / len(found) ** 2)
+    return sqrt(fsum(squares))
+
+
+def _inner(parts: Sequence[TimerPart]) -> dict[str, Sequence[InnerTimer]]:
+    """For each phase, the first way to divide it that all runs have."""
+    runs = {(part.side, part.run) for part in parts}
+    found: dict[str, Sequence[InnerTimer]] = {}
+    for phase, way in sorted({(part.phase, part.way) for part in parts}):
+        rows = [part for part in parts if part.phase == phase and part.way == way]
+        if phase in found or {(row.side, row.run) for row in rows} != runs or {row.side for row in rows} != set(SIDES):
+            continue
+        timers = []
+        for name, part in dict.fromkeys((row.name, row.part) for row in rows):
+            sides = [
+                fsum(row.ns for row in rows if row.side == side and row.name == name)
+                / len({row.run for row in rows if row.side == side})
+                / NS_PER_MS
+                for side in SIDES
+            ]
+            timers.append(InnerTimer(name, part, *sides))
+        found[phase] = timers
+    return found
+
+
+def _drivers(rows: Sequence[TimerDriver]) -> tuple[dict[str, Sequence[Driver]], dict[str, float]]:
+    """For each timer, the first metrics that it is shown to follow, else all that it may; and what they leave."""
+    found: dict[str, Sequence[Driver]] = {}
+    residual: dict[str, float] = {}
+    for timer, place in sorted({(row.timer, row.place) for row in rows}):
+        group = [row for row in rows if row.timer == timer and row.place == place]
+        if timer in residual or {row.side for row in group} != set(SIDES):
+            continue
+        drivers, left = _regressed(group)
+        if any(driver.slope is not None for driver in drivers):
+            found[timer], residual[timer] = drivers, left
+        else:
+            known = {driver.metric for driver in found.get(timer, ())}
+            found[timer] = [*found.get(timer, ()), *(driver for driver in drivers if driver.metric not in known)]
+    return found, residual
+
+
+def _regressed(rows: Sequence[TimerDriver]) -> tuple[Sequence[Driver], float]:
+    """The slopes of a timer over one or two metrics, and the part of its spread that they leave.
+
+    Over one metric alone, if both together do not tell.
+    """
+    both = rows[0].second is not None and all(row.second_mean is not None and row.of_both is not None for row in rows)
+    timer = _Timer(
+        _mean_over_steps(rows, "timer_mean"), _pooled(rows, "timer_variance"), sum(row.steps - 1 for row in rows)
+    )
+    first, second = ((name, _mean_over_steps(rows, f"{place}_mean")) for name, place in _named(rows[0]))
+    variances, along = [_pooled(rows, f"{place}_variance") for place in _PLACES], [
+        _pooled(rows, f"with_{place}") for place in _PLACES
+    ]
+    shared = _pooled(rows, "of_both")
+    tried = [timer.follow([first], [[variances[0]]], along[:1])]
+    if both:
+        moments = [[variances[0], shared], [shared, variances[1]]]
+        tried = [timer.follow([first, second], moments, along), *tried]
+        tried.append(timer.follow([second], [[variances[1]]], along[1:]))
+    told = next((found for found in tried if any(driver.slope is not None for driver in found[0])), None)
+    return told or tried[0]
+
+
+_PLACES = ("first", "second")
+
+
+def _named(row: TimerDriver) -> list[tuple[str, str]]:
+    return [(row.first, "first"), (row.second or "", "second")]
+
+
+@dataclass(frozen=True)
+class _Timer:
+    """A timer over the steps of all runs.
+
+    Attributes:
+        mean: in s.
+        squares: the sum of squares around the means of each run.
+        freedom: the number of steps without that of the runs.
+    """
+
+    mean: float
+    squares: float
+    freedom: int
+
+    def follow(
+        self, metrics: Sequence[tuple[str, float]], moments: Sequence[Sequence[float]], along: Sequence[float]
+    ) -> tuple[Sequence[Driver], float]:
+        """The drivers, and the part of the timer's spread that they leave.
+
+        Args:
+            metrics: names and means.
+            moments, along: sums of squares and products of the metrics, and of each with the timer.
+        """
+        made, explained = [], 0.0
+        slopes = _least_squares(moments, along, self.squares, self.freedom)
+        for (name, mean), (slope, error), product in zip(metrics, slopes, along, strict=True):
+            proportional = self.mean / mean if mean > 0 else 0.0
+            tells = self.freedom >= LEAST_STEPS and error is not None and TELLING * error < proportional
+            kept = min(max(slope, 0.0), proportional) * MS_PER_S if tells else None
+            made.append(Driver(name, kept, proportional * MS_PER_S, (error or 0.0) * MS_PER_S))
+            explained += slope * product if tells else 0.0
+        return made, sqrt(max(1 - explained / self.squares, 0.0)) if self.squares > 0 else 1.0
+
+
+def _pooled(rows: Sequence[TimerDriver], name: str) -> float:
+    """A sum of squares or products around the means of each run."""
+    return fsum((getattr(row, name) or 0.0) * (row.steps - 1) for row in rows)
+
+
+def _mean_over_steps(rows: Sequence[TimerDriver], name: str) -> float:
+    return fsum((getattr(row, name) or 0.0) * row.steps for row in rows) / sum(row.steps for row in rows)
+
+
+def _least_squares(
+    moments: Sequence[Sequence[float]], along: Sequence[float], of_timer: float, freedom: int
+) -> list[tuple[float, float | None]]:
+    """Slopes and their standard errors of a regression on one or two variables; an error of None: undetermined."""
+    if len(along) == 2:
+        (a, b), (_, c) = moments
+        determinant = a * c - b * b
+        if determinant > 1e-6 * a * c:
+            first, second = (c * along[0] - b * along[1]) / determinant, (a * along[1] - b * along[0]) / determinant
+            rest = max(of_timer - first * along[0] - second * along[1], 0.0) / max(freedom - 2, 1)
+            return [(first, sqrt(rest * c / determinant)), (second, sqrt(rest * a / determinant))]
+        return [_least_squares([[a]], along[:1], of_timer, freedom)[0], (0.0, None)]
+    variance = moments[0][0]
+    if variance <= 0:
+        return [(0.0, None)]
+    slope = along[0] / variance
+    rest = max(of_timer - slope * along[0], 0.0) / max(freedom - 1, 1)
+    return [(slope, sqrt(rest / variance))]

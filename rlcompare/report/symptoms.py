@@ -1,0 +1,22 @@
+"""Signs of unstable training as texts of the summary."""
+
+from __future__ import annotations
+
+from rlcompare.model.diff import ADVICE, Diff
+from rlcompare.model.words import RuleSeverity
+from rlcompare.report.findings import MESSAGE_LIMIT, count
+from rlcompare.text import safe_text
+
+Parts = tuple[str, ...]
+
+
+def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
+    """All symptoms as parts of one entry; the same without advice, and the keys alone; and their tone."""
+    errors = sum(symptom.severity == RuleSeverity.ERROR for symptom in diff.symptoms)
+    numbers = ((errors, "error"), (len(diff.symptoms) - errors, "warning"))
+    counts = ", ".join(count(number, noun) for number, noun in numbers if number)
+    texts = [safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms]
+    brief = [text.partition(ADVICE)[0] for text in texts]
+    keys = ", ".join(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
+    full, short = ((f"{counts}: {shown[0]}", *shown[1:]) for shown in (texts, brief))
+    return full, (short, (f"{counts}: {keys}",)), "worse" if errors else "caution"

@@ -1,0 +1,59 @@
+-- The metrics that tell whether training is healthy (docs/metrics.md, "Stability"), by step. Step 0 is validation before training and does
+-- not count. `what` says how `rlcompare/compare/stability.py` judges a metric. Counts that a job sums up from its start are turned into their
+-- increase. `mean` and `middle` (the median) are those of the last five steps that have a number, or of all steps if there are fewer.
+-- Depends on c_metric.
+CREATE TABLE c_watched AS
+WITH kind AS (   -- no name matches two patterns
+    FROM (VALUES
+        ('entropy', '^actor/entropy(_loss)?$'),
+        ('gradient', '^(actor|critic)/grad_norm$'),
+        ('loss', '^(actor|critic)/(pg_|vf_)?loss$'),
+        ('reward', '^critic/(score|rewards)/mean$'),
+        ('validation', '^val-core/.*/mean@[0-9]+$'),
+        ('policy_kl', '^actor/ppo_kl$'),
+        ('reference_kl', '^(actor/kl_loss|actor/reward_kl_penalty|critic/kl)$'),
+        ('rollout_kl', '(^|/)(mismatch|rollout_corr)/(mismatch_)?(kl|k3_kl)$'),
+        ('chi2_token', '(^|/)(mismatch_)?chi2_token$'),
+        ('chi2_seq', '(^|/)(mismatch_)?chi2_seq$'),
+        ('ess', '(^|/)rollout_is_eff_sample_size$'),
+        ('weight_mean', '(^|/)rollout_is_mean$'),
+        ('weight_std', '(^|/)rollout_is_std$'),
+        ('vetoed', '(^|/)rollout_is_veto_fraction$'),
+        ('weight_lost', '(^|/)rollout_(is_(catastrophic_token_fraction|(seq_)?clipped_fraction)|rs_.*masked_fraction)$'),
+        ('apart', '^training/rollout_probs_diff_mean$'),
+        ('staleness', '^training/off_policy/trajectory_(staleness|staleness_worst|spans)/(mean|max)$'),
+        ('staleness', '^fully_async/(.*/)?staleness_samples$'),
+        ('stale_count', '^fully_async/count/stale_(samples|trajectory)_processed$'),
+        ('aborted', '^response/aborted_ratio$'),
+        ('evicted', '^training/(off_policy|rollout_failure)/evicted_samples$'),
+        ('evicted_count', '^fully_async/(.*/)?dropped(_stale)?_samples$')
+    ) AS kind(what, pattern)
+), chosen AS (
+    SELECT n.name, k.what FROM (SELECT DISTINCT name FROM c_metric) AS n JOIN kind AS k ON regexp_matches(n.name, k.pattern)
+), given AS (
+    SELECT m.side, m.run, m.name, m.given, c.what, m.step, m.value,
+           count(DISTINCT m.side) OVER (PARTITION BY m.name, m.step) > 1 AS shared
+    FROM c_metric AS m JOIN chosen AS c USING (name)
+    WHERE m.step IS DISTINCT FROM 0
+), grown AS (
+    SELECT * REPLACE (CASE WHEN what LIKE '%\_count' ESCAPE '\' THEN value - coalesce(lag(value) OVER (PARTITION BY side, run, name ORDER BY step), 0)
+                           ELSE value END AS value)
+    FROM given
+), placed AS (   -- steps without a number have no place
+    SELECT *, row_number() OVER known AS place, count(*) OVER all_of AS steps, lag(value) OVER known AS before,
+           list(value) OVER five AS values, min(step) OVER five AS first, bool_and(shared) OVER five AS all_shared,
+           row_number() OVER (PARTITION BY side, run, name, shared ORDER BY step) AS shared_place,
+           count(*) OVER (PARTITION BY side, run, name, shared) AS shared_steps
+    FROM grown WHERE value IS NOT NULL
+    WINDOW all_of AS (PARTITION BY side, run, name), known AS (PARTITION BY side, run, name ORDER BY step),
+           five AS (PARTITION BY side, run, name ORDER BY step ROWS BETWEEN 4 PRECEDING AND CURRENT ROW)
+)
+SELECT side, run, name, given, what, step, value, before, shared, place, steps, greatest(steps // 10, least(3, (steps + 1) // 2)) AS tenth,
+       CASE WHEN shared THEN shared_steps - shared_place END AS shared_left,
+       CASE WHEN shared THEN greatest(shared_steps // 10, least(3, (shared_steps + 1) // 2)) END AS shared_tenth,
+       first AS window_step, all_shared,
+       CASE WHEN place >= least(5, steps) THEN list_avg(values) END AS mean,
+       CASE WHEN place >= least(5, steps) THEN list_median(values) END AS middle
+FROM placed
+UNION ALL BY NAME
+SELECT side, run, name, given, what, step, value, shared FROM grown WHERE value IS NULL;

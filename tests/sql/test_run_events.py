@@ -1,0 +1,176 @@
+"""Events within runs: logs of which one thing is known to change, compared in full, and real logs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from rlcompare.app.comparison import Request, compare_sides
+from rlcompare.model.diff import Diff, EventFact, RunEvent
+from rlcompare.report.document import from_document, to_document
+from rlcompare.report.html import render_html
+from rlcompare.report.markdown import render_markdown
+from rlcompare.report.terminal import SUMMARY_LINES, summary_lines
+from rlcompare.report.view import build_view
+from tests.sql.rollup_stores import RollupStore, compared
+from tests.unit.test_report_document import schema  # noqa: F401  (a fixture)
+
+Extra = Callable[[int], float]
+
+
+def logged(
+    path: Path,
+    *,
+    gen: Extra = lambda step: 0.0,
+    reward: Extra = lambda step: 0.0,
+    steps: int = 300,
+    tests: int = 0,
+    **further: Extra,
+) -> Path:
+    """Steps of 34 s: generation 20 s (18 s of it in the engine), an update of 13 s; noise as in real logs.
+
+    ``gen`` is what a step's generation takes more, in the engine; ``tests``: validation of 12 s in each step that this
+    number divides. ``further``: other metrics, ``__`` for ``/``.
+    """
+    rng = random.Random(path.stem)
+    rows: list[tuple[int, str, float]] = []
+    for step in range(1, steps + 1):
+        first = 30 if step == 1 else 0
+        engine = 18 * rng.gauss(1, 0.04) + gen(step) + first
+        parts = {"gen": engine + 2, "update_actor": 13 * rng.gauss(1, 0.02), "reward": 0.5 + reward(step)}
+        timers = {**parts, "generate_sequences": engine}
+        timers |= {"testing": 12.0} if tests and step % tests == 0 else {}
+        timers["step"] = sum(parts.values()) + timers.get("testing", 0.0) + 0.5
+        rows += [(step, f"timing_s/{name}", value) for name, value in timers.items()]
+        rows.append((step, "response_length/max", 1024.0 + rng.choice([0, 8])))
+        rows += [(step, name.replace("__", "/"), extra(step)) for name, extra in further.items()]
+    store = RollupStore(path)
+    store.add_many("metric", [{"step": step, "name": name, "value": value, "source": "file", "profiled": False}
+                              for step, name, value in rows])  # fmt: skip
+    return store.done()
+
+
+def told(diff: Diff, **wanted: object) -> list[RunEvent]:
+    return [event for event in diff.events if all(getattr(event, name) == value for name, value in wanted.items())]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return logged(tmp_path_factory.mktemp("plain") / "plain.duckdb")
+
+
+def test_since_a_step_of_the_new_side(plain: Path, tmp_path: Path, schema: dict[str, object]) -> None:  # noqa: F811
+    diff = compared(plain, logged(tmp_path / "new.duckdb", gen=lambda step: 8.1 if step >= 240 else 0.0))
+    event = diff.events[0]
+    assert (event.what, event.metric, event.side) == ("onset", "timing_s/step", "new")
+    assert (event.step, event.last) == (240, None)
+    assert event.elsewhere is False and event.steps == 61
+    assert event.delta == pytest.approx(8.1, abs=0.4)
+    assert [fact.name for fact in event.facts] == ["timing_s/gen", "timing_s/generate_sequences"]
+    assert event.facts[0].delta == pytest.approx(8.1, abs=0.4)
+    assert "since step 240" in event.text and "the baseline has no such change" in event.text
+    assert {other.step for other in told(diff, what="onset")} == {240}
+
+    document = to_document(diff)
+    jsonschema.validate(document, schema, jsonschema.Draft202012Validator)
+    assert from_document(document).events == diff.events
+    view = build_view(diff)
+    lines = summary_lines(view)
+    assert len(lines) <= SUMMARY_LINES
+    text = " ".join(" ".join(lines).split())
+    assert "within run since step 240 timing_s/step +8." in text
+    assert "not in the baseline" in text and "s of it timing_s/gen" in text
+    assert "since step 240" in render_markdown(view) and "since step 240" in render_html(view)
+
+
+def test_a_change_of_both_sides_is_no_news(tmp_path: Path) -> None:
+    sides = [logged(tmp_path / f"{name}.duckdb", gen=lambda step: 8.0 if step >= 120 else 0.0) for name in "ab"]
+    diff = compared(*sides)
+    assert {event.elsewhere for event in told(diff, what="onset")} == {True}
+    assert not any(line.startswith("within run") for line in summary_lines(build_view(diff)))
+
+
+def test_alike_runs_have_no_onset(plain: Path, tmp_path: Path) -> None:
+    """And a run that becomes slower all the time has a trend, not an onset."""
+    growing = logged(tmp_path / "new.duckdb", gen=lambda step: 12 * step / 300)
+    diff = compared(plain, growing)
+    assert told(diff, what="onset") == []
+    assert told(diff, side="baseline", what="trend") == []
+    (trend,) = told(diff, metric="timing_s/step", what="trend")
+    assert (trend.before, trend.after) == (pytest.approx(34, abs=0.7), pytest.approx(46, abs=0.7))
+    assert "within run  over steps 2–300 timing_s/step +" in "\n".join(summary_lines(build_view(diff)))
+
+
+def test_what_takes_longer_for_a_known_reason_is_told_as_that(plain: Path, tmp_path: Path) -> None:
+    """The first step, tests in each tenth step, an unknown reason in each 25th; and no onset."""
+    new = logged(tmp_path / "new.duckdb", tests=10, reward=lambda step: 15.0 if step % 25 == 7 else 0.0)
+    diff = compared(plain, new)
+    assert told(diff, what="onset") == []
+    (first,) = told(diff, what="first_steps", side="new")
+    assert (first.step, first.last, first.delta) == (1, 1, pytest.approx(30, abs=2.5))
+    (test,) = told(diff, what="test_or_save")
+    assert (test.period, test.steps, test.delta) == (10, 30, pytest.approx(12, abs=0.7))
+    assert test.facts == (EventFact("timing_s/testing", None, 12.0),)
+    (spikes,) = told(diff, what="spikes")
+    assert (spikes.period, spikes.step, spikes.delta) == (25, 7, pytest.approx(15, abs=1.5))
+    assert not any(line.startswith("within run") for line in summary_lines(build_view(diff)))
+
+
+def test_an_episode_and_the_work_of_a_step(plain: Path, tmp_path: Path) -> None:
+    new = logged(tmp_path / "new.duckdb", gen=lambda step: 9.0 if 100 <= step < 150 else 0.0,
+                 response_length__mean=lambda step: 401.0 + (200 if 100 <= step < 150 else 0))  # fmt: skip
+    (event,) = told(compared(plain, new), metric="timing_s/step", what="onset")
+    assert (event.step, event.last, event.steps) == (100, 149, 50)
+    assert event.facts[-1] == EventFact("response_length/mean", 401.0, 601.0)
+    assert "from step 100 to 149" in event.text and "response_length/mean from 401 to 601" in event.text
+
+
+def test_health_changes_and_short_logs(plain: Path, tmp_path: Path) -> None:
+    """A metric that the baseline does not log: whether it has the same is not known. Twelve steps have no level."""
+    kl = replace_noise(lambda step: 0.001 if step < 200 else 0.3)
+    diff = compared(plain, logged(tmp_path / "new.duckdb", rollout_corr__kl=kl))
+    (event,) = told(diff, what="onset")
+    assert (event.metric, event.step, event.elsewhere) == ("mismatch/mismatch_kl", 200, None)
+    short = logged(tmp_path / "short.duckdb", steps=12, gen=lambda step: 20.0 if step > 6 else 0.0)
+    assert told(compared(short, short), what="onset") == []
+
+
+def replace_noise(of: Extra) -> Extra:
+    rng = random.Random(1)
+    return lambda step: of(step) * rng.gauss(1, 0.1)
+
+
+def test_texts_from_a_document_are_untrusted(plain: Path) -> None:
+    diff = compared(plain, plain)
+    (event, *_) = diff.events
+    hostile = replace(event, what=type(event.what)("onset"), metric="</script>\x1b[31m", text="</script>\x1b[31m|`x`")
+    view = build_view(replace(diff, events=(replace(hostile, elsewhere=False),)))
+    assert "\x1b" not in "".join(summary_lines(view)) + render_markdown(view) + render_html(view)
+    assert "</script>\\" not in render_html(view) and "|`x`" not in render_markdown(view)
+
+
+def real(baseline: Path, new: Path) -> Diff:
+    request = Request(
+        baseline=(str(baseline),), new=(str(new),), steps=None, base_steps=None, new_steps=None, ranks=None,
+        layout=None, prefer="db", varied=(), cache_dir=None, no_cache=True, quiet=True,
+    )  # fmt: skip
+    return compare_sides(request, None)
+
+
+@pytest.mark.slow
+def test_real_logs(shared: Path) -> None:
+    """Two alike runs; a run that tests and saves in each tenth step, and is slower since its first checkpoint."""
+    logs = shared / "logs"
+    diff = real(logs / "grpo-300steps-a.log", logs / "grpo-300steps-b.log")
+    assert [event for event in told(diff, unit="s") if event.what != "first_steps"] == []
+    assert [(event.step, event.last) for event in told(diff, what="first_steps")] == [(1, 1), (1, 1)]
+    diff = real(logs / "ppo-verl0.1-nul-bytes.log", logs / "ppo-verl0.4-checkpoints.log")
+    (longer,) = told(diff, what="test_or_save")
+    assert (longer.period, longer.steps) == (10, 34)
+    assert [fact.name for fact in longer.facts] == ["timing_s/testing", "timing_s/save_checkpoint"]
+    assert [event.step for event in told(diff, unit="s", what="onset")] == [111]
