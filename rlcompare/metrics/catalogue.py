@@ -47,6 +47,8 @@ EXPLAINS = {
 
 UNITS = ("s", "ms/token", "tokens/s", "TFLOP/s", "count", "versions", "tokens", "ratio", "GiB", "MiB", "")
 
+_STEP = "timing_s/step"
+
 ELSEWHERE = ("recipe", "vllm", "sglang", "slime", "nemo_rl", "roll", "openrlhf", "mindspeed_rl")
 """Who writes metrics that verl's wheels do not: recipes, rollout engines, other trainers."""
 
@@ -137,6 +139,12 @@ def entries() -> tuple[Entry, ...]:
     own = [_entry(row) for row in rows()]
     named = {entry.name: entry for entry in reversed(own)}
     return tuple(entry if entry.same_as is None else _inherited(entry, named[entry.same_as]) for entry in own)
+
+
+@cache
+def step_timers() -> frozenset[str]:
+    """The names under which loggers write the time of a step."""
+    return frozenset(one.name for one in entries() if one.canonical == _STEP)
 
 
 @cache

@@ -128,7 +128,7 @@ class TestWrapped:
         assert found.items() <= expected.items() and {step for step, _ in found} == {1, 2}
         assert rows(store, "SELECT severity FROM finding WHERE key = 'wrapped_lines'") == [("warning",)]
 
-    @pytest.mark.parametrize("behind", ["- see docs/a.md", "ok - a", "- a/b: c", "x" * 30])
+    @pytest.mark.parametrize("behind", ["- see notes/a.txt", "ok - a", "- a/b: c", "x" * 30])
     def test_another_line_behind_is_no_continuation(self, tmp_path: Path, behind: str) -> None:
         metrics = console.read(write(tmp_path / "j.log", f"step:1 - a/x:0.5 - a/y:0.25\n{behind}\nstep:2 - a/x:1.5\n"))
 

@@ -149,16 +149,21 @@ def engines_beside(path: Path) -> list[TrainingInput]:
     Raises:
         OSError: the folder or a file cannot be read.
     """
-    found = []
-    for other in sorted(path.parent.iterdir()):
-        if other == path or not other.is_file() or not looks_promising(path.parent, other.name):
-            continue
-        kind = file_kind(other).kind
-        if kind == form.PROMETHEUS:
-            found.append(TrainingInput(other, (MetricsInput(kind, (other,), other.name),)))
-        elif kind in form.FORMS:
-            return []
-    return found
+    others = [other for other in sorted(path.parent.iterdir()) if other != path and other.is_file()]
+    others = [other for other in others if looks_promising(path.parent, other.name)]
+    if not any(_tells_of_engines(other) for other in others):  # logs may be long, and need not be searched
+        return []
+    kinds = [(other, file_kind(other).kind) for other in others]
+    if any(kind in form.FORMS and kind != form.PROMETHEUS for _, kind in kinds):
+        return []
+    found = [(other, MetricsInput(kind, (other,), other.name)) for other, kind in kinds if kind == form.PROMETHEUS]
+    return [TrainingInput(other, (source,)) for other, source in found]
+
+
+def _tells_of_engines(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    return prometheus.is_answer(head) or prometheus.is_text(head)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from rlcompare.errors import InputError
+from rlcompare.metrics.catalogue import step_timers
 from rlcompare.sources.metrics.values import Metrics
 
-_STEP_TIMERS = ("timing_s/step", "perf/step_time", "perf/train_time", "time/step_total")
 _ALIKE = 0.5
 
 
@@ -105,7 +105,8 @@ def _by_process(metrics: Metrics) -> list[list[int]]:
 
 def _by_step(metrics: Metrics, rows: Sequence[int]) -> list[list[int]]:
     """Divides rows where the step number goes back to the first step or before it."""
-    told = [(place, metrics.steps[row]) for place, row in enumerate(rows) if metrics.names[row] in _STEP_TIMERS]
+    timers = step_timers()
+    told = [(place, metrics.steps[row]) for place, row in enumerate(rows) if metrics.names[row] in timers]
     if not told:
         places = [(metrics.lines[row], metrics.steps[row]) for row in rows]
         told = [(place, at[1]) for place, at in enumerate(places) if place == 0 or places[place - 1] != at]

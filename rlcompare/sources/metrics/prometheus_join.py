@@ -15,6 +15,7 @@ from statistics import median
 import duckdb
 
 from rlcompare import db, resources
+from rlcompare.metrics.catalogue import step_timers
 from rlcompare.model.run import Finding, MetricsInput
 from rlcompare.sources.metrics import clock, prometheus
 from rlcompare.sources.metrics.prometheus import Samples
@@ -49,6 +50,7 @@ def load_prometheus(
     span = _span(samples.times)
     known = {step: time - zones[0] for step, time in logged.items()} if len(zones) == 1 and has_times else {}
     _stage(con, samples, known)
+    con.execute("SET VARIABLE step_timers = ?", [sorted(step_timers())])
     db.run(con, resources.sql("sources/prometheus/step_time"))
     ((steps, start, end, length),) = db.run(con, resources.sql("sources/prometheus/steps"))
     gap = _gap(samples)

@@ -1,10 +1,11 @@
 -- When the steps of a run were: from the end of the step before, if no more than the step, its test and its checkpoint lie between the two
 -- times at which steps were logged, else backwards from the time at which it was logged. Steps without a timer of their own go from the
 -- step before.
+-- Variables: step_timers.
 -- Depends on metric, stage_logged.
 CREATE OR REPLACE TEMP TABLE stage_step_time AS
 WITH timer AS (
-    SELECT step, 1e9 * coalesce(max(value) FILTER (name = 'timing_s/step'), max(value) FILTER (name = 'timing/step')) AS step_ns,
+    SELECT step, 1e9 * max(value) FILTER (list_contains(getvariable('step_timers'), name)) AS step_ns,
            1e9 * coalesce(max(value) FILTER (name = 'timing_s/testing'), 0) + 1e9 * coalesce(max(value) FILTER (name = 'timing_s/save_checkpoint'), 0) AS beside_ns
     FROM metric WHERE isfinite(value) AND value BETWEEN 0 AND 1e9 GROUP BY step
 ), logged AS (
