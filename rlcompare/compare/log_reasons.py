@@ -82,9 +82,9 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             why = _why(evidence, part, found.rest)
             if why or abs(found.rest) >= evidence.run_noise:
                 why += settings(evidence, settings_of(part))
-                inner = f", in {part.name}" if part.phase != part.name else ""
+                inner = "" if part.phase == part.name else f", {_place(part.name)}"
                 start = "The rest of phase" if found.kept else "Phase"
-                text = f"{start} {short(part.phase)} {moved(found.rest)} per step{inner}{why}."
+                text = f"{start} {short(part.phase)}{_key(part)} {moved(found.rest)} per step{inner}{why}."
                 yield Candidate("phase", {place: found.rest}, text, "phases", str(part.phase))
     for reason, shares in by_reason.items():
         for sign in (1, -1):
@@ -92,6 +92,18 @@ def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             if amounts:
                 lucky = not any(share.telling for share in shares)
                 yield _candidate(evidence, basis, reason, amounts, BY_LUCK if lucky else "")
+
+
+def _place(name: str) -> str:
+    """Where in a phase a part of it is."""
+    return name if name.startswith("outside") else f"in {name}"
+
+
+def _key(part: Part) -> str:
+    """A clause with the timer's key, where a phase has another name than most logs give it; else empty."""
+    if part.phase != part.name or part.phase in (GENERATION, "ref_log_prob") or not part.timer:
+        return ""
+    return "" if part.timer.rpartition("/")[2] == part.phase else f" ({short(part.timer)})"
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Unit and polarity of every metric, by name: those of docs/design.md §4 and §7, and verl's training metrics."""
+"""Unit and polarity of every metric, by name: those of docs/design.md §4 and §7. Training's are in the catalogue."""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
+from rlcompare.metrics import entry
 from rlcompare.model.words import Polarity
 
 LOWER, HIGHER, NEUTRAL = Polarity.LOWER, Polarity.HIGHER, Polarity.NEUTRAL
@@ -35,15 +36,6 @@ TIMES = {
 PHASE_TIMES = ("wall", "compute", "exposed_comm", "free")
 """Every ``phase.<phase>.<name>``: in ms per step, lower is better."""
 
-_NO_TIMES = {
-    "timing_s/*length*": "count",
-    "timing_s/*num_preempted*": "count",
-    "timing_s/*_samples*": "count",
-    "timing_s/*ratio*": "ratio",
-    "timing_s/*utilization*": "ratio",
-}
-"""Members of verl's ``timing_s/*`` that are not in seconds, with their meaning."""
-
 _TIME_POLARITIES = {f"time.{name}{of}": polarity for name, polarity in TIMES.items() for of in ("", "@max", "@spread")}
 _POLARITIES = (
     *((f"role.*.{name}", polarity) for name, polarity in TIMES.items()),
@@ -51,39 +43,15 @@ _POLARITIES = (
     ("memory.peak_allocated", LOWER),
     ("memory.peak_reserved", LOWER),
     ("workload.*", NEUTRAL),
-    *((pattern, NEUTRAL) for pattern in _NO_TIMES),
-    ("timing_s/*", LOWER),
-    ("timing_per_token_ms/*", LOWER),
-    ("perf/mfu/*", HIGHER),
-    ("perf/throughput*", HIGHER),
-    ("perf/time_per_step", LOWER),
-    ("*perf/max_memory_*", LOWER),
-    ("critic/score/mean", HIGHER),
-    ("critic/rewards/mean", HIGHER),
-    ("val-core/*", HIGHER),
-    ("*rollout_is_eff_sample_size", HIGHER),
-    ("*rollout_is_veto_fraction", LOWER),
-    ("*rollout_is_catastrophic_token_fraction", LOWER),
-    ("*mismatch_k3_kl", LOWER),
-    ("rollout_corr/k3_kl", LOWER),
-    ("*mismatch_log_ppl_abs_diff", LOWER),
-    ("rollout_corr/log_ppl_abs_diff", LOWER),
 )
 _UNITS = (
     *((f"role.*.{name}", "ms") for name in TIMES),
     *((f"phase.*.{name}", "ms") for name in PHASE_TIMES),
     ("memory.peak_allocated", "bytes"),
     ("memory.peak_reserved", "bytes"),
-    *_NO_TIMES.items(),
-    ("timing_s/*", "s"),
-    ("perf/time_per_step", "s"),
-    ("perf/total_num_tokens", "count"),
-    ("*_fraction*", "ratio"),
-    ("*_clipfrac*", "ratio"),
-    ("*/clip_ratio", "ratio"),
-    ("*rollout_is_eff_sample_size", "ratio"),
     ("workload.*_bytes", "bytes"),
     ("workload.*", "count"),
+    ("timing_s/*", "s"),  # timers of the user's own; no direction of them is better
 )
 
 WORKLOAD = {
@@ -101,6 +69,8 @@ def polarity_of(metric: str) -> Polarity:
     """Which direction of a metric is better; neutral if unknown."""
     if metric in _TIME_POLARITIES:
         return _TIME_POLARITIES[metric]
+    if (known := entry(metric)) is not None:
+        return known.polarity
     return next((polarity for pattern, polarity in _POLARITIES if fnmatchcase(metric, pattern)), NEUTRAL)
 
 
@@ -108,6 +78,8 @@ def unit_of(metric: str) -> str:
     """The unit of a metric; empty if it has none or if unknown."""
     if metric in _TIME_POLARITIES:
         return "ms"
+    if (known := entry(metric)) is not None:
+        return known.unit
     return next((unit for pattern, unit in _UNITS if fnmatchcase(metric, pattern)), "")
 
 

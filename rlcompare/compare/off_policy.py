@@ -96,7 +96,8 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
     for sign, (value, step), before, since in ends:
         if value is None:
             continue
-        columns = health_columns(new.name, {"baseline": before, "new": value}, env)
+        logged: dict[SideName, str] = {"baseline": baseline.given if baseline else new.given, "new": new.given}
+        columns = health_columns(new.name, {"baseline": before, "new": value}, env, logged)
         alarming = watch.is_alarming(value) and not (watch.of_tokens and _of_sequences(env["new"]))
         if columns.get("new_health") != Health.OUTSIDE and not alarming:
             continue

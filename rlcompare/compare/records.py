@@ -316,10 +316,10 @@ class TimerDriver(NamedTuple):
     timer_mean: float
     first_mean: float
     second_mean: float | None
-    timer_variance: float
-    first_variance: float
+    timer_variance: float | None
+    first_variance: float | None
     second_variance: float | None
-    with_first: float
+    with_first: float | None
     with_second: float | None
     of_both: float | None
 

@@ -70,7 +70,7 @@ class Rollups:
             for cursor in self._cursors:
                 for name in ("macro", "late_of", "named_of", "paired_of", "peak_of"):
                     cursor.execute(resources.sql(f"compare/{name}"))
-            self._con.execute("SET VARIABLE catalogue = ?", db.as_parameter(metrics.rows()))
+            self._con.execute("SET VARIABLE catalogue = ?", [metrics.as_text()])
             self._con.execute(resources.sql("compare/catalogue"))
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
                 for number, run in enumerate(given.stores):

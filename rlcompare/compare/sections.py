@@ -308,15 +308,17 @@ def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Sec
         values = {side: mean(run.value for run in found[side]) for side in SIDES}
         presence = presence_of(bool(found["baseline"]), bool(found["new"]))
         row = _plain(name, presence, values["baseline"], values["new"], unit=unit_of(name), polarity=polarity_of(name))
+        logged: dict[SideName, str] = {}
         for side in SIDES:
             row[f"{side}_spread"] = mean(run.deviation for run in found[side])
             row[f"{side}_steps"] = sum(run.steps or 0 for run in found[side]) or None
-            logged_as = {run.given for run in found[side]} - {name}
-            row[f"{side}_logged_as"] = ", ".join(sorted(logged_as)) or None
+            logged_as = sorted({run.given for run in found[side]} - {name})
+            row[f"{side}_logged_as"] = ", ".join(logged_as) or None
+            logged[side] = logged_as[0] if logged_as else name
         row["first_divergence"] = diverged.get(name)
         if name in apart:
             row |= {"delta": None, "ratio": None, "first_divergence": None, NOT_COMPARED: apart[name]}
-        rows.append(row | health_columns(name, values, env))
+        rows.append(row | health_columns(name, values, env, logged))
     rows.sort(key=lambda row: (row.get("new_health") != Health.OUTSIDE, -_relative(row), str(row["name"])))
     note = (
         "Means over unprofiled steps that both sides have, where available. Metrics outside their ideal range come"

@@ -14,7 +14,7 @@ from rlcompare.compare.names import WORKLOAD
 from rlcompare.compare.records import MetricSample, ProfiledTimer, TimeSample, TrainingPhase
 from rlcompare.compare.rows import NS_PER_MS, ratio
 from rlcompare.model.diff import Value
-from rlcompare.model.health import HealthRange, health_ranges, in_range
+from rlcompare.model.health import health_range, in_range
 from rlcompare.model.words import SIDES, Health, SideName
 
 GENERATION = ("generate_sequences", "generate_baseline")
@@ -24,13 +24,6 @@ BESIDE_TOKENS = ("save_checkpoint", "testing")
 """Phases whose time does not depend on the step's tokens."""
 
 TOTAL, RESPONSE = "workload.total_tokens", "workload.response_tokens"
-
-_PREFIXES = ("mismatch/", "rollout_corr/")
-# Keys of the bounds of the weights in verl's configuration: up to 0.6.0, and since then.
-_THRESHOLDS = (
-    ("algorithm.rollout_is_threshold", "algorithm.rollout_correction.rollout_is_threshold"),
-    ("algorithm.rollout_is_threshold_lower",),
-)
 
 
 def have_phases(timers: Sequence[TrainingPhase]) -> bool:
@@ -180,19 +173,26 @@ def tokens_of(samples: Sequence[MetricSample]) -> dict[SideName, dict[str, float
 
 
 def health_columns(
-    name: str, values: Mapping[SideName, float | None], env: Mapping[SideName, Mapping[str, str]]
+    name: str,
+    values: Mapping[SideName, float | None],
+    env: Mapping[SideName, Mapping[str, str]],
+    logged_as: Mapping[SideName, str] | None = None,
 ) -> dict[str, Value]:
-    """Ideal range of a metric, ``healthy`` or ``outside`` by side, and advice.
+    """Range of a metric, ``healthy`` or ``outside`` by side, and advice.
 
-    Empty if the metric has no ideal range, or one that depends on an unknown threshold.
+    Empty if the metric has no range, or one that depends on an unknown threshold. The columns ``ideal`` and ``advice``
+    are those of the new side where it has a value.
 
     Args:
+        name: its canonical name.
         values: by side.
         env: the environment of each side.
+        logged_as: its name in the log of each side, if that is another one: releases of verl differ in their ranges.
     """
     columns: dict[str, Value] = {}
     for side in SIDES:
-        found = _range(name, env[side])
+        key = (logged_as or {}).get(side, name)
+        found = health_range(key if "/" in key else name, env[side])
         value = values[side]
         if found is None or value is None:
             continue
@@ -202,20 +202,3 @@ def health_columns(
         if side == "new" and not healthy:
             columns["advice"] = found.advice
     return columns
-
-
-def _range(name: str, env: Mapping[str, str]) -> HealthRange | None:
-    stem = next((name.removeprefix(prefix) for prefix in _PREFIXES if name.startswith(prefix)), name)
-    threshold, lower = (
-        next((found for key in keys if (found := _number(env.get(key))) is not None), None) for keys in _THRESHOLDS
-    )
-    ranges = health_ranges(threshold, lower, env.get("algorithm.rollout_is_mode", "truncate"))
-    return next((entry for entry in ranges if entry.metric == f"mismatch/{stem}"), None)
-
-
-def _number(text: str | None) -> float | None:
-    """The value of a setting as a number; None if it is off, unknown, or differs between the runs of a side."""
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return None

@@ -6,7 +6,9 @@ import re
 
 _MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 _BYTES = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40}
-_OF_METRICS = {"ms": ("ms", 1.0), "s": ("ms", 1e3), "bytes": ("bytes", 1.0)}
+_OF_METRICS = {
+    "ms": ("ms", 1.0), "s": ("ms", 1e3), "bytes": ("bytes", 1.0), "MiB": ("bytes", 2.0**20), "GiB": ("bytes", 2.0**30),
+}  # fmt: skip
 """By the unit of a metric (``model.diff``): the base unit of its kind, and how many base units it is."""
 
 KNOWN = (*_MS, *_BYTES)

@@ -1,12 +1,18 @@
-"""Ideal ranges of the rollout importance-sampling metrics, and advice for metrics outside them. Does not import torch.
+"""Ranges of the metrics that tell how far the rollout is from the trainer, and what to try outside. No torch here.
 
-The ranges and the advice are those of verl's Rollout Importance Sampling framework. Where it says "about 1.0" without
-a width, ABOUT is our choice.
+verl documents them for each of its two frameworks, which the key of a metric tells apart:
+
+* ``mismatch/…`` (0.6.0, and ``rlcompare run``): ideal ranges. Where the document says "about 1.0" without a width,
+  ABOUT is our choice.
+* ``rollout_corr/…`` (since 0.6.1; in bypass mode ``actor/rollout_corr/…``): beyond what verl's document on rollout
+  correction warns of. It calls an effective sample size alarming below 0.3; the ideal is still that of 0.6.0. Weights
+  of whole sequences are products over tokens: their spread and effective sample size have no documented range.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 ABOUT = 0.1
 
@@ -23,13 +29,30 @@ _CATASTROPHIC = (
     "tokenizer or numerical errors in the rollout before lowering that threshold"
 )
 
+_CORRECTION = "algorithm.rollout_correction."
+_TIGHTEN = (
+    f"tighten {_CORRECTION}rollout_is_threshold; reject the worst tokens or sequences ({_CORRECTION}rollout_rs with "
+    f"{_CORRECTION}rollout_rs_threshold)"
+)
+_CHECK = (
+    "check that rollout and training have the same weights, dtype and sampling settings "
+    "(actor_rollout_ref.rollout.dtype, actor_rollout_ref.rollout.calculate_log_probs=True)"
+)
+_DRIFT = f"in bypass mode this includes the update itself: compare with {_CORRECTION}bypass_mode=False"
+_VETOED = (
+    f"single tokens have a ratio below {_CORRECTION}rollout_token_veto_threshold: check for corrupt data, a different "
+    "tokenizer or numerical errors in the rollout before lowering that threshold"
+)
+
+CORRECTION, BYPASS, FIRST = "rollout_corr/", "actor/rollout_corr/", "mismatch/"
+
 
 @dataclass(frozen=True)
 class HealthRange:
-    """The ideal range of one metric.
+    """The range of one metric.
 
     Attributes:
-        metric: the key in metrics.jsonl, such as ``mismatch/rollout_is_mean``.
+        metric: the key in the log, such as ``mismatch/rollout_is_mean``.
         ideal: the range in words, such as ``> 0.8``.
         low, high: its ends; None: no limit on that side.
         inclusive: whether the ends belong to it.
@@ -44,10 +67,29 @@ class HealthRange:
     advice: str
 
 
+def health_range(metric: str, settings: Mapping[str, str]) -> HealthRange | None:
+    """The range of a metric under these settings of its run; None if it has none, or if a threshold is unknown.
+
+    Args:
+        metric: its key as it was logged, which tells verl's framework.
+        settings: verl's configuration by dotted key.
+    """
+    return next((entry for entry in _ranges(metric, settings) if entry.metric == metric), None)
+
+
+def _ranges(metric: str, settings: Mapping[str, str]) -> tuple[HealthRange, ...]:
+    if metric.startswith(FIRST):
+        lower, upper = bounds(settings.get("algorithm.rollout_is_threshold"))
+        own_lower = bounds(settings.get("algorithm.rollout_is_threshold_lower"))[1]
+        return health_ranges(upper, own_lower or lower, settings.get("algorithm.rollout_is_mode", "truncate"))
+    level = settings.get(f"{_CORRECTION}rollout_is")
+    return correction_ranges(level, bypass=metric.startswith(BYPASS))
+
+
 def health_ranges(
     threshold: float | None = None, threshold_lower: float | None = None, mode: str = "truncate"
 ) -> tuple[HealthRange, ...]:
-    """The ideal ranges under ``algorithm.rollout_is_*``.
+    """The ideal ranges of 0.6.0 under ``algorithm.rollout_is_*``.
 
     Args:
         threshold: the upper bound of the weights; None (off or unknown): ranges that end at it are omitted.
@@ -77,6 +119,44 @@ def health_ranges(
     return tuple(ranges)
 
 
+def correction_ranges(level: str | None = None, *, bypass: bool = False) -> tuple[HealthRange, ...]:
+    """The ranges since 0.6.1, and that of the mean difference of probabilities, which verl logs in any mode.
+
+    Args:
+        level: ``algorithm.rollout_correction.rollout_is``: token or sequence; None: unknown, or no weights.
+        bypass: whether the metrics are those of bypass mode, where the policy is compared while it is updated.
+    """
+    ranges = [
+        HealthRange("rollout_is_mean", "0.5 to 2.0", 0.5, 2.0, True, f"{_CHECK}; {_TIGHTEN}"),
+        HealthRange("kl", "-0.1 to 0.1", -0.1, 0.1, True, f"{_CHECK}; {_TIGHTEN}"),
+        HealthRange("chi2_token", "< 1", None, 1.0, False, _TIGHTEN),
+        HealthRange("rollout_is_veto_fraction", "< 10 %", None, 0.1, False, _VETOED),
+    ]
+    if level != "sequence":
+        ranges += [
+            HealthRange("rollout_is_eff_sample_size", "> 0.8", 0.8, None, False, f"alarming below 0.3; {_TIGHTEN}"),
+            HealthRange("rollout_is_std", "< 1", None, 1.0, False, _TIGHTEN),
+        ]
+    prefix = BYPASS if bypass else CORRECTION
+    after = f"; {_DRIFT}" if bypass else ""
+    placed = [replace(entry, metric=prefix + entry.metric, advice=entry.advice + after) for entry in ranges]
+    difference = HealthRange("training/rollout_probs_diff_mean", "< 0.01", None, 0.01, False, _CHECK)
+    return (*placed, difference)
+
+
+def bounds(threshold: str | None) -> tuple[float | None, float | None]:
+    """Lower and upper bound of a threshold: ``2.0`` has no lower one, ``0.5_2`` is from 0.5 to 2.
+
+    None for both if it is off or unknown, or if the runs of a side differ.
+    """
+    parts = (threshold or "").split("_")  # float("0.5_2") would be 0.52
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        return None, None
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else (None, numbers[0]) if len(numbers) == 1 else (None, None)
+
+
 def in_range(value: float, entry: HealthRange) -> bool:
     """Whether the value is in its range. NaN never is."""
     if value != value:
@@ -87,7 +167,7 @@ def in_range(value: float, entry: HealthRange) -> bool:
 
 
 def _key(name: str) -> str:
-    return f"mismatch/rollout_is_{name}"
+    return f"{FIRST}rollout_is_{name}"
 
 
 def _about(name: str, low: float, high: float, ideal: str, advice: str) -> HealthRange:

@@ -44,7 +44,7 @@ _HEALTH = (
     (("rollout_is_veto_fraction",), "vetoed"),
     (("mismatch_kl", "kl"), "KL"),
 )
-_HEALTH_PREFIXES = ("mismatch", "rollout_corr")
+_HEALTH_PREFIXES = ("mismatch", "rollout_corr", "actor/rollout_corr")
 
 
 @dataclass(frozen=True)

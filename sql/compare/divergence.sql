@@ -1,11 +1,12 @@
 -- For each metric, the first step from which the sides stay apart: their values (means over runs) are more than 1 % apart, or only one of
 -- them is a number, in that step, in nine of ten steps from there on, and in nine of the ten steps that begin with it. So a step that differs
--- by luck is none. Metrics that are times are left out.
--- Depends on c_metric.
+-- by luck is none. Times and other measures of the machines are left out.
+-- Depends on c_metric, c_metric_entry.
 WITH per_step AS (
     SELECT name, step, avg(value ORDER BY run) FILTER (WHERE side = 'baseline') AS baseline,
            avg(value ORDER BY run) FILTER (WHERE side = 'new') AS new
-    FROM c_metric WHERE step IS NOT NULL AND NOT regexp_matches(name, '^(timing_s|timing_per_token_ms|perf/(mfu|throughput|time_per_step))')
+    FROM c_metric
+    WHERE step IS NOT NULL AND NOT regexp_matches(name, '^(timing_s|prometheus)/') AND name NOT IN (SELECT name FROM c_metric_entry WHERE of_machine)
     GROUP BY name, step HAVING count(DISTINCT side) > 1
 ), compared AS (
     SELECT name, step,

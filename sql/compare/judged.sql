@@ -2,12 +2,13 @@
 -- without a profiler, only these count. For speed and workload metrics, warm-up steps do not count: those that the run marks as such, else
 -- the first step if at least three others remain. For a metric that both sides have, only steps that both sides logged count, because later
 -- steps come from a better trained model. If they share no step, all steps count.
--- Depends on c_metric.
+-- Depends on c_metric, c_metric_entry.
 CREATE TABLE c_judged AS
 WITH known AS (
-    SELECT *, regexp_matches(name, '^(timing_s|timing_per_token_ms|perf|response_length|prompt_length)/|^workload\.') AS speed
-    FROM c_metric WHERE value IS NOT NULL
-    QUALIFY step IS DISTINCT FROM 0 OR max(step) OVER (PARTITION BY side, run, name) = 0
+    SELECT m.*, coalesce(e.of_machine OR e.of_work, regexp_matches(m.name, '^(timing_s/|prometheus/|workload\.)')) AS speed
+    FROM c_metric AS m LEFT JOIN c_metric_entry AS e ON e.side = m.side AND e.run = m.run AND e.name = m.name
+    WHERE m.value IS NOT NULL
+    QUALIFY m.step IS DISTINCT FROM 0 OR max(m.step) OVER (PARTITION BY m.side, m.run, m.name) = 0
 ), graded AS (   -- the lower, the better
     SELECT *, CASE WHEN speed AND warmup THEN 2 WHEN profiled THEN 1 ELSE 0 END AS grade FROM known
 ), kept AS (

@@ -23,4 +23,4 @@ SELECT side, run, place, timer, first, second, count(*) AS steps,
        avg(y ORDER BY step) AS timer_mean, avg(a ORDER BY step) AS first_mean, avg(b ORDER BY step) AS second_mean,
        var_samp(y ORDER BY step) AS timer_variance, var_samp(a ORDER BY step) AS first_variance, var_samp(b ORDER BY step) AS second_variance,
        covar_samp(y, a ORDER BY step) AS with_first, covar_samp(y, b ORDER BY step) AS with_second, covar_samp(a, b ORDER BY step) AS of_both
-FROM found GROUP BY side, run, place, timer, first, second HAVING count(*) > 3 ORDER BY timer, place, side, run;
+FROM found GROUP BY side, run, place, timer, first, second ORDER BY timer, place, side, run;

@@ -7,7 +7,7 @@ WITH step_of AS (
 ), whole AS (
     SELECT side, run, sum(value ORDER BY step) AS seconds, count(*) AS steps FROM step_of GROUP BY ALL
 ), part AS (
-    SELECT m.side, m.run, t.role, t.phase, min(m.name) AS timer, sum(m.value ORDER BY m.step) AS seconds, count(*) AS steps
+    SELECT m.side, m.run, t.role, t.phase, arg_max(m.name, m.value) AS timer, sum(m.value ORDER BY m.step) AS seconds, count(DISTINCT coalesce(m.step, -1)) AS steps
     FROM c_metric AS m JOIN c_timer AS t USING (side, run, name) JOIN step_of AS s ON s.side = m.side AND s.run = m.run AND s.step IS NOT DISTINCT FROM m.step
     WHERE m.value IS NOT NULL GROUP BY ALL
 ), rest AS (

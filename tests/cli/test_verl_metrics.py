@@ -179,8 +179,8 @@ class TestMeaning:
         document = compared(rlcompare, log(tmp_path / "b.log", **counts), log(tmp_path / "a.log", **counts))
 
         units = {entry["name"]: entry["unit"] for entry in document["sections"]["metrics"]}
-        assert units["timing_s/agent_loop/slowest/prompt_length"] == "count"
-        assert units["timing_s/agent_loop/slowest/response_length"] == "count"
+        assert units["timing_s/agent_loop/slowest/prompt_length"] == "tokens"
+        assert units["timing_s/agent_loop/slowest/response_length"] == "tokens"
         assert units["timing_s/generation_timing/topk_ratio"] == "ratio"
         assert units["timing_s/agent_loop/tool_calls/max"] == "s"
         # -1 stands for what was not measured.

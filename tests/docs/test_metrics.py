@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from rlcompare import resources
 from rlcompare.compare.names import PHASE_TIMES, TIMES, polarity_of, unit_of
 from rlcompare.gate.policy_file import GateTable, RuleTable
-from rlcompare.model.health import health_ranges
+from rlcompare.metrics import entries
+from rlcompare.model.health import correction_ranges, health_ranges
 from rlcompare.model.words import Polarity
 
 from .places import ROOT
@@ -16,9 +16,9 @@ TEXT = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
 
 
 def test_timers_and_their_phases() -> None:
-    documented = re.findall(r"^\| `(timing_s/[\w/]+)` \| `(\w+)` \|$", TEXT, re.MULTILINE)
-    known = re.findall(r"\('(timing_s/[\w/]+)', (?:'\w+'|NULL), '(\w+)'\)", resources.sql("compare/timer"))
-    assert documented == known
+    documented = re.findall(r"^\| `(timing_s/[\w/]+)` \| `(\w+)` \|", TEXT, re.MULTILINE)
+    verls = [one for one in entries() if one.phase and not one.same_as and one.name.startswith("timing_s/")]
+    assert documented == [(one.name, one.phase) for one in verls]
 
 
 def test_every_time_is_defined_in_the_design() -> None:
@@ -42,6 +42,8 @@ def test_unit_and_direction_follow_from_the_name() -> None:
 def test_every_ideal_range_is_listed() -> None:
     listed = set(re.findall(r"`(mismatch/rollout_is_\w+)`", TEXT))
     assert listed == {entry.metric for entry in health_ranges(threshold=2.0)}
+    later = set(re.findall(r"^\| `(rollout_corr/\w+|training/rollout_\w+)` \| (.*?)(?:;.*)? \|$", TEXT, re.MULTILINE))
+    assert later == {(entry.metric, entry.ideal) for entry in correction_ranges()}
 
 
 def test_keys_of_a_policy_are_documented() -> None:

@@ -19,7 +19,7 @@ GEN = ("gen",)
 ALL = ("gen", *TRAINING)
 WHOLE = ("step",)
 
-REASONS = r"preempt|turn|tool|accept|tail|imbalance|mfu|stale|valid|checkpoint|longer|wake"
+REASONS = r"preempt|turn|tool|accept|tail|imbalance|mfu|stale|valid|checkpoint|longer|wake|reshard"
 """Words of reasons: where the log has none, they are invented."""
 
 
@@ -81,9 +81,12 @@ IMBALANCE = r"imbalance|balanced_max|slowest (dp )?rank|unbalanced|balance_batch
 MFU = r"mfu|efficien|flop"
 ACCEPT = r"accept"
 BATCHES = r"num_gen_batches|generated batches|gen(eration)? batches|filter|evicted|refill|resampl"
-WAKE = r"wake|weights|sleep|outside|beside|around|other than|rest of|before (and|or) after"
+WAKE = r"wake|reshard|weights|sleep|outside|beside|around|other than|rest of|before (and|or) after"
 SYNC = r"weight|sync"
 MICRO = r"mfu|efficien|micro|memory|ppo_max_token_len"
+ONLY_WAKING = r"^(?!.*(reward|score)).*(wake|weights|sleep|reshard)"
+"""Names waking up and not rewards, which nothing in the log tells from it."""
+DEVICES = r"n_gpus|gpu|device|ranks|per rank|world"
 SAVE = r"checkpoint|save"
 TEST = r"valid|testing"
 WAIT = r"wait|rollouter|generation-bound|rollout-bound"
@@ -96,6 +99,11 @@ PAIRS: tuple[Pair, ...] = (
     Pair("long tail", V06.but(**EVEN), {"tail_share": 0.004, "tail_length": 2400}, TAIL, GENERATION, [GEN]),
     Pair("long tail", V07.but(**EVEN), {"tail_share": 0.005, "tail_length": 2300}, TAIL, GENERATION, [GEN]),
     Pair("long tail", V1.but(**EVEN), {"tail_share": 0.004, "tail_length": 2500}, TAIL, GENERATION, [GEN]),
+    # In 0.5, generate_sequences is the mean over workers: gen leaves waiting for the slowest one too.
+    Pair("long tail", V05.but(**EVEN, replicas=16), {"tail_share": 0.004, "tail_length": 2400}, TAIL, GENERATION,
+         [GEN], form="plain"),
+    Pair("slower decode steps", V05.but(replicas=16), {"decode_s": 0.024}, GENERATION, GENERATION, [GEN],
+         form="plain", never=REASONS),
     Pair("long tail", V08.but(tail_share=0.004, tail_length=3600), {"max_length": 2600}, TAIL, GENERATION, [GEN]),
     Pair("longer responses", V05, {"length_median": 600.0}, LONGER, GENERATION, [GEN, ALL], form="plain"),
     Pair("longer responses", V08, {"length_median": 610.0}, LONGER, GENERATION, [GEN, ALL]),
@@ -109,11 +117,12 @@ PAIRS: tuple[Pair, ...] = (
          r"gpu_memory_utilization", GENERATION, [GEN]),
     Pair("acceptance", V08.but(accepted=2.6), {"accepted": 2.0}, ACCEPT, GENERATION, [GEN]),
     Pair("acceptance", V1.but(accepted=2.4), {"accepted": 1.9}, ACCEPT, GENERATION, [GEN]),
+    Pair("speculation off", V08.but(accepted=1.5), {"accepted": None}, rf"{ACCEPT}|specul", GENERATION, [GEN]),
     Pair("generated batches", DAPO_05, {"gen_batches": 2.1}, BATCHES, GENERATION, [GEN, ("gen", "reward")],
          form="plain"),
     Pair("generated batches", DAPO_06, {"gen_batches": 1.0}, BATCHES, GENERATION, [GEN, ("gen", "reward")]),
     Pair("generated batches", V1.but(gen_batches=1.15), {"gen_batches": 1.5}, BATCHES, GENERATION, [GEN]),
-    Pair("waking up", V05, {"wake_s": 13.0}, WAKE, GENERATION, [GEN], form="plain"),
+    Pair("waking up", V05, {"wake_s": 13.0}, WAKE, rf"{GENERATION}|reshard", [GEN, ("reshard",)], form="plain"),
     Pair("waking up", V06, {"wake_s": 11.0}, WAKE, GENERATION, [GEN]),
     Pair("waking up", V06_LOOP.but(wake_s=12.0), {"wake_s": 4.0}, WAKE, GENERATION, [GEN]),
     # Rewards, tools and turns.
@@ -122,6 +131,8 @@ PAIRS: tuple[Pair, ...] = (
     Pair("reward", V07.but(score_s=0.2), {"score_s": 0.03}, REWARD, r"reward", [("reward",)]),
     Pair("reward in the loop", V08, {"score_s": 9.0}, REWARD, r"gen|reward", [GEN]),
     Pair("reward in the loop", V09.but(score_s=10.0), {"score_s": 1.0}, REWARD, r"gen|reward", [GEN]),
+    Pair("reward in the loop, not timed", V07.but(score_in_loop=True), {"score_s": 9.0}, GENERATION, GENERATION, [GEN],
+         never=ONLY_WAKING),
     Pair("tools", V06_LOOP, {"tool_s": 3.2}, TOOLS, GENERATION, [GEN]),
     Pair("tools", V07_TOOLS, {"tool_s": 3.6}, TOOLS, GENERATION, [GEN]),
     Pair("tools", V08_TOOLS, {"tool_s": 3.4}, TOOLS, GENERATION, [GEN]),
@@ -154,6 +165,9 @@ PAIRS: tuple[Pair, ...] = (
          [ALL, TRAINING, WHOLE]),
     Pair("rollout.n", V09.but(n=1, parameters=3e9, shows_config=True), {"n": 4}, r"rollout\.n\b", "",
          [ALL, TRAINING, WHOLE]),
+    Pair("longer prompts", V06, {"prompt_mean": 450.0}, r"tokens|prompt", ACTOR, [TRAINING, ALL]),
+    Pair("more devices", V06.but(shows_config=True), {"dp": 16, "replicas": 8}, DEVICES, ACTOR, [TRAINING, ALL]),
+    Pair("more devices", V07, {"dp": 16, "replicas": 8}, DEVICES, ACTOR, [TRAINING, ALL]),
     Pair("more prompts", V05.but(prompts=96, shows_config=True), {"prompts": 128}, MORE, "",
          [ALL, TRAINING, WHOLE], form="plain"),
     # Weights, checkpoints, tests, and what no timer holds.
@@ -232,5 +246,6 @@ NULLS: tuple[Null, ...] = (
     Null("another release", V07, {"release": "0.8.0"}),
     Null("updates hidden by waiting", ROLLOUT_BOUND, {"mfu": 0.32}),
     Null("generation hidden by training", ONE_STEP_OFF_09.but(decode_s=0.006), {"decode_s": 0.0072}),
+    Null("preemptions that cost nothing", V08.but(preemptions=0.0, preempted_s=0.0), {"preemptions": 0.8}),
     Null("preemptions counted", V08.but(preemptions=0.0), {"preemptions": None}),
 )

@@ -31,7 +31,7 @@ NEAR = 0.1
 
 def seconds(of: Course, parts: Sequence[str]) -> float:
     """The mean over steps, but for the first, which compiles."""
-    timers = {**of.timers, "step": of.step}
+    timers = {**of.timers, **of.beside, "step": of.step}
     return float(sum(timers[name][1:].mean() for name in parts if name in timers))
 
 
@@ -145,7 +145,7 @@ def comparing(
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="causes are phases only, as of now")
+@pytest.mark.xfail(strict=False, reason="75 of 81 are right, as of now")
 def test_the_first_cause_is_what_was_changed(comparing: Comparing) -> None:
     answers = [comparing.answer(number, pair) for number, pair in enumerate(PAIRS)]
     answers = [answer for answer in answers if answer.share > LEAST]
@@ -158,7 +158,7 @@ def test_the_first_cause_is_what_was_changed(comparing: Comparing) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="each change has causes, as of now")
+@pytest.mark.xfail(strict=False, reason="2 of 28 have a cause, as of now")
 def test_what_differs_by_luck_has_no_cause(comparing: Comparing) -> None:
     answers = [comparing.unchanged(number, pair) for number, pair in enumerate(NULLS)]
     wrong = [

@@ -132,9 +132,30 @@ def test_no_reason_is_invented_for_like_jobs(logs: Path, call: Call) -> None:
     assert not [text for text in said(document) if re.search(invented, text, re.IGNORECASE)], said(document)
 
 
-@pytest.mark.xfail(strict=False, reason="each change of 1 % has a cause, as of now")
+@pytest.mark.xfail(strict=False, reason="before noise was allowed for, each change of 1 % had a cause")
 def test_what_like_jobs_differ_by_has_no_cause(logs: Path, call: Call) -> None:
     assert said(call("diff", "-d", logs / A, "-bp", logs / B, "--json")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "half"),
+    [
+        (A, 1, 150),
+        pytest.param(
+            SAVING, 101, 160,
+            marks=pytest.mark.xfail(strict=False, reason="13 ms of tests are a cause of 0.17 s, as of now"),
+        ),
+    ],
+)  # fmt: skip
+def test_halves_of_a_job_differ_by_luck(
+    logs: Path, call: Call, tmp_path: Path, name: str, first: int, half: int
+) -> None:
+    # The steps of A take 3.7 % less in its second half, those of the other log 1.2 %.
+    text = text_of(logs / name)
+    later = only(text, lambda step, _: first + half <= step < first + 2 * half)
+    later = re.sub(r"step:(\d+) - ", lambda found: f"step:{int(found[1]) - half} - ", later)
+    document = diff(call, tmp_path, later, only(text, lambda step, _: step < first + half))
+    assert document["causes"] == []
 
 
 @pytest.mark.parametrize(
@@ -158,7 +179,7 @@ def test_a_slower_phase_of_a_real_job(
     assert len(document["causes"]) == 1, said(document)
 
 
-@pytest.mark.xfail(strict=False, reason="gen is taken for generate_sequences, as of now")
+@pytest.mark.xfail(strict=False, reason="before causes came from timers, gen was taken for generate_sequences")
 def test_waking_up_is_not_generation(logs: Path, call: Call, tmp_path: Path) -> None:
     # Of 27 s of gen, 0.82 s are generation.
     text = text_of(logs / A)

@@ -341,13 +341,16 @@ def course(job: Job) -> Course:
         batches += (job.gen_batches - 1) * np.exp(0.2 * by_step(job, "batches"))
     extra["batches"] = batches
     reward = np.full(job.steps, 0.03) if job.score_in_loop else job.score_s * samples.prompt.shape[1] / 8 * batches
-    timers = {"reward": reward * noise(job, "reward"), **timers}
+    if not (job.trainer.startswith("v1") and job.score_in_loop):
+        timers = {"reward": reward * noise(job, "reward"), **timers}
     wake = job.wake_s * noise(job, "wake")
     timers = {"gen": (whole + wake) * batches, **timers}
     extra["wake"] = wake
     saved = np.where(regularly(job, job.save_every), job.save_s * noise(job, "save"), 0.0)
     tested = np.where(regularly(job, job.test_every), job.test_s * noise(job, "test"), 0.0)
     beside: dict[str, Array] = {}
+    if job.release == "0.5.0" and not job.agent_loop:
+        beside["reshard"] = 0.9 * wake
     saves_inside = job.release != "0.6.1" and job.trainer not in ("one_step_off", "fully_async")
     (timers if saves_inside else beside)["save_checkpoint"] = saved
     (timers if job.release == "0.5.0" else beside)["testing"] = tested

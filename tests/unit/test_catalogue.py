@@ -7,8 +7,8 @@ from collections import Counter
 import duckdb
 import pytest
 
-from rlcompare import db, resources
-from rlcompare.metrics.catalogue import EXPLAINS, UNITS, Kind, entries, entry, rows
+from rlcompare import resources
+from rlcompare.metrics.catalogue import EXPLAINS, UNITS, Kind, as_text, entries, entry, rows
 from rlcompare.model.words import Polarity
 
 
@@ -65,7 +65,7 @@ def test_sql_finds_the_same_entries() -> None:
     logged = sorted({one.canonical.replace("*", "x") for one in entries()})
     trainers = ["main", "v1", "separate_async", "one_step_off", "fully_async"]
     with duckdb.connect() as con:
-        con.execute("SET VARIABLE catalogue = ?", db.as_parameter(rows()))
+        con.execute("SET VARIABLE catalogue = ?", [as_text()])
         con.execute(resources.sql("compare/catalogue"))
         con.execute("CREATE TABLE c_metric (side VARCHAR, run INTEGER, name VARCHAR)")
         con.execute("CREATE TABLE c_trainer (side VARCHAR, run INTEGER, trainer VARCHAR)")
@@ -115,3 +115,22 @@ def test_the_trainer_follows_from_its_metrics_and_settings(
         con.execute("SET VARIABLE run = 0")
         con.execute(resources.sql("compare/load/trainer"))
         assert con.execute("SELECT * FROM c_trainer").fetchall() == [("new", 0, trainer)]
+
+
+@pytest.mark.parametrize(
+    ("name", "compared"),
+    [
+        ("perf/step_time", "timing_s/step"),  # slime
+        ("timing/train/policy_training", "timing_s/update_actor"),  # NeMo-RL
+        ("time/step_generate", "timing_s/gen"),  # ROLL
+        ("timing/step_total", "timing_s/step"),  # OpenRLHF
+        ("timing/old_log_p", "timing_s/old_log_prob"),  # MindSpeed-RL
+        ("actor/perf/max_memory_reserved_gb", "perf/max_memory_reserved_gb"),
+        ("timing_s/timing_s/param_sync", "timing_s/param_sync"),
+        ("actor/rollout_corr/kl", "actor/rollout_corr/kl"),  # of the policy while it is updated: another thing
+    ],
+)
+def test_what_means_the_same_is_compared_under_one_name(name: str, compared: str) -> None:
+    one = entry(name)
+    assert one is not None
+    assert one.canonical == compared

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from rlcompare.model.health import HealthRange, health_ranges, in_range
+from rlcompare.compare.training import health_columns
+from rlcompare.model.health import HealthRange, bounds, health_range, health_ranges, in_range
+from rlcompare.model.words import SideName
 
 HEALTHY = {
     "mismatch/rollout_is_eff_sample_size": 0.97,
@@ -72,6 +74,66 @@ def test_what_needs_a_threshold_is_left_out_without_one() -> None:
     assert "mismatch/rollout_is_eff_sample_size" in metrics
     assert metrics.isdisjoint({"mismatch/rollout_is_max", "mismatch/rollout_is_p99", "mismatch/rollout_is_min"})
     assert "mismatch/rollout_is_min" not in {entry.metric for entry in health_ranges(2.0, mode="truncate")}
+
+
+CORRECTION = "algorithm.rollout_correction."
+
+
+@pytest.mark.parametrize(
+    ("metric", "settings", "good", "bad", "words"),
+    [
+        ("rollout_corr/rollout_is_eff_sample_size", {}, 0.85, 0.62, "tighten algorithm.rollout_correction.rollout_is_"),
+        ("rollout_corr/rollout_is_mean", {}, 1.9, 2.1, "calculate_log_probs"),
+        ("rollout_corr/rollout_is_mean", {f"{CORRECTION}rollout_is": "sequence"}, 0.6, 0.4, "rollout_rs"),
+        ("rollout_corr/rollout_is_std", {f"{CORRECTION}rollout_is": "token"}, 0.9, 1.1, "tighten"),
+        ("rollout_corr/kl", {}, -0.09, -0.2, "dtype"),
+        ("rollout_corr/chi2_token", {}, 0.5, 1.5, "tighten"),
+        ("rollout_corr/rollout_is_veto_fraction", {}, 0.09, 0.2, "rollout_token_veto_threshold"),
+        ("actor/rollout_corr/kl", {}, 0.05, 0.2, "bypass_mode=False"),
+        ("training/rollout_probs_diff_mean", {}, 0.004, 0.02, "dtype"),
+        ("mismatch/rollout_is_eff_sample_size", {}, 0.85, 0.75, "algorithm.rollout_is_mode=clip"),
+        ("mismatch/rollout_is_max", {"algorithm.rollout_is_threshold": "0.5_2"}, 1.9, 2.1, "raise"),
+    ],
+)
+def test_ranges_and_advice_are_those_of_the_release(
+    metric: str, settings: dict[str, str], good: float, bad: float, words: str
+) -> None:
+    entry = health_range(metric, settings)
+    assert entry is not None
+    assert in_range(good, entry)
+    assert not in_range(bad, entry)
+    assert words in entry.advice
+    assert ("algorithm.rollout_correction" in entry.advice) == ("rollout_corr/" in metric)
+
+
+@pytest.mark.parametrize(
+    ("metric", "settings"),
+    [
+        ("rollout_corr/rollout_is_eff_sample_size", {f"{CORRECTION}rollout_is": "sequence"}),
+        ("rollout_corr/rollout_is_std", {f"{CORRECTION}rollout_is": "sequence"}),
+        ("rollout_corr/chi2_seq", {}),
+        ("rollout_corr/rollout_is_max", {f"{CORRECTION}rollout_is_threshold": "2.0"}),
+        ("rollout_corr/rollout_rs_token_k1_mean", {}),
+        ("mismatch/rollout_is_max", {}),
+    ],
+)
+def test_what_has_no_documented_range_is_not_judged(metric: str, settings: dict[str, str]) -> None:
+    assert health_range(metric, settings) is None
+
+
+def test_thresholds_may_be_ranges() -> None:
+    assert bounds("2.0") == (None, 2.0)
+    assert bounds("0.5_2") == (0.5, 2.0)
+    for text in (None, "", "null", "0.5_1_2", "2.0, 5.0"):
+        assert bounds(text) == (None, None)
+
+
+def test_each_side_is_judged_by_the_ranges_of_its_own_release() -> None:
+    """A mean weight of 1.5 is far from 1.0 for 0.6.0's document; that of later releases warns from 2 on."""
+    name = "mismatch/rollout_is_mean"
+    logged: dict[SideName, str] = {"baseline": name, "new": "rollout_corr/rollout_is_mean"}
+    columns = health_columns(name, {"baseline": 1.5, "new": 1.5}, {"baseline": {}, "new": {}}, logged)
+    assert columns == {"ideal": "0.5 to 2.0", "baseline_health": "outside", "new_health": "healthy"}
 
 
 def test_the_table_needs_no_torch() -> None:

@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rlcompare.sources.metrics.jobs_in_log import Job
+
+from rlcompare.metrics import entry
 
 NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|uint|bool_?)\d*_?\(([^()]*)\)")
 """A NumPy 2 number as Python prints it."""
@@ -29,21 +30,8 @@ MOST_STEP = 2**62
 MOST_VALUE = 1e100
 """Larger numbers are kept but not compared: squares and sums would overflow. 32-bit floats end at 3.4e38."""
 
-_NEVER_NEGATIVE = (
-    "timing_s/*", "timing_per_token_ms/*", "perf/time_per_step", "perf/throughput*", "perf/mfu/*",
-    "perf/total_num_tokens", "perf/max_memory_*", "perf/cpu_memory_*", "response_length*/*", "prompt_length*/*",
-    "global_seqlen/*", "num_turns/*", "tool_call_counts/*", "fully_async/count/*", "fully_async/*_time*",
-    "training/global_step", "workload.*",
-)  # fmt: skip
-"""Metrics that are times, counts, sizes or rates, by name."""
-
-UNKNOWN = -1
-"""verl's value for an unknown count of preemptions or an unknown time of ranks."""
-_MAY_BE_UNKNOWN = (
-    "timing_s/agent_loop/slowest/num_preempted",
-    "timing_s/agent_loop/num_preempted/*",
-    "timing_s/generation_timing/*",
-)
+_NEVER_NEGATIVE = ("timing_s/", "workload.")
+"""Names of metrics that are times or counts, beside those in the catalogue."""
 
 _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 
@@ -121,9 +109,10 @@ class Metrics:
 
 def is_impossible(name: str, value: float) -> bool:
     """Whether a negative value is impossible for a metric: a time, a count, a size or a rate."""
-    if value == UNKNOWN and any(fnmatchcase(name, pattern) for pattern in _MAY_BE_UNKNOWN):
-        return False
-    return any(fnmatchcase(name, pattern) for pattern in _NEVER_NEGATIVE)
+    known = entry(name)
+    if known is None:
+        return name.startswith(_NEVER_NEGATIVE)
+    return known.is_never_negative and value != known.unknown
 
 
 def number(given: object) -> tuple[str, float | None]:

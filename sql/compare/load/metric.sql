@@ -1,8 +1,8 @@
 -- Training, importance-sampling and workload metrics of one run. They are not limited to the selected steps, because the profile and the
--- training may number steps differently. verl writes -1 for an unknown number of preemptions and for unknown times of ranks; these rows are
--- left out.
+-- training may number steps differently. Numbers that stand for an unknown value are left out: verl writes -1 for an unknown number of
+-- preemptions, and for unknown times of ranks.
 -- Variables: run, side.
--- Depends on c_metric_alias, metric.
+-- Depends on c_catalogue, c_metric_alias, metric.
 CREATE TABLE IF NOT EXISTS c_metric (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,
@@ -17,5 +17,5 @@ INSERT INTO c_metric
 SELECT getvariable('side'), getvariable('run'), m.step, coalesce(a.canonical, m.name), m.name, CASE WHEN abs(m.value) <= 1e100 THEN m.value END,
        m.profiled, m.warmup
 FROM store.metric AS m LEFT JOIN c_metric_alias AS a ON a.name = m.name
-WHERE NOT (m.value = -1 AND regexp_matches(m.name, '^timing_s/(agent_loop/(slowest/num_preempted$|num_preempted/)|generation_timing/)')) IS TRUE
+WHERE NOT EXISTS (FROM c_catalogue AS c WHERE c.name = m.name AND c.unknown = m.value)
 QUALIFY row_number() OVER (PARTITION BY m.step, coalesce(a.canonical, m.name) ORDER BY m.name <> coalesce(a.canonical, m.name), m.name) = 1;
