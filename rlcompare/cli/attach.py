@@ -15,6 +15,7 @@ from rlcompare.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rlcompare.collect.attach.follow import Outcome
+    from rlcompare.collect.attach.request import Request
 
 _CONTENTS = ("npu", "cpu", "memory", "shapes", "module", "stack")
 _LEVELS = ("level_none", "level0", "level1", "level2")
@@ -75,6 +76,7 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
     help="torch_npu's profiler_level.",
 )
 @option("--contents", multiple=True, metavar="LIST", section=PROFILER, help=f"Any of {','.join(_CONTENTS)}.")
+@option("--with-flops", is_flag=True, section=PROFILER, help="Mark floating-point operations (torch_npu 2.13).")
 @option(
     "--no-analysis",
     is_flag=True,
@@ -94,6 +96,12 @@ def _finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
     section=OUTPUT,
     help="How long to wait for the profile.",
 )
+@option(
+    "--for-start",
+    is_flag=True,
+    section=OUTPUT,
+    help="Only write a configuration, which the job's code passes to dynamic_profile.start().",
+)
 @common_options
 def command(
     folder: Path,
@@ -103,9 +111,11 @@ def command(
     ranks: tuple[int, ...] | None,
     level: str,
     contents: tuple[str, ...],
+    with_flops: bool,
     no_analysis: bool,
     output: Path | None,
     timeout: float,
+    for_start: bool,
     quiet: bool,
 ) -> None:
     """Profile a job that is already running.
@@ -146,13 +156,36 @@ def command(
         level=level,
         contents=chosen,
         analysis=not no_analysis,
+        with_flops=with_flops,
     )
+    if for_start:
+        _write_for_start(request, target)
+        return
 
     def say(text: str) -> None:
         if not quiet:
             click.echo(f"rlcompare: {safe_text(text, 1000)}", err=True)
 
     _show(attach(request, timeout, say), request.folder, target)
+
+
+def _write_for_start(request: Request, target: Path) -> None:
+    """Writes a configuration for ``dynamic_profile.start``, which begins when the job's code calls it, on each rank."""
+    from rlcompare.collect.attach.request import START_CONFIG, settings, write_config
+    from rlcompare.text import safe_text
+
+    if request.start_step is not None or request.ranks is not None:
+        raise UsageError(
+            "--for-start: dynamic_profile.start() records from its call on, on each rank that calls it: remove "
+            "--start-step and --rank, and call it where and on the ranks that you want"
+        )
+    file = request.folder / START_CONFIG
+    write_config(file, settings(request, {}), 0)
+    click.echo(
+        f"call        dynamic_profile.start({safe_text(str(file), 1000)!r}), and dynamic_profile.step() after it"
+    )
+    for command in _next(target, request.analysis):
+        click.echo(f"next        {command}")
 
 
 def _check_empty(target: Path) -> None:

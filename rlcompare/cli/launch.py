@@ -101,6 +101,8 @@ def command(
         _tell(jobs[0].plan.notes)
     if dry_run:
         _tell([f"the last {len(jobs[0].plan.overrides)} lines of the command are what rlcompare adds"])
+        if submission:
+            _tell(["ray job submit gets an identifier and --no-wait, because rlcompare follows the job by itself"])
         click.echo("\n\n".join(planned.shown for planned in jobs))
         return 0
     prepare_all(folder, repeat, force)

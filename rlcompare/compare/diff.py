@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rlcompare.compare import records
+from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import assess
 from rlcompare.compare.inputs import CompareOptions, SideInput
@@ -12,6 +13,7 @@ from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.run_events import run_events
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
+from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.stability import symptoms_of
 from rlcompare.compare.timers import training_log
@@ -92,6 +94,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             ),
             sections=sections,
             events=run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart)),
+            aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
+            series=thinned_series(rollups.rows(records.RunSeries)),
             symptoms=symptoms_of(
                 rollups.rows(records.HealthLevel),
                 training,

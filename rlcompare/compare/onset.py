@@ -77,9 +77,12 @@ def levels_of(values: Sequence[float]) -> tuple[Level, ...]:
     if not values:
         return ()
     size = -(-len(values) // MOST_POINTS)
-    smooth = without_spikes(values)
     blocks = values if size == 1 else _blocks(values, size)
-    starts = _jumps(blocks, smooth if size == 1 else without_spikes(blocks)) if len(blocks) >= LEAST_STEPS else []
+    points = without_spikes(blocks)
+    starts = _jumps(blocks, points) if len(blocks) >= LEAST_STEPS else []
+    if not starts:
+        return (Level(0, len(values), fmean(points)),)
+    smooth = points if size == 1 else without_spikes(values)
     if size > 1:
         starts = [_refined(smooth, start, size) for start in starts]
     bounds = [0, *starts, len(values)]

@@ -202,6 +202,19 @@ class MemoryPeak(NamedTuple):
     main: bool
 
 
+class MetricAggregate(NamedTuple):
+    side: SideName
+    run: int
+    name: str
+    steps: int
+    median: float
+    trimmed: float
+    p5: float
+    p95: float
+    highest: float
+    lowest: float
+
+
 class MetricApart(NamedTuple):
     name: str
     baseline: list[str]

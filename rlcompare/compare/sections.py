@@ -18,6 +18,7 @@ from rlcompare.compare.records import (
     Measured,
     MemoryCategory,
     MemoryPeak,
+    MetricAggregate,
     MetricApart,
     MetricSample,
     ProfiledTimer,
@@ -303,6 +304,7 @@ def _plain(
 def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Section:
     diverged = {row.name: row.first_divergence for row in rollups.rows(Divergence)}
     apart = {row.name: changed_meaning(row) for row in rollups.rows(MetricApart)}
+    robust = grouped(lambda row: row.name, rollups.rows(MetricAggregate))
     rows: list[Row] = []
     for name, found in grouped(lambda sample: sample.name, rollups.rows(MetricSample)).items():
         values = {side: mean(run.value for run in found[side]) for side in SIDES}
@@ -311,6 +313,9 @@ def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Sec
         logged: dict[SideName, str] = {}
         for side in SIDES:
             row[f"{side}_spread"] = mean(run.deviation for run in found[side])
+            of_runs = robust[name][side] if name in robust else []
+            row[f"{side}_median"] = mean(run.median for run in of_runs)
+            row[f"{side}_p95"] = mean(run.p95 for run in of_runs)
             row[f"{side}_steps"] = sum(run.steps or 0 for run in found[side]) or None
             logged_as = sorted({run.given for run in found[side]} - {name})
             row[f"{side}_logged_as"] = ", ".join(logged_as) or None
@@ -322,7 +327,8 @@ def _metrics(rollups: Rollups, env: Mapping[SideName, Mapping[str, str]]) -> Sec
     rows.sort(key=lambda row: (row.get("new_health") != Health.OUTSIDE, -_relative(row), str(row["name"])))
     note = (
         "Means over unprofiled steps that both sides have, where available. Metrics outside their ideal range come"
-        " first, then the largest relative change. Spread: standard deviation over steps. First divergence: the first"
+        " first, then the largest relative change. Spread: standard deviation over steps; p95: 95th"
+        " percentile. First divergence: the first"
         " step from which the sides stay more than 1 % apart."
     )
     return Section("metrics", "", (), None, note if rows else "", tuple(rows))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from rlcompare.compare.aggregates import aggregated
 from rlcompare.compare.comparability import is_declared
 from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.compare.runs import known, overlap
@@ -78,6 +79,8 @@ def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Fin
 def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> Iterator[Verdict]:
     name = _headline(diff) if rule.metric == HEADLINE else rule.metric
     deltas = [delta for delta in diff.overall if _applies(rule, name, delta)]
+    if not deltas and "@" in name:
+        deltas = [delta for delta in aggregated(diff, name) if _applies(rule, name, delta)]
     if not deltas and not rule.optional:
         yield _absent(rule, name, diff)
     for delta in (_with_new_phase(found, diff) for found in deltas):

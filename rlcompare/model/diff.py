@@ -279,6 +279,47 @@ class RunEvent:
 
 
 @dataclass(frozen=True)
+class Aggregate:
+    """A metric of one run over its steps, beside the mean: robust measures, and the worst window.
+
+    Attributes:
+        steps: number of steps that count (docs/design.md §4).
+        trimmed: the mean of the middle 80 % of the steps.
+        p5, p95: percentiles; each is the value of a step.
+        highest, lowest: the highest and the lowest mean of ten neighbouring steps; of all, if there are fewer.
+    """
+
+    metric: str
+    side: SideName
+    run: int
+    steps: int
+    median: float
+    trimmed: float
+    p5: float
+    p95: float
+    highest: float
+    lowest: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """A metric of one run step by step; steps under a profiler and warm-up steps are left out if there are others.
+
+    Attributes:
+        logged: number of steps that were logged. If it exceeds the number of ``steps``, the series is thinned: of each
+            of several equal parts, the lowest and the highest value are kept.
+        steps, values: in order, with six digits.
+    """
+
+    metric: str
+    side: SideName
+    run: int
+    logged: int
+    steps: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Diff:
     """The whole result.
 
@@ -290,6 +331,8 @@ class Diff:
         quality: missing, damaged, inferred or omitted data, per side.
         sections: by name, in the order of the report. All names of docs/design.md §7 are present; some may be empty.
         events: what happens within single runs, what matters most first.
+        aggregates: of each metric and run of training.
+        series: of each timer and metric of the work and of health, by run.
         symptoms: signs of unstable training: those of the new side first, errors before warnings.
     """
 
@@ -303,6 +346,8 @@ class Diff:
     sections: Mapping[str, Section]
     unexplained: Unexplained | None = None
     events: tuple[RunEvent, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
 
     @property

@@ -17,6 +17,7 @@ from typing import Any
 from rlcompare.errors import InputError
 from rlcompare.model.diff import (
     SCHEMA,
+    Aggregate,
     Cause,
     Comparability,
     Delta,
@@ -25,6 +26,7 @@ from rlcompare.model.diff import (
     Row,
     RunEvent,
     Section,
+    Series,
     Side,
     Symptom,
     Unexplained,
@@ -83,6 +85,10 @@ def to_document(diff: Diff) -> Document:
         if diff.unexplained is None
         else {"share": diff.unexplained.share, "delta_ms": diff.unexplained.delta_ms},
         "events": [_event(event) for event in diff.events],
+        "aggregates": [dict(vars(aggregate)) for aggregate in diff.aggregates],
+        "series": [
+            {**vars(series), "steps": list(series.steps), "values": list(series.values)} for series in diff.series
+        ],
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},
         "section_info": {
             name: {
@@ -127,6 +133,8 @@ def from_document(document: object) -> Diff:
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
         events=found.events,
+        aggregates=found.aggregates,
+        series=found.series,
     )
 
 
@@ -172,6 +180,8 @@ class _Document:
     section_info: dict[str, _SectionInfo]
     unexplained: Unexplained | None = None
     events: tuple[RunEvent, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
 
 

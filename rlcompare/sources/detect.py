@@ -28,8 +28,6 @@ from rlcompare.sources.registry import find, sources
 from rlcompare.sources.source import RECOVER, Listing, Problem
 from rlcompare.sources.verl.names import replica_of
 from rlcompare.sources.verl.run import findings_of, shared_save_paths
-from rlcompare.sources.wandb import SUFFIX as WANDB_RECORD
-from rlcompare.sources.wandb import wandb_problem
 
 _MAX_DEPTH = 12
 _SKIPPED_FOLDERS = frozenset({"FRAMEWORK", "__pycache__", ".git", hydra.FOLDER})
@@ -51,7 +49,6 @@ class _Found:
     seen: set[tuple[int, int]] = field(default_factory=set)
     files: int = 0
     pickles: list[Path] = field(default_factory=list)
-    wandb: list[Path] = field(default_factory=list)
     settings: list[Path] = field(default_factory=list)
 
     def add(
@@ -92,8 +89,6 @@ def find_runs(
     if found.pickles:
         found.problems.append(pickle_problem(found.pickles, path, is_stored=not is_empty))
     if is_empty:
-        if found.wandb:
-            found.problems.insert(0, wandb_problem(found.wandb))
         raise _nothing(path, found)
     chosen = _choose_ranks(path, found.captures, ranks) if found.captures or not found.stores else []
     runs, notes, problems = run_directory.group(path, chosen, found.training, layout, found.settings)
@@ -123,9 +118,6 @@ def _look(path: Path, prefer: str, wanted: str) -> _Found:
 def _look_at_file(path: Path, found: _Found, wanted: str = "") -> None:
     if path.suffix == ".pickle":
         found.pickles.append(path)
-        return
-    if path.suffix == WANDB_RECORD:
-        found.wandb.append(path)
         return
     kind = file_kind(path)
     if kind.kind == "store":
@@ -163,7 +155,6 @@ def _walk(folder: Path, prefer: str, found: _Found, depth: int) -> None:
     found.files += len(files)
     found.pickles += [folder / name for name in files if name.endswith(".pickle")]
     found.settings += [folder] if hydra.FOLDER in folders else []
-    found.wandb += [folder / name for name in files if name.endswith(WANDB_RECORD)]
     try:
         is_whole = _look_into(Listing(folder, files, folders, prefer), found, depth)
     except OSError as error:
@@ -315,7 +306,7 @@ def _with_findings(path: Path, runs: list[Group], found: _Found, layout: str | N
     names = run_names(path, [_home(run) for run in runs])
     if len(runs) == 1 and (training := runs[0].training) is not None and training.path.parent == path:
         first = training.metrics[0]  # one of several runs in a file
-        names = [first.name if first.form in (form.CONSOLE, form.FILE_LOGGER) else training.path.name]
+        names = [first.name if first.form in form.LOGS else training.path.name]
     return [
         RunInput(name, path, tuple(run.captures), tuple(said), training=run.training)
         for name, run, said in zip(names, runs, findings, strict=True)

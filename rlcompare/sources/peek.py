@@ -9,14 +9,12 @@ from stat import S_ISDIR, S_ISREG
 
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.content import Content, content_of
-from rlcompare.sources.metrics import form, mlflow
+from rlcompare.sources.metrics import form, mlflow, trackio, wandb_records
 from rlcompare.sources.registry import sources
 from rlcompare.sources.source import Found, Listing, Notes, Problem, Source
 
 JSON_LIMIT_BYTES = 64 * 1024 * 1024
 """Larger profiler_info.json and profiler_metadata.json files are not parsed: real ones have a few kilobytes."""
-
-_WANDB = b":W&B"
 
 
 @dataclass(frozen=True)
@@ -109,8 +107,8 @@ def _by_first_bytes(content: Content) -> FileKind | None:
     """Files that no source needs to see: a store, and content that no source reads."""
     if content.head[8:12] == b"DUCK":
         return FileKind("store")
-    if content.head.startswith(_WANDB):
-        return FileKind("unknown", "it is a wandb run file: rename it to *.wandb to see how to export it")
+    if wandb_records.is_record_file(content.head):
+        return FileKind(form.WANDB)
     if content.path.suffix == ".db":
         return FileKind("unknown", "it is not an SQLite database, although it is named like one")
     return None
@@ -120,6 +118,8 @@ def _other_database(content: Content) -> FileKind:
     assert content.tables is not None
     if content.tables >= mlflow.TABLES:
         return FileKind(form.MLFLOW)
+    if content.tables >= trackio.TABLES:
+        return FileKind(form.TRACKIO)
     what = "none of the tables of an Ascend profile" if content.tables else "no tables"
     return FileKind("other_db", _complaint(content) or f"the database has {what}")
 

@@ -1,22 +1,23 @@
 -- For each metric, the first step from which the sides stay apart: their values (means over runs) are more than 1 % apart, or only one of
--- them is a number, in that step, in nine of ten steps from there on, and in nine of the ten steps that begin with it. So a step that differs
--- by luck is none. Times and other measures of the machines are left out.
+-- them is a number, in this step, in the next one, and from there on in all but one of any ten neighbouring steps. So a step that differs by
+-- luck is none. Times and other measures of the machines are left out.
 -- Depends on c_metric, c_metric_entry.
-WITH per_step AS (
-    SELECT name, step, avg(value ORDER BY run) FILTER (WHERE side = 'baseline') AS baseline,
-           avg(value ORDER BY run) FILTER (WHERE side = 'new') AS new
+WITH per_step AS (   -- the order of summation may change the last bit of a mean, which is no matter here
+    SELECT name, step, avg(value) FILTER (side = 'baseline') AS baseline, avg(value) FILTER (side = 'new') AS new
     FROM c_metric
     WHERE step IS NOT NULL AND NOT regexp_matches(name, '^(timing_s|prometheus)/') AND name NOT IN (SELECT name FROM c_metric_entry WHERE of_machine)
-    GROUP BY name, step HAVING count(DISTINCT side) > 1
+    GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), compared AS (
     SELECT name, step,
            coalesce(abs(new - baseline) > 0.01 * greatest(abs(baseline), abs(new)), (new IS NULL) <> (baseline IS NULL)) AS apart
     FROM per_step
-), counted AS (
-    SELECT name, step, apart, count(*) FILTER (apart) OVER onward >= 0.9 * count(*) OVER onward
-               AND count(*) FILTER (apart) OVER soon >= 0.9 * count(*) OVER soon AS stays
+), looked AS (
+    SELECT name, step,
+           count(*) FILTER (NOT apart) OVER (PARTITION BY name ORDER BY step ROWS BETWEEN CURRENT ROW AND 9 FOLLOWING) > 1 AS near,
+           count(*) FILTER (NOT apart) OVER (PARTITION BY name ORDER BY step ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) = 0 AS apart
     FROM compared
-    WINDOW onward AS (PARTITION BY name ORDER BY step ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING),
-           soon AS (PARTITION BY name ORDER BY step ROWS BETWEEN CURRENT ROW AND 9 FOLLOWING)
+), last AS (
+    SELECT name, count(*) AS steps, max(step) FILTER (near) AS near FROM looked GROUP BY name
 )
-SELECT name, min(step) FILTER (apart AND stays) AS first_divergence, count(*) AS steps FROM counted GROUP BY name ORDER BY name;
+SELECT l.name, min(k.step) FILTER (k.apart AND k.step > coalesce(l.near, k.step - 1)) AS first_divergence, any_value(l.steps) AS steps
+FROM last AS l JOIN looked AS k USING (name) GROUP BY l.name ORDER BY l.name;

@@ -1,17 +1,19 @@
 -- Times, health and workload step by step: for each run and metric, the steps and their values, in order. Steps under a profiler and
--- warm-up steps are left out if there are others; so is step 0, validation before training. `phase`: the phase of
--- the step that the timer is; NULL: none.
+-- warm-up steps are left out if there are others; so is step 0, validation before training. `phase`: the phase of the step that the timer
+-- is; NULL: none.
 -- Depends on c_metric, c_timer.
 WITH watched AS (
+    SELECT name FROM (SELECT DISTINCT name FROM c_metric)
+    WHERE starts_with(name, 'timing_s/') OR regexp_matches(name, '(^|/)(rollout_corr|mismatch)/|(^|/)perf/max_memory_|^(fully_async|separate_async)/')
+       OR regexp_matches(name, '^actor/(entropy|grad_norm|ppo_kl|kl_loss|pg_loss)|^critic/(score/mean$|rewards/mean$|grad_norm|vf_loss|kl$)')
+       OR regexp_matches(name, '^response_length/(mean|max|clip_ratio)$|^(prompt_length|num_turns)/mean$|^perf/total_num_tokens$')
+       OR regexp_matches(name, '^training/(rollout_probs_diff|off_policy)|^response/aborted_ratio$')
+), known AS (
     SELECT side, run, name, step, value, coalesce(profiled OR warmup, FALSE) AS disturbed
-    FROM c_metric
-    WHERE value IS NOT NULL AND step > 0
-      AND (starts_with(name, 'timing_s/') OR regexp_matches(name, '(^|/)(rollout_corr|mismatch)/|(^|/)perf/max_memory_|^(fully_async|separate_async)/')
-           OR regexp_matches(name, '^actor/(entropy|grad_norm|ppo_kl|kl_loss|pg_loss)|^critic/(score/mean$|rewards/mean$|grad_norm|vf_loss|kl$)')
-           OR regexp_matches(name, '^response_length/(mean|max|clip_ratio)$|^(prompt_length|num_turns)/mean$|^perf/total_num_tokens$')
-           OR regexp_matches(name, '^training/(rollout_probs_diff|off_policy)|^response/aborted_ratio$'))
-), kept AS (
-    SELECT * FROM watched QUALIFY NOT disturbed OR bool_and(disturbed) OVER (PARTITION BY side, run, name)
+    FROM c_metric SEMI JOIN watched USING (name) WHERE value IS NOT NULL AND step > 0
+), counted AS (
+    SELECT side, run, name, bool_and(disturbed) AS disturbed FROM known GROUP BY ALL
 )
-SELECT k.side, k.run, k.name, t.phase, list(k.step ORDER BY k.step) AS steps, list(k.value ORDER BY k.step) AS amounts
-FROM kept AS k LEFT JOIN c_timer AS t USING (side, run, name) GROUP BY k.side, k.run, k.name, t.phase ORDER BY k.name, k.side, k.run;
+SELECT k.side, k.run, k.name, any_value(t.phase) AS phase, list(k.step ORDER BY k.step) AS steps, list(k.value ORDER BY k.step) AS amounts
+FROM known AS k JOIN counted AS c USING (side, run, name) LEFT JOIN c_timer AS t USING (side, run, name)
+WHERE k.disturbed = c.disturbed GROUP BY k.side, k.run, k.name ORDER BY k.name, k.side, k.run;

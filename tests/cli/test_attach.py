@@ -111,6 +111,33 @@ def test_where_there_is_no_room_nothing_is_asked(
     assert not (tmp_path / "profiler_config.json").exists() and not (tmp_path / "out").exists()
 
 
+class TestForStart:
+    def test_a_configuration_of_its_own_for_the_jobs_code(self, rlcompare: Command, tmp_path: Path) -> None:
+        """As torch_npu reads it: all keys, and no request to whoever polls the folder."""
+        asked = rlcompare(
+            "attach", tmp_path, "--for-start", "-o", tmp_path / "out", "--active", 2, "--contents", "cpu,npu,stack",
+            "--with-flops", "--no-analysis",
+        )  # fmt: skip
+        assert asked.code == 0, asked.err
+        file = tmp_path / "start_config.json"
+        assert asked.out.splitlines()[0] == (
+            f"call        dynamic_profile.start('{file}'), and dynamic_profile.step() after it"
+        )
+        assert "rlcompare analyse" in asked.out
+        config = json.loads(file.read_text())
+        wanted = {"active": 2, "warmup": 1, "with_stack": True, "with_flops": True, "analyse": False, "is_rank": False}
+        assert config.items() >= wanted.items()
+        assert config["experimental_config"]["msprof_tx"] is True
+        assert config["prof_dir"] == str(tmp_path / "out")
+        assert not (tmp_path / "profiler_config.json").exists()
+
+    @pytest.mark.parametrize("option", [("--rank", "0"), ("--start-step", "5")])
+    def test_what_its_call_decides(self, rlcompare: Command, tmp_path: Path, option: tuple[str, str]) -> None:
+        asked = rlcompare("attach", tmp_path, "--for-start", "-o", tmp_path / "out", *option)
+        assert asked.code == 2
+        assert "dynamic_profile.start() records from its call on" in asked.error
+
+
 class TestServed:
     def test_two_ranks_and_a_diff_of_what_they_leave(self, start: Start, rlcompare: Command) -> None:
         # GIVEN a job of two ranks whose configuration has a setting of its own

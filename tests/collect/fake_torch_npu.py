@@ -94,14 +94,14 @@ class FakeTorchNPU:
         return made
 
     def _handler(self, dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):
-        self.calls.append(("tensorboard_trace_handler", {"dir_name": dir_name, "analyse_flag": analyse_flag}))
-
-        self.folder = Path(dir_name)
+        named = {} if worker_name is None else {"worker_name": worker_name}
+        self.calls.append(("tensorboard_trace_handler", {"dir_name": dir_name, "analyse_flag": analyse_flag} | named))
+        self.folder, self.worker = Path(dir_name), worker_name or "host"
         return lambda profile: self.leaves(profile.folder)
 
     def begun(self) -> Path:
         """The folder of a window that begins; made, but for a torch_npu that fails to."""
-        folder = self.folder / f"host_{os.getpid()}_{time.time_ns() // 1_000}_ascend_pt"
+        folder = self.folder / f"{self.worker}_{os.getpid()}_{time.time_ns() // 1_000}_ascend_pt"
         if self.makes_folders:
             folder.mkdir(parents=True)
         return folder

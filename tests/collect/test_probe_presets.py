@@ -38,6 +38,9 @@ for name, steps in dict(actor=[1, 2], ref=[1, 2]).items():
 probe.attach("update-mini", steps=[1, 3], output={output!r})
 probe.attach("update-micro", steps=[2, 4], output={output!r})
 probe.attach("megatron-update-mini", output={output!r})
+probe.attach("critic-values", steps=[1, 2], output={output!r})
+probe.attach("critic-update-mini", steps=[1, 3], output={output!r})
+probe.attach("critic-update-micro", steps=[2, 4], output={output!r})
 """
 
 ACTORS = """
@@ -100,6 +103,40 @@ learner.update_policy(Batch())
 
 from verl.workers.actor.megatron_actor import MegatronPPOActor
 assert MegatronPPOActor.forward_backward_batch.__wrapped__
+"""
+
+CRITICS = """
+from verl.workers.critic.dp_critic import DataParallelPPOCritic
+import verl.workers.critic.dp_critic as module
+module.get_device_id = lambda: "cpu"
+module.core_algos = SimpleNamespace(
+    compute_value_loss=lambda vpreds, **_: (vpreds.mean(), torch.zeros(())))
+module.masked_mean = lambda values, mask: values.mean()
+
+class ValueModel(Model):
+    def forward(self, input_ids, **_):
+        STATE.cos()
+        return SimpleNamespace(logits=(input_ids * self.weight.mean())[..., None])
+
+class Values(Batch):
+    def __init__(self, rows=8):
+        super().__init__(rows)
+        self.update({{key: torch.ones(rows, 4) for key in ("values", "returns")}})
+    def split(self, size):
+        return [Values(size) for _ in range(self.rows // size)]
+
+made = object.__new__(DataParallelPPOCritic)
+made.critic_module = ValueModel()
+made.critic_optimizer = torch.optim.SGD(made.critic_module.parameters(), 0.1)
+made.config = Config(ppo_mini_batch_size=4, ppo_micro_batch_size_per_gpu=2, ppo_epochs=1, use_dynamic_bsz=False,
+                     grad_clip=1.0, cliprange_value=0.5, loss_agg_mode="token-mean")
+made.use_remove_padding, made.ulysses_sequence_parallel_size, made.device_name = False, 1, "cpu"
+made.compute_values(Values())
+made.update_critic(Values())
+made.update_critic(Values())
+
+from verl.workers.critic.megatron_critic import MegatronPPOCritic
+assert MegatronPPOCritic.forward_backward_batch.__wrapped__
 """
 
 ENGINES = """
@@ -182,6 +219,11 @@ worker.update_actor(batch())
 worker.update_actor(batch())
 worker.actor.engine_config.strategy = "megatron"
 worker.update_actor(batch())
+critic = training_worker("fsdp2")
+critic.config = Config(model_type="value_model")
+critic.infer_batch(batch())
+critic.train_mini_batch(batch())
+critic.train_mini_batch(batch())
 torch.distributed.destroy_process_group()  # else its threads may end the process in a bad way
 """
 
@@ -231,19 +273,22 @@ RECORDED = [
 
 
 ON_MEGATRON = ("update_actor", [0], 2, 1)
+OF_CRITIC = [("values", [0], 1, 0), ("update_critic", [0], 2, 1), ("update_critic", [0], 1, 0)]
 
 
 @pytest.mark.parametrize(
     ("version", "loops", "recorded"),
     [
-        ("0.6.1", ACTORS, RECORDED),
-        ("0.7.1", ACTORS + ENGINES, [*RECORDED, *RECORDED, ON_MEGATRON]),
-        ("0.9.1", ENGINES, [*RECORDED, ON_MEGATRON]),
+        ("0.6.1", ACTORS + CRITICS, [*RECORDED, *OF_CRITIC]),
+        ("0.7.1", ACTORS + CRITICS + ENGINES, [*RECORDED, *OF_CRITIC, *RECORDED, ON_MEGATRON, *OF_CRITIC]),
+        ("0.9.1", ENGINES, [*RECORDED, ON_MEGATRON, *OF_CRITIC]),
     ],
 )
 def test_each_preset_follows_verls_own_loops(version: str, loops: str, recorded: list[object], tmp_path: Path) -> None:
     said = run((VERL + loops).format(source=str(verl(version, tmp_path)), output=str(tmp_path / "out")))
     if ACTORS in loops:
+        critic = "verl.workers.critic.megatron_critic:MegatronPPOCritic.update_critic"
+        assert f"attached to {critic} (verl {version})" in said
         assert f"attached to verl.workers.actor.dp_actor:DataParallelPPOActor.update_policy (verl {version})" in said
         assert f"attached to verl.workers.actor.megatron_actor:MegatronPPOActor.update_policy (verl {version})" in said
     if ENGINES in loops:
@@ -252,12 +297,16 @@ def test_each_preset_follows_verls_own_loops(version: str, loops: str, recorded:
     assert captures(tmp_path / "out") == recorded
 
 
-@pytest.mark.parametrize("preset", ["actor-log-prob", "ref-log-prob", "update-micro"])
+@pytest.mark.parametrize(
+    "preset", ["actor-log-prob", "ref-log-prob", "update-micro", "critic-values", "critic-update-micro"]
+)
 def test_megatron_has_no_micro_batches_to_sample(preset: str) -> None:
-    worker = SimpleNamespace(engine_config=SimpleNamespace(strategy="megatron"))
+    backend = SimpleNamespace(strategy="megatron")
+    worker = SimpleNamespace(engine_config=backend)
+    config = SimpleNamespace(model_type="value_model")
     _, engines = PRESETS[preset].variants
     with pytest.raises(UsageError, match="with megatron there are no micro batches to sample; use "):
-        engines.applies(((SimpleNamespace(actor=worker, ref=worker),), {}))
+        engines.applies(((SimpleNamespace(actor=worker, ref=worker, config=config, engine_config=backend),), {}))
 
 
 ENGINE = """

@@ -88,13 +88,15 @@ def test_every_setting_reaches_torch_npu_under_its_name(npu: FakeTorchNPU, tmp_p
         "contents=[npu,cpu,memory,shapes,module,stack]", "level=level2", "analysis=false", "export_type=[text,db]",
         "aic_metrics=L2Cache", "l2_cache=true", "op_attr=true", "data_simplification=false", "record_op_args=true",
         "gc_detect_threshold=1.5", "msprof_tx=false", "mstx=true", "mstx_domain_include=[a,b]", "host_sys=[cpu,osrt]",
-        "sys_io=true", "sys_interconnection=true",
+        "sys_io=true", "sys_interconnection=true", "with_flops=true", "worker_name=cann83",
     ]  # fmt: skip
     run(profiler(tmp_path, *(f"{NPU}.{setting}" for setting in settings)))
     (call,) = npu.named("profile")
     assert call["activities"] == [ProfilerActivity.CPU, ProfilerActivity.NPU]
     assert [call[flag] for flag in ("record_shapes", "profile_memory", "with_stack", "with_modules")] == [True] * 4
-    assert npu.named("tensorboard_trace_handler")[0]["analyse_flag"] is False
+    assert call["with_flops"] is True
+    handler = npu.named("tensorboard_trace_handler")[0]
+    assert (handler["analyse_flag"], handler["worker_name"]) == (False, "cann83")
     assert experimental(npu) == {
         "profiler_level": ProfilerLevel.Level2,
         "aic_metrics": AiCMetrics.L2Cache,
@@ -134,6 +136,8 @@ _STACKS, _TIMELINE = "export_stacks=self_npu_time_total", "export_memory_timelin
     [
         (["level=level_none", "msprof_tx=false"], "level=level_none: records only mstx ranges, which are off"),
         (["mstx_domain_exclude=[a]", "msprof_tx=false"], "mstx_domain_exclude: .* which are off; set mstx=true"),
+        (["with_flops=true", "msprof_tx=false"], "with_flops: is recorded as mstx marks, which are off"),
+        (["worker_name='a/b'"], "worker_name: is part of a folder's name"),
         (["op_attr=true", "level=level_none"], "op_attr: there are no operators at level_none"),
         (["op_attr=true", "export_type=[text]"], "op_attr: .* add db to export_type"),
         (["contents=[cpu]", "l2_cache=true"], "l2_cache: .* add npu to contents"),

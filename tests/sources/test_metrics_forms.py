@@ -781,9 +781,9 @@ class TestHostile:
         with pytest.raises(InputError, match=f"wandb sync {folder}; then python3 -c"):
             find_runs(tmp_path)
 
-        write_metrics(tmp_path / "exp.jsonl")  # beside what can be read, it is no matter
+        write_metrics(tmp_path / "exp.jsonl")  # beside what can be read, it is left out
         (run,) = find_runs(tmp_path)
-        assert run.findings == ()
+        assert [finding.key for finding in run.findings] == ["metrics_of_no_run"]
 
     def test_a_name_that_is_no_text(self, tmp_path: Path) -> None:
         bad = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.log"))

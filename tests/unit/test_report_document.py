@@ -14,7 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlcompare.model.diff import SCHEMA, Cause, Comparability, Delta, Diff, Finding, RunInfo, Section, Side
+from rlcompare.model.diff import (
+    SCHEMA,
+    Aggregate,
+    Cause,
+    Comparability,
+    Delta,
+    Diff,
+    Finding,
+    RunInfo,
+    Section,
+    Series,
+    Side,
+)
 from rlcompare.model.words import Polarity, Severity, Word
 from rlcompare.report.document import DocumentError, from_document, to_document, to_json
 from rlcompare.resources import resource_root
@@ -114,7 +126,12 @@ def test_schema_is_itself_valid_and_says_its_history(schema: dict[str, Any]) -> 
 
 def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
     """Each member that is written has a property in the schema, and each property says what it is."""
-    diff = replace(diff_examples.unstable(), events=(diff_examples.ONSET,))
+    diff = replace(
+        diff_examples.unstable(),
+        events=(diff_examples.ONSET,),
+        aggregates=(Aggregate("timing_s/step", "new", 0, 3, 2.0, 2.0, 1.0, 3.0, 2.0, 2.0),),
+        series=(Series("timing_s/step", "new", 0, 3, (1, 2, 3), (1.0, 2.0, 3.0)),),
+    )
     document, definitions = to_document(diff), schema["$defs"]
     written = {
         "": (document, schema),
@@ -126,6 +143,8 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "cause": (document["causes"][0], definitions["cause"]),
         "event": (document["events"][0], definitions["event"]),
         "fact": (document["events"][0]["facts"][0], definitions["event"]["properties"]["facts"]["items"]),
+        "aggregate": (document["aggregates"][0], definitions["aggregate"]),
+        "series": (document["series"][0], definitions["series"]),
         "symptom": (document["symptoms"][0], definitions["symptom"]),
         "info": (document["section_info"]["kernels"], schema["properties"]["section_info"]["additionalProperties"]),
     }

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from rlcompare.collect.verl import sampling
-from rlcompare.collect.verl.ask import Installed
+from rlcompare.collect.verl.ask import Installed, ask
 from rlcompare.collect.verl.command import parse_command, without_secrets
 from rlcompare.collect.verl.planned import VerlPlan
-from rlcompare.collect.verl.refused import refuse
+from rlcompare.collect.verl.refused import refuse, refuse_trainer
 from rlcompare.collect.verl.sampling import steps_of, variable_of
 from rlcompare.errors import UsageError
 from tests.cli.conftest import Command
@@ -114,10 +114,10 @@ def test_a_trainer_without_roles_is_told_of_no_key_that_it_lacks() -> None:
 def test_trainers_without_a_profiler(entry: str, profiles: bool | None, message: str | None) -> None:
     installed = replace(job((0, 6, 1)), entry=entry, profiles=profiles)
     if message is None:
-        refuse(installed, VerlPlan(tool="npu", steps=[3]), {})
+        refuse_trainer(installed)
         return
     with pytest.raises(UsageError, match=message):
-        refuse(installed, VerlPlan(tool="npu", steps=[3]), {})
+        refuse_trainer(installed)
 
 
 def test_variables_that_switch_torch_npus_profiler_off() -> None:
@@ -130,6 +130,7 @@ def test_variables_that_switch_torch_npus_profiler_off() -> None:
 FSDP = {"actor_rollout_ref.actor.strategy": "fsdp2", "actor_rollout_ref.rollout.name": "vllm"}
 MEGATRON = FSDP | {"actor_rollout_ref.actor.strategy": "megatron"}
 OFF: dict[str, Any] = {"global_profiler.steps": None}
+CRITIC = {"critic.enable": True, "critic.strategy": "fsdp", "critic.profiler.enable": False}
 PROBES = [
     ("update-micro", FSDP | OFF, None),
     ("megatron-update-mini steps=2", MEGATRON | OFF, None),
@@ -153,6 +154,10 @@ PROBES = [
     ("vllm-decode step_end=3", FSDP | OFF, "step_end is not an option of a probe"),
     (f"vllm-decode steps={'1' * 5000}", FSDP | OFF, "Exceeds the limit"),
     ("ref-log-prob", FSDP | OFF, "no reference policy"),
+    ("critic-values", FSDP | OFF, "the job has no critic (algorithm.adv_estimator=gae, critic.enable)"),
+    ("critic-update-mini", MEGATRON | OFF | CRITIC | {"critic.strategy": "megatron"}, None),
+    ("critic-update-micro", FSDP | OFF | CRITIC, None),
+    ("critic-update-micro", FSDP | OFF | CRITIC | {"critic.strategy": "megatron"}, "the critic's backend is megatron"),
     ("update-nano", FSDP | OFF, "there is no update-nano: choose one of vllm-decode"),
     ("update-mini", FSDP, "remove global_profiler.steps"),
     ("update-mini; update-micro", FSDP | OFF, "give one probe"),
@@ -203,14 +208,34 @@ class TestCommand:
             ("nohup /opt/py/bin/python3.11 -u -X dev -m recipe.dapo.main_dapo", "/opt/py/bin/python3.11", None, 0),
             ("env A=b python train.py +a=1", "python", "train.py", 1),
             ("ray job submit --working-dir . -- python3 -m verl.trainer.main_ppo a=1", "python3", None, 1),
+            (
+                "torchrun --standalone --nproc_per_node 8 -m verl.trainer.sft_trainer a=1",
+                None,
+                "verl.trainer.sft_trainer",
+                1,
+            ),
+            ("python3 -m torch.distributed.run --nnodes=2 train.py a=1 b=2", "python3", "train.py", 2),
         ],
     )
-    def test_taken_apart(self, line: str, python: str, entry: str | None, arguments: int) -> None:
+    def test_taken_apart(self, line: str, python: str | None, entry: str | None, arguments: int) -> None:
         command = parse_command(line.split())
-        assert command.python == python
+        assert python in (None, command.python)
         assert entry in (None, command.entry)
-        assert command.is_module == ("-m" in line.split())
+        assert command.is_module == (not command.entry.endswith(".py"))
         assert len(command.arguments) == arguments
+
+    def test_wrappers_that_choose_an_environment(self, tmp_path: Path) -> None:
+        """The same environment is asked for its verl: env sets where Python finds it."""
+        lines = {"nohup uv run --frozen python3 -m m": ("uv", "run", "--frozen"), "nohup python3 -m m": (),
+                 "ray job submit -- env A=b python3 -m m": ("env", "A=b")}  # fmt: skip
+        for line, wrapper in lines.items():
+            assert parse_command(line.split()).wrapper == wrapper
+        (tmp_path / "verl" / "version").mkdir(parents=True)
+        (tmp_path / "verl" / "__init__.py").touch()
+        (tmp_path / "verl" / "version" / "version").write_text("0.4.0")
+        command = ["env", f"PYTHONPATH={tmp_path}", sys.executable, "-m", "verl.trainer.main_ppo"]
+        with pytest.raises(UsageError, match=r"verl 0\.4\.0 is older"):
+            ask(parse_command(command))
 
     @pytest.mark.parametrize(
         ("line", "message"),

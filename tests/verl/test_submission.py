@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -65,6 +66,7 @@ class TestUnderstood:
             ("", {"RAY_ADDRESS": "auto"}, False),
             ("", {"RAY_ADDRESS": "http://head:8265"}, True),
             ("--address head:8265", {}, True),
+            (f"--address http://{socket.gethostname()}:8265", {}, False),
         ],
     )
     def test_where_it_runs(self, options: str, environment: dict[str, str], is_elsewhere: bool) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 from rlcompare.errors import InputError, UsageError
 
 CONFIG = "profiler_config.json"
+START_CONFIG = "start_config.json"
+"""Our name of a configuration that a job passes to ``dynamic_profile.start``. torch_npu does not watch it."""
 AT_ONCE = -1
 """torch_npu's ``start_step`` for the next step; 2.5.1 does not support it."""
 
@@ -55,6 +57,8 @@ class Request:
         contents: verl's names: npu, cpu, memory, shapes, module, stack; npu and cpu if neither is named.
         analysis: whether the job parses its profile, which pauses it. If ranks are named, torch_npu never parses,
             whatever this says.
+        with_flops: whether to estimate floating-point operations, which torch_npu records as mstx marks; if not, the
+            file's own setting stays.
     """
 
     folder: Path
@@ -66,6 +70,7 @@ class Request:
     level: str
     contents: tuple[str, ...]
     analysis: bool
+    with_flops: bool = False
 
     @property
     def steps(self) -> int:
@@ -103,6 +108,7 @@ def settings(request: Request, present: Mapping[str, Any]) -> dict[str, Any]:
         )
     return {
         **(present or {"with_flops": False}),
+        **({"with_flops": True} if request.with_flops else {}),
         "activities": [name for name in ("CPU", "NPU") if both or name.lower() in contents],
         "prof_dir": str(request.output),
         "analyse": request.analysis,
@@ -116,7 +122,11 @@ def settings(request: Request, present: Mapping[str, Any]) -> dict[str, Any]:
         "start_step": AT_ONCE if request.start_step is None else request.start_step,
         "is_rank": request.ranks is not None,
         "rank_list": list(request.ranks or ()),
-        "experimental_config": {**experimental, "profiler_level": _LEVELS[request.level]},
+        "experimental_config": {
+            **experimental,
+            **({"msprof_tx": True} if request.with_flops else {}),
+            "profiler_level": _LEVELS[request.level],
+        },
     }
 
 

@@ -124,10 +124,27 @@ def _on_megatron(arguments: Arguments) -> bool:
     return True
 
 
+def _is_critic(arguments: Arguments) -> bool:
+    """Whether an engine's worker holds a value model: workers of the actor and the reference are of the same class."""
+    return getattr(getattr(arguments[0][0], "config", None), "model_type", "") == "value_model"
+
+
+def _micro_of_critic(arguments: Arguments) -> bool:
+    if not _is_critic(arguments):
+        return False
+    backend = str(getattr(getattr(arguments[0][0], "engine_config", None), "strategy", ""))
+    if _is_megatron(backend):
+        raise UsageError(f"with {backend} there are no micro batches to sample; use critic-update-mini")
+    return True
+
+
 _FSDP = "verl.workers.actor.dp_actor:DataParallelPPOActor"
 _MEGATRON = "verl.workers.actor.megatron_actor:MegatronPPOActor"
 _WORKER = "verl.workers.engine_workers:ActorRolloutRefWorker"
-_TRAIN_BATCH = ("verl.workers.engine_workers:TrainingWorker.train_batch",)
+_CRITIC = "verl.workers.critic.dp_critic:DataParallelPPOCritic"
+_ON_MEGATRON = "verl.workers.critic.megatron_critic:MegatronPPOCritic"
+_TRAINING = "verl.workers.engine_workers:TrainingWorker"
+_TRAIN_BATCH = (f"{_TRAINING}.train_batch",)
 _FORWARDS = (
     "verl.workers.engine.fsdp.transformer_impl:FSDPEngineWithLMHead.forward_step",
     "verl.workers.engine.torchtitan.transformer_impl:TorchTitanEngineWithLMHead.forward_step",
@@ -199,6 +216,31 @@ PRESETS: Mapping[str, Probe] = {
             (
                 Variant("verl", f"{_MEGATRON}.update_policy", (f"{_MEGATRON}.forward_backward_batch",), "start"),
                 Variant("verl", f"{_WORKER}.update_actor", _TRAIN_BATCH, applies=_on_megatron),
+            ),
+            _KNOWN, {"warmup": 0},
+        ),
+        Probe(
+            "critic-values", "critic", "values", "micro_batch",
+            (
+                Variant("verl", f"{_CRITIC}.compute_values", (f"{_CRITIC}._forward_micro_batch",)),
+                Variant("verl", f"{_TRAINING}.infer_batch", _FORWARDS, applies=_micro_of_critic),
+            ),
+            _KNOWN, {"warmup": 0},
+        ),
+        Probe(
+            "critic-update-mini", "critic", "update_critic", "mini_batch",
+            (
+                Variant("verl", f"{_CRITIC}.update_critic", (f"{_CRITIC}._optimizer_step",), "end"),
+                Variant("verl", f"{_ON_MEGATRON}.update_critic", (f"{_ON_MEGATRON}.forward_backward_batch",), "start"),
+                Variant("verl", f"{_TRAINING}.train_mini_batch", _TRAIN_BATCH, applies=_is_critic),
+            ),
+            _KNOWN, {"warmup": 0},
+        ),
+        Probe(
+            "critic-update-micro", "critic", "update_critic", "micro_batch",
+            (
+                Variant("verl", f"{_CRITIC}.update_critic", (f"{_CRITIC}._forward_micro_batch",), "start"),
+                Variant("verl", f"{_TRAINING}.train_mini_batch", _FORWARDS, "start", applies=_micro_of_critic),
             ),
             _KNOWN, {"warmup": 0},
         ),

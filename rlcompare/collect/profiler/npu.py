@@ -103,7 +103,10 @@ class NPUCapture:
 
     def _built(self, experimental: Any) -> Any:
         npu, target, options = self._module.profiler, self._target, self._options
-        self._handler = npu.tensorboard_trace_handler(dir_name=str(target.folder), analyse_flag=options.npu.analysis)
+        named = {} if options.npu.worker_name is None else {"worker_name": options.npu.worker_name}
+        self._handler = npu.tensorboard_trace_handler(
+            dir_name=str(target.folder), analyse_flag=options.npu.analysis, **named
+        )
         chosen = target.schedule
         activities = {"CPU": options.cpu, "NPU": options.device}
         return npu.profile(
@@ -123,7 +126,7 @@ class NPUCapture:
             profile_memory=options.memory,
             with_stack=options.stack,
             with_modules=options.modules,
-            with_flops=False,
+            with_flops=options.npu.with_flops,
             experimental_config=experimental,
         )
 

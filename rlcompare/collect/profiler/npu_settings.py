@@ -7,6 +7,7 @@ out afterwards that half of the requested data was not recorded.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
@@ -15,12 +16,16 @@ from rlcompare.collect.profiler.plan import Options
 from rlcompare.collect.reference.config.schema import NPUToolConfig
 from rlcompare.errors import UsageError
 
-_OURS = ("contents", "level", "analysis", "discrete", "export_stacks", "export_memory_timeline")
+_OURS = (
+    "contents", "level", "analysis", "discrete", "export_stacks", "export_memory_timeline", "with_flops", "worker_name",
+)  # fmt: skip
 """Keys that are not fields of ``_ExperimentalConfig``."""
 _MARKS = ("mstx", "msprof_tx")
 _ENUMS = {"aic_metrics": "AiCMetrics", "export_type": "ExportType", "host_sys": "HostSystem"}
 _WITHOUT_METRICS = ("level_none", "level0")
 _NO_METRICS = "AiCoreNone"
+_WORKER_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,224}")
+"""torch_npu replaces longer names by the host's, with a warning."""
 _OF_THE_DEVICE = ("aic_metrics", "l2_cache", "op_attr", "host_sys", "sys_io", "sys_interconnection")
 
 
@@ -53,6 +58,10 @@ def _conflicts(options: Options) -> Iterator[tuple[str, str]]:
         given = [key for key in _OF_THE_DEVICE if getattr(npu, key) not in (None, False, (), _NO_METRICS)]
         for key in given:
             yield key, "needs the device's activities, which contents does not include; add npu to contents"
+    if npu.with_flops and not marks:
+        yield "with_flops", "is recorded as mstx marks, which are off; set mstx=true"
+    if npu.worker_name is not None and not _WORKER_NAME.fullmatch(npu.worker_name):
+        yield "worker_name", "is part of a folder's name: use up to 225 letters, digits and . _ -"
     if not options.cpu:
         yield from _conflicts_without_host(options)
     yield from _conflicts_of_exports(options)

@@ -143,7 +143,7 @@ def _answer(command: VerlCommand, arguments: Sequence[str]) -> dict[str, Any]:
         }
     # With -c, the working folder is searched first, as it is with the job's own -m.
     script = Path(asked.__file__).read_text(encoding="utf-8")
-    line = [command.python, "-c", script, json.dumps(question)]
+    line = [*command.wrapper, command.python, "-c", script, json.dumps(question)]
     try:
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=_SECONDS)
     except OSError as error:

@@ -21,6 +21,8 @@ _PYTHON = re.compile(r"python(?:\d+(?:\.\d+)?)?")
 _TORCHRUN = ("torchrun", "torchrun.exe")
 _TORCHRUN_MODULES = ("torch.distributed.run", "torch.distributed.launch")
 _FLAGS_WITH_VALUE = ("-X", "-W")
+_ENVIRONMENTS = ("uv", "env", "conda", "mamba", "micromamba", "poetry", "pipenv", "pdm", "hatch", "pixi", "rye")
+"""Wrappers that choose an environment for the interpreter."""
 _MODULE = ("-m", "--module")
 _TORCHRUN_FLAGS = ("--standalone", "--no-python", "--no_python", "--run-path", "--run_path")
 _OVERRIDE = re.compile(r"(?:\+\+?|~)?([A-Za-z_][\w.@/-]*)(?:=(.*))?", re.DOTALL)
@@ -39,6 +41,7 @@ class VerlCommand:
         is_module: whether the entry is a module.
         arguments: everything after the entry: verl's overrides, and Hydra's options.
         submission: how it is submitted to a Ray cluster; None: it runs here.
+        wrapper: the tokens before the interpreter that choose its environment, such as ``uv run``.
     """
 
     tokens: tuple[str, ...]
@@ -47,6 +50,7 @@ class VerlCommand:
     is_module: bool
     arguments: tuple[str, ...]
     submission: Submission | None = None
+    wrapper: tuple[str, ...] = ()
 
     @property
     def given(self) -> dict[str, str | None]:
@@ -93,7 +97,9 @@ def parse_command(tokens: Sequence[str]) -> VerlCommand:
             is_module, rest = _past_torchrun(rest[1:])
     if not rest:
         raise UsageError(f"{tokens[place]} has nothing to run: name a module, such as -m verl.trainer.main_ppo")
-    return VerlCommand(tuple(tokens), python, rest[0], is_module, tuple(rest[1:]), submission)
+    chosen = next((index for index in range(begin, place) if names[index] in _ENVIRONMENTS), place)
+    wrapper = tuple(tokens[chosen:place])
+    return VerlCommand(tuple(tokens), python, rest[0], is_module, tuple(rest[1:]), submission, wrapper)
 
 
 def _past_flags(rest: list[str]) -> tuple[bool, list[str]]:

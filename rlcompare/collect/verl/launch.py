@@ -26,7 +26,7 @@ from rlcompare.collect.verl.job import Ended, run_job
 from rlcompare.collect.verl.keys import keys_of, number, world_size_of
 from rlcompare.collect.verl.plan import make_plan
 from rlcompare.collect.verl.planned import VerlPlan
-from rlcompare.collect.verl.refused import refuse
+from rlcompare.collect.verl.refused import refuse, refuse_trainer
 from rlcompare.collect.verl.storage import notes_on_storage
 from rlcompare.collect.verl.submission import new_identity
 from rlcompare.model.run import METRICS
@@ -117,6 +117,8 @@ def make_job(
     inherited = environment
     if command.submission:
         inherited = {"PATH": environment.get("PATH", ""), **asked.variables}
+    if not probes:
+        refuse_trainer(asked)
     plan = make_plan(command, asked, folder.absolute(), tool, inherited, probes)
     installed = confirm(command, plan.overrides, asked)
     refuse(installed, plan, inherited)

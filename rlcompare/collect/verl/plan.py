@@ -34,6 +34,7 @@ from rlcompare.collect.verl.planned import VerlPlan
 from rlcompare.collect.verl.variables import choose_variables
 from rlcompare.errors import UsageError
 
+_FREQUENCIES = ("trainer.test_freq", "trainer.save_freq", "rollout.test_freq")
 _FIRST_STEP = 3
 """The first two steps compile, allocate and warm up."""
 
@@ -171,7 +172,7 @@ class _Maker:
         return next((step for step in candidates if not self._tests_or_saves(step)), _FIRST_STEP)
 
     def _tests_or_saves(self, step: int) -> bool:
-        every = [number(self._installed.value(f"trainer.{name}_freq")) or 0 for name in ("test", "save")]
+        every = [number(self._installed.value(key)) or 0 for key in _FREQUENCIES]
         is_last = step == self._installed.value("trainer.total_training_steps") and any(n > 0 for n in every)
         return is_last or any(frequency > 0 and step % frequency == 0 for frequency in every)
 

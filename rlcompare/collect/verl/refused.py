@@ -29,6 +29,21 @@ _TOOLS = ("nsys", "npu", "torch", "torch_memory")
 _WITH_RANKS = ("nsys", "npu")
 
 
+def refuse_trainer(installed: Installed) -> None:
+    """Refuses entry points that never start verl's profiler, whatever the configuration says.
+
+    Raises:
+        UsageError: this is one.
+    """
+    if installed.profiles is None and installed.entry.rpartition(".")[2] in _NO_TRAINERS:
+        raise UsageError(f"{installed.entry} trains nothing: use one that does, such as verl.trainer.main_ppo")
+    if installed.profiles is False:
+        raise UsageError(
+            f"the trainer of {installed.entry} never starts verl's profiler in {installed.verl}, so nothing would be "
+            "recorded: use a release whose trainer does, or --probe, which records a few steps of its workers' loops"
+        )
+
+
 def refuse(installed: Installed, plan: VerlPlan, environment: Mapping[str, str]) -> None:
     """Checks the configuration with which the job would start.
 
@@ -40,23 +55,12 @@ def refuse(installed: Installed, plan: VerlPlan, environment: Mapping[str, str])
         UsageError: it would collect nothing, or fail.
     """
     refuse_probes(installed, plan.probes, plan.tool)
-    for problems in () if plan.probes else (_of_trainer, _of_tool, _of_steps, _of_roles, _of_rollout):
+    for problems in () if plan.probes else (_of_tool, _of_steps, _of_roles, _of_rollout):
         for problem in problems(installed, plan):
             raise UsageError(problem)
     for name in _SILENCERS:
         if plan.tool == "npu" and environment.get(name):
             raise UsageError(f"{name} is set, which disables torch_npu's profiler: unset it")
-
-
-def _of_trainer(installed: Installed, plan: VerlPlan) -> Iterator[str]:
-    name = installed.entry.rpartition(".")[2]
-    if installed.profiles is None and name in _NO_TRAINERS:
-        yield f"{installed.entry} trains nothing: use an entry point that does, such as verl.trainer.main_ppo"
-    if installed.profiles is False:
-        yield (
-            f"the trainer of {installed.entry} never starts verl's profiler in {installed.verl}, so nothing would be "
-            "recorded: use a release whose trainer does, or --probe, which records a few steps of its workers' loops"
-        )
 
 
 def _of_tool(installed: Installed, plan: VerlPlan) -> Iterator[str]:

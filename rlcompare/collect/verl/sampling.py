@@ -21,14 +21,16 @@ _ENGINE = "actor_rollout_ref.rollout.name"
 
 @dataclass(frozen=True)
 class _Need:
-    """Requirements of a preset: the actor's backend, or an engine."""
+    """Requirements of a preset: the backend of its role, or an engine."""
 
     megatron: bool | None = None
     engine: str | None = None
     instead: str = ""
     role: str | None = None
+    strategy: str = "actor_rollout_ref.actor.strategy"
 
 
+_OF_CRITIC = "critic.strategy"
 _MICRO = "megatron-update-mini: Megatron runs the micro batches itself, so the update by mini batch is all that counts"
 _PRESETS: Mapping[str, _Need] = {
     "vllm-decode": _Need(engine="vllm", instead="sglang-decode"),
@@ -38,6 +40,13 @@ _PRESETS: Mapping[str, _Need] = {
     "update-mini": _Need(megatron=False, instead="megatron-update-mini"),
     "update-micro": _Need(megatron=False, instead=_MICRO),
     "megatron-update-mini": _Need(megatron=True, instead="update-mini or update-micro"),
+    "critic-values": _Need(megatron=False, instead="critic-update-mini", role="critic", strategy=_OF_CRITIC),
+    "critic-update-mini": _Need(role="critic"),
+    "critic-update-micro": _Need(megatron=False, instead="critic-update-mini", role="critic", strategy=_OF_CRITIC),
+}
+_ROLES = {
+    "ref": "reference policy (actor.use_kl_loss, algorithm.use_kl_in_reward)",
+    "critic": "critic (algorithm.adv_estimator=gae, critic.enable)",
 }
 _BACKENDS_OF_MEGATRON = ("megatron", "mindspeed")
 
@@ -68,13 +77,13 @@ def _problems(installed: Installed, probe: str, tool: str) -> Iterator[str]:
     if "rlcompare" not in installed.versions:
         yield "the job's interpreter does not have rlcompare, which the workers need: pip install rlcompare there"
     need = _PRESETS.get(name or "", _Need())
-    strategy = str(installed.value("actor_rollout_ref.actor.strategy"))
+    strategy, owner = str(installed.value(need.strategy)), "critic" if need.role == "critic" else "actor"
     if need.megatron is not None and need.megatron != strategy.startswith(_BACKENDS_OF_MEGATRON):
-        yield f"the actor's backend is {strategy}: use {need.instead}"
+        yield f"the {owner}'s backend is {strategy}: use {need.instead}"
     if need.engine is not None:
         yield from _of_engine(installed.value(_ENGINE), need)
     if need.role is not None and need.role not in roles_of(installed):
-        yield "the job has no reference policy (actor.use_kl_loss, algorithm.use_kl_in_reward)"
+        yield f"the job has no {_ROLES[need.role]}"
 
 
 def _misunderstood(name: str | None, words: Sequence[str], tool: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ _LOCAL = frozenset(
     ("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "overlay", "aufs", "tmpfs", "ramfs", "squashfs", "vfat")
 )
 """Types of file systems that other machines do not see. All others may be shared, and are taken for it."""
-_NODES = ("trainer.nnodes", "rollout.nnodes")
+_NODES = ("trainer.nnodes", "rollout.nnodes", "actor_rollout_ref.rollout.nnodes")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -43,7 +43,7 @@ def notes_on_storage(
         )
     key = keys_of(installed).save_path
     save_path = installed.value(key)
-    if command.submission and isinstance(save_path, str) and not save_path.startswith("/"):
+    if command.submission and not plan.probes and isinstance(save_path, str) and not save_path.startswith("/"):
         notes.append(
             f"{key}={save_path} is relative to the folder in which Ray runs the job, and is not found here: set an "
             "absolute path, or leave it to rlcompare"

@@ -11,6 +11,7 @@ import json
 import re
 import secrets
 import shutil
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -76,7 +77,7 @@ class Submission:
         names = ("RAY_API_SERVER_ADDRESS", "RAY_ADDRESS")
         address = self.values.get("--address") or next(filter(None, map(environment.get, names)), "")
         host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
-        return host not in _HERE
+        return host not in _HERE and host not in _own_names()
 
     def tokens(self, identity: str, variables: Mapping[str, str]) -> list[str]:
         """The tokens before the submitted command.
@@ -127,6 +128,16 @@ class Submission:
         }
         script = Path(followed.__file__).read_text(encoding="utf-8")
         return [interpreter_of(self.submit[-len(_WORDS) - 1]) or python, "-c", script, json.dumps(question)]
+
+
+def _own_names() -> set[str]:
+    """The names and addresses of this machine, as far as it knows them itself."""
+    name = socket.gethostname()
+    try:
+        _, aliases, addresses = socket.gethostbyname_ex(name)
+    except OSError:
+        return {name}
+    return {name, *aliases, *addresses}
 
 
 def new_identity(folder: Path) -> str:

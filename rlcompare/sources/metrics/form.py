@@ -7,17 +7,25 @@ import csv
 import re
 from pathlib import Path
 
-from rlcompare.sources.metrics import console, history, prometheus, tensorboard
+from rlcompare.sources.metrics import console, history, other_logs, prometheus, series, tensorboard
 from rlcompare.sources.metrics.table import columns_of
 
 FILE_LOGGER, CONSOLE, TABLE, HISTORY = "file_logger", "console_log", "metrics_table", "wandb_history"
 MLFLOW, MLFLOW_FOLDER, TENSORBOARD = "mlflow", "mlflow_folder", "tensorboard"
+WANDB, TRACKIO, SERIES = "wandb_records", "trackio", "series"
+OTHER_LOG = "other_log"
 PROMETHEUS = "prometheus"
 """What the rollout engine says of itself beside a job; joined to the job's steps by time."""
 
-FORMS = (FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, HISTORY, TABLE, TENSORBOARD, PROMETHEUS)
+FORMS = (
+    FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, WANDB, TRACKIO, HISTORY, SERIES, TABLE, TENSORBOARD, OTHER_LOG,
+    PROMETHEUS,
+)  # fmt: skip
 """The formats, most exact first: if several files belong to one run, the first format counts. The console of old
-releases rounds, and TensorBoard keeps single precision."""
+releases rounds, TensorBoard keeps single precision, and some other trainers print two decimals."""
+
+LOGS = (CONSOLE, FILE_LOGGER, OTHER_LOG)
+"""The formats whose files may hold several jobs, one after the other."""
 
 _FILE_LOGGER = re.compile(rb'^[ \t\0]*\{\s*"step"\s*:\s*-?\d+[^{]{0,20}"data"\s*:\s*\{', re.MULTILINE)
 _SEPARATORS = {";": "semicolon", "\t": "tab"}
@@ -39,7 +47,9 @@ def form_of_text(path: Path, head: bytes) -> str | None:
         return TABLE
     if console.has_metrics(path):
         return CONSOLE
-    return PROMETHEUS if prometheus.is_text(head) else None
+    if prometheus.is_text(head):
+        return PROMETHEUS
+    return OTHER_LOG if other_logs.has_metrics(path) else None
 
 
 def why_unknown(head: bytes) -> str | None:
@@ -62,6 +72,8 @@ def form_of_json(text: bytes) -> str | None:
         return FILE_LOGGER
     if prometheus.is_answer(text):
         return PROMETHEUS
+    if series.is_series(text):
+        return SERIES
     return HISTORY if history.is_history(text) else None
 
 

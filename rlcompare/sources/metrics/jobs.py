@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, MetricsInput, TrainingInput
-from rlcompare.sources.metrics import form, mlflow, prometheus, table
+from rlcompare.sources.metrics import form, mlflow, prometheus, series, table, trackio
 from rlcompare.sources.metrics.read import read_metrics
 from rlcompare.sources.peek import file_kind
 
@@ -25,13 +25,13 @@ _ENOUGH = 0.9
 _SHOWN = 8
 _NAME_SHOWN = 60
 _MOST_STEPS_WITHOUT_TIMES = 3
-_ANSWER_BYTES = 4096
+_HEAD_BYTES = 4096
 
 # Files that are not inspected: another source knows them, or they hold no text. Others are recognised by content.
 _NOT_LOOKED_AT = (
     ".json", ".gz", ".duckdb", ".zip", ".tar", ".tgz", ".xz", ".zst", ".whl", ".pt", ".pth", ".bin", ".safetensors",
     ".parquet", ".arrow", ".npy", ".npz", ".pickle", ".pkl", ".so", ".o", ".py", ".pyc", ".yaml", ".yml", ".toml",
-    ".sh", ".md", ".html", ".xlsx", ".png", ".jpg", ".svg", ".pdf", ".nsys-rep", ".qdrep", ".model", ".wandb", ".lock",
+    ".sh", ".md", ".html", ".xlsx", ".png", ".jpg", ".svg", ".pdf", ".nsys-rep", ".qdrep", ".model", ".lock",
     "-wal", "-shm",
 )  # fmt: skip
 
@@ -39,19 +39,20 @@ _NOT_LOOKED_AT = (
 def looks_promising(folder: Path, name: str) -> bool:
     """Whether a file in a folder should be inspected."""
     if name.endswith(".json"):
-        return is_answer(folder / name)
+        return is_export(folder / name)
     return not name.endswith(_NOT_LOOKED_AT)
 
 
-def is_answer(path: Path) -> bool:
-    """Whether a file is the answer to a query of Prometheus. A pipe is none: opening it would wait."""
+def is_export(path: Path) -> bool:
+    """Whether a file is JSON of metrics: an answer of Prometheus, or series. A pipe is none: opening it would wait."""
     if not path.is_file():
         return False
     try:
         with path.open("rb") as file:
-            return prometheus.is_answer(file.read(_ANSWER_BYTES))
+            head = file.read(_HEAD_BYTES)
     except OSError:
         return False
+    return prometheus.is_answer(head) or series.is_series(head)
 
 
 def in_file(path: Path, kind: str, wanted: str = "") -> list[TrainingInput]:
@@ -70,12 +71,16 @@ def in_file(path: Path, kind: str, wanted: str = "") -> list[TrainingInput]:
         labels = [run.name if names.count(run.name) == 1 else f"{run.experiment}/{run.name}" for run in runs]
         labels = [run.identifier if labels.count(label) > 1 else label for run, label in zip(runs, labels, strict=True)]
         parts = [(run.identifier, label) for run, label in zip(runs, labels, strict=True)]
+    elif kind == form.TRACKIO:
+        parts = [(run, run) for run in trackio.runs_in(path)]
     elif kind == form.TABLE:
         parts = [(run, run) for run in table.runs_in(path)]
-    elif wanted and kind in (form.CONSOLE, form.FILE_LOGGER):  # the last of several jobs counts if none was named
+    elif wanted and kind in form.LOGS:  # the last of several jobs counts if none was named
         read_metrics(MetricsInput(kind, (path,), path.name, wanted))
         return [TrainingInput(path / wanted, (MetricsInput(kind, (path,), f"{path.name}/{wanted}", wanted),))]
     else:
+        if kind == form.WANDB:  # wandb writes such a file even if the run logs nothing
+            read_metrics(MetricsInput(kind, (path,), path.name))
         parts = [("", "")]
     if len(parts) == 1:
         return [TrainingInput(path, (MetricsInput(kind, (path,), path.name, parts[0][0]),))]

@@ -17,7 +17,7 @@ from pathlib import Path
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics.values import Metrics
 
-_STEP_TIMERS = ("timing_s/step",)
+_STEP_TIMERS = ("timing_s/step", "perf/step_time", "perf/train_time", "time/step_total")
 _ALIKE = 0.5
 
 

@@ -2,6 +2,8 @@
 
 * ``_step,timing_s/step,…``: a run's history as wandb exports it, or any table with a column for the step.
 * ``Step,RUN - timing_s/step,RUN - timing_s/step__MIN,…``: one chart of wandb, with the values of several runs.
+* ``step,timing_s/step,timing_s/step_timestamp,…``, or ``step,RUN-timing_s/step_step,RUN-timing_s/step_timestamp,…``:
+  what SwanLab exports.
 * ``step,name,value``: a row per value; the columns may have other names (``metric``, ``key``, ``tag``).
 """
 
@@ -19,6 +21,7 @@ from rlcompare.sources.metrics.history import OWN
 from rlcompare.sources.metrics.values import Metrics, whole_step
 
 _STEPS = ("_step", "step", "global_step", "training/global_step", "trainer/global_step")
+_TIME_OF, _STEP_OF = "_timestamp", "_step"
 _TIMES = ("_timestamp", "timestamp", "time")
 _NAMES = ("name", "metric", "key", "tag")
 _RUNS = ("run", "run_name", "run_id", "run_uuid")
@@ -45,7 +48,8 @@ def columns_of(header: Sequence[str]) -> Columns | None:
     step = next((lower.index(name) for name in _STEPS if name in lower), None)
     if step is None:
         return None
-    time = next((lower.index(name) for name in _TIMES if name in lower), None)
+    of_values = (place for place, name in enumerate(names) if name.endswith(_TIME_OF))
+    time = next((lower.index(name) for name in _TIMES if name in lower), next(of_values, None))
     name = next((lower.index(name) for name in _NAMES if name in lower), None)
     if name is not None and "value" in lower:
         run = next((lower.index(name) for name in _RUNS if name in lower), None)
@@ -57,11 +61,27 @@ def columns_of(header: Sequence[str]) -> Columns | None:
 def _metric_columns(names: Sequence[str], step: int) -> Iterator[tuple[int, str, str]]:
     # A chart has both bounds for each of its columns, "RUN - METRIC". A metric's name may also contain " - ".
     chart = any(f"{name}{_BOUNDS[0]}" in names for name in names)
+    # SwanLab writes a pair of columns for each metric, "RUN-METRIC_step" for its value and "RUN-METRIC_timestamp".
+    paired = [name.removesuffix(_STEP_OF) for name in names if name.endswith(_STEP_OF)]
+    paired = [name for name in paired if f"{name}{_TIME_OF}" in names]
+    run_of_all = _common([name.partition("/")[0] for name in paired]).rpartition("-")[0]
     for place, name in enumerate(names):
         if place == step or not name or name in OWN or (chart and name.endswith(_BOUNDS)):
             continue
+        base = name.removesuffix(_TIME_OF)
+        if base != name and (base in names or base in paired):
+            continue
+        if name.removesuffix(_STEP_OF) in paired:
+            yield place, run_of_all, name.removesuffix(_STEP_OF).removeprefix(run_of_all).removeprefix("-")
+            continue
         run, separator, metric = name.rpartition(" - ")
         yield (place, run, metric) if chart and separator else (place, "", name)
+
+
+def _common(names: Sequence[str]) -> str:
+    """The beginning that all names share."""
+    first, last = min(names, default=""), max(names, default="")
+    return next((first[:place] for place in range(len(first)) if not last.startswith(first[: place + 1])), first)
 
 
 def runs_in(path: Path) -> list[str]:

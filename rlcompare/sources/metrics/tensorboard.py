@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
+from rlcompare.sources.metrics.protobuf import Fixed, double, fields_of
 from rlcompare.sources.metrics.values import Metrics, whole_step
 
 _HEADER_BYTES = 12
@@ -21,11 +22,6 @@ _MOST_BYTES = 256 * 2**20
 _VERSION = b"brain.Event:"
 # Number format and tensor field, by tensorflow.DataType: float and double.
 _FORMS: Mapping[object, tuple[str, int]] = {1: ("<f", 5), 2: ("<d", 6)}
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # protobuf's wire types
-
-
-class _Fixed(bytes):
-    """The four or eight bytes of a protobuf field of fixed size."""
 
 
 def _crc_table() -> tuple[int, ...]:
@@ -86,8 +82,8 @@ def _content(path: Path) -> bytes:
 def _began(data: bytes) -> float:
     """The wall time of a file's first record."""
     for record in _records(data, Metrics(), 0):
-        fields = dict(_fields(record or b""))
-        return _double(fields.get(1))
+        fields = dict(fields_of(record or b""))
+        return double(fields.get(1))
     return 0.0
 
 
@@ -116,27 +112,27 @@ def _records(data: bytes, metrics: Metrics, before: int) -> Iterator[bytes | Non
 
 
 def _add(metrics: Metrics, record: int, event: bytes) -> None:
-    fields = list(_fields(event))
+    fields = list(fields_of(event))
     step = next((value for number, value in fields if number == 2 and isinstance(value, int)), 0)
     step -= 2**64 if step >= 2**63 else 0
     if whole_step(step) is None:
         metrics.unreadable.append(record)
         return
-    wall = next((value for number, value in fields if number == 1 and isinstance(value, _Fixed)), None)
-    if (logged := clock.of_epoch(_double(wall))) is not None:
+    wall = next((value for number, value in fields if number == 1 and isinstance(value, Fixed)), None)
+    if (logged := clock.of_epoch(double(wall))) is not None:
         metrics.times[record] = logged
     for number, summary in fields:
         if number == 5 and isinstance(summary, bytes):
-            for inner, value in _fields(summary):
+            for inner, value in fields_of(summary):
                 if inner == 1 and isinstance(value, bytes):
                     _add_value(metrics, record, step, value)
 
 
 def _add_value(metrics: Metrics, record: int, step: int, value: bytes) -> None:
-    parts = dict(_fields(value))
+    parts = dict(fields_of(value))
     tag, simple, tensor = parts.get(1), parts.get(2), parts.get(8)
     name = tag.decode("utf-8", "replace") if isinstance(tag, bytes) else ""
-    if isinstance(simple, _Fixed) and len(simple) == struct.calcsize("<f"):
+    if isinstance(simple, Fixed) and len(simple) == struct.calcsize("<f"):
         metrics.add(record, step, name, struct.unpack("<f", simple)[0])
     elif simple is not None:
         metrics.add(record, step, name, "no number")
@@ -148,7 +144,7 @@ def _add_value(metrics: Metrics, record: int, step: int, value: bytes) -> None:
 
 def _scalar(tensor: bytes) -> float | None:
     """The number of a ``TensorProto`` that holds one; None for strings, pictures and histograms."""
-    parts = dict(_fields(tensor))
+    parts = dict(fields_of(tensor))
     kind = _FORMS.get(parts.get(1))
     if kind is None:
         return None
@@ -157,42 +153,3 @@ def _scalar(tensor: bytes) -> float | None:
         if isinstance(data, bytes) and len(data) == struct.calcsize(form):
             return float(struct.unpack(form, data)[0])
     return None
-
-
-def _double(value: object) -> float:
-    return float(struct.unpack("<d", value)[0]) if isinstance(value, bytes) and len(value) == 8 else 0.0
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Numbers and values of a protobuf message's fields: integers, or bytes for all other types; stops at damage."""
-    place = 0
-    while place < len(data):
-        key, place = _varint(data, place)
-        number, wire = key >> 3, key & 7
-        if wire == _VARINT:
-            value, place = _varint(data, place)
-            yield number, value
-            continue
-        if wire == _BYTES:
-            size, place = _varint(data, place)
-        elif wire in (_FIXED32, _FIXED64):
-            size = 4 if wire == _FIXED32 else 8
-        else:
-            return
-        if place + size > len(data):
-            return
-        held = data[place : place + size]
-        yield number, held if wire == _BYTES else _Fixed(held)
-        place += size
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while place < len(data) and shift < 64:
-        byte = data[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, place
-        shift += 7
-    return value, len(data) + (shift >= 64)

@@ -88,7 +88,7 @@ class NsysToolConfig:
 class NPUToolConfig:
     """verl's four keys, then torch_npu's ``_ExperimentalConfig`` by its own names (``level`` is its profiler_level).
 
-    The last two are calls of its profiler.
+    The last four are arguments of its profiler and of its handler, and calls of it.
     """
 
     contents: tuple[Literal["npu", "cpu", "memory", "shapes", "module", "stack"], ...]
@@ -124,6 +124,8 @@ class NPUToolConfig:
     sys_interconnection: bool
     export_stacks: Literal["self_cpu_time_total", "self_npu_time_total"] | None
     export_memory_timeline: bool
+    with_flops: bool
+    worker_name: str | None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,45 @@
+"""The metrics of each run step by step (``Diff.series``), thinned so that a document stays small and loses no spike."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from rlcompare.compare.records import RunSeries
+from rlcompare.model.diff import Series
+
+MOST_POINTS = 500
+"""Maximum number of points of a series."""
+
+ALL_POINTS = 40_000
+"""Maximum number of points of all series together, unless even ``LEAST_POINTS`` of each are more."""
+
+LEAST_POINTS = 50
+
+
+def thinned_series(series: Sequence[RunSeries]) -> tuple[Series, ...]:
+    """All series, each with as many points as their number allows."""
+    most = max(LEAST_POINTS, min(MOST_POINTS, ALL_POINTS // max(len(series), 1)))
+    made = []
+    for one in series:
+        places = kept(one.amounts, most)
+        steps, values = (one.steps[at] for at in places), (_rounded(one.amounts[at]) for at in places)
+        made.append(Series(one.name, one.side, one.run, len(one.steps), tuple(steps), tuple(values)))
+    return tuple(made)
+
+
+def kept(values: Sequence[float], most: int) -> list[int]:
+    """Positions of at most ``most`` values: in each of ``most`` / 2 equal parts, the lowest and the highest."""
+    if len(values) <= most:
+        return list(range(len(values)))
+    parts = most // 2
+    edges = [len(values) * part // parts for part in range(parts + 1)]
+    found: set[int] = set()
+    for start, stop in itertools.pairwise(edges):
+        part = values[start:stop]
+        found |= {start + part.index(min(part)), start + part.index(max(part))}
+    return sorted(found)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")

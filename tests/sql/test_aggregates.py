@@ -1,0 +1,133 @@
+"""Measures of a metric over its steps beside the mean, and its series: against numpy, and in a policy's rules."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlcompare.compare.aggregates import aggregated
+from rlcompare.compare.records import RunSeries
+from rlcompare.compare.series import ALL_POINTS, MOST_POINTS, kept, thinned_series
+from rlcompare.gate.rules import judge
+from rlcompare.model.diff import Diff
+from rlcompare.model.verdict import Policy, Rule
+from rlcompare.model.words import Status
+from tests.sql.rollup_stores import RollupStore, compared, found, side
+
+TIME, ESS = "timing_s/step", "mismatch/rollout_is_eff_sample_size"
+
+
+def values_of(name: str, steps: int) -> list[float]:
+    rng = random.Random(name)
+    return [30 + rng.expovariate(1 / 5) for _ in range(steps)]
+
+
+def logged(path: Path, steps: int = 57) -> Path:
+    """Step times with a long tail, after a first step that does not count; an effective sample size that falls."""
+    store = RollupStore(path)
+    times = [99.0, *values_of(path.stem, steps)]
+    rows = [(step, TIME, value) for step, value in enumerate(times, 1)]
+    rows += [(step, ESS, 0.9 if step <= 50 else 0.3) for step in range(1, steps + 2)]
+    store.add_many("metric", [{"step": step, "name": name, "value": value, "source": "file", "profiled": False}
+                              for step, name, value in rows])  # fmt: skip
+    return store.done()
+
+
+@pytest.fixture(scope="module")
+def diff(tmp_path_factory: pytest.TempPathFactory) -> Diff:
+    """Two runs against one."""
+    folder = tmp_path_factory.mktemp("runs")
+    old, new = logged(folder / "old.duckdb"), [logged(folder / f"{name}.duckdb") for name in ("new", "again")]
+    return compared(side("old", old), side("new", *new))
+
+
+def samples(diff: Diff, name: str) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
+    (delta,) = aggregated(diff, name)
+    return delta.samples["baseline"], delta.samples["new"]
+
+
+@pytest.mark.parametrize("measure", ["median", "trimmed", "p5", "p95", "worst10", "above36.5", "below31", "steps11-20"])
+def test_measures_of_each_run(diff: Diff, measure: str) -> None:
+    def expected(name: str) -> float:
+        values = np.array(values_of(name, 57))
+        every = np.array([99.0, *values])
+        windows = np.convolve(values, np.ones(10) / 10, "valid")
+        return float({
+            "median": np.median(values),
+            "trimmed": np.sort(values)[5:-5].mean(),
+            "p5": np.quantile(values, 0.05, method="inverted_cdf"),
+            "p95": np.quantile(values, 0.95, method="inverted_cdf"),
+            "worst10": windows.max(),
+            "above36.5": (every > 36.5).mean(),
+            "below31": (every < 31).mean(),
+            "steps11-20": every[10:20].mean(),
+        }[measure])  # fmt: skip
+
+    baseline, new = samples(diff, f"{TIME}@{measure}")
+    assert baseline == (pytest.approx(expected("old"), rel=1e-5),)
+    assert new == (pytest.approx(expected("new"), rel=1e-5), pytest.approx(expected("again"), rel=1e-5))
+
+
+def test_what_a_measure_is_of(diff: Diff) -> None:
+    (time,) = aggregated(diff, f"{TIME}@above40")
+    assert (time.metric, time.unit, time.polarity) == (f"{TIME}@above40", "ratio", "lower")
+    (low,) = aggregated(diff, f"{ESS}@below0.5")
+    assert (low.unit, low.polarity, low.new, low.delta) == ("ratio", "lower", pytest.approx(8 / 58), 0.0)
+    (worst,) = aggregated(diff, f"{ESS}@worst10")
+    assert worst.new == pytest.approx((2 * 0.9 + 8 * 0.3) / 10)
+    assert "runs_overlap" in worst.evidence
+    assert [delta.metric for delta in aggregated(diff, "timing_s/*@p95")] == [f"{TIME}@p95"]
+    for unknown in (f"{TIME}@p50", f"{TIME}@", "no/such@p95", f"{TIME}@above", f"{TIME}@steps500-600"):
+        assert aggregated(diff, unknown) == ()
+
+
+def test_rules_name_measures(diff: Diff) -> None:
+    """A rule on the worst window fails where one on the mean passes; an unknown measure is a missing metric."""
+    rules = (Rule(ESS, min_value=0.5), Rule(f"{ESS}@worst10", min_value=0.5), Rule(f"{TIME}@p50", max_relative=0.1))
+    verdicts = judge(diff, Policy("test", rules)).verdicts
+    statuses = [verdict.status for verdict in verdicts if verdict.rule in rules]
+    assert statuses == [Status.PASS, Status.REGRESSED, Status.MISSING]
+
+
+def test_the_table_of_metrics_has_median_and_percentile(diff: Diff) -> None:
+    row = found(diff, "metrics", TIME)
+    assert row["baseline_median"] == pytest.approx(np.median(values_of("old", 57)))
+    high = [np.quantile(values_of(name, 57), 0.95, method="inverted_cdf") for name in ("new", "again")]
+    assert row["new_p95"] == pytest.approx(np.mean(high))
+
+
+def test_few_steps(tmp_path: Path) -> None:
+    diff = compared(logged(tmp_path / "a.duckdb", 1), logged(tmp_path / "b.duckdb", 3))
+    (worst,) = aggregated(diff, f"{TIME}@worst10")
+    assert worst.samples == {"baseline": (pytest.approx(values_of("a", 1)[0]),), "new": (values_of("b", 3)[0],)}
+
+
+@given(values=st.lists(st.floats(-1e6, 1e6), max_size=400), most=st.integers(2, 120))
+def test_a_thinned_series_keeps_the_extremes_of_each_part(values: list[float], most: int) -> None:
+    places = kept(values, most)
+    assert len(places) <= max(most, 2) and places == sorted(set(places))
+    if len(values) <= most:
+        assert places == list(range(len(values)))
+    else:
+        edges = [len(values) * part // (most // 2) for part in range(most // 2 + 1)]
+        for start, stop in pairwise(edges):
+            own = [values[place] for place in places if start <= place < stop]
+            assert (min(own), max(own)) == (min(values[start:stop]), max(values[start:stop]))
+
+
+def test_all_series_together_are_small(diff: Diff) -> None:
+    long = [RunSeries("new", 0, f"timing_s/{number}", None, list(range(2000)), [1 / 3] * 1999 + [7.0])
+            for number in range(200)]  # fmt: skip
+    made = thinned_series(long)
+    assert sum(len(one.steps) for one in made) <= ALL_POINTS
+    assert {(one.logged, one.steps[-1], one.values[0], one.values[-1]) for one in made} == {(2000, 1999, 0.333333, 7.0)}
+    assert len(thinned_series(long[:1])[0].steps) <= MOST_POINTS
+    (own,) = (one for one in diff.series if one.metric == TIME and one.side == "baseline")
+    assert own.logged == len(own.steps) == 58
+    assert own.values[:3] == (99.0, *(pytest.approx(value, rel=1e-5) for value in values_of("old", 57)[:2]))
