@@ -57,6 +57,7 @@ class SummaryItem:
         label: the word in front.
         parts: texts of one entry; a line may be broken between them.
         lines: maximum number of lines on a terminal if space is short; ``None``: as many as it needs.
+        spare: whether it only says that nothing is known, so that it may be left out on a terminal if space is short.
         shorter: alternatives to ``parts`` with the same content in fewer words, the longest first, if space is short.
     """
 
@@ -66,6 +67,7 @@ class SummaryItem:
     tone: str = ""
     lines: int | None = 1
     shorter: tuple[tuple[str, ...], ...] = ()
+    spare: bool = False
 
     def first(self, number: int) -> tuple[str, ...]:
         """The first ``number`` parts. If there are more, the last one says how many."""
@@ -325,9 +327,10 @@ def _sampling(diff: Diff) -> SummaryItem:
             values.setdefault(stem, row)
     found = [(label, [values[stem] for stem in stems if stem in values][:1]) for stems, label in _HEALTH]
     parts = [f"{label} {_before_and_after(row)}" for label, rows in found for row in rows]
-    if not parts:
-        parts = ["not measured: no importance-sampling metric was recorded"]
     outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == Health.OUTSIDE]
+    if not parts and not outside:
+        text = "not measured: no importance-sampling metric was recorded"
+        return SummaryItem("sampling", "rollout IS", (text,), spare=True)
     if not outside:
         return SummaryItem("sampling", "rollout IS", tuple(parts))
     named = [f"{stem.removeprefix('rollout_is_')} (ideal {row.get('ideal')})" for stem, row in outside]
@@ -351,7 +354,7 @@ def _ranks(diff: Diff) -> SummaryItem:
     replicas = [max((run.replicas for run in side.runs), default=0) for side in sides]
     number = " + ".join(filter(None, (_change(ranks, "rank"), _change(replicas, "replica"))))
     if not number:
-        return SummaryItem("ranks", "ranks", ("unknown: there is no profile",))
+        return SummaryItem("ranks", "ranks", ("unknown: there is no profile",), spare=True)
     if max(*ranks, *replicas) < 2:
         return SummaryItem("ranks", "ranks", (number, "a straggler needs at least two"))
     found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
@@ -408,7 +411,7 @@ def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     label, rows = parts_of_step(diff)
     deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
     if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
-        return SummaryItem("rest", "rest", ("unknown: there is no change to break down",))
+        return SummaryItem("rest", "rest", ("unknown: there is no change to break down",), spare=True)
     change = headline.delta * (1e3 if headline.unit == "s" else 1)
     rest = change - sum(map(number_of, deltas))
     where = "not in any phase" if label == "phases" else "not in any part above"

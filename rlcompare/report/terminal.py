@@ -61,7 +61,12 @@ def print_summary(view: ReportView, stream: TextIO, width: int | None = None) ->
 
 
 def _summary(view: ReportView, width: int) -> Iterator[Line]:
-    for item, texts in zip(view.summary, _layout(view.summary, width - _LABEL), strict=True):
+    items, laid = view.summary, _layout(view.summary, width - _LABEL)
+    for spare in [item for item in reversed(items) if item.spare]:
+        if sum(map(len, laid)) > SUMMARY_LINES:
+            items = tuple(item for item in items if item is not spare)
+            laid = _layout(items, width - _LABEL)
+    for item, texts in zip(items, laid, strict=True):
         for number, text in enumerate(texts):
             line = pad(item.label if number == 0 else "", _LABEL) + text
             spans = ((0, _LABEL, "label"), *(((_LABEL, len(line), item.tone),) if item.tone else ()))

@@ -33,6 +33,7 @@ from rlcompare.report.markdown import render_markdown
 from rlcompare.report.notebook import render_comparison
 from rlcompare.report.terminal import print_summary, summary_lines
 from rlcompare.report.view import build_view
+from tests.unit import diff_examples
 
 Log = Mapping[int, Mapping[str, float]]
 Change = Callable[[int, float], float]
@@ -227,7 +228,9 @@ def test_faster_but_not_stable(faster: Diff, changes: Mapping[str, Change], key:
     headline, stability = summary_lines(build_view(diff))[3:5]
     assert ("UNSTABLE" if severity == "error" else "see stability") in headline
     assert stability.startswith(f"stability   1 {'error' if severity == 'error' else 'warning'}: ")
-    assert len(summary_lines(build_view(diff))) <= 15
+    crowded = replace(diff, events=(diff_examples.ONSET,), causes=(replace(diff.causes[0], text="Long. " * 40),))
+    for shown in (diff, crowded):
+        assert len(summary_lines(build_view(shown))) <= 15
     assert from_document(json.loads(json.dumps(to_document(diff)))) == diff
 
 
