@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import linear_regression, variance
 
@@ -16,7 +16,7 @@ from rlcompare.model.words import SIDES
 from tests.sql.rollup_stores import compared
 from tests.sql.test_compare_limits import logged
 
-Steps = Sequence[Mapping[str, float]]
+Steps = Sequence[dict[str, float]]
 STEPS = 40
 
 
