@@ -32,16 +32,13 @@ from rlcompare.compare.log_tells import (
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
-from rlcompare.compare.timers import OUT_OF_WORKERS, TELLING, Change, Driver, TrainingLog
+from rlcompare.compare.timers import OF_WORKERS, OUT_OF_WORKERS, TELLING, Change, Driver, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
 
 SLOWEST_PARTS = ("the generation", OF_TOOLS)
 """How the names of the parts of generation begin that more turns lengthen."""
 
 BATCHES = "train/num_gen_batches"
-
-OF_WORKERS = "timing_s/generate_sequences"
-"""The mean over workers of their generation."""
 
 RANKS = 0.5
 """Part of the change of a rank's tokens by which all tokens must have changed for the ranks to be as many as before."""
@@ -53,7 +50,7 @@ ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
 
 LARGE_LUCK = 1.5
-"""How much more than what runs of one setting differ by the work must explain to be told even if it may be luck."""
+"""How much more than what runs of one setting differ by batches must explain to be told even if they may be luck."""
 
 BY_LUCK = "; over so few steps this may be luck"
 
@@ -138,17 +135,18 @@ def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
     """What the work explains of a timer's change, and what is left of it.
 
     Nothing is kept against the direction of the change. What luck in the work explains (a longer tail in these steps)
-    is no reason unless it is large, and is not left either.
+    is no reason, and is not left either. Batches that were generated again are told even if they are luck.
 
     Args:
-        large: ms from which luck is told.
+        large: ms from which batches are told.
     """
     shares, of_slope = _shares(log, part)
     lucky = frozenset(share.reason for share in shares) - {share.reason for share in shares if share.telling}
     kept: dict[str, float] = {}
     luck = 0.0
     for share in shares:
-        if share.amount * part.delta > 0 and (share.telling or abs(share.amount) >= large):
+        is_large = share.reason == "batches" and abs(share.amount) >= large
+        if share.amount * part.delta > 0 and (share.telling or is_large):
             kept[share.reason] = kept.get(share.reason, 0.0) + share.amount
         elif not share.telling:
             luck += share.amount
@@ -343,7 +341,8 @@ def _work_text(log: TrainingLog) -> tuple[str, str, str]:
 def _ranks_text(log: TrainingLog) -> tuple[str, str, str]:
     mean = log.changes["global_seqlen/mean"]
     word = "more" if mean.delta > 0 else "fewer"
-    text = f"as a rank has {percent(mean.new / mean.baseline)} {word} tokens of a batch of the same size"
+    ranks = "more" if mean.delta < 0 else "fewer"
+    text = f"as {ranks} ranks share a batch: each has {percent(mean.new / mean.baseline)} {word} tokens"
     return text, "metrics", "global_seqlen/mean"
 
 

@@ -10,7 +10,16 @@ from math import fsum
 
 from rlcompare.compare.evidence import Evidence, has_moved, moved, number
 from rlcompare.compare.overall import OUTSIDE, PATH
-from rlcompare.compare.timers import InnerTimer, netted, rest_of
+from rlcompare.compare.timers import (
+    OF_ALL_WORKERS,
+    OF_WORKERS,
+    OUT_OF_WORKERS,
+    TELLING,
+    InnerTimer,
+    TrainingLog,
+    netted,
+    rest_of,
+)
 from rlcompare.model.diff import Delta, Row
 from rlcompare.model.words import SIDES
 
@@ -253,6 +262,19 @@ def _timers(evidence: Evidence) -> tuple[Part, ...]:
     return tuple(_without_hidden([part for phase in phases for part in _divided(evidence, phase)]))
 
 
+def _of_slowest_worker(log: TrainingLog, inner: Sequence[InnerTimer]) -> Sequence[InnerTimer]:
+    """Generation as one timer, where it is known as a mean over workers, and the slowest one changed likewise."""
+    mean = next((timer for timer in inner if timer.name == OF_WORKERS), None)
+    rest = inner[-1]
+    if mean is None or rest.part != OUT_OF_WORKERS:
+        return inner
+    change = mean.new - mean.baseline
+    if change * (rest.new - rest.baseline) <= 0 or abs(change) <= TELLING * log.error_ms(mean.name):
+        return inner
+    whole_ = InnerTimer(rest.name, OF_ALL_WORKERS, mean.baseline + rest.baseline, mean.new + rest.new)
+    return [*(timer for timer in inner[:-1] if timer is not mean), whole_]
+
+
 def _without_hidden(parts: Sequence[Part]) -> Sequence[Part]:
     """The timers without changes that waiting for samples makes up for; the changes that are left sum to the same.
 
@@ -290,7 +312,7 @@ def _divided(evidence: Evidence, phase: Part) -> Iterator[Part]:
         return
     before, after = (fsum(getattr(timer, side) for timer in inner) for side in SIDES)
     rest = InnerTimer(phase.timer, rest_of(inner), phase.baseline - before, phase.new - after)
-    for timer in netted([*inner, rest]):
+    for timer in netted(_of_slowest_worker(log, [*inner, rest])):
         yield Part(TIMER, phase.name, timer.part, timer.baseline, timer.new, phase.row, timer=timer.name)
 
 

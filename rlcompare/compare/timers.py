@@ -31,6 +31,11 @@ OUT_OF_GENERATION = "wake-up, loading of weights and sleep"
 OUT_OF_WORKERS = "what generation leaves: the slowest worker, wake-up, loading of weights, sleep"
 """The same where generation is only known as a mean over workers."""
 
+OF_WORKERS = "timing_s/generate_sequences"
+"""The mean over workers of their generation."""
+
+OF_ALL_WORKERS = "generation, up to the slowest worker"
+
 OUT_OF_SAMPLE = "outside of the slowest sample (wake-up, loading of weights, sleep)"
 """What is left of a rollout beside the sample that takes longest."""
 

@@ -150,7 +150,7 @@ class TestJoinedByTime:
         )
 
     def test_engines_that_started_again(self, tmp_path: Path) -> None:
-        # GIVEN a counter that stands at 4 when the engine starts again in the middle of step 2, and then counts seconds
+        # GIVEN a counter that stands at 4 when the engine starts again in step 2, and then counts seconds from 2
         counts = {second: second // 3 if second < 15 else second - 13 for second in range(31)}
         lines = [
             f'{BEGIN + second}\nvllm:num_preemptions_total{{engine="0"}} {count}' for second, count in counts.items()
