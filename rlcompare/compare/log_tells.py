@@ -53,6 +53,7 @@ class Beside:
 
 DEVICES = ("trainer.n_gpus_per_node", "trainer.nnodes")
 ACCEPTED = "rollout/spec_accept_length"
+BATCHES = "train/num_gen_batches"
 SLOWEST = "timing_s/agent_loop/slowest/"
 TURNS = Beside(
     ("num_turns/mean", "training/num_turns/mean"), True, "with {new} turns per sample instead of {baseline}"

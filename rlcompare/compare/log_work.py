@@ -1,0 +1,168 @@
+"""What the work explains of a timer's change: responses, tokens, imbalance, turns, batches, ranks.
+
+A timer follows the work as far as the steps of the log show it (``timers.Driver``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, sqrt
+
+from rlcompare.compare.log_tells import BATCHES, CALLS, FITS, GENERATION, MOVED, NOT_GENERATED, OF_TOOLS, TURNS
+from rlcompare.compare.parts import Part
+from rlcompare.compare.timers import OF_WORKERS, OUT_OF_WORKERS, Change, Driver, TrainingLog
+
+SLOWEST_PARTS = ("the generation", OF_TOOLS)
+"""How the names of the parts of generation begin that more turns lengthen."""
+
+RANKS = 0.5
+"""Part of the change of a rank's tokens by which all tokens must have changed for the ranks to be as many as before."""
+
+PASSES = ("update_actor", "update_critic", "old_log_prob", "ref_log_prob", "values")
+"""Phases that pass over the whole batch, whose busiest rank decides."""
+
+TAIL = 2.0
+"""How much more the longest response must change than the mean one, in proportion, for a tail."""
+
+LEAST_WORK = 0.01
+"""Part of the larger value by which the work must have changed to be a reason."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What one reason explains of a timer's change, in ms, and whether its own change is more than luck."""
+
+    reason: str
+    amount: float
+    telling: bool = True
+
+
+def shares_of(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
+    """What the work explains of a timer's change, and the error of it, in ms."""
+    if part.phase == GENERATION:
+        return _of_generation(log, part)
+    return _of_pass(log, part) if part.phase in PASSES else ((), 0.0)
+
+
+def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
+    """More turns, more samples, batches that were generated again, or the lengths of responses."""
+    turns = _more_turns(log, part)
+    if turns and part.name.startswith(SLOWEST_PARTS):
+        calls = log.change(*CALLS.metrics)
+        change = calls[1] if calls else turns
+        by_turns = part.baseline * change.delta / change.baseline if change.baseline else part.delta
+        whole = abs(by_turns) >= FITS * abs(part.delta)
+        return [Reason("turns", part.delta if whole else by_turns)], 0.0
+    if part.name.startswith(NOT_GENERATED):
+        return (), 0.0
+    batch = _batch(log)
+    if batch and batch.delta * part.delta > 0 and abs(batch.relative) >= MOVED:
+        return [Reason("work", _by_proportion(part, [batch]))], 0.0
+    of_lengths = "turns" if turns else "tail" if _is_tail(log) else "work"
+    drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
+    known = {driver: log.changes[driver.metric] for driver in drivers}
+    told = {driver: change for driver, change in known.items() if driver.slope is not None}
+    if told and part.name == OUT_OF_WORKERS:
+        told = {_less(driver, log.drivers.get(OF_WORKERS, ())): change for driver, change in told.items()}
+    if not told:
+        most = _by_proportion(part, known.values())
+        again = log.changes.get(BATCHES)
+        by_again = _by_proportion(part, [again]) if again else 0.0
+        return [Reason("batches", by_again) if by_again else Reason(of_lengths, most)], 0.0
+    found = [
+        Reason(
+            "batches" if driver.metric == BATCHES else of_lengths,
+            (driver.slope or 0.0) * change.delta,
+            _is_more_than_luck(change) or (driver.metric != BATCHES and _are_lengths_telling(log, change)),
+        )
+        for driver, change in told.items()
+    ]
+    return found, sqrt(fsum((driver.error * change.delta) ** 2 for driver, change in told.items()))
+
+
+def _less(driver: Driver, inner: Sequence[Driver]) -> Driver:
+    """How what an inner timer leaves follows a metric: a regression is linear, so that slopes subtract."""
+    same = next((one for one in inner if one.metric == driver.metric), None)
+    return driver if same is None else replace(driver, slope=(driver.slope or 0.0) - (same.slope or 0.0))
+
+
+def _are_lengths_telling(log: TrainingLog, change: Change) -> bool:
+    """Whether the lengths of responses changed by more than luck in the direction of one of them."""
+    found = (log.changes.get(f"response_length/{name}") for name in ("mean", "max"))
+    return any(one is not None and _is_more_than_luck(one) and one.delta * change.delta > 0 for one in found)
+
+
+def _more_turns(log: TrainingLog, part: Part) -> Change | None:
+    """How the turns of a sample changed, if that fits the change of a timer; else None."""
+    found = log.change(*TURNS.metrics)
+    if found is None or not found[1].is_telling or abs(found[1].relative) < MOVED:
+        return None
+    return found[1] if found[1].delta * part.delta > 0 else None
+
+
+def _batch(log: TrainingLog) -> Change | None:
+    """How the number of samples per step changed; None if it is unknown."""
+    found = [log.changes.get(name) for name in ("perf/total_num_tokens", "response_length/mean", "prompt_length/mean")]
+    tokens, response, prompt = found
+    if tokens is None or response is None or prompt is None:
+        return None
+    before, after = response.baseline + prompt.baseline, response.new + prompt.new
+    return Change(tokens.baseline / before, tokens.new / after, None) if before > 0 and after > 0 else None
+
+
+def _by_proportion(part: Part, changes: Iterable[Change]) -> float:
+    """The change by the work that changed most, if the timer followed it, up to the whole change; else 0."""
+    able = [change for change in changes if change.is_telling and abs(change.relative) >= LEAST_WORK]
+    able = [change for change in able if change.baseline]
+    if not able or not part.baseline:
+        return 0.0
+    most = max(able, key=lambda change: abs(change.relative))
+    amount = part.baseline * most.delta / most.baseline
+    if abs(amount) < FITS * abs(part.delta):
+        return 0.0
+    return min(abs(amount), abs(part.delta)) * (1 if amount > 0 else -1)
+
+
+def _is_tail(log: TrainingLog) -> bool:
+    """Whether the longest response changed, and the mean one hardly did."""
+    longest, mean = log.changes.get("response_length/max"), log.changes.get("response_length/mean")
+    if longest is None or mean is None:
+        return longest is not None
+    return abs(longest.relative) > TAIL * abs(mean.relative)
+
+
+def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
+    """The tokens of all ranks, and how many more the busiest one has."""
+    drivers = [driver for driver in log.drivers.get(part.timer, ()) if driver.metric in log.changes]
+    driver = next((driver for driver in drivers if driver.slope is not None), drivers[0] if drivers else None)
+    if driver is None:
+        return (), 0.0
+    change = log.changes[driver.metric]
+    amount = _by_proportion(part, [change]) if driver.slope is None else driver.slope * change.delta
+    if not amount or not change.delta:
+        return (), 0.0
+    error = 0.0 if driver.slope is None else abs(driver.error * change.delta)
+    work = "turns" if _more_turns(log, part) else "work"
+    mean = log.changes.get("global_seqlen/mean")
+    if mean is None or not mean.baseline or not driver.metric.startswith("global_seqlen/"):
+        return [Reason(work, amount, _is_more_than_luck(change))], error
+    total = log.changes.get("perf/total_num_tokens")
+    if total and work == "work" and abs(total.relative) < RANKS * abs(mean.relative):
+        work = "ranks"
+    # The busiest rank has more tokens because all have (mean), or because they are shared out less evenly.
+    by_all = change.baseline * mean.delta / mean.baseline
+    apart = Change(change.baseline - mean.baseline, change.new - mean.new, _both(change.error, mean.error))
+    return [
+        Reason("imbalance", amount * (1 - by_all / change.delta), apart.is_telling),
+        Reason(work, amount * by_all / change.delta, _is_more_than_luck(mean)),
+    ], error
+
+
+def _both(*errors: float | None) -> float | None:
+    """The standard error of a sum; None if one is unknown."""
+    return None if None in errors else sqrt(fsum((error or 0.0) ** 2 for error in errors))
+
+
+def _is_more_than_luck(change: Change) -> bool:
+    return change.is_telling and abs(change.relative) >= LEAST_WORK
