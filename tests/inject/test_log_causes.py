@@ -145,7 +145,6 @@ def comparing(
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="75 of 81 are right, as of now")
 def test_the_first_cause_is_what_was_changed(comparing: Comparing) -> None:
     answers = [comparing.answer(number, pair) for number, pair in enumerate(PAIRS)]
     answers = [answer for answer in answers if answer.share > LEAST]
@@ -158,7 +157,6 @@ def test_the_first_cause_is_what_was_changed(comparing: Comparing) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="2 of 28 have a cause, as of now")
 def test_what_differs_by_luck_has_no_cause(comparing: Comparing) -> None:
     answers = [comparing.unchanged(number, pair) for number, pair in enumerate(NULLS)]
     wrong = [
