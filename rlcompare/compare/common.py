@@ -127,7 +127,7 @@ def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             text = (
                 f"The new side was asked for {percent(asked.ratio)} {'more' if asked.ratio > 1 else 'less'}"
                 f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed"
-                f"{_per_token(evidence, basis, alone=enough)}."
+                f"{per_token(evidence, basis, alone=enough)}."
             )
             yield Candidate("workload", amounts, text, "workload", metric)
             return
@@ -181,7 +181,7 @@ def _is_broad(basis: Basis, amounts: Mapping[int, float], expected: Mapping[int,
     return bool(grown) and _sum(grown) >= BROAD * (_sum(list(able.values())) + _sum(others))
 
 
-def _per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
+def per_token(evidence: Evidence, basis: Basis, *, alone: bool) -> str:
     """A clause on the time per token: where nothing is slower (or faster), the work alone is to blame.
 
     Args:

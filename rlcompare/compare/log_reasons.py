@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum, sqrt
 
+from rlcompare.compare.common import ENOUGH, per_token
 from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, short
 from rlcompare.compare.log_sentences import WHY
 from rlcompare.compare.log_tells import (
@@ -151,13 +152,17 @@ def _candidate(
     names = list(dict.fromkeys(basis.parts[place].phase or basis.parts[place].name for place in amounts))
     log = evidence.log
     why, section, row = WHY[reason](log, delta)
-    differs = settings(evidence, DEVICES if reason == "ranks" else WORK_SETTINGS)
+    why += settings(evidence, DEVICES if reason == "ranks" else WORK_SETTINGS)
     if len(names) == 1:
         start = f"Phase {short(names[0])} {moved(delta)} per step"
     else:
         start = f"Phases {', '.join(map(short, names[:-1]))} and {short(names[-1])} {moved(delta)} per step"
+    if reason == "work":
+        alone = delta / basis.change >= ENOUGH
+        rates = per_token(evidence, basis, alone=alone)
+        why += f": the work changed{rates}" if rates else ""
     what = "workload" if reason == "work" else reason
-    return Candidate(what, amounts, f"{start}, {why}{differs}{note}.", section, row)
+    return Candidate(what, amounts, f"{start}, {why}{note}.", section, row)
 
 
 def _moved_out(log: TrainingLog, part: Part) -> str:

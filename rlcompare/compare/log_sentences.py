@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from rlcompare.compare.evidence import percent
 from rlcompare.compare.log_tells import BATCHES, CALLS, SLOWEST, TURNS, amount_text
 from rlcompare.compare.timers import TrainingLog
+from rlcompare.compare.training import TOTAL
 
 
 def _work_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
@@ -23,7 +24,7 @@ def _work_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
     lengths = log.changes.get(names[1])
     if lengths is not None and lengths.is_telling and lengths.delta * delta > 0:
         text += f" (mean response {amount_text(lengths.baseline)} → {amount_text(lengths.new)})"
-    return text, "metrics", name
+    return (text, "workload", TOTAL) if name == names[0] else (text, "metrics", name)
 
 
 def _ranks_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:

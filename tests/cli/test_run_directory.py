@@ -61,7 +61,8 @@ class TestSpeed:
         assert row(document, "phases", "(outside)")["new"] == pytest.approx(10)
         first = document["causes"][0]
         assert (first["what"], first["row"], first["share"]) == ("phase", "update_actor", pytest.approx(1))
-        assert first["text"].endswith(" per step, which has 16 micro batches instead of 8.")
+        batches = " per step, which has 16 micro batches instead of 8 (actor_rollout_ref.actor.ppo_epochs 1 → 2)."
+        assert first["text"].endswith(batches)
         (finding,) = document["comparability"]["findings"]
         assert (finding["key"], finding["severity"]) == ("actor_rollout_ref.actor.ppo_epochs", "caution")
 
