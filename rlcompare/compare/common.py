@@ -66,18 +66,21 @@ APART = 0.4
 def everything(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """All parts changed by about the same factor, whether or not they compute: the machine, and no part of the step.
 
-    With a device, computation alone is not everything. Without one, the host is all that there is.
+    With a device, computation alone is not everything. Without one, the host is all that there is. Of a log, the phases
+    that training timed must have changed alike, by more than runs of one setting differ.
     """
     classes = _classes(basis.parts)
     baseline = fsum(part.baseline for part in basis.parts)
-    if not baseline or basis.parts[0].kind == TIMER:
+    timed = basis.parts[0].kind == TIMER
+    if not baseline or (timed and (not evidence.log.timers or abs(basis.change) < evidence.run_noise)):
         return
     factor = basis.change / baseline
     large = {name: found for name, found in classes.items() if _sum(found) >= LEAST_CLASS * baseline}
     factors = {name: total(found) / _sum(found) for name, found in large.items()}
     values = [(part.baseline, part.delta) for part in basis.parts]
     largest = max(range(len(values)), key=lambda place: values[place][0])
-    if len(large) < (2 if evidence.on_device else 1) or abs(factor) < LEAST_FACTOR or _is_other_work(evidence, basis):
+    least = 2 if evidence.on_device or timed else 1
+    if len(large) < least or abs(factor) < LEAST_FACTOR or _is_other_work(evidence, basis):
         return
     if any(not 0.5 <= found / factor <= 1.5 for found in factors.values()):
         return
@@ -101,6 +104,7 @@ def _classes(parts: Sequence[Part]) -> dict[str, list[Part]]:
     found: dict[str, list[Part]] = {}
     for part in parts:
         name = "communication" if part.kind in COMMUNICATION else "computation" if part.kind == COMPUTE else "idle time"
+        name = short(part.phase) if part.kind == TIMER else name
         found.setdefault(name, []).append(part)
     return found
 

@@ -111,7 +111,6 @@ class TrainingLog:
         residual: the part of a timer's spread over steps that the metrics leave that it is shown to follow.
         timers: the key of the timer of each phase.
         lone: the side of each metric that only one side has.
-        runs: the number of runs of each side that timed the step.
     """
 
     inner: Mapping[str, Sequence[InnerTimer]] = field(default_factory=dict)
@@ -120,7 +119,6 @@ class TrainingLog:
     residual: Mapping[str, float] = field(default_factory=dict)
     timers: Mapping[str, str] = field(default_factory=dict)
     lone: Mapping[str, SideName] = field(default_factory=dict)
-    runs: Mapping[SideName, int] = field(default_factory=dict)
 
     def change(self, *metrics: str) -> tuple[str, Change] | None:
         """The first of these metrics that both sides have."""
@@ -175,7 +173,7 @@ def training_log(
         errors[row.side][row.name].append(row.error)
     values: dict[str, dict[SideName, list[float]]] = {}
     for sample in metrics:
-        if sample.value is not None and not sample.invalid:
+        if sample.value is not None:
             values.setdefault(sample.name, {side: [] for side in SIDES})[sample.side].append(sample.value)
     left_out = set(apart)
     changes = {
@@ -183,12 +181,10 @@ def training_log(
         for name, found in values.items()
         if found["baseline"] and found["new"] and name not in left_out
     }
-    timed = values.get("timing_s/step", {side: [] for side in SIDES})
     timers = {phase.phase: phase.timer for phase in phases if phase.timer is not None}
     drivers, residual = _drivers(driven)
-    runs = {side: len(timed[side]) for side in SIDES}
     lone = {name: side for name, found in values.items() for side in SIDES if not found[_OTHER[side]]}
-    return TrainingLog(_inner(parts), changes, drivers, residual, timers, lone, runs)
+    return TrainingLog(_inner(parts), changes, drivers, residual, timers, lone)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -161,6 +161,12 @@ def test_the_first_cause_is_the_reason_and_its_seconds(
     assert cause.delta_ms == pytest.approx(seconds * MS_PER_S, rel=0.12)
 
 
+def test_everything_slower_is_no_phase(tmp_path: Path) -> None:
+    cause = first_of(tmp_path, job(2, changed(per_token=1.2, per_update=1.2, timing_s__reward=1.2, outside=1.2)))
+    assert cause.what == "everything"
+    assert "Everything takes about 18 % longer (generate_sequences 18 %, update_actor 19 %)" in cause.text
+
+
 def test_longer_responses_are_one_reason_of_several_phases(tmp_path: Path) -> None:
     cause = first_of(tmp_path, job(2, changed(response_length__max=1.2, response_length__mean=1.2)))
     assert cause.what == "workload"
