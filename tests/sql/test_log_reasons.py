@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from math import sqrt
 from pathlib import Path
-from statistics import linear_regression, variance
+from statistics import correlation, linear_regression, stdev, variance
 
+import duckdb
 import pytest
 
+from rlcompare import resources
 from rlcompare.compare.records import TimerDriver, TimerPart
 from rlcompare.compare.timers import MS_PER_S, Driver, InnerTimer, netted, training_log
 from rlcompare.model.diff import Cause, Diff
@@ -69,6 +72,21 @@ def test_steps_that_hardly_differ_tell_no_slope(spread: float, noise: float) -> 
     lengths = [2000.0 + chance.uniform(-spread, spread) for _ in range(STEPS)]
     times = [20.0 + chance.gauss(0, noise) for _ in lengths]
     assert [driver.slope for driver in drivers_of(driver_rows(times, lengths, None))] == [None]
+
+
+def test_the_error_of_a_mean_counts_independent_steps() -> None:
+    chance = random.Random(4)
+    values = [10.0]
+    for _ in range(199):
+        values.append(4.0 + 0.6 * values[-1] + chance.gauss(0, 0.5))
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE c_judged(side VARCHAR, run INTEGER, name VARCHAR, step BIGINT, value DOUBLE)")
+        rows = [("new", 0, "timing_s/gen", step, value) for step, value in enumerate(values, 1)]
+        connection.executemany("INSERT INTO c_judged VALUES (?, ?, ?, ?, ?)", rows)
+        (found,) = connection.execute(resources.sql("compare/timer_noise")).fetchall()
+    again = correlation(values[1:], values[:-1])
+    assert 0.4 < again < 0.8
+    assert found[-1] == pytest.approx(stdev(values) / sqrt(200) * sqrt((1 + again) / (1 - again)))
 
 
 def test_changes_inside_a_phase_that_make_up_for_each_other_count_once() -> None:
@@ -172,6 +190,35 @@ def test_longer_responses_are_one_reason_of_several_phases(tmp_path: Path) -> No
     assert cause.what == "workload"
     assert "generate_sequences and update_actor grew by" in cause.text
     assert "14 % more tokens (mean response 50" in cause.text
+
+
+def test_tokens_and_imbalance_are_told_apart(tmp_path: Path) -> None:
+    """Per update 11.2 s become 1.14 × 1.37 times as many: 1.6 s for tokens, 5.1 s for the busiest rank's part of them."""
+    lengths = {"response_length__max": 1.2, "response_length__mean": 1.2}
+    causes = diff_of(tmp_path, job(2, changed(**lengths, imbalance=1.4))).causes
+    found = {cause.what: cause for cause in causes}
+    assert found["imbalance"].delta_ms == pytest.approx(5100.0, rel=0.1)
+    (update,) = (row for row in found["workload"].rows if row["phase"] == "update_actor")
+    assert update["delta_ms"] == pytest.approx(1600.0, rel=0.15)
+
+
+@pytest.mark.parametrize(("longest", "divided"), [(0.9, True), (1.2, False)])
+def test_timers_divide_a_phase_if_they_fit_into_it(tmp_path: Path, longest: float, divided: bool) -> None:
+    """Generation and tools of the slowest sample, as a part of timing_s/gen: samples may also overlap."""
+
+    def with_slowest(steps: Steps, tools: float) -> Steps:
+        key = "timing_s/agent_loop/slowest/"
+        for step in steps:
+            whole = step["timing_s/gen"]
+            step["timing_s/gen"] += tools
+            step["timing_s/step"] += tools
+            step[f"{key}generate_sequences"], step[f"{key}tool_calls"] = longest * whole, tools
+        return steps
+
+    old = logged(tmp_path / "old.duckdb", *with_slowest(job(1), 1.0))
+    new = logged(tmp_path / "new.duckdb", *with_slowest(job(2), 6.0))
+    text = compared(old, new).causes[0].text
+    assert ("in the tool calls of the slowest sample" in text) == divided
 
 
 @pytest.mark.parametrize("seed", range(2, 8))
