@@ -193,7 +193,7 @@ def test_longer_responses_are_one_reason_of_several_phases(tmp_path: Path) -> No
 
 
 def test_tokens_and_imbalance_are_told_apart(tmp_path: Path) -> None:
-    """Per update 11.2 s become 1.14 × 1.37 times as many: 1.6 s for tokens, 5.1 s for the busiest rank's part of them."""
+    """An update of 11.2 s takes 1.14 × 1.37 times as long: 1.6 s for tokens, 5.1 s for the busiest rank."""
     lengths = {"response_length__max": 1.2, "response_length__mean": 1.2}
     causes = diff_of(tmp_path, job(2, changed(**lengths, imbalance=1.4))).causes
     found = {cause.what: cause for cause in causes}
