@@ -32,8 +32,7 @@ ANSWERS = """
 import copy, functools, json, sys
 from omegaconf import OmegaConf
 
-read = functools.cache(lambda path: OmegaConf_load(path))
-OmegaConf_load = OmegaConf.load
+read = functools.cache(OmegaConf.load)
 OmegaConf.load = staticmethod(lambda file: copy.deepcopy(read(getattr(file, "name", file))))
 Trainers = functools.cache(Trainers)
 for line in sys.stdin:
@@ -52,7 +51,10 @@ def long_form(word: str) -> str:
 
 
 def is_tried(script: dict[str, Any], release: str) -> bool:
-    """In the oldest and newest release that compose it and the oldest that refuses it; RLCOMPARE_EXAMPLES=all: in each."""
+    """Whether a release is the oldest or newest that composes a script, or the oldest that refuses it.
+
+    With RLCOMPARE_EXAMPLES=all: whether the table lists it.
+    """
     expected = script["expected"]
     if os.environ.get("RLCOMPARE_EXAMPLES") == "all":
         return release in expected
