@@ -33,6 +33,9 @@ from rlcompare.compare.training import BESIDE_TOKENS
 ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
 
+HARDLY = 0.5
+"""Part of what runs of one setting differ by below which nothing is a cause."""
+
 LARGE_LUCK = 1.5
 """How much more than what runs of one setting differ by batches must explain to be told even if they may be luck."""
 
@@ -50,7 +53,7 @@ class _Share:
 
 def log_reasons(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """Each reason over all phases that it explains, and what is left of each phase; nothing that hardly matters."""
-    least = LEAST_RELATIVE * fsum(part.baseline for part in basis.parts)
+    least = max(LEAST_RELATIVE * fsum(part.baseline for part in basis.parts), HARDLY * evidence.run_noise)
     return (candidate for candidate in _candidates(evidence, basis) if abs(candidate.delta) >= least)
 
 
