@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-import sqlite3
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
+from rlcompare.sources.metrics.database import opened
 from rlcompare.sources.metrics.values import Metrics, whole_step
-from rlcompare.sources.sqlite_input import discards_log, readable_copy
 
 TABLES = frozenset({"metrics", "runs", "params", "experiments"})
 """The tables that identify MLflow's database."""
@@ -63,7 +60,7 @@ def runs_in(path: Path) -> list[MlflowRun]:
     Raises:
         InputError: it cannot be read.
     """
-    with _open(path) as con:
+    with opened(path, "MLflow") as con:
         found = con.execute(_QUERY_RUNS).fetchall()
     return [MlflowRun(str(run), str(name or run), str(project or "")) for run, name, project in found]
 
@@ -78,7 +75,7 @@ def read(path: Path, run: str) -> Metrics:
         InputError: it cannot be read, or holds no metrics of that run.
     """
     metrics = Metrics(unit="record")
-    with _open(path, metrics) as con:
+    with opened(path, "MLflow", metrics) as con:
         for line, (name, value, step, is_nan, time) in enumerate(con.execute(_QUERY_METRICS, [run]), 1):
             _add(metrics, line, step, str(name), math.nan if is_nan else value, time)
         params = con.execute("SELECT key, value FROM params WHERE run_uuid = ?", [run])
@@ -86,20 +83,6 @@ def read(path: Path, run: str) -> Metrics:
     if not metrics.steps:
         raise InputError(path, f"it contains no metrics of run {run}", "Pass another run of it")
     return metrics
-
-
-@contextmanager
-def _open(path: Path, metrics: Metrics | None = None) -> Iterator[sqlite3.Connection]:
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
-        copy = readable_copy(path, Path(scratch))
-        try:
-            if metrics is not None and copy != path:
-                metrics.lost_log = discards_log(copy)
-            with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
-                con.text_factory = lambda data: data.decode("utf-8", "replace")
-                yield con
-        except sqlite3.Error as error:
-            raise InputError(path, f"MLflow's database cannot be read ({error})", "Copy it again") from error
 
 
 def is_run_folder(folder: Path, files: Sequence[str], folders: Sequence[str]) -> bool:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
+from rlcompare.sources.metrics.database import opened
 from rlcompare.sources.metrics.file_logger import json_value
 from rlcompare.sources.metrics.history import OWN
 from rlcompare.sources.metrics.values import Metrics, whole_step
-from rlcompare.sources.sqlite_input import discards_log, readable_copy
 
 TABLES = frozenset({"metrics", "configs"})
 """The tables that identify trackio's database, if there is none of MLflow's."""
@@ -29,7 +25,7 @@ def runs_in(path: Path) -> list[str]:
     Raises:
         InputError: it cannot be read.
     """
-    with _open(path) as con:
+    with opened(path, "trackio") as con:
         return [str(name) for name, _ in con.execute(_QUERY_RUNS)]
 
 
@@ -40,7 +36,7 @@ def read(path: Path, run: str) -> Metrics:
         InputError: it cannot be read, or holds no metrics of that run.
     """
     metrics = Metrics(unit="record")
-    with _open(path, metrics) as con:
+    with opened(path, "trackio", metrics) as con:
         for record, (step, text, time) in enumerate(con.execute(_QUERY_METRICS, [run]), 1):
             _add(metrics, record, whole_step(step), json_value(_text(text)), clock.alone(_text(time)))
         found = [json_value(_text(text)) for (text,) in con.execute(_QUERY_CONFIG, [run])]
@@ -65,17 +61,3 @@ def _add(metrics: Metrics, record: int, step: int | None, data: object, logged: 
         if name not in OWN:
             # trackio writes what JSON has no number for as a text.
             metrics.add(record, step, name, float(given) if given in ("NaN", "Infinity", "-Infinity") else given)
-
-
-@contextmanager
-def _open(path: Path, metrics: Metrics | None = None) -> Iterator[sqlite3.Connection]:
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
-        copy = readable_copy(path, Path(scratch))
-        try:
-            if metrics is not None and copy != path:
-                metrics.lost_log = discards_log(copy)
-            with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
-                con.text_factory = lambda data: data.decode("utf-8", "replace")
-                yield con
-        except sqlite3.Error as error:
-            raise InputError(path, f"trackio's database cannot be read ({error})", "Copy it again") from error
