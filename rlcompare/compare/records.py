@@ -341,9 +341,6 @@ class TimerNoise(NamedTuple):
     side: SideName
     run: int
     name: str
-    steps: int
-    mean: float
-    deviation: float
     error: float
 
 

@@ -249,25 +249,17 @@ def _regressed(rows: Sequence[TimerDriver]) -> tuple[Sequence[Driver], float]:
     timer = _Timer(
         _mean_over_steps(rows, "timer_mean"), _pooled(rows, "timer_variance"), sum(row.steps - 1 for row in rows)
     )
-    first, second = ((name, _mean_over_steps(rows, f"{place}_mean")) for name, place in _named(rows[0]))
-    variances, along = [_pooled(rows, f"{place}_variance") for place in _PLACES], [
-        _pooled(rows, f"with_{place}") for place in _PLACES
-    ]
-    shared = _pooled(rows, "of_both")
-    tried = [timer.follow([first], [[variances[0]]], along[:1])]
+    first, with_first = (rows[0].first, _mean_over_steps(rows, "first_mean")), _pooled(rows, "with_first")
+    variance = _pooled(rows, "first_variance")
+    tried = [timer.follow([first], [[variance]], [with_first])]
     if both:
-        moments = [[variances[0], shared], [shared, variances[1]]]
-        tried = [timer.follow([first, second], moments, along), *tried]
-        tried.append(timer.follow([second], [[variances[1]]], along[1:]))
+        second, with_second = (str(rows[0].second), _mean_over_steps(rows, "second_mean")), _pooled(rows, "with_second")
+        other, shared = _pooled(rows, "second_variance"), _pooled(rows, "of_both")
+        moments = [[variance, shared], [shared, other]]
+        tried = [timer.follow([first, second], moments, [with_first, with_second]), *tried]
+        tried.append(timer.follow([second], [[other]], [with_second]))
     told = next((found for found in tried if any(driver.slope is not None for driver in found[0])), None)
     return told or tried[0]
-
-
-_PLACES = ("first", "second")
-
-
-def _named(row: TimerDriver) -> list[tuple[str, str]]:
-    return [(row.first, "first"), (row.second or "", "second")]
 
 
 @dataclass(frozen=True)
