@@ -24,6 +24,7 @@ class Rule:
         message: the team's own words, printed when the rule fails; may be empty.
         optional: skipped instead of failed if there is no value to judge: no such metric, or for a limit on a change no
             baseline. The headline is skipped only if neither side has one.
+        noise: how much runs are assumed to differ, as a fraction (one standard deviation); None: as the policy says.
     """
 
     metric: str
@@ -35,6 +36,7 @@ class Rule:
     severity: RuleSeverity = RuleSeverity.ERROR
     message: str = ""
     optional: bool = False
+    noise: float | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Policy:
         source: the file they came from, or ``built-in``.
         evidence: what verdicts are based on. Verdicts by limits alone are unverified.
         varied: env keys that were meant to differ.
+        noise: how much runs of one setting are assumed to differ where this was not measured, as a fraction (one
+            standard deviation).
     """
 
     source: str
@@ -52,6 +56,7 @@ class Policy:
     evidence: EvidenceMode = EvidenceMode.AUTO
     on_inconclusive: OnInconclusive = OnInconclusive.WARN
     varied: tuple[str, ...] = ()
+    noise: float = 0.03
 
 
 @dataclass(frozen=True)
