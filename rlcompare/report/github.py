@@ -1,0 +1,65 @@
+"""What a step of a GitHub job shows beside its log: annotations, and the step's summary.
+
+Annotations are workflow commands in the output of the step. While text with names from a profile is printed, commands
+are switched off: GitHub reads ``##[error]`` anywhere in a line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from rlcompare.model.verdict import GateResult
+from rlcompare.report.checks import Check, Outcome, checks_of
+
+MOST = 10
+"""Annotations of one level that GitHub keeps per step."""
+
+
+@contextlib.contextmanager
+def commands_off(stream: TextIO) -> Iterator[None]:
+    """Lines written meanwhile are no workflow commands."""
+    token = secrets.token_hex(16)
+    stream.write(f"::stop-commands::{token}\n")
+    try:
+        yield
+    finally:
+        stream.write(f"::{token}::\n")
+
+
+def annotation_lines(gate: GateResult) -> list[str]:
+    """Errors for what fails the gate, warnings for what does not; passes have none."""
+    checks = checks_of(gate)
+    errors = [check for check in checks if check.fails]
+    warnings = [check for check in checks if check.outcome in (Outcome.WARNED, Outcome.OPEN)]
+    return [*_annotations("error", errors), *_annotations("warning", warnings)]
+
+
+def append_summary(markdown: str, path: Path) -> None:
+    """Adds to the summary of the step.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with path.open("a", encoding="utf-8", errors="replace", newline="") as file:
+        file.write(markdown + "\n")
+
+
+def _annotations(level: str, checks: list[Check]) -> Iterator[str]:
+    shown = checks if len(checks) <= MOST else checks[: MOST - 1]
+    for check in shown:
+        yield f"::{level} title={_property(f'rlcompare: {check.title}')}::{_data(check.text)}"
+    if len(shown) < len(checks):
+        names = ", ".join(check.name for check in checks[len(shown) :])
+        yield f"::{level} title=rlcompare::{_data(f'{len(checks) - len(shown)} more: {names[:500]}')}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
