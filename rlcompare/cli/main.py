@@ -31,12 +31,12 @@ COMMANDS = {
     "diff": "Compare two profiles: what got slower, and where.",
     "explain": "Show the rows, query and files behind a cause or a metric.",
     "gate": "Check a comparison against a policy; the exit code is for CI.",
-    "ci": "Write a CI job that measures, compares with the last baseline, and gates.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",
     "ingest": "Read a profile into a store, one DuckDB file.",
     "sql": "Query a run with SQL.",
     "analyse": "Parse raw profiles with torch_npu, in place.",
     "doctor": "Check what this machine can collect, and what is missing.",
+    "ci": "Write a CI job that measures, compares with the last baseline, and gates.",
     "sample": "Write a sample profile to try rlcompare on.",
     "cache": "List, prune or locate cached stores.",
 }
