@@ -12,7 +12,7 @@ from rlcompare.cli.options import common_options, path_type
 
 @click.group("ci")
 def command() -> None:
-    """Write a CI job that measures, compares with the last baseline, and gates."""
+    """Write a CI job: measure, compare with the last baseline, gate."""
 
 
 @command.command("init")
@@ -49,9 +49,9 @@ def init_command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Write .github/workflows/rlcompare.yml, .gitlab-ci.yml or a Jenkinsfile.
+    """Write the job for one system.
 
-    The job installs this version of rlcompare, fetches the last baseline, runs your command, gates, posts and uploads
+    The file is .github/workflows/rlcompare.yml, .gitlab-ci.yml or Jenkinsfile. The job installs this version of rlcompare, fetches the last baseline, runs your command, gates, posts and uploads
     the report, and promotes the baseline on the main branch. Lines to adapt are marked ADAPT.
 
     \b

@@ -70,7 +70,7 @@ def output_options(default: Path | None, further: tuple[str, ...] = ()) -> Calla
             callback=parse_formats((*FORMATS, *further)),
             metavar="FORMATS",
             section=OUTPUT,
-            help=f"More files in DIR: {', '.join(('md', 'csv', *further))}.",
+            help=f"More files in DIR: {','.join(('md', 'csv', *further))}.",
         )
         return output(formats(function))
 
