@@ -51,8 +51,9 @@ def init_command(
 ) -> None:
     """Write the job for one system.
 
-    The file is .github/workflows/rlcompare.yml, .gitlab-ci.yml or Jenkinsfile. The job installs this version of rlcompare, fetches the last baseline, runs your command, gates, posts and uploads
-    the report, and promotes the baseline on the main branch. Lines to adapt are marked ADAPT.
+    The file is .github/workflows/rlcompare.yml, .gitlab-ci.yml or Jenkinsfile. The job installs this version of
+    rlcompare, fetches the last baseline, runs your command, gates, posts and uploads the report, and promotes the
+    baseline on the main branch. Lines to adapt are marked ADAPT.
 
     \b
     rlcompare ci init github

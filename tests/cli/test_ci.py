@@ -23,6 +23,7 @@ MEASURE = 'mkdir -p "$NEW" && cp "$LOGS/$KIND.jsonl" "$NEW/metrics.jsonl"'
 
 POLICY = """\
 [gate]
+evidence = "limits"
 on_inconclusive = "fail"
 
 [[rule]]

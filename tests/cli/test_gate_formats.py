@@ -10,13 +10,15 @@ import pytest
 
 from .conftest import Command
 
+POLICY = '[gate]\nevidence = "limits"\n[[rule]]\nmetric = "time.path"\nmax_increase = "5%"\n'
 FORMATS = "pr,junit,code-quality,sarif"
 FILES = {"pull-request.md", "junit.xml", "code-quality.json", "report.sarif"}
 
 
 @pytest.fixture
 def document(rlcompare: Command, samples: Path) -> Path:
-    """The diff.json of the slower run."""
+    """The diff.json of the slower run, beside a policy that it fails."""
+    Path("rlcompare.toml").write_text(POLICY)
     assert rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "-o", "made").code == 0
     return Path("made/diff.json")
 
