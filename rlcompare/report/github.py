@@ -38,6 +38,11 @@ def annotation_lines(gate: GateResult) -> list[str]:
     return [*_annotations("error", errors), *_annotations("warning", warnings)]
 
 
+def annotation(level: str, title: str, text: str) -> str:
+    """One workflow command, in which neither text ends it or the line."""
+    return f"::{level} title={_property(title)}::{_data(text)}"
+
+
 def append_summary(markdown: str, path: Path) -> None:
     """Adds to the summary of the step.
 
@@ -51,10 +56,10 @@ def append_summary(markdown: str, path: Path) -> None:
 def _annotations(level: str, checks: list[Check]) -> Iterator[str]:
     shown = checks if len(checks) <= MOST else checks[: MOST - 1]
     for check in shown:
-        yield f"::{level} title={_property(f'rlcompare: {check.title}')}::{_data(check.text)}"
+        yield annotation(level, f"rlcompare: {check.title}", check.text)
     if len(shown) < len(checks):
         names = ", ".join(check.name for check in checks[len(shown) :])
-        yield f"::{level} title=rlcompare::{_data(f'{len(checks) - len(shown)} more: {names[:500]}')}"
+        yield annotation(level, "rlcompare", f"{len(checks) - len(shown)} more: {names[:500]}")
 
 
 def _data(text: str) -> str:

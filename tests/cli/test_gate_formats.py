@@ -78,9 +78,7 @@ def test_a_summary_that_cannot_be_written_leaves_the_exit_code(
     assert "::error" in result.out
 
 
-def test_nothing_is_said_to_github_unasked(
-    rlcompare: Command, document: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_said_to_github_unasked(rlcompare: Command, document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     assert "::" not in rlcompare("gate", document).out

@@ -21,7 +21,7 @@ from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import OnInconclusive, RuleSeverity, Status
 from rlcompare.report.checks import Outcome, checks_of, place_of
 from rlcompare.report.code_quality import render_code_quality
-from rlcompare.report.github import MOST, annotation_lines, commands_off
+from rlcompare.report.github import MOST, annotation, annotation_lines, commands_off
 from rlcompare.report.junit import render_junit
 from rlcompare.report.markdown import prose, render_markdown
 from rlcompare.report.pull_request import LIMIT, render_pull_request
@@ -246,6 +246,10 @@ class TestAnnotations:
         (check,) = checks_of(GateResult(Policy("built-in", ()), (verdict,), 1, ""))
         assert (level, properties, text) == ("error", {"title": f"rlcompare: {check.title}"}, check.text)
         assert len(line.splitlines()) == 1
+
+    @given(st.text(max_size=40), st.text(max_size=40))
+    def test_any_text_is_read_back(self, title: str, text: str) -> None:
+        assert _command(annotation("error", title, text)) == ("error", {"title": title}, text)
 
     def test_not_more_than_github_keeps(self) -> None:
         lines = annotation_lines(hostile())
