@@ -4,8 +4,8 @@
     python benchmarks/gate_trust.py --runs DIR    # real ones, resampled: rlcompare run --against … -n 16 -o DIR
 
 Each cell is 600 gates by one rule of 5 % on `timing_s/step`. Runs differ by a log-normal noise; in half of the table
-one in ten takes 20 % longer. With fewer than five runs per side the gate uses the noise that the policy assumes. Cells in
-which that is less than the real one are marked and promise nothing: they show what a wrong assumption costs.
+one in ten takes 20 % longer. With fewer than five runs per side the gate uses the noise that the policy assumes. Cells
+in which that is less than the real one are marked and promise nothing: they show what a wrong assumption costs.
 
 Promised in all other cells: at most 1 % false alarms, at most 2 % passes of +10 %. Where no run is slow, at least 95 %
 of +10 % are found with 5 runs per side up to 2 % of noise, and 80 % with 8 up to 3 %. Of real runs, at most 2 % false
