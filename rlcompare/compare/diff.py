@@ -6,6 +6,7 @@ from rlcompare.compare import records
 from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import assess
+from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.quality import quality_findings
@@ -56,6 +57,15 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         sections = make_sections(rollups, overall, env, rank_headline(overall), edits)
         timers = rollups.rows(records.TrainingPhase)
         (match,) = rollups.rows(records.KernelMatchSummary)
+        log = training_log(
+            timers,
+            rollups.rows(records.TimerPart),
+            rollups.rows(records.TimerNoise),
+            rollups.rows(records.TimerDriver),
+            rollups.rows(records.MetricSample),
+            [row.name for row in rollups.rows(records.MetricApart)],
+        )
+        overall = with_work(overall, log)
         causes, unexplained = find_causes(
             Evidence.of(
                 headline,
@@ -66,14 +76,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.AccountMember),
                 edits,
                 rollups.rows(records.KernelFact),
-                training_log(
-                    timers,
-                    rollups.rows(records.TimerPart),
-                    rollups.rows(records.TimerNoise),
-                    rollups.rows(records.TimerDriver),
-                    rollups.rows(records.MetricSample),
-                    [row.name for row in rollups.rows(records.MetricApart)],
-                ),
+                log,
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),

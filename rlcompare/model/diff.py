@@ -18,6 +18,10 @@ NOT_COMPARED = "not_compared"
 RUNS_OVERLAP = "runs_overlap"
 """Key in a metric's evidence if a side has several runs: whether the order of the runs may be due to chance."""
 
+OF_WORK = "of_work"
+"""Key in the evidence of a time: the part of its change that more or less work explains, in its unit, as far as the
+steps of the log show how the time follows the work."""
+
 Value = float | int | str | bool | None
 Row = Mapping[str, Value]
 Samples = Mapping[SideName, tuple[float | None, ...]]
