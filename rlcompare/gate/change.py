@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
-from rlcompare.compare.estimate import FALSE_ALARM, Spread
+from rlcompare.compare.estimate import Spread
 from rlcompare.compare.runs import known
 from rlcompare.gate import text, units
 from rlcompare.gate.decision import Decision, Limits, decide
+from rlcompare.gate.sequential import Odds
 from rlcompare.gate.work import EqualWork, at_equal_work
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Samples
 from rlcompare.model.verdict import Policy, Rule, Verdict
@@ -54,9 +55,9 @@ class Case:
         """Whether the runs decide, so that each such case adds to the odds of a false alarm."""
         return self._settled is None and self.policy.evidence != EvidenceMode.LIMITS and not is_exact(self.delta.metric)
 
-    def verdict(self, false_alarm: float = FALSE_ALARM) -> Verdict:
-        """The verdict, with this probability of failing if nothing changed."""
-        status, said, verified = self._settled or self._judged(false_alarm)
+    def verdict(self, odds: Odds) -> Verdict:
+        """The verdict, with these probabilities of being wrong."""
+        status, said, verified = self._settled or self._judged(odds)
         delta = self.delta
         return Verdict(self.rule, delta.metric, status, said, delta.baseline, delta.new, delta.unit, verified)
 
@@ -86,12 +87,12 @@ class Case:
     def _expected(self) -> str:
         return f"expected {text.expected(self.rule, self.delta)}"
 
-    def _judged(self, false_alarm: float) -> tuple[Status, str, bool]:
+    def _judged(self, odds: Odds) -> tuple[Status, str, bool]:
         delta = self.delta
         if self.rule.max_relative and self.rule.max_absolute is None and _is_trifling(delta) and _is_worse(delta):
             found = f"{self._expected}, found {text.change(delta)}{text.values(delta)}"
             return Status.INCONCLUSIVE, f"{found}; {text.missing_part(delta)}", False
-        decision, reason = self._at_equal_work(false_alarm)
+        decision, reason = self._at_equal_work(odds)
         certain = is_exact(delta.metric)
         by_limits = self.policy.evidence == EvidenceMode.LIMITS
         notes = [self.work.note if self.work else ""]
@@ -104,12 +105,12 @@ class Case:
             found += f"; {reason or text.runs_needed(decision)}"
         return decision.status, found, certain or (decision.measured and not by_limits)
 
-    def _at_equal_work(self, false_alarm: float) -> tuple[Decision, str]:
+    def _at_equal_work(self, odds: Odds) -> tuple[Decision, str]:
         """The decision, and why it is open if more runs would not help."""
         work = self.work
         if work is None or work.known:
-            return self._decision(work.samples if work else self.delta.samples, false_alarm), ""
-        plain, found = (self._decision(samples, false_alarm) for samples in (self.delta.samples, work.samples))
+            return self._decision(work.samples if work else self.delta.samples, odds), ""
+        plain, found = (self._decision(samples, odds) for samples in (self.delta.samples, work.samples))
         if work.growth > 1:
             only_per_token = found.status == Status.IMPROVED and plain.status != Status.IMPROVED
             return (replace(found, status=Status.PASS) if only_per_token else found), ""
@@ -123,7 +124,7 @@ class Case:
             return text.change(self.delta)
         return text.estimated(decision, self.delta)
 
-    def _decision(self, samples: Samples, false_alarm: float) -> Decision:
+    def _decision(self, samples: Samples, odds: Odds) -> Decision:
         rule, delta = self.rule, self.delta
         absolute = None
         if rule.max_absolute is not None:
@@ -133,10 +134,10 @@ class Case:
         spread = self.spread
         if is_exact(delta.metric) or self.policy.evidence == EvidenceMode.LIMITS:
             baseline, new, spread = [_mean(baseline)], [_mean(new)], Spread(0.0)
-        return decide(baseline, new, delta.polarity, limits, spread, false_alarm=false_alarm)
+        return decide(baseline, new, delta.polarity, limits, spread, false_alarm=odds.false_alarm, miss=odds.miss)
 
 
-def in_families(cases: Sequence[Case]) -> list[Verdict]:
+def in_families(cases: Sequence[Case], odds: Odds) -> list[Verdict]:
     """The verdicts of all cases.
 
     The first one is decided by itself. The others share the odds of a false alarm, errors and warnings apart, by Holm's
@@ -144,18 +145,19 @@ def in_families(cases: Sequence[Case]) -> list[Verdict]:
     """
     uncertain = [number for number, case in enumerate(cases) if case.is_uncertain]
     rest = uncertain[1:]
-    made = {number: case.verdict() for number, case in enumerate(cases) if number not in rest}
+    made = {number: case.verdict(odds) for number, case in enumerate(cases) if number not in rest}
     severities = {cases[number].rule.severity for number in rest}
     for severity in sorted(severities):
-        made |= _corrected({number: cases[number] for number in rest if cases[number].rule.severity == severity})
+        made |= _corrected({number: cases[number] for number in rest if cases[number].rule.severity == severity}, odds)
     return [made[number] for number in range(len(cases))]
 
 
-def _corrected(cases: dict[int, Case]) -> dict[int, Verdict]:
+def _corrected(cases: dict[int, Case], odds: Odds) -> dict[int, Verdict]:
     made: dict[int, Verdict] = {}
     left = dict(cases)
     while left:
-        found = {number: case.verdict(FALSE_ALARM / len(left)) for number, case in left.items()}
+        shared = replace(odds, false_alarm=odds.false_alarm / len(left))
+        found = {number: case.verdict(shared) for number, case in left.items()}
         failed = {number: verdict for number, verdict in found.items() if verdict.status == Status.REGRESSED}
         made |= failed or found
         left = {number: case for number, case in left.items() if number not in made}

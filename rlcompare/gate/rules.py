@@ -22,6 +22,7 @@ from rlcompare.gate import units
 from rlcompare.gate.change import Case, in_families, is_exact, with_new_phase
 from rlcompare.gate.health import health_verdicts, is_health_rule
 from rlcompare.gate.policy import HEADLINE
+from rlcompare.gate.sequential import Odds
 from rlcompare.gate.work import work_text
 from rlcompare.model.diff import Delta, Diff, Finding
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
@@ -34,7 +35,9 @@ OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
 """Statuses without a decision; ``on_inconclusive`` sets how they are treated."""
 
 
-def judge(diff: Diff, policy: Policy, spreads: Mapping[str, Spread] | None = None) -> GateResult:
+def judge(
+    diff: Diff, policy: Policy, spreads: Mapping[str, Spread] | None = None, odds: Odds | None = None
+) -> GateResult:
     """All verdicts of a policy on a diff, and the resulting exit code.
 
     The exit code is 5 for undeclared severe differences, 1 if rules of severity ``error`` failed, 3 if the evidence is
@@ -42,6 +45,7 @@ def judge(diff: Diff, policy: Policy, spreads: Mapping[str, Spread] | None = Non
 
     Args:
         spreads: by metric, how much earlier runs differed. Others differ as the policy assumes.
+        odds: of a wrong verdict, if this is one of several looks at growing sides.
 
     Raises:
         UsageError: the unit of a limit does not fit the metric: a time for a size, for example; or the policy asks for
@@ -56,7 +60,7 @@ def judge(diff: Diff, policy: Policy, spreads: Mapping[str, Spread] | None = Non
         _refuse_too_few_runs(diff, policy)
     rules = [rule for rule in policy.rules if rule.severity != RuleSeverity.OFF and not is_health_rule(rule)]
     found = [item for rule in rules for item in _cases(rule, diff, policy, spreads or {}, comparable=not barred)]
-    made = iter(in_families([item for item in found if isinstance(item, Case)]))
+    made = iter(in_families([item for item in found if isinstance(item, Case)], odds or Odds()))
     verdicts = tuple(next(made) if isinstance(item, Case) else item for item in found)
     if not verdicts and rules:  # if every rule was skipped, the gate must not pass
         verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in rules[:1])

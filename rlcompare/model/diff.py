@@ -30,7 +30,13 @@ Samples = Mapping[SideName, tuple[float | None, ...]]
 
 @dataclass(frozen=True)
 class RunInfo:
-    """One run of a side; ``replicas``: rollout replicas, which are not ranks."""
+    """One run of a side.
+
+    Attributes:
+        replicas: rollout replicas, which are not ranks.
+        started: when it started, else when its profile or its log began; ISO 8601 in UTC. None: unknown.
+        left_out: why it is no repetition of the other runs of its side, so that no verdict counts it; empty: it is one.
+    """
 
     name: str
     path: str
@@ -38,6 +44,8 @@ class RunInfo:
     ranks: int
     steps: int
     replicas: int = 0
+    started: str | None = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
