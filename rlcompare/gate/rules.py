@@ -21,16 +21,11 @@ from rlcompare.gate import text, units
 from rlcompare.gate.evidence import enough_runs, is_exact
 from rlcompare.gate.health import health_verdicts, is_health_rule
 from rlcompare.gate.policy import HEADLINE
-from rlcompare.gate.work import PerToken, per_token, work_text
+from rlcompare.gate.summary import FAILED, OPEN, summary_of
+from rlcompare.gate.work import PerToken, per_token
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding, Samples
 from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, Polarity, RuleSeverity, Severity, Status
-
-FAILED = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY)
-"""Statuses that fail a rule."""
-
-OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
-"""Statuses without a decision; ``on_inconclusive`` sets how they are treated."""
 
 _ROUNDING = 1e-9
 """Relative tolerance at a limit, for floating-point rounding."""
@@ -61,7 +56,7 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
         )
         verdicts = (*health, *passed)
     return GateResult(
-        policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, diff, policy, barred)
+        policy, verdicts, int(_exit_code(verdicts, policy, barred)), summary_of(verdicts, diff, policy, barred)
     )
 
 
@@ -247,44 +242,3 @@ def _is_beyond(rule: Rule, delta: Delta, change: float) -> bool:
 def _beyond_value(rule: Rule, value: float) -> bool:
     below = rule.min_value is not None and value < rule.min_value
     return below or (rule.max_value is not None and value > rule.max_value)
-
-
-def _summary(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: Sequence[Finding]) -> str:
-    if barred:
-        keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
-        return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
-    failed = [
-        verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == RuleSeverity.ERROR
-    ]
-    warned = [
-        verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == RuleSeverity.WARN
-    ]
-    open_ones = [verdict for verdict in verdicts if verdict.status in OPEN]
-    parts = []
-    if failed:
-        parts.append(f"{len(failed)} of {_count(verdicts, 'rule')} failed: {_names(failed)}.")
-    elif not verdicts:
-        parts.append("Nothing to judge.")
-    elif open_ones and policy.on_inconclusive == OnInconclusive.FAIL:
-        parts.append(f"The evidence is inconclusive ({_count(verdicts, 'rule')}).")
-    else:
-        parts.append(f"Nothing failed ({_count(verdicts, 'rule')}).")
-    if open_ones:
-        words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
-        parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
-    if any(rule.metric == HEADLINE and not any(v.rule == rule for v in verdicts) for rule in policy.rules):
-        parts.append("The step was not judged: neither side has a step time.")
-    if warned:
-        parts.append(f"{_count(warned, 'warning')}: {_names(warned)}.")
-    if any(verdict.unit in ("ms", "s") for verdict in (*failed, *warned, *open_ones)):
-        parts.append(work_text(diff))
-    return " ".join(filter(None, parts))
-
-
-def _count(verdicts: Sequence[Verdict], noun: str) -> str:
-    return f"{len(verdicts)} {noun}" if len(verdicts) == 1 else f"{len(verdicts)} {noun}s"
-
-
-def _names(verdicts: Sequence[Verdict]) -> str:
-    names = list(dict.fromkeys(verdict.metric for verdict in verdicts))
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
