@@ -37,7 +37,15 @@ _MEASURES: Mapping[str, Callable[[Aggregate], float]] = {
     "p5": lambda of: of.p5,
     "p95": lambda of: of.p95,
 }
+MEASURES = (*_MEASURES, "worst10", "above40", "below0.3", "steps100-200")
+"""What may follow an @, with examples of numbers."""
+
 _EXTREMES: Mapping[bool, Callable[[Aggregate], float]] = {True: lambda of: of.lowest, False: lambda of: of.highest}
+
+
+def is_measure(text: str) -> bool:
+    """Whether it may follow the @ of a metric of training."""
+    return text in (*_MEASURES, "worst10") or any(form.fullmatch(text) for form in (_SHARE, _WINDOW))
 
 
 def metric_aggregates(rows: Sequence[MetricAggregate]) -> tuple[Aggregate, ...]:

@@ -6,26 +6,23 @@ infinite, counts as missing and never passes.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from rlcompare.compare.aggregates import aggregated
 from rlcompare.compare.comparability import is_declared
-from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.compare.runs import known, overlap
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import text, units
 from rlcompare.gate.evidence import enough_runs, is_exact
 from rlcompare.gate.health import health_verdicts, is_health_rule
-from rlcompare.gate.policy import HEADLINE
+from rlcompare.gate.matching import Match, is_of_headline, matched
 from rlcompare.gate.summary import FAILED, OPEN, summary_of
 from rlcompare.gate.work import PerToken, per_token
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding, Samples
 from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Policy, Rule, Verdict
-from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, Polarity, RuleSeverity, Severity, Status
+from rlcompare.model.words import EvidenceMode, OnInconclusive, Polarity, RuleSeverity, Severity, Status
 
 _ROUNDING = 1e-9
 """Relative tolerance at a limit, for floating-point rounding."""
@@ -47,8 +44,9 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
     )
     rules = [rule for rule in policy.rules if rule.severity != RuleSeverity.OFF and not is_health_rule(rule)]
     verdicts = tuple(verdict for rule in rules for verdict in _verdicts(rule, diff, policy, comparable=not barred))
-    if not verdicts and rules:  # if every rule was skipped, the gate must not pass
-        verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in rules[:1])
+    if not verdicts:  # if every rule was skipped, the gate must not pass
+        skipped = ((rule, matched(rule, diff)) for rule in rules)
+        verdicts = tuple(_absent(rule, found) for rule, found in skipped if not found.left)[:1]
     health = health_verdicts(diff, policy)
     if health and diff.unstable:  # then no change is for the better
         passed = (
@@ -72,53 +70,24 @@ def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Fin
 
 
 def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> Iterator[Verdict]:
-    name = _headline(diff) if rule.metric == HEADLINE else rule.metric
-    deltas = [delta for delta in diff.overall if _applies(rule, name, delta)]
-    if not deltas and "@" in name:
-        deltas = [delta for delta in aggregated(diff, name) if _applies(rule, name, delta)]
-    if not deltas and not rule.optional:
-        yield _absent(rule, name, diff)
-    for delta in (_with_new_phase(found, diff) for found in deltas):
+    found = matched(rule, diff)
+    if found.problem and (found.mistyped or not rule.optional):
+        yield _absent(rule, found)
+    for delta in (_with_new_phase(delta, diff) for delta in found.deltas):
         if not (rule.optional and _is_nothing_to_judge(rule, delta)):
             yield _verdict(rule, delta, diff, policy, comparable=comparable)
 
 
-def _absent(rule: Rule, name: str, diff: Diff) -> Verdict:
-    return Verdict(rule, name, Status.MISSING, _unknown(name, diff), None, None, "", verified=True)
+def _absent(rule: Rule, found: Match) -> Verdict:
+    problem = found.problem or "expected a value, found none to judge"
+    return Verdict(rule, found.name, Status.MISSING, problem, None, None, "", verified=True)
 
 
 def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
     """Whether there is no value to judge, so that an optional rule is skipped."""
-    if rule.metric == HEADLINE:  # skipping without a baseline would let every new side pass
+    if is_of_headline(rule):  # skipping without a baseline would let every new side pass
         return not units.fits(rule.absolute_unit, delta.unit)
     return _limits_change(rule) and _unmeasured(delta.baseline)
-
-
-def _headline(diff: Diff) -> str:
-    """The headline metric of the baseline. A new side without it must not pass by another metric."""
-    for side in SIDES:
-        known = {delta.metric for delta in diff.overall if not _unmeasured(delta.value(side))}
-        found = next((metric for metric in (SPEED, *HEADLINES) if metric in known), None)
-        if found:
-            return found
-    return diff.headline
-
-
-def _applies(rule: Rule, name: str, delta: Delta) -> bool:
-    """Whether a rule applies to a metric; globs skip metrics that they cannot judge."""
-    if delta.metric == name:
-        return True
-    if not fnmatchcase(delta.metric, name) or ("@" in delta.metric and "@" not in name):
-        return False
-    has_direction = delta.polarity != Polarity.NEUTRAL or is_exact(delta.metric)
-    return has_direction or rule.min_value is not None or rule.max_value is not None
-
-
-def _unknown(metric: str, diff: Diff) -> str:
-    close = difflib.get_close_matches(metric, [delta.metric for delta in diff.overall], n=3)
-    return "expected a value, found no such metric on either side" + (
-        f"; similar metrics: {', '.join(close)}" if close else ""
-    )
 
 
 def _with_new_phase(delta: Delta, diff: Diff) -> Delta:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rlcompare.gate.policy import HEADLINE
 from rlcompare.gate.work import work_text
 from rlcompare.model.diff import Diff, Finding
-from rlcompare.model.verdict import Policy, Verdict
+from rlcompare.model.verdict import HEADLINE, Policy, Verdict
 from rlcompare.model.words import OnInconclusive, RuleSeverity, Status
 
 FAILED = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY)

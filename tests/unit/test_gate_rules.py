@@ -56,7 +56,7 @@ FIVE_PERCENT = Rule("time.step", max_relative=0.05)
         (100.0, 95.0, "pass", 0),
         (100.0, 94.0, "improved", 0),
         (0.0, 0.0, "pass", 0),
-        (0.0, 0.1, "inconclusive", 0),
+        (0.0, 0.1, "inconclusive", 3),
         (100.0, None, "missing", 1),
         (None, 100.0, "missing", 1),
         (100.0, math.nan, "missing", 1),
@@ -158,7 +158,7 @@ def test_warnings_speak_and_do_not_fail() -> None:
 def test_a_rule_of_the_user_whose_metric_was_not_measured_fails() -> None:
     result = gate(delta("time.step", 10, 10), Rule("time.stepp", max_relative=0.05))
     assert (result.verdicts[0].status, result.exit_code) == ("missing", 1)
-    assert "similar metrics: time.step" in result.verdicts[0].text
+    assert "did you mean time.step?" in result.verdicts[0].text
 
 
 def test_the_built_in_rules_skip_what_is_not_there() -> None:
