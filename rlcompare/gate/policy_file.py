@@ -22,6 +22,8 @@ _AMOUNT = {"pattern": r"^\s*\d+(\.\d+)?\s*(ns|us|ms|s|B|KiB|MiB|GiB|TiB)\s*$"}
 Text = Annotated[str, Meta(min_length=1)]
 Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 Size = Annotated[float, Meta(ge=0, le=_LARGEST)]
+Part = Annotated[float, Meta(ge=0, le=_LARGEST, extra_json_schema={"maximum": 1})]
+Spread = Annotated[float, Meta(ge=0, le=_LARGEST, extra_json_schema={"exclusiveMinimum": 0, "exclusiveMaximum": 1})]
 ShareText = Annotated[str, Meta(extra_json_schema=_SHARE)]
 AmountText = Annotated[str, Meta(extra_json_schema=_AMOUNT)]
 
@@ -45,16 +47,16 @@ class GateTable(msgspec.Struct, forbid_unknown_fields=True):
     varied: Annotated[
         tuple[Text, ...] | None, Meta(description="Settings that are meant to differ: keys of env, or globs over them.")
     ] = None
-    noise: Annotated[Size | ShareText | None, Meta(description=_NOISE)] = None
+    noise: Annotated[Spread | ShareText | None, Meta(description=_NOISE)] = None
 
 
 class RuleTable(msgspec.Struct, forbid_unknown_fields=True):
     """``[[rule]]``. Limits on a change may be strings with a unit."""
 
     metric: Annotated[Text, Meta(description='A metric, a glob such as "phase.*.wall", "headline", or a symptom.')]
-    max_increase: Annotated[Size | ShareText | None, Meta(description=_RELATIVE)] = None
+    max_increase: Annotated[Part | ShareText | None, Meta(description=_RELATIVE)] = None
     max_increase_abs: Annotated[Size | AmountText | None, Meta(description=_ABSOLUTE)] = None
-    max_decrease: Annotated[Size | ShareText | None, Meta(description=_RELATIVE)] = None
+    max_decrease: Annotated[Part | ShareText | None, Meta(description=_RELATIVE)] = None
     max_decrease_abs: Annotated[Size | AmountText | None, Meta(description=_ABSOLUTE)] = None
     min: Annotated[Number | None, Meta(description="The smallest tolerated value of the new side.")] = None
     max: Annotated[Number | None, Meta(description="The largest tolerated value of the new side.")] = None
@@ -63,7 +65,7 @@ class RuleTable(msgspec.Struct, forbid_unknown_fields=True):
     ] = RuleSeverity.ERROR
     message: Annotated[str, Meta(description="Printed when the rule fails.")] = ""
     optional: Annotated[bool, Meta(description="Skip the rule where there is nothing to judge.")] = False
-    noise: Annotated[Size | ShareText | None, Meta(description=_NOISE)] = None
+    noise: Annotated[Spread | ShareText | None, Meta(description=_NOISE)] = None
     expires: Annotated[
         date | None, Meta(description="The last day of an exception: until then this rule alone judges its metrics.")
     ] = None

@@ -24,7 +24,7 @@ _OTHERS = ("memory.peak_allocated", "memory.peak_reserved", *WORKLOAD.values(), 
 
 @cache
 def known_names() -> tuple[str, ...]:
-    """Metrics that a diff can have: of profiles, and of the catalogue. Roles, and phases of the user's own, are globs."""
+    """Metrics that a diff can have: of profiles and of the catalogue. Roles and the user's own phases are globs."""
     times = (f"time.{name}{of}" for name in TIMES for of in ("", "@max", "@spread"))
     own = dict.fromkeys(one.phase for one in entries() if one.phase)
     phases = (f"phase.{phase}.{name}" for phase in ("*", *own) for name in PHASE_TIMES)

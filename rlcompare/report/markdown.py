@@ -101,6 +101,7 @@ def _gate(gate: GateView) -> Iterator[str]:
         notes = [verdict.text, verdict.message, "" if verdict.verified else f"({UNVERIFIED})"]
         status = f"{verdict.status} ({verdict.severity})" if verdict.severity != "error" else verdict.status
         yield f"| {prose(status)} | {code(verdict.metric)} | {prose(' '.join(note for note in notes if note))} |"
+    yield from (f"- policy: {prose(note)}" for note in gate.notes)
     if gate.unverified:
         yield ""
         yield f"<sub>{UNVERIFIED}: {gate.unverified}</sub>"

@@ -105,7 +105,7 @@ class TestTwoLogs:
         result = rlcompare("gate", "-d", new, "-bp", base)
 
         assert result.code == 1
-        assert "rules failed: health.ess." in result.out
+        assert ": health.ess unhealthy." in result.out
 
     def test_show_and_sql(self, rlcompare: Command, sides: tuple[Path, Path]) -> None:
         query = "select value from metric where name = 'timing_s/step' and profiled"

@@ -296,8 +296,8 @@ def test_by_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
     for name, code in (("alike", 0), ("broken", 1)):
         assert run(["gate", "-d", str(logs[name]), "-bp", str(logs["base"])]) == code
         said[name] = capfd.readouterr().out
-    assert "1 warning: health.ess." in said["alike"]
-    assert "1 of " in said["broken"] and "failed: health.non_finite." in said["broken"]
+    assert "1 warning: health.ess unhealthy." in said["alike"]
+    assert "1 of " in said["broken"] and "health.non_finite unhealthy." in said["broken"]
     assert "actor/grad_norm is not a finite number in 20 of 60 steps, first in step 41" in said["broken"]
 
 
