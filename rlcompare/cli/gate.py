@@ -52,6 +52,12 @@ PRESETS = ("default", "strict", "health")
     section=POLICY,
     help="Print the rules of --preset or --policy as a policy file.  [default: the built-in rules]",
 )
+@option(
+    "--selftest",
+    is_flag=True,
+    section=POLICY,
+    help="Prove that each rule can fire: scale known runs, or those of -bp or DIFF.json, by its limits.",
+)
 @option("--print-schema", is_flag=True, section=POLICY, help="Print the JSON Schema of policy files, for editors.")
 @option(
     "--on-inconclusive",
@@ -71,6 +77,7 @@ def command(
     preset: str | None,
     print_policy: bool,
     print_schema: bool,
+    selftest: bool,
     on_inconclusive: str | None,
     output: Path | None,
     formats: set[str],
@@ -90,6 +97,7 @@ def command(
     rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report
     rlcompare gate rlcompare-out/diff.json --json
     rlcompare gate --print-policy > rlcompare.toml
+    rlcompare gate --selftest -bp base/
     """
     from dataclasses import replace
 
@@ -108,6 +116,8 @@ def command(
         on_inconclusive=OnInconclusive(on_inconclusive or policy.on_inconclusive),
         varied=tuple(dict.fromkeys((*policy.varied, *split_commas(options["varied"])))),
     )
+    if selftest:
+        return _selftest(policy, document, options, as_json)
     diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
     result = judge(diff, policy)
@@ -143,6 +153,25 @@ def _policy_text(file: Path | None, preset: str | None) -> str:
     from rlcompare.gate import load_policy, preset_text
 
     return policy_text(load_policy(file)) if file else with_symptoms(preset_text(preset or "default"))
+
+
+def _selftest(policy: Policy, document: Path | None, options: dict[str, Any], as_json: bool) -> int:
+    """Tries the rules on made-up runs, or on those of a baseline."""
+    from rlcompare.gate.selftest import try_policy
+    from rlcompare.report.selftest_text import print_selftest, selftest_document
+
+    diff = None
+    if document:
+        diff = _from_document(document, options)
+    elif options["baseline"] or options["new"]:
+        diff = _from_sides({**options, "new": options["new"] or options["baseline"]}, None, policy.varied)
+    trials = try_policy(policy, diff)
+    if as_json:
+        json.dump(selftest_document(trials, policy), sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    else:
+        print_selftest(trials, policy, sys.stdout)
+    return ExitCode.REGRESSION if any(trial.problem for trial in trials) or not trials else ExitCode.OK
 
 
 def _schema_text() -> str:

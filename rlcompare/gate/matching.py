@@ -94,10 +94,10 @@ def _nothing(name: str, diff: Diff) -> Match:
     if of_base:
         return Match(name, problem=f"expected a value, found {of_base[0]} but not the steps that @{measure} needs")
     absent = "expected a value, found no such metric on either side"
-    if meant := mistyped_for(base if at and is_measure(measure) else name, measured):
-        return Match(name, problem=f"{absent}; did you mean {meant}?", mistyped=True)
     if others := [metric for metric in measured if fnmatchcase(metric, name)]:
         problem = f"expected a metric of which one direction is better, found only others, such as {others[0]}"
         return Match(name, problem=f"{problem}: name it, or give min or max")
+    if meant := mistyped_for(base if at and is_measure(measure) else name, measured):
+        return Match(name, problem=f"{absent}; did you mean {meant}?", mistyped=True)
     close = difflib.get_close_matches(name, measured, n=3)
     return Match(name, problem=f"{absent}; similar metrics: {', '.join(close)}" if close else absent)

@@ -93,6 +93,9 @@ def _gate(gate: GateView) -> Iterator[str]:
         if gate.quality:
             yield f"- data quality: {prose(gate.quality)}"
         yield ""
+    if gate.notes:
+        yield from (f"- policy: {prose(note)}" for note in gate.notes)
+        yield ""
     failing = [verdict for verdict in gate.verdicts if verdict.failing]
     if failing:
         yield "| verdict | metric | |"
@@ -101,7 +104,6 @@ def _gate(gate: GateView) -> Iterator[str]:
         notes = [verdict.text, verdict.message, "" if verdict.verified else f"({UNVERIFIED})"]
         status = f"{verdict.status} ({verdict.severity})" if verdict.severity != "error" else verdict.status
         yield f"| {prose(status)} | {code(verdict.metric)} | {prose(' '.join(note for note in notes if note))} |"
-    yield from (f"- policy: {prose(note)}" for note in gate.notes)
     if gate.unverified:
         yield ""
         yield f"<sub>{UNVERIFIED}: {gate.unverified}</sub>"
