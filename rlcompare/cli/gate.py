@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlcompare.app.arguments import split_commas
 from rlcompare.app.comparison import warn_of_unknown_keys
 from rlcompare.cli.diff import GATE_FORMATS, output_options
+from rlcompare.cli.gate_output import check_outputs, print_verdicts
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -26,14 +25,13 @@ from rlcompare.cli.options import (
     side_options,
 )
 from rlcompare.errors import ExitCode, UsageError
-from rlcompare.text import for_encoding
 
 if TYPE_CHECKING:
     from rlcompare.model.diff import Diff
-    from rlcompare.model.verdict import GateResult
+    from rlcompare.model.verdict import Policy
 
-DEFAULT_POLICY = Path("rlcompare.toml")
 POLICY = "Policy"
+PRESETS = ("default", "strict", "health")
 
 
 @click.command("gate", cls=Command)
@@ -45,9 +43,23 @@ POLICY = "Policy"
     type=path_type(),
     metavar="FILE",
     section=POLICY,
-    help="The rules.  [default: rlcompare.toml here or further up in the git repository, else the built-in rules]",
+    help="The rules.  [default: rlcompare.toml, or [tool.rlcompare] in pyproject.toml, here or further up in the git "
+    "repository; else the built-in rules]",
 )
-@option("--print-policy", is_flag=True, section=POLICY, help="Print the built-in rules as a policy file.")
+@option("--preset", type=click.Choice(PRESETS), section=POLICY, help="Rules that come with rlcompare.")
+@option(
+    "--print-policy",
+    is_flag=True,
+    section=POLICY,
+    help="Print the rules of --preset or --policy as a policy file.  [default: the built-in rules]",
+)
+@option(
+    "--selftest",
+    is_flag=True,
+    section=POLICY,
+    help="Prove that each rule can fire: scale known runs, or those of -bp or DIFF.json, by its limits.",
+)
+@option("--print-schema", is_flag=True, section=POLICY, help="Print the JSON Schema of policy files, for editors.")
 @option(
     "--on-inconclusive",
     type=click.Choice(["pass", "warn", "fail"]),
@@ -76,7 +88,10 @@ POLICY = "Policy"
 def command(
     document: Path | None,
     policy_file: Path | None,
+    preset: str | None,
     print_policy: bool,
+    print_schema: bool,
+    selftest: bool,
     on_inconclusive: str | None,
     output: Path | None,
     formats: set[str],
@@ -88,7 +103,7 @@ def command(
     """Check a comparison against a policy; the exit code is for CI.
 
     Takes two sides like "rlcompare diff", or the diff.json of an earlier diff, which needs no profiles. The rules come
-    from rlcompare.toml in your repository; --print-policy prints the built-in rules as a starting point.
+    from rlcompare.toml or pyproject.toml in your repository; --print-policy prints the built-in rules to start from.
 
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
     5 not comparable.
@@ -98,24 +113,27 @@ def command(
     rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report --format junit,pr
     rlcompare gate rlcompare-out/diff.json --json
     rlcompare gate --print-policy > rlcompare.toml
+    rlcompare gate --selftest -bp base/
     """
     from dataclasses import replace
 
-    from rlcompare.gate import built_in_policy, judge, load_policy
+    from rlcompare.gate import judge
     from rlcompare.model.words import OnInconclusive
 
-    if print_policy:
-        from rlcompare.cli.policy_text import policy_text
-
-        click.echo(policy_text(built_in_policy()), nl=False)
+    if preset and policy_file:
+        raise UsageError('--preset and --policy exclude each other: write extends = "PRESET" in the policy file')
+    if print_policy or print_schema:
+        click.echo(_schema_text() if print_schema else _policy_text(policy_file, preset), nl=False)
         return ExitCode.OK
-    _check_outputs(output, formats, as_json, printed)
-    policy = load_policy(policy_file or _policy_of_repository())
+    check_outputs(output, formats, as_json, printed)
+    policy = _policy(policy_file, preset)
     policy = replace(
         policy,
         on_inconclusive=OnInconclusive(on_inconclusive or policy.on_inconclusive),
         varied=tuple(dict.fromkeys((*policy.varied, *split_commas(options["varied"])))),
     )
+    if selftest:
+        return _selftest(policy, document, options, as_json)
     diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
     result = judge(diff, policy)
@@ -124,72 +142,55 @@ def command(
 
         write_report(diff, output, formats, result)
     document_path = str(output / "diff.json") if output else str(document or "rlcompare-out/diff.json")
-    _print(result, diff, document_path, as_json, printed, github)
+    print_verdicts(result, diff, document_path, as_json, printed, github)
     return result.exit_code
 
 
-def _check_outputs(output: Path | None, formats: set[str], as_json: bool, printed: str | None) -> None:
-    """Refuses outputs that exclude each other.
+def _policy(file: Path | None, preset: str | None) -> Policy:
+    """The policy that was asked for, else that of the repository."""
+    from rlcompare.gate import load_policy, load_preset
+    from rlcompare.gate.find import find_policy
 
-    Raises:
-        UsageError: the options cannot be combined.
-    """
-    if formats and output is None:
-        raise UsageError(f"--format {','.join(sorted(formats))} writes files: add -o DIR, or use --print FORMAT")
-    if as_json and printed:
-        raise UsageError("use either --json or --print, not both")
+    if preset:
+        return load_preset(preset)
+    if file:
+        return load_policy(file)
+    found = find_policy(Path.cwd())
+    if found.ignored:
+        click.echo(f"rlcompare: warning: {found.path} is used, not [tool.rlcompare] of {found.ignored}", err=True)
+    return load_policy(found.path)
 
 
-def _print(result: GateResult, diff: Diff, document: str, as_json: bool, printed: str | None, github: bool) -> None:
-    from rlcompare.report.gate_text import gate_document, print_gate
+def _policy_text(file: Path | None, preset: str | None) -> str:
+    from rlcompare.cli.policy_text import policy_text, with_symptoms
+    from rlcompare.gate import load_policy, preset_text
 
+    return policy_text(load_policy(file)) if file else with_symptoms(preset_text(preset or "default"))
+
+
+def _selftest(policy: Policy, document: Path | None, options: dict[str, Any], as_json: bool) -> int:
+    """Tries the rules on made-up runs, or on those of a baseline."""
+    from rlcompare.gate.selftest import try_policy
+    from rlcompare.report.selftest_text import print_selftest, selftest_document
+
+    diff = None
+    if document:
+        diff = _from_document(document, options)
+    elif options["baseline"] or options["new"]:
+        diff = _from_sides({**options, "new": options["new"] or options["baseline"]}, None, policy.varied)
+    trials = try_policy(policy, diff)
     if as_json:
-        json.dump(gate_document(result, diff), sys.stdout, indent=1)
+        json.dump(selftest_document(trials, policy), sys.stdout, indent=1)
         sys.stdout.write("\n")
-    elif printed:
-        sys.stdout.write(_text(result, diff, document, printed))
     else:
-        from rlcompare.report.github import commands_off
-
-        with commands_off(sys.stdout) if github else nullcontext():
-            print_gate(result, sys.stdout, diff)
-    if github:
-        _tell_github(result, diff, document, sys.stderr if as_json or printed else sys.stdout)
+        print_selftest(trials, policy, sys.stdout)
+    return ExitCode.REGRESSION if any(trial.problem for trial in trials) or not trials else ExitCode.OK
 
 
-def _text(result: GateResult, diff: Diff, document: str, name: str) -> str:
-    """The verdicts in a format of ``--print``."""
-    from rlcompare.report.markdown import render_markdown
-    from rlcompare.report.view import build_view
-    from rlcompare.report.write import gate_text
+def _schema_text() -> str:
+    from rlcompare.gate.policy_schema import policy_schema
 
-    view = build_view(diff, result, document=document)
-    return render_markdown(view) if name == "md" else gate_text(name, view, result)
-
-
-def _tell_github(result: GateResult, diff: Diff, document: str, stream: TextIO) -> None:
-    """Prints annotations, and adds to the step's summary. A summary that cannot be written leaves the exit code."""
-    from rlcompare.report.github import annotation_lines, append_summary
-
-    stream.writelines(f"{for_encoding(line, stream.encoding)}\n" for line in annotation_lines(result))
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if not path:
-        click.echo("rlcompare: GITHUB_STEP_SUMMARY is not set: no summary was written", err=True)
-        return
-    try:
-        append_summary(_text(result, diff, document, "pr"), Path(path))
-    except OSError as error:
-        click.echo(f"rlcompare: {path}: {error.strerror}: no summary was written", err=True)
-
-
-def _policy_of_repository() -> Path | None:
-    """rlcompare.toml in the working folder, else in its nearest parent folder within the same repository."""
-    if DEFAULT_POLICY.is_file():
-        return DEFAULT_POLICY
-    here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-    inside = [folder for folder in here.parents if folder.is_relative_to(root)]
-    return next((folder / DEFAULT_POLICY for folder in inside if (folder / DEFAULT_POLICY).is_file()), None)
+    return json.dumps(policy_schema(), indent=1) + "\n"
 
 
 def _from_sides(options: dict[str, Any], output: Path | None, varied: tuple[str, ...]) -> Diff:

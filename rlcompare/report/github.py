@@ -14,6 +14,8 @@ from typing import TextIO
 
 from rlcompare.model.verdict import GateResult
 from rlcompare.report.checks import Check, Outcome, checks_of
+from rlcompare.report.findings import MESSAGE_LIMIT
+from rlcompare.text import safe_text
 
 MOST = 10
 """Annotations of one level that GitHub keeps per step."""
@@ -31,11 +33,16 @@ def commands_off(stream: TextIO) -> Iterator[None]:
 
 
 def annotation_lines(gate: GateResult) -> list[str]:
-    """Errors for what fails the gate, warnings for what does not; passes have none."""
+    """Errors for what fails the gate, warnings for what does not and for the policy's notes; passes have none."""
     checks = checks_of(gate)
-    errors = [check for check in checks if check.fails]
-    warnings = [check for check in checks if check.outcome in (Outcome.WARNED, Outcome.OPEN)]
+    errors = [_texts(check) for check in checks if check.fails]
+    warnings = [_texts(check) for check in checks if check.outcome in (Outcome.WARNED, Outcome.OPEN)]
+    warnings += [("rlcompare: policy", safe_text(note, MESSAGE_LIMIT)) for note in gate.policy.notes]
     return [*_annotations("error", errors), *_annotations("warning", warnings)]
+
+
+def _texts(check: Check) -> tuple[str, str]:
+    return f"rlcompare: {check.title}", check.text
 
 
 def annotation(level: str, title: str, text: str) -> str:
@@ -53,13 +60,12 @@ def append_summary(markdown: str, path: Path) -> None:
         file.write(markdown + "\n")
 
 
-def _annotations(level: str, checks: list[Check]) -> Iterator[str]:
-    shown = checks if len(checks) <= MOST else checks[: MOST - 1]
-    for check in shown:
-        yield annotation(level, f"rlcompare: {check.title}", check.text)
-    if len(shown) < len(checks):
-        names = ", ".join(check.name for check in checks[len(shown) :])
-        yield annotation(level, "rlcompare", f"{len(checks) - len(shown)} more: {names[:500]}")
+def _annotations(level: str, texts: list[tuple[str, str]]) -> Iterator[str]:
+    shown = texts if len(texts) <= MOST else texts[: MOST - 1]
+    for title, text in shown:
+        yield annotation(level, title, text)
+    if left := len(texts) - len(shown):
+        yield annotation(level, "rlcompare", f"{left} more: see the summary of this step, or the report")
 
 
 def _data(text: str) -> str:

@@ -69,6 +69,9 @@ def _head(view: ReportView, gate: GateResult, checks: Sequence[Check]) -> Iterat
         yield f"> **{prose(view.gate.status)}**"
         yield ""
     yield from _table([check for check in checks if check.outcome != Outcome.PASSED])
+    if view.gate and view.gate.notes:
+        yield from (f"- policy: {prose(note)}" for note in view.gate.notes)
+        yield ""
     causes = view.causes[:_CAUSES]
     for number, cause in enumerate(causes):
         amount = ", ".join(filter(None, (cause.share, cause.delta)))

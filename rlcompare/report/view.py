@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from rlcompare import __version__
 from rlcompare.errors import ExitCode
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
-from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Verdict
+from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
@@ -48,7 +48,7 @@ from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
 UNVERIFIED = "unverified"
-_FEW_RUNS = f"only the limits were checked: fewer than {RUNS_NEEDED} runs per side cannot rule out chance."
+_FEW_RUNS = "too few runs to measure how much they differ: the verdict rests on an assumed spread (noise)."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""
@@ -132,6 +132,8 @@ class GateView:
         findings: differences that must be shown before the verdicts, and those that the policy declares.
         quality: warnings about the data in one line.
         unverified: why some failed verdicts are marked unverified; empty if none is.
+        reasons: the statuses that lead to the exit code, as ``regressed and missing``; empty if it is 0.
+        notes: exceptions of the policy that end soon or have ended.
     """
 
     summary: str
@@ -143,6 +145,8 @@ class GateView:
     findings: tuple[FindingView, ...] = ()
     quality: str = ""
     unverified: str = ""
+    reasons: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -234,6 +238,8 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     """
     verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
     shown = tuple(map(_verdict, verdicts))
+    from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
+
     means = _AS_ASKED if gate.policy.evidence == EvidenceMode.LIMITS else _FEW_RUNS
     view = GateView(
         summary=safe_text(gate.summary, MESSAGE_LIMIT),
@@ -241,6 +247,8 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         exit_code=gate.exit_code,
         verdicts=shown,
         unverified=means if any(verdict.failing and not verdict.verified for verdict in shown) else "",
+        reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
+        notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
     )
     if diff is None:
         return view

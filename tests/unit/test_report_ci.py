@@ -63,7 +63,7 @@ def hostile() -> GateResult:
         for name in NASTY
         for status in (Status.REGRESSED, Status.MISSING, Status.INCONCLUSIVE, Status.PASS)
     )
-    return GateResult(Policy(NASTY[0], ()), found, 1, NASTY[12])
+    return GateResult(Policy(NASTY[0], (), on_inconclusive=OnInconclusive.WARN), found, 1, NASTY[12])
 
 
 ALL = gate(
@@ -255,6 +255,13 @@ class TestAnnotations:
         lines = annotation_lines(hostile())
         assert Counter(_command(line)[0] for line in lines) == {"error": MOST, "warning": MOST}
         assert f"{2 * len(NASTY) - MOST + 1} more: " in lines[MOST - 1]
+
+    def test_exceptions_of_the_policy_that_end_are_warnings(self) -> None:
+        result = replace(ALL, policy=replace(ALL.policy, notes=("The exception for time.step ends in 3 days.",)))
+        assert annotation_lines(result)[-1] == (
+            "::warning title=rlcompare%3A policy::The exception for time.step ends in 3 days."
+        )
+        assert "- policy: The exception for time.step ends in 3 days." in comment(result)
 
     def test_commands_are_off_while_names_are_printed(self) -> None:
         stream = io.StringIO()
