@@ -73,6 +73,13 @@ class TestFiles:
             # YAML 1.1 reads the key "on" as true.
             check_json({"on" if key is True else key: value for key, value in document.items()}, schema)
 
+    def test_a_command_is_what_the_shell_gets(self, rlcompare: Command) -> None:
+        line = """printf '%s\\n' "$A" | tee \\"x\\" # 'y'"""
+        document = yaml.safe_load(rlcompare("ci", "init", "gitlab", "--print", "--command", line).out)
+        assert f"{line}\n" in document["rlcompare"]["script"]
+        groovy = rlcompare("ci", "init", "jenkins", "--print", "--command", line).out
+        assert line in groovy.replace("\\\\", "\\") and line not in groovy
+
     def test_only_the_systems_own_actions_pinned_by_major_version(self, rlcompare: Command) -> None:
         (job,) = yaml.safe_load(rlcompare("ci", "init", "github", "--print").out)["jobs"].values()
         used = {step["uses"] for step in job["steps"] if "uses" in step}

@@ -235,7 +235,7 @@ class TestAnnotations:
             ("error", "rlcompare: memory.peak: missing"),
             ("warning", "rlcompare: time.step (rule 2): regressed (warning)"),
             ("warning", "rlcompare: time.free: inconclusive"),
-            ("warning", "rlcompare: time.comm: not comparable"),
+            ("warning", "rlcompare: time.comm: not comparable (warning)"),
         ]
 
     @pytest.mark.parametrize("name", NASTY)
@@ -312,7 +312,7 @@ class TestPullRequest:
             "🔴 missing `memory.peak`",
             "🟡 regressed (warning) `time.step (rule 2)`",
             "🟡 inconclusive `time.free`",
-            "🟡 not comparable `time.comm`",
+            "🟡 not comparable (warning) `time.comm`",
         ]
         assert "**Cause 1**" in head and "**Cause 2**" in head and "**Cause 3**" not in head
 
