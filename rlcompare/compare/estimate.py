@@ -17,8 +17,8 @@ from statistics import NormalDist, median
 FALSE_ALARM = 0.005
 """How often the end of an interval that lies nearer to no change may be beyond the true change."""
 
-MISS = 1 / 70
-"""How often the far end may fall short of it: the least that four runs per side allow."""
+MISS = 1 / 80
+"""How often the far end may fall short of it."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def test_runs_decide(baseline: list[float], new: list[float], status: str, verif
     ("baseline", "new", "said"),
     [
         ([100.0], [101.0],
-         "found +1.0 % (100 → 101 ms; interval -9.5 … +10.8 % if runs differ by 3 %, as the policy assumes);"
+         "found +1.0 % (100 → 101 ms; interval -9.5 … +11.1 % if runs differ by 3 %, as the policy assumes);"
          " about 2 runs per side would decide"),
         (BASE, times(BASE, 1.07), "found +7.0 % (100 → 107 ms; interval +4.9 … +8.6 %; runs 99, 100, 101, 99.5, 100."),
         (BASE, [100.0, 99.0, 101.0, 125.0, 126.0], " runs per side would decide"),
