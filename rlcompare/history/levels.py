@@ -9,7 +9,8 @@ any order of them is as likely as another. So the odds are exact for any distrib
    The smallest odds, times the number of stretches that could be told at all, must be below ``alpha``.
 2. The odds are made worse by as much as runs resemble those before them: then not all orders are equally likely.
 3. What is left on both sides is searched likewise.
-4. Each change is then placed where the two levels beside it fit best (least squares, outliers counted as three deviations).
+4. Each change is then placed where the two levels beside it fit best (least squares; outliers count as three
+   deviations).
 5. If a straight line fits two levels better than a step does, the change is gradual.
 """
 
@@ -34,6 +35,7 @@ AT_ENDS = 0.75
 
 _CUT = 3.0  # standard deviations
 _MOST_ROUNDS = 8
+_BY_LUCK = 0.5  # of the standard error of an autocorrelation
 _MEDIAN_TO_SD = 1.4826  # of the median absolute value of a normal distribution
 
 
@@ -74,9 +76,10 @@ def levels_of(values: Sequence[float], alpha: float, least_change: float = 0.0) 
 def can_tell(count: int, alpha: float) -> bool:
     """Whether a change at the best place in a series of so many runs would be found."""
     places = _end_places(count, alpha)
-    return bool(places) and least_odds(places[len(places) // 2], count - places[len(places) // 2]) * len(
-        places
-    ) <= AT_ENDS * alpha
+    return (
+        bool(places)
+        and least_odds(places[len(places) // 2], count - places[len(places) // 2]) * len(places) <= AT_ENDS * alpha
+    )
 
 
 def _found(values: Sequence[float], start: int, stop: int, alpha: float) -> list[int]:
@@ -124,7 +127,7 @@ def _inner_stretches(count: int, alpha: float) -> list[tuple[int, int]]:
 def _weakened(odds: float, values: Sequence[float], cuts: tuple[int, ...]) -> float:
     """The odds if runs resemble those before them: as if there were fewer runs.
 
-    The resemblance is the autocorrelation around the levels.
+    The resemblance is the autocorrelation around the levels, less half its standard error.
     """
     bounds = [0, *cuts, len(values)]
     if len(cuts) == 2:
@@ -137,9 +140,9 @@ def _weakened(odds: float, values: Sequence[float], cuts: tuple[int, ...]) -> fl
     squares = math.fsum(value * value for value in rest)
     if not squares:
         return odds
-    found = math.fsum(one * two for one, two in pairwise(rest)) / squares
+    found = math.fsum(one * two for one, two in pairwise(rest)) / squares - _BY_LUCK / math.sqrt(len(values))
     correlation = min(max(found, 0.0), 0.95)
-    return odds ** ((1 - correlation) / (1 + correlation))
+    return math.pow(odds, (1 - correlation) / (1 + correlation))
 
 
 def _without_outliers(rest: Sequence[float]) -> list[float]:
