@@ -17,7 +17,7 @@ from rlcompare.history.records import Acknowledged, Run, Series
 from rlcompare.history.store import History
 from rlcompare.model.words import Polarity
 
-ALPHA = 0.01
+ALPHA = 0.005
 """The chance of a change in the runs of one environment if nothing changes: of all judged metrics together."""
 
 HEADLINE_SHARE = 0.5

@@ -31,7 +31,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 _LOCKED = ("could not set lock", "conflicting lock", "being used by another process")
 _AT_ONCE = (
     "duplicate key", "could not serialize", "deadlock detected", "already exists", "tuple concurrently",
-    "constraint error", "too many clients", "remaining connection slots",
+    "too many clients", "remaining connection slots",
 )  # fmt: skip
 """What the databases say if another process wrote at the same time, or if the server has no room at the moment."""
 

@@ -67,9 +67,10 @@ def levels_of(values: Sequence[float], alpha: float, least_change: float = 0.0) 
     cuts = _placed(values, sorted(_found(values, 0, len(values), alpha)))
     cuts = _kept(values, cuts, least_change)
     bounds = [0, *cuts, len(values)]
-    gradual = [False, *(_is_gradual(values[a:c], b - a) for a, b, c in zip(bounds, cuts, bounds[2:], strict=False))]
+    medians = [median(values[a:b]) for a, b in pairwise(bounds)]
+    gradual = _gradual(values, bounds, medians)
     return tuple(
-        Level(a, b, median(values[a:b]), drifts) for (a, b), drifts in zip(pairwise(bounds), gradual, strict=True)
+        Level(a, b, value, drifts) for (a, b), value, drifts in zip(pairwise(bounds), medians, gradual, strict=True)
     )
 
 
@@ -100,13 +101,13 @@ def _first_cuts(values: Sequence[float], alpha: float) -> tuple[int, ...]:
         return ()
     ranks = RankSums(values)
     found, chosen = min((ranks.odds(place, count), place) for place in ends)
-    if _weakened(found, values, (chosen,)) * len(ends) <= AT_ENDS * alpha:
+    if _stands_out(found, AT_ENDS * alpha / len(ends), values, (chosen,)):
         return (chosen,)
     inner = _inner_stretches(count, alpha)
     if not inner:
         return ()
     found, stretch = min((ranks.odds(*stretch), stretch) for stretch in inner)
-    return stretch if _weakened(found, values, stretch) * len(inner) <= (1 - AT_ENDS) * alpha else ()
+    return stretch if _stands_out(found, (1 - AT_ENDS) * alpha / len(inner), values, stretch) else ()
 
 
 def _end_places(count: int, alpha: float) -> list[int]:
@@ -124,25 +125,40 @@ def _inner_stretches(count: int, alpha: float) -> list[tuple[int, int]]:
     return [pair for pair in pairs if pair[1] - pair[0] in told]
 
 
-def _weakened(odds: float, values: Sequence[float], cuts: tuple[int, ...]) -> float:
-    """The odds if runs resemble those before them: as if there were fewer runs.
+def _stands_out(odds: float, limit: float, values: Sequence[float], cuts: Sequence[int]) -> bool:
+    """Whether the odds are below the limit also if runs resemble those before them: as if there were fewer runs.
 
-    The resemblance is the autocorrelation around the levels, less half its standard error.
+    The resemblance is the autocorrelation around the levels, or around a straight line if that fits better, less half
+    its standard error.
     """
-    bounds = [0, *cuts, len(values)]
-    if len(cuts) == 2:
-        outside = median([*values[: cuts[0]], *values[cuts[1] :]])
-        centres = [outside, median(values[cuts[0] : cuts[1]]), outside]
-    else:
-        centres = [median(values[a:b]) for a, b in pairwise(bounds)]
-    rest = [value - centre for (a, b), centre in zip(pairwise(bounds), centres, strict=True) for value in values[a:b]]
-    rest = _without_outliers(rest)
+    if odds > limit:
+        return False
+    rest = _without_outliers(min(_around_levels(values, cuts), _around_line(values), key=_misfit))
     squares = math.fsum(value * value for value in rest)
     if not squares:
-        return odds
+        return True
     found = math.fsum(one * two for one, two in pairwise(rest)) / squares - _BY_LUCK / math.sqrt(len(values))
     correlation = min(max(found, 0.0), 0.95)
-    return math.pow(odds, (1 - correlation) / (1 + correlation))
+    return math.pow(odds, (1 - correlation) / (1 + correlation)) <= limit
+
+
+def _around_levels(values: Sequence[float], cuts: Sequence[int]) -> list[float]:
+    """The differences of values from the medians of their levels; with two cuts, the outer values are of one level."""
+    first, last = cuts[0], cuts[-1] if len(cuts) > 1 else len(values)
+    inner = median(values[first:last])
+    outer = median([*values[:first], *values[last:]])
+    return [value - (inner if first <= place < last else outer) for place, value in enumerate(values)]
+
+
+def _around_line(values: Sequence[float]) -> list[float]:
+    """The differences of values from a straight line through them (Theil-Sen)."""
+    slope = median((values[b] - values[a]) / (b - a) for a, b in combinations(range(len(values)), 2))
+    middle = median(value - slope * place for place, value in enumerate(values))
+    return [value - middle - slope * place for place, value in enumerate(values)]
+
+
+def _misfit(rest: Sequence[float]) -> float:
+    return math.fsum(map(abs, rest))
 
 
 def _without_outliers(rest: Sequence[float]) -> list[float]:
@@ -199,10 +215,27 @@ def _is_apart(before: Sequence[float], after: Sequence[float], least_change: flo
     return share >= LEAST_APART and abs(new - old) > least_change * abs(old)
 
 
-def _is_gradual(values: Sequence[float], cut: int) -> bool:
-    """Whether a straight line fits two levels better than a step (least absolute differences)."""
-    before, after = median(values[:cut]), median(values[cut:])
-    step = math.fsum(abs(value - (before if place < cut else after)) for place, value in enumerate(values))
-    slope = median((values[b] - values[a]) / (b - a) for a, b in combinations(range(len(values)), 2))
-    middle = median(value - slope * place for place, value in enumerate(values))
-    return math.fsum(abs(value - middle - slope * place) for place, value in enumerate(values)) < step
+def _gradual(values: Sequence[float], bounds: Sequence[int], medians: Sequence[float]) -> list[bool]:
+    """For each level, whether the metric drifted to it: if a straight line fits better than steps do.
+
+    That is asked of each change alone, and of all changes together that follow each other in one direction.
+    """
+    gradual = [False] * len(medians)
+    rises = [new > old for old, new in pairwise(medians)]
+    first = 0
+    while first < len(rises):
+        last = first
+        while last + 1 < len(rises) and rises[last + 1] == rises[first]:
+            last += 1
+        chains = [(first, last), *((one, one) for one in range(first, last + 1))]
+        for low, high in chains:
+            part = values[bounds[low] : bounds[high + 2]]
+            steps = [
+                value - middle
+                for (a, b), middle in zip(pairwise(bounds[low : high + 3]), medians[low : high + 2], strict=True)
+                for value in values[a:b]
+            ]
+            if _misfit(_around_line(part)) < _misfit(steps):
+                gradual[low + 1 : high + 2] = [True] * (high - low + 1)
+        first = last + 1
+    return gradual

@@ -7,12 +7,10 @@ orders of the values are equally likely, its odds are known exactly, whatever th
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-
-EXACT = 12
-"""If the smaller group has more values, the odds are those of a normal distribution: in its tails, they are larger."""
 
 
 def odds(few: int, many: int, wrong: float) -> float:
@@ -23,10 +21,8 @@ def odds(few: int, many: int, wrong: float) -> float:
         wrong: pairs in the wrong order, ties counted half; at most half of all.
     """
     few, many = sorted((few, many))
-    if few <= EXACT:
-        return min(1.0, 2 * _tails(few, many)[math.ceil(wrong)])
-    spread = math.sqrt(few * many * (few + many + 1) / 12)
-    return min(1.0, math.erfc((few * many / 2 - wrong - 0.5) / spread / math.sqrt(2)))
+    tails = _tails(few + many)[few]
+    return min(1.0, 2 * tails[min(math.ceil(wrong), len(tails) - 1)])
 
 
 def least_odds(few: int, many: int) -> float:
@@ -34,18 +30,24 @@ def least_odds(few: int, many: int) -> float:
     return min(1.0, 2 / math.comb(few + many, few))
 
 
-@lru_cache(maxsize=4096)
-def _tails(few: int, many: int) -> tuple[float, ...]:
-    """For each number of pairs, the chance that at most so many are in the wrong order; one direction."""
-    # The coefficients of the Gaussian binomial count the orders with 0, 1, 2, … pairs in the wrong order.
-    ways = [1] + [0] * (few * many)
-    for step in range(1, few + 1):
-        for place in range(len(ways) - 1, many + step - 1, -1):
-            ways[place] -= ways[place - many - step]
-        for place in range(step, len(ways)):
-            ways[place] += ways[place - step]
-    total = math.comb(few + many, few)
-    return tuple(rarer / total for rarer in accumulate(ways))
+@lru_cache(maxsize=64)
+def _tails(count: int) -> tuple[array[float], ...]:
+    """By the size of the smaller of two groups: the chance that at most 0, 1, 2, … pairs are in the wrong order.
+
+    In one direction, up to half of all pairs. The coefficients of the Gaussian binomial count the orders with so many
+    pairs in the wrong order; each polynomial follows from that of the smaller size.
+    """
+    ways, tables = [1], [array("d", [1.0])]
+    for few in range(1, count // 2 + 1):
+        pairs = few * (count - few)
+        ways += [0] * (pairs + 1 - len(ways))
+        for place in range(pairs, count - few, -1):
+            ways[place] -= ways[place - (count - few + 1)]
+        for place in range(few, pairs + 1):
+            ways[place] += ways[place - few]
+        total = math.comb(count, few)
+        tables.append(array("d", (rarer / total for rarer in accumulate(ways[: pairs // 2 + 1]))))
+    return tuple(tables)
 
 
 class RankSums:
