@@ -54,7 +54,7 @@ class Policy:
     source: str
     rules: tuple[Rule, ...]
     evidence: EvidenceMode = EvidenceMode.AUTO
-    on_inconclusive: OnInconclusive = OnInconclusive.WARN
+    on_inconclusive: OnInconclusive = OnInconclusive.FAIL
     varied: tuple[str, ...] = ()
     noise: float = 0.03
 
