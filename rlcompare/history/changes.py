@@ -6,7 +6,7 @@ If nothing changes, the chance that one look at the runs of an environment finds
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import md5
 
@@ -301,22 +301,34 @@ def _steps(levels: Sequence[Level]) -> Iterator[tuple[Level, Level, Level]]:
 def _judged(changes: Sequence[MetricChange], headline: str) -> tuple[tuple[MetricChange, ...], bool | None]:
     """The changes of one run, the deciding one first, and whether they are for the worse.
 
-    The headline decides if it changed, at equal work: if the tokens of a step changed, the time per token. Without a
-    change of the headline, any other metric may get worse.
+    The headline decides if it changed; without it, any other metric may get worse. If the tokens of a step changed, see
+    ``_at_other_work``.
     """
     by_name = {change.metric: change for change in changes}
-    if TOKENS in by_name and (headline in by_name or TOKEN_RATE in by_name):
-        lead = by_name.get(TOKEN_RATE)
-        worse = None if lead is None else lead.worse
-        lead = lead or by_name[headline]
-    elif headline in by_name:
-        lead = by_name[headline]
-        worse = lead.worse
+    if TOKENS in by_name:
+        lead, worse = _at_other_work(by_name, headline)
     else:
-        lead = max(changes, key=lambda one: (one.worse is True, one.worse is False, _size(one), one.metric))
+        largest = max(changes, key=lambda one: (one.worse is True, one.worse is False, _size(one), one.metric))
+        lead = by_name.get(headline, largest)
         worse = lead.worse
     rest = sorted((one for one in changes if one is not lead), key=lambda one: (-_size(one), one.metric))
     return (lead, *rest), worse
+
+
+def _at_other_work(changes: Mapping[str, MetricChange], headline: str) -> tuple[MetricChange, bool | None]:
+    """The deciding change if the tokens of a step changed, and whether it is for the worse.
+
+    With more tokens, only a longer time per token is for the worse; with fewer, only a longer step, because a fixed
+    cost makes the time per token grow. What got better must do so in the other of the two.
+    """
+    tokens = changes[TOKENS]
+    pair = [changes.get(TOKEN_RATE), changes.get(headline)]
+    slower, faster = pair if tokens.after > tokens.before else pair[::-1]
+    if slower is not None and slower.worse:
+        return slower, True
+    if faster is not None and faster.worse is False:
+        return faster, False
+    return tokens, None
 
 
 def _size(change: MetricChange) -> float:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 
+from rlcompare.compare import estimate
+
 
 def odds(few: int, many: int, wrong: float) -> float:
     """The chance, in either direction, that at most so many pairs of two groups are in the wrong order.
@@ -27,7 +29,7 @@ def odds(few: int, many: int, wrong: float) -> float:
 
 def least_odds(few: int, many: int) -> float:
     """The smallest odds that two groups of these sizes can have."""
-    return min(1.0, 2 / math.comb(few + many, few))
+    return min(1.0, 2 * estimate.least_odds(few, many))
 
 
 @lru_cache(maxsize=64)

@@ -1,14 +1,13 @@
-"""How much runs of one environment differ by luck, for the gate (docs/gate.md)."""
+"""How much runs of one environment differ by luck: what a gate with few runs may assume instead of ``noise``."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
+from rlcompare.compare.estimate import Spread
 from rlcompare.history.changes import headline_alpha, levels_of_series
-from rlcompare.history.environment import environment_of
 from rlcompare.history.place import Place
 from rlcompare.history.records import Series
 from rlcompare.history.store import load
@@ -17,28 +16,14 @@ LEAST_RUNS = 5
 """With fewer runs the spread is not told."""
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The spread of a metric between runs.
-
-    Attributes:
-        sd: standard deviation of the natural logarithm of its values within flat stretches.
-        degrees: degrees of freedom of ``sd``.
-        runs: number of runs that it is of.
-    """
-
-    sd: float
-    degrees: int
-    runs: int
-
-
 def run_spread(history: Place, metric: str, environment: str) -> Spread | None:
-    """The spread of a metric in the history of an environment; None: too few runs, or values that are not positive.
+    """The spread of a metric between the runs of an environment; None: too few runs, or values that are not positive.
 
-    Slow runs count: they will come again. Changes of level do not.
+    It is the standard deviation of the natural logarithm of the metric within stretches of one level. Slow runs count:
+    they will come again. Changes of level do not.
 
     Args:
-        environment: from ``environment_of``, of the settings of the runs to be judged.
+        environment: ``environment.environment_of`` the settings of the runs to be judged.
 
     Raises:
         InputError: there is no history, or it cannot be read.
@@ -54,12 +39,9 @@ def spread_of(series: Series) -> Spread | None:
     values = series.values[-len(numbers) :]
     # A change costs a degree of freedom for its level and one for its place.
     degrees = len(values) - 1 - 2 * (len(levels) - 1)
-    if len(values) < LEAST_RUNS or degrees < LEAST_RUNS - 1 or min(values) <= 0:
+    if degrees < LEAST_RUNS - 1 or min(values) <= 0:
         return None
     logs = [math.log(value) for value in values]
     bounds = [*(level.start for level in levels), len(values)]
     squares = math.fsum((log - fmean(logs[a:b])) ** 2 for a, b in pairwise(bounds) for log in logs[a:b])
-    return Spread(math.sqrt(squares / degrees), degrees, len(values))
-
-
-__all__ = ["LEAST_RUNS", "Spread", "environment_of", "run_spread", "spread_of"]
+    return Spread(math.sqrt(squares / degrees), degrees, f"the history of {len(values)} runs")

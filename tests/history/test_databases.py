@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from rlcompare import db
 from rlcompare.cli.main import run as rlcompare
 from rlcompare.errors import InputError, RlcompareError
 from rlcompare.history import database, store
@@ -47,7 +48,7 @@ def file(tmp_path: Path) -> Place:
 def postgres(server: Server) -> Place:
     """An empty database of the server."""
     with duckdb.connect(config={"allow_unsigned_extensions": True}) as con:
-        database.db._load(con, _extension(), "postgres_scanner")
+        db._load(con, _extension(), db.POSTGRES_EXTENSION)
         con.execute(f"ATTACH '{server.url()}' AS pg (TYPE postgres)")
         con.execute("DROP SCHEMA IF EXISTS pg.rlcompare CASCADE")
     return place_of(server.url())
@@ -91,7 +92,7 @@ def test_all_or_none_is_added(file: Place) -> None:
 def test_environments_and_what_may_vary(file: Place) -> None:
     """GIVEN runs with another chip, configuration, version or seed, the first two are runs of other environments."""
     others = [{"chip": "910C"}, {"data.train_batch_size": "8"}, {"torch_npu": "2.9.0"}, {"data.seed": "7"}, {}]
-    runs = [new_run(number, **settings) for number, settings in enumerate(others, 1)]
+    runs = [new_run(number, None, **settings) for number, settings in enumerate(others, 1)]
     store.add(file, runs)
     found = [run.environment for run in store.load(file).runs]
     assert found == [environment_of(run.settings) for run in runs]
@@ -106,8 +107,8 @@ def test_the_spread_of_an_environment(file: Place) -> None:
     settings = new_run(1).settings
     found = run_spread(file, HEADLINE, environment_of(settings))
     assert found is not None
-    assert (found.runs, found.degrees) == (50, 47)
-    assert 0.02 < found.sd < 0.09
+    assert (found.source, found.freedom) == ("the history of 50 runs", 47)
+    assert 0.02 < found.value < 0.09
     assert run_spread(file, HEADLINE, environment_of({**settings, "chip": "910C"})) is None
     assert run_spread(file, "timing_s/other", environment_of(settings)) is None
 
