@@ -64,7 +64,7 @@ def _json_option(function: Decorated) -> Decorated:
 
 @click.group("history")
 def command() -> None:
-    """Keep the metrics of all runs, and find since which run they changed.
+    """Keep all runs' metrics, and find since when they changed.
 
     \b
     rlcompare history add runs/nightly
