@@ -111,8 +111,8 @@ def _compare(
             open_stores(runs, directory=directory, progress=report, engine=engine, shared=shared) as stores,
         ):
             inputs = (
-                SideInput(labels[0], _run_stores(baseline_runs, stores[:middle], mirrors)),
-                SideInput(labels[1], _run_stores(new_runs, stores[middle:], mirrors)),
+                SideInput(labels[0], run_stores(baseline_runs, stores[:middle], mirrors)),
+                SideInput(labels[1], run_stores(new_runs, stores[middle:], mirrors)),
             )
             return aside(lambda: compare_runs(*inputs, options))
 
@@ -142,10 +142,21 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
 
 
 def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> list[RunInput]:
-    """The runs of a side. A run that several paths contain is used once, because it is not a repetition."""
+    return runs_of(side.paths, prefer=request.prefer, layout=request.layout, ranks=request.ranks, steps=steps)
+
+
+def runs_of(
+    paths: Sequence[Path],
+    *,
+    prefer: str,
+    layout: str | None,
+    ranks: tuple[int, ...] | None = None,
+    steps: tuple[int, ...] | None = None,
+) -> list[RunInput]:
+    """The runs that paths hold. A run that several paths contain is used once, because it is not a repetition."""
     runs: dict[object, RunInput] = {}
-    for path in side.paths:
-        for run in select_runs(path, prefer=request.prefer, layout=request.layout, ranks=request.ranks, steps=steps):
+    for path in paths:
+        for run in select_runs(path, prefer=prefer, layout=layout, ranks=ranks, steps=steps):
             files = frozenset(real_path(file) for capture in run.captures for file in capture.files.values())
             key = files or (*map(real_path, run.paths), run.name)
             if key in runs:
@@ -173,7 +184,7 @@ def _parts(side: SidePaths) -> tuple[str, ...]:
     return (path.parent if path.name == "ASCEND_PROFILER_OUTPUT" else path).parts[1:] or (str(path),)
 
 
-def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirrors) -> tuple[RunStore, ...]:
+def run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirrors) -> tuple[RunStore, ...]:
     """The stores of a side's runs. Equal names are numbered, because several paths may hold runs of the same name."""
     from rlcompare.compare import RunStore
 
