@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.app.arguments import split_commas
+from rlcompare.app.baselines import baselines_in
 from rlcompare.app.comparison import warn_of_unknown_keys
 from rlcompare.cli.diff import output_options
 from rlcompare.cli.options import (
@@ -97,6 +98,8 @@ def command(
         on_inconclusive=OnInconclusive(on_inconclusive or policy.on_inconclusive),
         varied=tuple(dict.fromkeys((*policy.varied, *split_commas(options["varied"])))),
     )
+    if policy_file is not None and options["baselines"] is None:
+        options["baselines"] = baselines_in(policy_file)
     diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
     result = judge(diff, policy)

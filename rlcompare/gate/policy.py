@@ -4,6 +4,7 @@
     evidence = "auto"                 # "runs" where each side has four, else "limits"; see below
     on_inconclusive = "warn"          # "pass", "warn" or "fail" (exit code 3)
     varied = ["cann", "torch_npu"]    # env keys, or globs over them, that are meant to differ
+    baselines = "../baselines"        # where baselines are kept: a folder, from that of this file, or a URL
 
     [[rule]]
     metric = "headline"               # the headline metric

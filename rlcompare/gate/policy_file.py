@@ -22,6 +22,7 @@ class GateTable(msgspec.Struct, forbid_unknown_fields=True):
     evidence: EvidenceMode = EvidenceMode.AUTO
     on_inconclusive: OnInconclusive = OnInconclusive.WARN
     varied: tuple[Text, ...] = ()
+    baselines: Text | None = None
 
 
 class RuleTable(msgspec.Struct, forbid_unknown_fields=True):
