@@ -99,8 +99,9 @@ def referred(path: Path, chosen: str | None) -> tuple[Library, Reference] | None
     if reference.explicit:
         return library(chosen), reference
     if os.path.lexists(path):
-        with suppress(RlcompareError):  # the place cannot be reached, which does not matter here
-            if library(chosen).find(reference.name) is not None:
+        with suppress(RlcompareError):  # a damaged baseline does not matter here
+            found = library(chosen)
+            if not found.place.is_remote and found.find(reference.name) is not None:  # asking a URL takes time
                 click.echo(f"rlcompare: note: the path {text} is used; the baseline of this name is @{text}", err=True)
         return None
     found = library(chosen)
@@ -170,7 +171,8 @@ def keep(baselines: Library, addition: Addition, runs: Sequence[RunStore]) -> Ma
     """
     from rlcompare.baselines.fitness import measure
 
-    measured = measure(runs, _usual_mhz(addition.known))
+    with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
+        measured = measure(runs, _earlier(baselines, addition, Path(folder) / "earlier"))
     _refuse_repeated(runs, measured)
     if measured.problems and not addition.force:
         raise UsageError(
@@ -182,10 +184,12 @@ def keep(baselines: Library, addition: Addition, runs: Sequence[RunStore]) -> Ma
         return baselines.extend(addition.name, _version(addition, measured, stored), files, addition.known)
 
 
-def _usual_mhz(known: Manifest | None) -> float | None:
-    """The AI Core frequency of the current version's runs. Another chip would be another baseline."""
-    runs = known.current.runs if known else ()
-    return max((run.clock_mhz for run in runs if run.clock_mhz is not None), default=None)
+def _earlier(baselines: Library, addition: Addition, folder: Path) -> list[Path]:
+    """The stores of the version that is replaced, if they can be read."""
+    with suppress(RlcompareError):
+        if addition.known is not None:
+            return [folder / f"{run.name}.duckdb" for run in baselines.unpack(Reference(addition.name), folder)]
+    return []
 
 
 def _refuse_repeated(runs: Sequence[RunStore], measured: Measured) -> None:
@@ -217,7 +221,6 @@ def _packed(
             store_bytes=store_bytes,
             content=measured.contents[number],
             value=measured.values[number],
-            clock_mhz=measured.clocks_mhz[number],
         )
         stored.append(made)
         files[made.file] = packed

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlcompare import db
+from rlcompare import db, resources
 from rlcompare.baselines.run_file import content_of
 from rlcompare.compare import RunStore, SideInput, compare_runs
 from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.words import Severity
 
 THROTTLED = 0.9
-"""A device whose AI Core clock averages less than this part of the usual one ran throttled."""
+"""An AI Core clock that averages less than this part of that in other runs is reported."""
 
 _SPOILED = (
     "run_failed",
@@ -55,8 +55,8 @@ _ENVIRONMENT = (
 )
 """Keys of the environment that the manifest repeats. The files of the runs hold all."""
 
-CHIP = ("chip", "device_name")
-"""Keys of the environment that name the device."""
+Clocks = Mapping[str, float]
+"""Mean frequencies in MHz, by the member and position of a capture."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,8 @@ class Measured:
     Attributes:
         headline, unit: the metric by which speed is judged; None: nothing was measured.
         values: of it, by run; None: not measured.
-        environment: versions and the like.
+        environment: versions and the like, of the first run.
         contents: hashes of what the runs were read from; None: unknown.
-        clocks_mhz: the highest mean AI Core frequency of each run's devices; None: not recorded.
         problems: what speaks against these runs, one sentence each.
     """
 
@@ -77,44 +76,48 @@ class Measured:
     values: tuple[float | None, ...]
     environment: Mapping[str, str]
     contents: tuple[str | None, ...]
-    clocks_mhz: tuple[float | None, ...]
     problems: tuple[str, ...]
 
 
-def measure(runs: Sequence[RunStore], usual_mhz: float | None = None) -> Measured:
+def measure(runs: Sequence[RunStore], earlier: Sequence[Path] = ()) -> Measured:
     """What runs measured, and what speaks against them as a baseline.
 
     Args:
         runs: at least one.
-        usual_mhz: the AI Core frequency of earlier runs on such devices; None: unknown.
+        earlier: stores of the runs that they replace.
 
     Raises:
         InputError: a store cannot be read.
     """
-    side = SideInput("baseline", tuple(runs))
-    together = compare_runs(side, side)
-    pairs = [_pair(runs[0], run) for run in runs] if len(runs) > 1 else [together]
-    headline = together.metric(together.headline)
-    values = headline.samples["baseline"] if headline else (None,) * len(runs)
+    pairs = [_pair(runs[0], run) for run in runs]
+    headline, env = pairs[0].metric(pairs[0].headline), pairs[0].baseline.env
+    values = [_value(pair, pairs[0].headline) for pair in pairs]
     clocks = [_clocks(run.store) for run in runs]
-    best = max([usual_mhz or 0.0, *(most for found in clocks for _, most in found)])
+    usual: dict[str, float] = {}
+    for known in (*clocks, *map(_clocks, earlier)):
+        usual |= {member: max(mhz, usual.get(member, 0.0)) for member, mhz in known.items()}
     problems: list[str] = []
     for run, pair, value, found in zip(runs, pairs, values, clocks, strict=True):
-        problems += [*_spoiled(run), *_unlike(runs[0], run, pair), *_unhealthy(run, pair), *_slowed(run, found, best)]
+        problems += [*_spoiled(run), *_unlike(runs[0], run, pair), *_unhealthy(run, pair), *_slowed(run, found, usual)]
         problems += [f"{run.name}: no time of a step was measured"] if value is None else []
     return Measured(
         headline=headline.metric if headline and any(value is not None for value in values) else None,
         unit=headline.unit if headline else "",
         values=tuple(values),
-        environment={key: together.baseline.env[key] for key in _ENVIRONMENT if key in together.baseline.env},
+        environment={key: env[key] for key in _ENVIRONMENT if key in env},
         contents=tuple(content_of(run.store) for run in runs),
-        clocks_mhz=tuple(max((mean for mean, _ in found), default=None) for found in clocks),
         problems=tuple(dict.fromkeys(problems)),
     )
 
 
 def _pair(first: RunStore, run: RunStore) -> Diff:
     return compare_runs(SideInput(first.name, (first,)), SideInput(run.name, (run,)))
+
+
+def _value(pair: Diff, headline: str) -> float | None:
+    """The value of the headline metric in the second run of a pair."""
+    delta = pair.metric(headline)
+    return None if delta is None else delta.samples["new"][0]
 
 
 def _spoiled(run: RunStore) -> Iterator[str]:
@@ -149,19 +152,21 @@ def _unhealthy(run: RunStore, pair: Diff) -> Iterator[str]:
             yield f"{run.name}: the log ends early, at step {symptom.since_step}"
 
 
-def _clocks(store: Path) -> list[tuple[float, float]]:
-    """Mean and highest AI Core frequency of each device and capture of a run."""
+def _clocks(store: Path) -> Clocks:
+    """Mean AI Core frequency by capture, where it was recorded; of several devices, the lowest."""
     with db.open_read_only(store) as con, db.reading(store):
-        return con.execute(
-            "SELECT mean, max FROM r_counter WHERE name = 'aicore_freq_mhz' AND mean > 0 AND max >= mean ORDER BY ALL"
-        ).fetchall()
+        rows = con.execute(resources.sql("baselines/clock")).fetchall()
+    return dict(rows)
 
 
-def _slowed(run: RunStore, clocks: Sequence[tuple[float, float]], best: float) -> Iterator[str]:
-    slow = [mean for mean, _ in clocks if mean < THROTTLED * best]
+def _slowed(run: RunStore, clocks: Clocks, usual: Clocks) -> Iterator[str]:
+    """Devices that ran at a lower clock than the same ones in other runs. An idle device may lower it as well, so that
+    different devices are not compared."""
+    slow = {member: mhz for member, mhz in clocks.items() if mhz < THROTTLED * usual[member]}
     if slow:
-        devices = "1 device" if len(slow) == 1 else f"{len(slow)} devices"
+        member = min(slow, key=lambda key: (slow[key], key))
+        more = f" (likewise {len(slow) - 1} more)" if len(slow) > 1 else ""
         yield (
-            f"{run.name}: {devices} ran throttled: the AI Core clock averaged {min(slow):,.0f} MHz, "
-            f"usual are {best:,.0f} MHz"
+            f"{run.name}: the AI Core clock of {member} averaged {slow[member]:,.0f} MHz{more}, "
+            f"{usual[member]:,.0f} MHz in another run: was the device throttled?"
         )

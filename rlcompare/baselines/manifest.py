@@ -45,7 +45,6 @@ class StoredRun:
         store_bytes: of the DuckDB file in it.
         content: a hash of the files that the run was read from, which are the same if the run is; None: unknown.
         value: of the version's headline metric; None: not measured.
-        clock_mhz: the highest mean AI Core frequency of its devices; None: not recorded.
     """
 
     name: str
@@ -54,7 +53,6 @@ class StoredRun:
     store_bytes: int
     content: str | None = None
     value: float | None = None
-    clock_mhz: float | None = None
 
     @property
     def file(self) -> str:

@@ -41,6 +41,10 @@ class Place(Protocol):
     def shown(self) -> str:
         """The folder or URL, for messages."""
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is a URL."""
+
     def path_of(self, name: str, file: str = "") -> str:
         """The path or URL of a baseline, or of a file of it, for messages."""
 
@@ -81,6 +85,10 @@ class Folder:
     @property
     def shown(self) -> str:
         return self.path_of("")
+
+    @property
+    def is_remote(self) -> bool:
+        return False
 
     def path_of(self, name: str, file: str = "") -> str:
         path = self._root / name / file
@@ -137,7 +145,7 @@ class Folder:
         until = time.monotonic() + _PATIENCE_SECONDS
         path = self._root / _LOCK
         while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+            handle = os.open(path, os.O_RDONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
             try:
                 if _lock(handle) and _is_at(handle, path):  # else its last holder has removed it
                     return handle
@@ -212,6 +220,10 @@ class Url:
     @property
     def shown(self) -> str:
         return self._url
+
+    @property
+    def is_remote(self) -> bool:
+        return True
 
     def path_of(self, name: str, file: str = "") -> str:
         return "/".join(filter(None, (self._url, name, file)))

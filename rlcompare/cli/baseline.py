@@ -212,7 +212,7 @@ def _print(baselines: Library, manifest: Manifest) -> None:
     lines = [
         ("baseline", f"{manifest.name}, version {version.number}, in {baselines.place.path_of(manifest.name)}"),
         ("removed" if manifest.is_removed else "reason", version.reason),
-        ("date", " ".join(filter(None, (version.date, version.author and f"by {version.author}")))),
+        ("date", f"{version.date[:16].replace('T', ' ')} UTC" + (f" by {version.author}" if version.author else "")),
         ("made in", _made_in(version)),
         ("runs", _size(version) if version.runs else "none"),
         ("headline", _headline(version)),
