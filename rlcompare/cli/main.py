@@ -32,7 +32,7 @@ COMMANDS = {
     "explain": "Show the rows, query and files behind a cause or a metric.",
     "gate": "Check a comparison against a policy; the exit code is for CI.",
     "baseline": "Keep runs under a name, to compare with for months.",
-    "show": "Show one run: its time by step, rank, phase, kernel and collective.",
+    "show": "Show one run: time by step, rank, phase, kernel and collective.",
     "ingest": "Read a profile into a store, one DuckDB file.",
     "sql": "Query a run with SQL.",
     "analyse": "Parse raw profiles with torch_npu, in place.",

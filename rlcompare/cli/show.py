@@ -61,7 +61,7 @@ VIEWER_WIDTH = 4000
 @cache_options
 @common_options
 def command(path: Path, as_json: bool, **options: Any) -> None:
-    """Show one run: its time by step, rank, phase, kernel and collective.
+    """Show one run: time by step, rank, phase, kernel and collective.
 
     RUN is a profile of any kind that "rlcompare diff" takes, a store, or a run of a baseline (@NAME/RUN). Times are
     means per rank and step. The last lines say which tool shows the same data on a timeline.
