@@ -32,6 +32,9 @@ _STORE = ("tests/sql/test_normalize.py", "tests/store", "tests/cli/test_cache.py
 
 TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/": ("tests/cli/test_diff.py", "tests/cli/test_one_run.py", "tests/notebook"),
+    "rlcompare/app/baselines.py": ("tests/cli/test_baselines.py",),
+    "rlcompare/baselines/": ("tests/cli/test_baselines.py",),
+    "rlcompare/cli/baseline.py": ("tests/cli/test_baselines.py", "tests/docs/test_cli_reference.py"),
     "rlcompare/cli/": (
         "tests/cli/test_main.py", "tests/cli/test_diff.py", "tests/cli/test_gate.py",
         "tests/docs/test_cli_reference.py",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.app.arguments import problem_of_path, split_commas
+from rlcompare.app.baselines import baselines_in
 from rlcompare.app.comparison import warn_of_unknown_keys
 from rlcompare.cli.diff import output_options
 from rlcompare.cli.extend import extend_option, judge_extended
@@ -131,6 +132,8 @@ def command(
         on_inconclusive=OnInconclusive(on_inconclusive or policy.on_inconclusive),
         varied=tuple(dict.fromkeys((*policy.varied, *split_commas(options["varied"])))),
     )
+    if policy_file is not None and options["baselines"] is None:
+        options["baselines"] = baselines_in(policy_file)
     if selftest:
         return _selftest(policy, _document(words), options, as_json)
     if extend is not None:
