@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from rlcompare import __version__
-from rlcompare.cli.main import COMMANDS
 from tests.ci_schemas import check_json
 
 from .ci_jobs import Job, Machine, run_github, run_gitlab, run_jenkins
@@ -113,8 +112,6 @@ class TestFiles:
 @pytest.fixture
 def machine(tmp_path: Path, rlcompare: Command) -> Machine:
     """A machine whose repository has the jobs of all systems and a policy."""
-    if "baseline" not in COMMANDS:
-        pytest.skip("there is no rlcompare baseline")
     logs = tmp_path / "logs"
     logs.mkdir()
     for kind, (step, saving) in SECONDS.items():
@@ -205,6 +202,8 @@ def test_gitlab(machine: Machine) -> None:
     assert (machine.store / "comment.md").read_text(encoding="utf-8").startswith("<!-- rlcompare main -->\n### 🔴")
     assert run("unclear", **request).code == 3
     assert [call[-1] for call in machine.calls() if "--form" in call][-1].endswith("/merge_requests/3/notes/5")
+    refused = run("slow", CI_COMMIT_BRANCH="main")
+    assert (refused.code, "version 2" in refused.out) == (1, False), refused.out
     accepted = run("slow", CI_COMMIT_BRANCH="main", REASON="meant")
     assert (accepted.code, reasons(machine)[-1]) == (0, "meant"), accepted.out
 
@@ -220,8 +219,8 @@ def test_jenkins(machine: Machine) -> None:
     assert run("same").code == 4
     first = run("base", on_main=True)
     assert (first.code, len(reasons(machine))) == (0, 1), first.out
-    slow = run("slow")
-    assert slow.code == 1, slow.out
+    slow = run("slow", on_main=True)
+    assert (slow.code, "version 2" in slow.out) == (1, False), slow.out
     assert (machine.store / "rlcompare-report/junit.xml").is_file()
     accepted = run("slow", on_main=True, reason="meant")
     assert (accepted.code, reasons(machine)[-1]) == (0, "meant"), accepted.out
