@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rlcompare.model.verdict import Policy
-from rlcompare.report.output import Line, print_lines
 from rlcompare.report.findings import MESSAGE_LIMIT
+from rlcompare.report.output import Line, print_lines
 from rlcompare.text import safe_text
 
 if TYPE_CHECKING:
