@@ -20,7 +20,7 @@ from rlcompare.errors import DamagedStoreError, InputError
 
 SQLITE_EXTENSION = "sqlite_scanner"
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """Increased whenever a table of the store or the meaning of a column changes; part of every cache key."""
 
 _WRITE_FAILED = re.compile(

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
 from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.gate.evidence import is_exact
+from rlcompare.gate.change import is_exact
 from rlcompare.gate.vocabulary import mistyped_for
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.model.verdict import HEADLINE, Rule

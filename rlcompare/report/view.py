@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from rlcompare import __version__
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
-from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Verdict
+from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
@@ -47,7 +47,7 @@ from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
 UNVERIFIED = "unverified"
-_FEW_RUNS = f"only the limits were checked: fewer than {RUNS_NEEDED} runs per side cannot rule out chance."
+_FEW_RUNS = "too few runs to measure how much they differ: the verdict rests on an assumed spread (noise)."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""

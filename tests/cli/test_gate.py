@@ -48,9 +48,16 @@ class TestExitCodes:
 
     @pytest.mark.parametrize(("choice", "code"), [("pass", 0), ("warn", 0), ("fail", 3)])
     def test_inconclusive(self, rlcompare: Command, document: Path, choice: str, code: int) -> None:
-        Path("rlcompare.toml").write_text('[gate]\nevidence = "runs"\n' + STRICT)
+        Path("rlcompare.toml").write_text('[[rule]]\nmetric = "time.exposed_comm"\nmax_increase = "1 %"\n')
         result = rlcompare("gate", document, "--on-inconclusive", choice)
-        assert (result.code, "inconclusive" in result.out) == (code, True)
+        assert (result.code, "runs per side would decide" in result.out) == (code, True)
+
+    def test_evidence_that_cannot_be_had(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text('[gate]\nevidence = "runs"\n' + STRICT)
+        result = rlcompare("gate", document)
+        assert (result.code, result.out) == (2, "")
+        assert "1 against 1 runs cannot decide" in result.error
+        assert "Make 5 runs per side" in result.error
 
     def test_not_comparable_until_declared(self, rlcompare: Command, document: Path) -> None:
         diff = json.loads(document.read_text())
