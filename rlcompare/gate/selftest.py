@@ -158,9 +158,11 @@ def _fired(trial: Trial, rule: Rule, delta: Delta, targets: Sequence[float], dat
 
 
 def _not_held(trial: Trial) -> str:
-    for what, status in (("equal runs are", trial.equal), ("half of the limit is", trial.within)):
-        if status not in ("", Status.PASS):
-            return f"{what} {status.replace('_', ' ')}: the limit is too small for what runs differ by"
+    """What does not hold. Half of the limit may stay open: few runs cannot tell it from twice the limit."""
+    if trial.equal not in ("", Status.PASS):
+        return f"equal runs are {trial.equal.replace('_', ' ')}: the limit is too small for what runs differ by"
+    if trial.within not in ("", Status.PASS, Status.INCONCLUSIVE):
+        return f"what is within the limit is {trial.within.replace('_', ' ')}"
     return ""
 
 
