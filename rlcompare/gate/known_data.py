@@ -9,9 +9,8 @@ from fnmatch import fnmatchcase
 from statistics import NormalDist
 
 from rlcompare.compare.aggregates import is_measure, meaning
-from rlcompare.compare.names import polarity_of, unit_of
+from rlcompare.compare.names import is_exact, polarity_of, unit_of
 from rlcompare.compare.overall import SPEED
-from rlcompare.gate.change import is_exact
 from rlcompare.gate.health import is_health_rule
 from rlcompare.gate.units import converted, fits
 from rlcompare.gate.vocabulary import known_names

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
+from rlcompare.compare.names import is_exact
 from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.gate.change import is_exact
 from rlcompare.gate.vocabulary import mistyped_for
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.model.verdict import HEADLINE, Rule

@@ -96,10 +96,10 @@ def _cases(
     rule: Rule, diff: Diff, policy: Policy, spreads: Mapping[str, Spread], *, comparable: bool
 ) -> Iterator[Case | Verdict]:
     """The metrics that a rule applies to, or the verdict that there are none."""
-    match = matched(rule, diff)
-    if match.problem and (match.mistyped or not rule.optional):
-        yield _absent(rule, match)
-    for delta in (_with_new_phase(found, diff) for found in match.deltas):
+    found = matched(rule, diff)
+    if found.problem and (found.mistyped or not rule.optional):
+        yield _absent(rule, found)
+    for delta in (_with_new_phase(delta, diff) for delta in found.deltas):
         if not (rule.optional and _is_nothing_to_judge(rule, delta)):
             _refuse_wrong_unit(rule, delta, policy)
             yield Case(rule, delta, diff, policy, _spread(rule, delta, policy, spreads), comparable)
@@ -114,9 +114,9 @@ def _spread(rule: Rule, delta: Delta, policy: Policy, spreads: Mapping[str, Spre
     return spreads.get(delta.metric) or Spread(policy.noise, source="as the policy assumes")
 
 
-def _absent(rule: Rule, match: Match) -> Verdict:
-    problem = match.problem or "expected a value, found none to judge"
-    return Verdict(rule, match.name, Status.MISSING, problem, None, None, "", verified=True)
+def _absent(rule: Rule, found: Match) -> Verdict:
+    problem = found.problem or "expected a value, found none to judge"
+    return Verdict(rule, found.name, Status.MISSING, problem, None, None, "", verified=True)
 
 
 def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
