@@ -242,3 +242,29 @@ def test_rules_and_verdicts_are_counted_apart() -> None:
     rules = limit("time.*"), limit("memory.peak")
     summary = judge(found, policy(*rules)).summary
     assert summary == "1 of 2 rules failed (4 verdicts): time.step, time.free regressed."
+
+
+TYPING = [
+    # a rule's metric, and what is meant if that is a typing error; measured: time.step, timing_s/agent_a, my/score_1
+    ("perf/troughput", "perf/throughput"), ("perf/thruoghptu", "perf/throughput"), ("time.setp", "time.step"),
+    ("time.stepp", "time.step"), ("timing_s.step", "timing_s/step"), ("timing_sstep", "timing_s/step"),
+    ("Actor/Grad_norm", "actor/grad_norm"), ("memory.peek_*", "memory.peak_allocated"), ("phase.*.wal", "phase.*.wall"),
+    ("phase.update_actr.wall", "phase.update_actor.wall"),
+    ("timing_s/setp@p95", "timing_s/step"), ("timing_s/step@p95", None),
+    # metrics that exist and were not logged, others of one's own, and patterns over them
+    ("perf/throughput", None), ("perf/throughput_x", None), ("actor/entropy", None), ("phase.my_phase.wall", None),
+    ("timing_s/agent_b", None), ("my/score_2", None), ("my/*", None), ("time.*@max", None), ("phase.*.wall", None),
+    ("*perf/max_memory_*", None), ("val-core/gsm8k/reward/mean@8", None), ("role.actor.step", None), ("ess", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "meant"), TYPING)
+def test_an_optional_rule_does_not_excuse_a_typing_error(metric: str, meant: str | None) -> None:
+    measured = ("time.step", "timing_s/agent_a", "my/score_1")
+    found = diff(*(runs(name, 100, "neutral" if "/" in name else "lower") for name in measured))
+    result = judge(found, policy(limit("time.step"), limit(metric, optional=True)))
+    said = [verdict.text for verdict in result.verdicts if verdict.status == "missing"]
+    assert (result.exit_code, said) == (
+        (0, []) if meant is None
+        else (1, [f"expected a value, found no such metric on either side; did you mean {meant}?"])
+    )  # fmt: skip
