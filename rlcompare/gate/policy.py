@@ -5,6 +5,7 @@
     on_inconclusive = "fail"          # exit code 3; or "warn", "pass"
     noise = "3%"                      # how much runs are assumed to differ where this was not measured
     varied = ["cann", "torch_npu"]    # env keys, or globs over them, that are meant to differ
+    baselines = "../baselines"        # where baselines are kept: a folder, from that of this file, or a URL
 
     [[rule]]
     metric = "headline"               # the headline metric

@@ -47,6 +47,8 @@ class GateTable(msgspec.Struct, forbid_unknown_fields=True):
         tuple[Text, ...] | None, Meta(description="Settings that are meant to differ: keys of env, or globs over them.")
     ] = None
     noise: Annotated[Spread | ShareText | None, Meta(description=_NOISE)] = None
+    baselines: Annotated[Text | None, Meta(description="Folder or URL of the baselines that -bp NAME means.")] = None
+    history: Annotated[Text | None, Meta(description="File or postgresql:// URL of the history of runs.")] = None
 
 
 class RuleTable(msgspec.Struct, forbid_unknown_fields=True):

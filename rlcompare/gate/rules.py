@@ -14,6 +14,7 @@ from itertools import count
 
 from rlcompare.compare.comparability import is_declared
 from rlcompare.compare.estimate import FALSE_ALARM, Spread, allowed, least_odds
+from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import units
 from rlcompare.gate.change import Case, in_families, with_new_phase
@@ -23,7 +24,7 @@ from rlcompare.gate.sequential import Odds
 from rlcompare.gate.summary import FAILED, OPEN, summary_of
 from rlcompare.model.diff import Delta, Diff, Finding
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
-from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity, Severity, Status
+from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, RuleSeverity, Severity, Status
 
 
 def judge(
@@ -42,6 +43,7 @@ def judge(
         UsageError: the unit of a limit does not fit the metric: a time for a size, for example; or the policy asks for
             evidence by runs, and no test can fail with so few.
     """
+    diff = of_repetitions(diff)
     barred = tuple(
         finding
         for finding in diff.comparability.findings
@@ -80,13 +82,14 @@ def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Fin
 
 def _refuse_too_few_runs(diff: Diff, policy: Policy) -> None:
     """Refuses a policy that cannot fail at this number of runs."""
-    few, many = sorted(len(side.runs) for side in (diff.baseline, diff.new))
+    baseline, new = (len(counted(diff, side)) for side in SIDES)
+    few, many = sorted((baseline, new))
     if policy.evidence != EvidenceMode.RUNS or not few or allowed(few, many, FALSE_ALARM) is not None:
         return
     needed = next(runs for runs in count(1) if allowed(runs, runs, FALSE_ALARM) is not None)
     raise UsageError(
-        f'the policy {policy.source} asks for evidence = "runs", but {len(diff.baseline.runs)} against '
-        f"{len(diff.new.runs)} runs cannot decide: by luck alone, all runs of one side come after all of the other in "
+        f'the policy {policy.source} asks for evidence = "runs", but {baseline} against {new} '
+        f"runs cannot decide: by luck alone, all runs of one side come after all of the other in "
         f"1 of {round(1 / least_odds(few, many))} comparisons, and at most 1 of {round(1 / FALSE_ALARM)} false alarms "
         f'is allowed. Make {needed} runs per side, or use evidence = "auto"'
     )
@@ -110,8 +113,8 @@ def _spread(rule: Rule, delta: Delta, policy: Policy, spreads: Mapping[str, Spre
     if policy.evidence == EvidenceMode.RUNS:
         return None
     if rule.noise is not None:
-        return Spread(rule.noise, source="as the rule assumes")
-    return spreads.get(delta.metric) or Spread(policy.noise, source="as the policy assumes")
+        return Spread(rule.noise, source="the rule's noise")
+    return spreads.get(delta.metric) or Spread(policy.noise, source="the policy's noise")
 
 
 def _absent(rule: Rule, found: Match) -> Verdict:
