@@ -194,6 +194,9 @@ def test_gitlab(machine: Machine) -> None:
         return run_gitlab(machine, path, **variables)
 
     assert run("same", **request).code == 4
+    # No permission is not the same as no baseline: the main branch would make a new one each time, and judge nothing.
+    refused = run("base", CI_COMMIT_BRANCH="main", CURL_STATUS="401")
+    assert (refused.code, "status 401" in refused.out) == (4, True), refused.out
     first = run("base", CI_COMMIT_BRANCH="main")
     assert (first.code, len(reasons(machine))) == (0, 1), first.out
     slow = run("slow", **request)
