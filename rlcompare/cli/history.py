@@ -186,7 +186,8 @@ def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...],
     lines: list[str] = []
     for one, numbers, values, levels in plots:
         unit = f" [{one.unit}]" if one.unit else ""
-        lines += [f"{safe_text(one.metric)}{unit}, environment {one.environment}, {len(numbers)} runs"]
+        count = "1 run" if len(numbers) == 1 else f"{len(numbers)} runs"
+        lines += [f"{safe_text(one.metric)}{unit}, environment {one.environment}, {count}"]
         lines += [*plot_lines(numbers, values, levels, width), ""]
     return _print([*lines, LEGEND])
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rlcompare.history import store
+from rlcompare.history.environment import environment_of
 from rlcompare.history.place import place_of
 from tests.cli.conftest import Command
 from tests.history.examples import HEADLINE, new_run
@@ -74,13 +75,14 @@ def test_runs_are_added_once_and_shown(rlcompare: Command, runs: Path, tmp_path:
 
 
 def test_the_values_are_those_of_a_diff(rlcompare: Command, runs: Path) -> None:
-    """GIVEN two runs, the metrics of each are its sample in ``diff --json``."""
+    """GIVEN two runs, the metrics of each are its sample in ``diff --json``, and a gate finds their environment."""
     document(rlcompare, "add", runs / "good")
     shown = document(rlcompare, "show", "*")["runs"]
     diff = json.loads(rlcompare("diff", "-d", runs / "good" / "run2", "-bp", runs / "good" / "run1", "--json").out)
     for side, one in (("baseline", shown[0]), ("new", shown[1])):
         overall = {row["metric"]: row["samples"][side][0] for row in diff["overall"]}
         assert {name: value for name, value in overall.items() if value is not None} == one["values"]
+        assert environment_of(diff[side]["env"]) == one["environment"]
 
 
 def test_a_profile_has_its_times(rlcompare: Command, samples: Path) -> None:
