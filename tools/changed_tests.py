@@ -32,10 +32,14 @@ _STORE = ("tests/sql/test_normalize.py", "tests/store", "tests/cli/test_cache.py
 
 TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/": ("tests/cli/test_diff.py", "tests/cli/test_one_run.py", "tests/notebook"),
+    "rlcompare/app/baselines.py": ("tests/cli/test_baselines.py",),
+    "rlcompare/baselines/": ("tests/cli/test_baselines.py",),
+    "rlcompare/cli/baseline.py": ("tests/cli/test_baselines.py", "tests/docs/test_cli_reference.py"),
     "rlcompare/cli/": (
         "tests/cli/test_main.py", "tests/cli/test_diff.py", "tests/cli/test_gate.py",
         "tests/docs/test_cli_reference.py",
     ),
+    "rlcompare/app/ci_files.py": ("tests/cli/test_ci.py",),
     "rlcompare/collect/": ("tests/collect",),
     "rlcompare/collect/attach/": ("tests/cli/test_attach.py", "tests/unit/test_attach_logs.py"),
     "rlcompare/collect/probe/": ("tests/collect/test_probe*.py",),
@@ -79,6 +83,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "sql/sources/nsys/": ("tests/sources/test_nsys.py",),
     "sql/sources/torch_trace/": ("tests/sources/test_torch_trace*.py",),
     "report_templates/": ("tests/unit/test_report_*.py",),
+    "report_templates/ci/": ("tests/cli/test_ci.py",),
     "golden/": ("tests/unit/test_report_golden.py", "tests/unit/test_golden_helper.py"),
     "README.md": ("tests/docs",),
     "docs/": ("tests/docs",),

@@ -9,17 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlcompare.app.comparison import run_stores, runs_of
-from rlcompare.app.engine import engine_of
-from rlcompare.app.progress import progress
-from rlcompare.app.remote import mirrored
-from rlcompare.app.stores import shared_cache, stores_folder, with_sound
+from rlcompare.app.comparison import read_runs
 from rlcompare.compare.inputs import RunStore
 from rlcompare.errors import InputError, UsageError
 from rlcompare.history import store
 from rlcompare.history.place import Place
 from rlcompare.history.records import INCOMPLETE, OK, UNSTABLE, Added, NewRun
-from rlcompare.interrupt import aside
 from rlcompare.model.words import RuleSeverity
 
 _COMMIT = re.compile(r"([0-9a-fA-F]{7,64})( with changes)?")
@@ -58,31 +53,24 @@ def add_runs(
         UsageError: ``started_ns`` is given for several runs.
         InputError: a path holds no run, or cannot be read; or the history cannot be used.
     """
-    from rlcompare.store.cache import open_stores
 
-    with mirrored(paths, reading.quiet) as mirrors:
-        local = [mirrors.local(path) for path in paths]
-        directory = stores_folder(reading.cache_dir, reading.no_cache, local)
-        runs = runs_of(local, prefer=reading.prefer, layout=reading.layout)
-        if started_ns is not None and len(runs) > 1:
-            raise UsageError(f"--started is the start of one run, and {len(runs)} were given: add them one by one")
-        engine = engine_of(reading.engine, reading.ray_address, mirrors)
+    def read(given: Sequence[RunStore]) -> list[NewRun]:
+        if started_ns is not None and len(given) > 1:
+            raise UsageError(f"--started is the start of one run, and {len(given)} were given: add them one by one")
+        return [_new_run(run, label, commit, started_ns) for run in given]
 
-        def read() -> list[NewRun]:
-            with (
-                progress("Reading", reading.quiet) as report,
-                open_stores(
-                    runs,
-                    directory=directory,
-                    progress=report,
-                    engine=engine,
-                    shared=shared_cache(reading.cache_dir, reading.no_cache),
-                ) as stores,
-            ):
-                given = run_stores(runs, stores, mirrors)
-                return aside(lambda: [_new_run(run, label, commit, started_ns) for run in given])
-
-        return store.add(place, with_sound(runs, directory, read))
+    found = read_runs(
+        paths,
+        read,
+        prefer=reading.prefer,
+        layout=reading.layout,
+        cache_dir=reading.cache_dir,
+        no_cache=reading.no_cache,
+        quiet=reading.quiet,
+        engine=reading.engine,
+        ray_address=reading.ray_address,
+    )
+    return store.add(place, found)
 
 
 def _new_run(run: RunStore, label: str | None, commit: str | None, started_ns: int | None) -> NewRun:

@@ -15,10 +15,12 @@ from statistics import median_high
 
 from rlcompare.compare.comparability import is_declared, severity_of
 from rlcompare.compare.evidence import short
+from rlcompare.compare.overall import mean
 from rlcompare.compare.records import RunFact, RunSetting, Training
 from rlcompare.compare.rollups import Copy
-from rlcompare.model.diff import Diff, Finding, RunInfo, Side
-from rlcompare.model.words import Severity, SideName
+from rlcompare.compare.rows import difference, ratio
+from rlcompare.model.diff import Delta, Diff, Finding, RunInfo, Side
+from rlcompare.model.words import SIDES, Severity, SideName
 
 SHORTER = 0.75
 """A run has clearly fewer steps than the others of its side if it has less than this fraction of their median."""
@@ -46,6 +48,38 @@ def counted(diff: Diff, side: SideName) -> tuple[int, ...]:
     """The runs of a side that are repetitions of each other, as indexes into ``Delta.samples``."""
     runs = (diff.baseline if side == "baseline" else diff.new).runs
     return tuple(number for number, run in enumerate(runs) if not run.left_out)
+
+
+def of_repetitions(diff: Diff) -> Diff:
+    """The diff for verdicts: without the values of runs that do not count. What only those measured is kept."""
+    if not any(run.left_out for side in (diff.baseline, diff.new) for run in side.runs):
+        return diff
+    kept = {side: counted(diff, side) for side in SIDES}
+    return replace(
+        diff,
+        overall=tuple(_of_runs(delta, kept) for delta in diff.overall),
+        aggregates=tuple(found for found in diff.aggregates if found.run in kept[found.side]),
+        series=tuple(found for found in diff.series if found.run in kept[found.side]),
+    )
+
+
+def _of_runs(delta: Delta, kept: Mapping[SideName, Sequence[int]]) -> Delta:
+    samples = {
+        side: tuple(value if number in kept[side] else None for number, value in enumerate(delta.samples[side]))
+        for side in SIDES
+    }
+    baseline, new = (mean(samples[side]) for side in SIDES)
+    if (baseline is None) != (delta.baseline is None) or (new is None) != (delta.new is None):
+        return delta
+    compared = delta.delta is not None
+    return replace(
+        delta,
+        baseline=baseline,
+        new=new,
+        delta=difference(baseline, new) if compared else None,
+        ratio=ratio(baseline, new) if delta.ratio is not None else None,
+        samples=samples,
+    )
 
 
 def with_replicates(

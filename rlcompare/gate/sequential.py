@@ -42,11 +42,12 @@ class Look:
     odds: Odds
 
 
-def looks(first: Runs, most: int) -> list[Look]:
+def looks(first: Runs, most: int, *, exact: bool = False) -> list[Look]:
     """All looks, from the runs that exist to ``most`` a side, with their odds.
 
     Args:
         first: the runs that exist. They are looked at if each side has one.
+        exact: whether to leave out looks at too few runs for an exact test; the last one stays.
     """
     planned = [first] if min(first) else []
     for step in range(1, most + 1):
@@ -54,20 +55,22 @@ def looks(first: Runs, most: int) -> list[Look]:
         if step % EVERY == 0 or step == most - min(first):
             planned.append((baseline, new))
     planned = list(dict.fromkeys(planned))
+    if exact:
+        planned = _exact(planned, FALSE_ALARM) or planned[-1:]
     alarms, misses = (levels(planned, total) for total in (FALSE_ALARM, MISS))
     return [Look(runs, Odds(alarm, miss)) for runs, alarm, miss in zip(planned, alarms, misses, strict=True)]
 
 
 def levels(planned: Sequence[Runs], total: float) -> list[float]:
-    """The odds of each look; together at most ``total``."""
+    """The odds of each look; together at most ``total``. Those of exact tests are odds that such a test can have."""
     exact = _exact(planned, EXACT_PART * total)
     rest = len(planned) - len(exact)
     of_rest = (total - (EXACT_PART * total if exact else 0.0)) / rest if rest else 0.0
     share = (EXACT_PART * total if rest else total) / len(exact) if exact else 0.0
     made, used = [of_rest] * rest, 0.0
     for number, runs in enumerate(exact, start=1):
-        made.append(share * number - used)
-        used += attained(runs, made[-1])
+        made.append(attained(runs, share * number - used))
+        used += made[-1]
     return made
 
 

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rlcompare.compare.replicates import counted
 from rlcompare.report.document import from_document
 from tests.run_directories import STEPS, description, lines, write_run
@@ -75,6 +77,20 @@ def test_what_is_no_repetition_is_said_and_not_counted(rlcompare: Command, tmp_p
     assert speed is not None
     assert [len(speed.samples[side]) for side in ("baseline", "new")] == [3, 6]
     assert "run_failed" in {finding["key"] for finding in document["quality"]}
+
+
+def test_verdicts_do_not_count_them(rlcompare: Command, tmp_path: Path) -> None:
+    # GIVEN a new side of which one run failed, and took twice as long until then
+    for number in range(3):
+        write_run(tmp_path / f"a/run{number}", description(), **times(number))
+        write_run(tmp_path / f"b/run{number}", description(), **times(number + 3))
+    write_run(tmp_path / "b/run3", description("failed"), update_actor=4.0)
+
+    outcome = rlcompare("gate", "-bp", tmp_path / "a", "-d", tmp_path / "b", "--json")
+
+    (speed,) = [found for found in json.loads(outcome.out)["verdicts"] if found["metric"] == "timing_s/step"]
+    assert (outcome.code, speed["status"]) == (0, "pass"), outcome.err
+    assert speed["new"] == pytest.approx(0.264), "the mean of the runs that count"
 
 
 def test_a_side_of_failed_runs_alone_is_judged_by_them(rlcompare: Command, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_it_has_every_command_with_its_options_defaults_and_examples() -> None:
     assert "\n## rlcompare cache prune\n" in text, "a command within a command"
     gate = text.partition("\n## rlcompare gate\n")[2].partition("\n## ")[0]
     for part in (
-        "rlcompare gate [OPTIONS] [DIFF.json]",
+        "rlcompare gate [OPTIONS] [DIFF.json | -- COMMAND...]",
         "| `--on-inconclusive [pass\\|warn\\|fail]` |",
         "[default: db]",
     ):
