@@ -44,7 +44,7 @@ def _place_option(function: Decorated) -> Decorated:
         metavar="FILE|URL",
         section=PLACE,
         help="The history: a DuckDB file, or postgresql://USER@HOST/DATABASE.  [default: $RLCOMPARE_HISTORY, else "
-        "[gate] history of rlcompare.toml, else .rlcompare/history.duckdb in the git repository]",
+        "[gate] history of the policy, else .rlcompare/history.duckdb in the git repository]",
     )(function)
 
 

@@ -96,7 +96,7 @@ def test_where_the_history_is(rlcompare: Command, monkeypatch: pytest.MonkeyPatc
     """``--history``, else the variable, else the policy, else the root of the repository."""
     subprocess.run(["git", "init", "-q"], check=True)
     Path("below").mkdir()
-    for name in (".rlcompare/history.duckdb", "perf/runs.duckdb", "variable.duckdb", "option.duckdb"):
+    for name in (".rlcompare/history.duckdb", "perf/runs.duckdb", "toml.duckdb", "variable.duckdb", "option.duckdb"):
         store.add(place_of(name), [new_run(1, {HEADLINE: 1.0, name: 1.0})])
     root = Path.cwd()
     monkeypatch.chdir("below")
@@ -106,8 +106,11 @@ def test_where_the_history_is(rlcompare: Command, monkeypatch: pytest.MonkeyPatc
         return next(iter(one["values"]))
 
     assert used() == ".rlcompare/history.duckdb"
-    (root / "rlcompare.toml").write_text('[gate]\nhistory = "perf/runs.duckdb"\n')
+    (root / "perf" / "base.toml").write_text('[gate]\nhistory = "runs.duckdb"\n')
+    (root / "pyproject.toml").write_text('[tool.rlcompare]\nextends = ["default", "perf/base.toml"]\n')
     assert used() == "perf/runs.duckdb"
+    (root / "rlcompare.toml").write_text('[gate]\nhistory = "toml.duckdb"\n')
+    assert used() == "toml.duckdb"
     monkeypatch.setenv("RLCOMPARE_HISTORY", str(root / "variable.duckdb"))
     assert used() == "variable.duckdb"
     assert used("--history", "../option.duckdb") == "option.duckdb"
