@@ -129,7 +129,7 @@ def test_changes_fail_until_they_are_acknowledged(rlcompare: Command, monkeypatc
     outcome = rlcompare("history", "changes")
     assert outcome.code == 1
     first, second, third, *_, last = outcome.out.splitlines()
-    assert "slower since run 19 (2025-10-10 03:53, commit 000000000000)" in first
+    assert "slower since run 19 (2025-10-10 03:53, commit 001300000000)" in first
     assert second.strip() == "timing_s/step 30.200 -> 33.200 s (+9.9 %)"
     assert "torch_npu 2.5.1 -> 2.7.1" in third
     assert last.startswith("1 change for the worse in the last 30 runs")
