@@ -32,6 +32,9 @@ _STORE = ("tests/sql/test_normalize.py", "tests/store", "tests/cli/test_cache.py
 
 TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/": ("tests/cli/test_diff.py", "tests/cli/test_one_run.py", "tests/notebook"),
+    "rlcompare/app/baselines.py": ("tests/cli/test_baselines.py",),
+    "rlcompare/baselines/": ("tests/cli/test_baselines.py",),
+    "rlcompare/cli/baseline.py": ("tests/cli/test_baselines.py", "tests/docs/test_cli_reference.py"),
     "rlcompare/cli/": (
         "tests/cli/test_main.py", "tests/cli/test_diff.py", "tests/cli/test_gate.py",
         "tests/docs/test_cli_reference.py",
@@ -50,6 +53,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/db.py": _STORE,
     "rlcompare/doctor/": ("tests/cli/test_doctor.py",),
     "rlcompare/gate/": ("tests/unit/test_gate_*.py", "tests/cli/test_gate.py"),
+    "rlcompare/app/history.py": ("tests/cli/test_history.py",),
+    "rlcompare/cli/history.py": ("tests/cli/test_history.py", "tests/docs/test_cli_reference.py"),
+    "rlcompare/history/": ("tests/history", "tests/cli/test_history.py"),
     "rlcompare/metrics/": ("tests/unit/test_catalogue.py", "tests/verl/test_catalogue.py", *_COMPARE),
     "rlcompare/model/": (*_COMPARE, "tests/unit/test_gate_*.py", "tests/unit/test_report_*.py"),
     "rlcompare/notebook/": ("tests/notebook",),
@@ -64,6 +70,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/text.py": ("tests/unit/test_report_text.py", "tests/unit/test_report_html.py"),
     "rlcompare/writer/": ("tests/unit/test_writer_*.py",),
     "sql/compare/": (*_COMPARE, "tests/sql/test_windows.py"),
+    "sql/history/": ("tests/history", "tests/cli/test_history.py", "tests/docs/test_docs_sql.py"),
     "sql/named/": ("tests/cli/test_one_run.py",),
     "sql/normalize/": ("tests/sql/test_[nw]*.py", "tests/sources/test_*_trace.py"),
     "sql/rollup/": ("tests/sql/test_[alnw]*.py",),

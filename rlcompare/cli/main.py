@@ -32,6 +32,8 @@ COMMANDS = {
     "diff": "Compare two profiles: what got slower, and where.",
     "explain": "Show the rows, query and files behind a cause or a metric.",
     "gate": "Check a comparison against a policy; the exit code is for CI.",
+    "baseline": "Keep runs under a name, to compare with for months.",
+    "history": "Keep all runs' metrics, and find since when they changed.",
     "show": "Show one run: its time by step, rank, phase, kernel and collective.",
     "ingest": "Read a profile into a store, one DuckDB file.",
     "sql": "Query a run with SQL.",

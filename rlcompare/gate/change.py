@@ -9,6 +9,7 @@ from functools import cached_property
 from statistics import median
 
 from rlcompare.compare.estimate import Spread
+from rlcompare.compare.names import is_exact
 from rlcompare.compare.runs import known
 from rlcompare.gate import text, units
 from rlcompare.gate.decision import Decision, Limits, decide
@@ -17,11 +18,6 @@ from rlcompare.gate.work import EqualWork, at_equal_work
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Samples
 from rlcompare.model.verdict import Policy, Rule, Verdict
 from rlcompare.model.words import SIDES, EvidenceMode, Polarity, Status
-
-
-def is_exact(metric: str) -> bool:
-    """Whether one run is enough. This holds for the requested workload, which does not vary by chance."""
-    return metric.startswith("workload.")
 
 
 @dataclass(frozen=True)

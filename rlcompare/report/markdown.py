@@ -93,6 +93,9 @@ def _gate(gate: GateView) -> Iterator[str]:
         if gate.quality:
             yield f"- data quality: {prose(gate.quality)}"
         yield ""
+    if gate.notes:
+        yield from (f"- policy: {prose(note)}" for note in gate.notes)
+        yield ""
     failing = [verdict for verdict in gate.verdicts if verdict.failing]
     if failing:
         yield "| verdict | metric | |"

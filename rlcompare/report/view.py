@@ -130,6 +130,8 @@ class GateView:
         findings: differences that must be shown before the verdicts, and those that the policy declares.
         quality: warnings about the data in one line.
         unverified: why some failed verdicts are marked unverified; empty if none is.
+        reasons: the statuses that lead to the exit code, as ``regressed and missing``; empty if it is 0.
+        notes: exceptions of the policy that end soon or have ended.
     """
 
     summary: str
@@ -141,6 +143,8 @@ class GateView:
     findings: tuple[FindingView, ...] = ()
     quality: str = ""
     unverified: str = ""
+    reasons: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -232,6 +236,8 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     """
     verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
     shown = tuple(map(_verdict, verdicts))
+    from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
+
     means = _AS_ASKED if gate.policy.evidence == EvidenceMode.LIMITS else _FEW_RUNS
     view = GateView(
         summary=safe_text(gate.summary, MESSAGE_LIMIT),
@@ -239,6 +245,8 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         exit_code=gate.exit_code,
         verdicts=shown,
         unverified=means if any(verdict.failing and not verdict.verified for verdict in shown) else "",
+        reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
+        notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
     )
     if diff is None:
         return view

@@ -25,7 +25,7 @@ from rlcompare.resources import resource_root
 
 _EDGE_BYTES = 64 * 1024
 # SQL that runs after a store is filled. Changing it does not invalidate stores.
-_LATER = frozenset({"compare", "show", "named"})
+_LATER = frozenset({"baselines", "compare", "history", "show", "named"})
 _FILLING_CODE = ("sources", "store")
 DATABASES = (".db", ".sqlite")
 """Suffixes of files that may have a write-ahead log beside them."""

@@ -159,7 +159,7 @@ def test_warnings_speak_and_do_not_fail() -> None:
 def test_a_rule_of_the_user_whose_metric_was_not_measured_fails() -> None:
     result = gate(delta("time.step", 10, 10), Rule("time.stepp", max_relative=0.05))
     assert (result.verdicts[0].status, result.exit_code) == ("missing", 1)
-    assert "similar metrics: time.step" in result.verdicts[0].text
+    assert "did you mean time.step?" in result.verdicts[0].text
 
 
 def test_the_built_in_rules_skip_what_is_not_there() -> None:

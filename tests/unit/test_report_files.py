@@ -144,7 +144,7 @@ class TestGate:
         assert lines[1].endswith("found 0.8204 [warn]")
         assert lines[-3:] == [
             "passed          1 improved, 1 pass",
-            "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1)",
+            "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1: regressed and missing)",
             "[unverified]    too few runs to measure how much they differ: the verdict rests on an assumed spread "
             "(noise).",
         ]
