@@ -37,15 +37,24 @@ def extend_option(function: Decorated) -> Decorated:
 
 
 def judge_extended(
-    most: int, command: tuple[str, ...], options: dict[str, Any], output: Path | None, policy: Policy
+    most: int,
+    command: tuple[str, ...],
+    options: dict[str, Any],
+    output: Path | None,
+    policy: Policy,
+    history: str | None = None,
 ) -> tuple[Diff, GateResult]:
     """The last comparison of a series of growing sides, and its verdicts.
+
+    Args:
+        history: earlier runs, as for ``spreads_of``.
 
     Raises:
         UsageError: there is no command, or a side is not one folder.
     """
     from rlcompare.app.comparison import Request, compare_sides
     from rlcompare.app.extend import Extension, extend
+    from rlcompare.app.spreads import spreads_of
     from rlcompare.gate import judge
     from rlcompare.model.words import EvidenceMode
     from rlcompare.text import safe_text
@@ -61,7 +70,7 @@ def judge_extended(
 
     def judged(odds: Odds) -> GateResult:
         compared.append(compare_sides(Request(**{**options, "quiet": True}), output, policy.varied))
-        return judge(compared[-1], policy, odds=odds)
+        return judge(compared[-1], policy, spreads_of(compared[-1], history), odds)
 
     def say(line: str) -> None:
         if not options["quiet"]:

@@ -12,8 +12,10 @@ import click
 from rlcompare.app.arguments import problem_of_path, split_commas
 from rlcompare.app.baselines import baselines_in
 from rlcompare.app.comparison import warn_of_unknown_keys
-from rlcompare.cli.diff import output_options
+from rlcompare.app.spreads import spreads_of
+from rlcompare.cli.diff import GATE_FORMATS, output_options
 from rlcompare.cli.extend import extend_option, judge_extended
+from rlcompare.cli.gate_output import check_outputs, print_verdicts
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -68,6 +70,13 @@ PRESETS = ("default", "strict", "health")
     help="How to treat an inconclusive rule.  [default: from the policy, else fail]",
 )
 @option(
+    "--history",
+    metavar="FILE|URL",
+    section=POLICY,
+    help="Earlier runs: where runs are few, they tell how much runs differ.  [default: as for rlcompare history, if"
+    " there is one]",
+)
+@option(
     "--bisect",
     is_flag=True,
     expose_value=False,
@@ -76,8 +85,21 @@ PRESETS = ("default", "strict", "health")
     " to stop the search.",
 )
 @extend_option
-@output_options(None)
+@output_options(None, GATE_FORMATS)
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the verdicts as JSON instead.")
+@option(
+    "--print",
+    "printed",
+    type=click.Choice(["md", *GATE_FORMATS]),
+    section=OUTPUT,
+    help="Print this format to standard output instead.",
+)
+@option(
+    "--github",
+    is_flag=True,
+    section=OUTPUT,
+    help="In a GitHub job: print annotations, and add to the step's summary ($GITHUB_STEP_SUMMARY).",
+)
 @selection_options
 @engine_options
 @cache_options
@@ -94,6 +116,9 @@ def command(
     output: Path | None,
     formats: set[str],
     as_json: bool,
+    printed: str | None,
+    github: bool,
+    history: str | None,
     **options: Any,
 ) -> int:
     """Check a comparison against a policy; the exit code is for CI.
@@ -109,7 +134,7 @@ def command(
 
     \b
     rlcompare gate -d new/ -bp base/
-    rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report
+    rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report --format junit,pr
     rlcompare gate rlcompare-out/diff.json --json
     rlcompare gate --extend 10 -d new/ -bp base/ -- ./train.sh {side} {out}
     rlcompare gate --print-policy > rlcompare.toml
@@ -119,13 +144,13 @@ def command(
 
     from rlcompare.gate import judge
     from rlcompare.model.words import OnInconclusive
-    from rlcompare.report.gate_text import gate_document, print_gate
 
     if preset and policy_file:
         raise UsageError('--preset and --policy exclude each other: write extends = "PRESET" in the policy file')
     if print_policy or print_schema:
         click.echo(_schema_text() if print_schema else _policy_text(policy_file, preset), nl=False)
         return ExitCode.OK
+    check_outputs(output, formats, as_json, printed)
     policy = _policy(policy_file, preset)
     policy = replace(
         policy,
@@ -136,22 +161,19 @@ def command(
         options["baselines"] = baselines_in(policy_file)
     if selftest:
         return _selftest(policy, _document(words), options, as_json)
-    if extend is not None:
-        diff, result = judge_extended(extend, words, options, output, policy)
+    document = None if extend else _document(words)
+    if extend:
+        diff, result = judge_extended(extend, words, options, output, policy, history)
     else:
-        document = _document(words)
         diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
-        result = judge(diff, policy)
+        result = judge(diff, policy, spreads_of(diff, history))
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
     if output:
         from rlcompare.report.write import write_report
 
         write_report(diff, output, formats, result)
-    if as_json:
-        json.dump(gate_document(result, diff), sys.stdout, indent=1)
-        sys.stdout.write("\n")
-    else:
-        print_gate(result, sys.stdout, diff)
+    document_path = str(output / "diff.json") if output else str(document or "rlcompare-out/diff.json")
+    print_verdicts(result, diff, document_path, as_json, printed, github)
     return result.exit_code
 
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "sql": "Query a run with SQL.",
     "analyse": "Parse raw profiles with torch_npu, in place.",
     "doctor": "Check what this machine can collect, and what is missing.",
+    "ci": "Write a CI job: measure, compare with the last baseline, gate.",
     "sample": "Write a sample profile to try rlcompare on.",
     "cache": "List, prune or locate cached stores.",
 }

@@ -113,8 +113,8 @@ def _spread(rule: Rule, delta: Delta, policy: Policy, spreads: Mapping[str, Spre
     if policy.evidence == EvidenceMode.RUNS:
         return None
     if rule.noise is not None:
-        return Spread(rule.noise, source="as the rule assumes")
-    return spreads.get(delta.metric) or Spread(policy.noise, source="as the policy assumes")
+        return Spread(rule.noise, source="the rule's noise")
+    return spreads.get(delta.metric) or Spread(policy.noise, source="the policy's noise")
 
 
 def _absent(rule: Rule, found: Match) -> Verdict:

@@ -70,6 +70,11 @@ def place_of(chosen: str | None, from_policy: str | None = None) -> Place:
     return _file(Path(text))
 
 
+def is_asked_for(chosen: str | None, from_policy: str | None) -> bool:
+    """Whether a history was named. Without one at the default place there is none, which is no error."""
+    return bool(chosen or os.environ.get(ENVIRONMENT_VARIABLE) or from_policy)
+
+
 def history_of_policy() -> str | None:
     """``[gate] history`` of the repository's rlcompare.toml; a relative path counts from the file's folder.
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rlcompare import __version__
+from rlcompare.errors import ExitCode
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
 from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
@@ -62,6 +63,7 @@ _VERDICT_TONE = {
     Status.INCONCLUSIVE: "caution",
     Status.IMPROVED: "better",
 }
+_FAILED: dict[int, str] = {ExitCode.INCONCLUSIVE: "not decided", ExitCode.NOT_COMPARABLE: "not comparable"}
 _STATUS_TEXT = {
     Comparable.COMPARABLE: "The two sides are comparable.",
     Comparable.CAUTION: "The two sides may be compared with caution: something besides the change under test differs.",
@@ -210,7 +212,7 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        headline=_headline(diff, headline, summary),
+        headline=_without_praise(_headline(diff, headline, summary), gate),
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
@@ -305,8 +307,13 @@ def _verdict(verdict: Verdict) -> VerdictView:
         metric=safe_text(verdict.metric),
         text=safe_text(verdict.text, MESSAGE_LIMIT),
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
-        verified=verdict.verified or verdict.status not in _DECIDED,
+        verified=shown_as_verified(verdict),
     )
+
+
+def shown_as_verified(verdict: Verdict) -> bool:
+    """Whether a verdict needs no mark: it is verified, or says only that nothing changed or was decided."""
+    return verdict.verified or verdict.status not in _DECIDED
 
 
 def _side(side: Side, extent: str, rows: int) -> SideView:
@@ -343,6 +350,13 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
         samples=samples_text(delta),
         word=word_of(delta, diff),
     )
+
+
+def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
+    """The headline; not better if the gate fails."""
+    if gate is None or gate.exit_code == ExitCode.OK or headline.tone != "better":
+        return headline
+    return replace(headline, tone="caution", word=_FAILED.get(gate.exit_code, "gate failed"))
 
 
 def _causes(diff: Diff) -> tuple[CauseView, ...]:

@@ -69,7 +69,7 @@ def test_runs_decide(baseline: list[float], new: list[float], status: str, verif
     ("baseline", "new", "said"),
     [
         ([100.0], [101.0],
-         "found +1.0 % (100 → 101 ms; interval -9.5 … +11.1 % if runs differ by 3 %, as the policy assumes);"
+         "found +1.0 % (100 → 101 ms; interval -9.5 … +11.1 % if runs differ by 3 %, the policy's noise);"
          " about 2 runs per side would decide"),
         (BASE, times(BASE, 1.07), "found +7.0 % (100 → 107 ms; interval +4.9 … +8.6 %; runs 99, 100, 101, 99.5, 100."),
         (BASE, [100.0, 99.0, 101.0, 125.0, 126.0], " runs per side would decide"),
@@ -84,10 +84,10 @@ def test_a_rule_and_history_say_how_much_runs_differ() -> None:
     quiet = Rule("time.step", max_relative=0.05, noise=0.01)
     assert judged([100.0], [108.0]).status == "inconclusive"
     assert judged([100.0], [108.0], quiet).status == "regressed"
-    spreads = {"time.step": Spread(0.01, 30, "as 31 earlier runs did")}
+    spreads = {"time.step": Spread(0.01, 30, "the history of 31 runs")}
     (verdict,) = judge(diff(one), policy(FIVE_PERCENT, evidence="auto"), spreads).verdicts
-    assert (verdict.status, "if runs differ by 1 %, as 31 earlier runs did" in verdict.text) == ("regressed", True)
-    few = {"time.step": Spread(0.01, 2, "as 3 earlier runs did")}  # an estimate from three runs may be far off
+    assert (verdict.status, "if runs differ by 1 %, the history of 31 runs" in verdict.text) == ("regressed", True)
+    few = {"time.step": Spread(0.01, 2, "the history of 3 runs")}  # an estimate from three runs may be far off
     assert judge(diff(one), policy(FIVE_PERCENT, evidence="auto"), few).verdicts[0].status == "inconclusive"
 
 
