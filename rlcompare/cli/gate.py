@@ -163,10 +163,10 @@ def command(
         return _selftest(policy, _document(words), options, as_json)
     document = None if extend else _document(words)
     if extend:
-        diff, result = judge_extended(extend, words, options, output, policy, history)
+        diff, result = judge_extended(extend, words, options, output, policy, history, policy_file)
     else:
         diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
-        result = judge(diff, policy, spreads_of(diff, history))
+        result = judge(diff, policy, spreads_of(diff, history, policy_file))
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
     if output:
         from rlcompare.report.write import write_report

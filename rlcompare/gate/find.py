@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from rlcompare.errors import UsageError
 from rlcompare.gate.policy_reader import PYPROJECT, read_table, read_text
 
 POLICY_FILE = "rlcompare.toml"
@@ -39,6 +40,17 @@ def find_policy(here: Path) -> Found:
         if inside:
             return Found(project)
     return Found()
+
+
+def text_setting(path: Path, key: str) -> str | None:
+    """A text in the table [gate] of a policy file; None where it says nothing, or has faults, which the gate tells."""
+    try:
+        table = read_table(path, read_text(path))
+    except UsageError:
+        return None
+    gate = table.get("gate") if isinstance(table, dict) else None
+    found = gate.get(key) if isinstance(gate, dict) else None
+    return found if isinstance(found, str) and found else None
 
 
 def _has_policy(path: Path) -> bool:

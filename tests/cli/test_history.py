@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rlcompare.history import store
-from rlcompare.history.place import place_of
+from rlcompare.history.place import history_of_policy, place_of
 from tests.cli.conftest import Command
 from tests.history.examples import HEADLINE, new_run
 from tests.run_directories import description, write_run
@@ -106,6 +106,10 @@ def test_where_the_history_is(rlcompare: Command, monkeypatch: pytest.MonkeyPatc
     assert used() == ".rlcompare/history.duckdb"
     (root / "rlcompare.toml").write_text('[gate]\nhistory = "perf/runs.duckdb"\n')
     assert used() == "perf/runs.duckdb"
+    (root / "rlcompare.toml").rename(root / "other.toml")
+    (root / "pyproject.toml").write_text('[tool.rlcompare.gate]\nhistory = "perf/runs.duckdb"\n')
+    assert used() == "perf/runs.duckdb"
+    assert history_of_policy(root / "other.toml") == str(root / "perf/runs.duckdb")
     monkeypatch.setenv("RLCOMPARE_HISTORY", str(root / "variable.duckdb"))
     assert used() == "variable.duckdb"
     assert used("--history", "../option.duckdb") == "option.duckdb"
