@@ -31,6 +31,9 @@ RUNS = 5
 _STEPS = (1.5, 2.0, 3.0, 5.0, 10.0)
 """Multiples of a limit at which a rule is tried until it fires."""
 
+_FAR = (0.5, 1.0)
+"""Parts of the baseline that are tried after these: what few runs can tell does not depend on the limit."""
+
 _NO_LIMIT = 0.05
 """Where no change is tolerated, multiples of this part of the baseline are tried instead."""
 
@@ -47,6 +50,7 @@ class Trial:
         equal, within, beyond: the outcomes; empty if not tried.
         fires_at: the change or value that fails the rule; empty if none does.
         problem: why the rule is of no use; empty if it fires and holds.
+        too_small: whether the metric is too small for the limit. That is a problem only if all metrics of a rule are.
     """
 
     rule: Rule
@@ -57,6 +61,7 @@ class Trial:
     beyond: str = ""
     fires_at: str = ""
     problem: str = ""
+    too_small: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,9 @@ def _of_rule(rule: Rule, policy: Policy, known: _Bench | None, runs: int) -> Ite
         if found.problem and (found.mistyped or not rule.optional or known is None):
             yield Trial(rule, found.name, problem=found.problem)
             return
-        yield from (_of_limit(alone, delta, bench) for delta in found.deltas)
+        made = [_of_limit(alone, delta, bench) for delta in found.deltas]
+        fires = any(not trial.problem for trial in made)
+        yield from (replace(trial, problem="") if fires and trial.too_small else trial for trial in made)
 
 
 def _single_limits(rule: Rule) -> Iterator[Rule]:
@@ -136,15 +143,17 @@ def _of_change(rule: Rule, delta: Delta, bench: _Bench, trial: Trial) -> Trial:
     base, limit = delta.baseline or 0.0, _tolerated(rule, delta)
     if limit > _MOST * abs(base) > 0:
         problem = f"a change of {limit / abs(base):,.0f} times the baseline is within the limits"
-        return replace(trial, problem=problem)
+        return replace(trial, problem=problem, too_small=True)
     bounds, sign = bounds_of(delta), -1 if delta.polarity == Polarity.HIGHER else 1
     equal = bench.verdict(rule, scaled(delta, base))[0]
     trial = replace(trial, equal=equal.status)
     if limit:
         inside = bench.verdict(rule, scaled(delta, base + sign * limit / 2))[0]
         trial = replace(trial, within=inside.status)
-    targets = (base + sign * step * (limit or _NO_LIMIT * abs(base) or 1.0) for step in _STEPS)
-    return _fired(trial, rule, delta, [bounds.nearest(target) for target in targets], bench)
+    near = [step * (limit or _NO_LIMIT * abs(base) or 1.0) for step in _STEPS]
+    far = [step * abs(base) for step in _FAR if step * abs(base) > near[-1]]
+    targets = [bounds.nearest(base + sign * change) for change in (*near, *far)]
+    return _fired(trial, rule, delta, targets, bench)
 
 
 def _of_value(rule: Rule, delta: Delta, bench: _Bench, trial: Trial) -> Trial:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rlcompare.gate.health import is_health_rule
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import Status
 from rlcompare.report.findings import MESSAGE_LIMIT
@@ -31,7 +33,13 @@ def selftest_document(trials: Sequence[Trial], policy: Policy) -> dict[str, Any]
 
 
 def _lines(trials: Sequence[Trial], policy: Policy) -> Iterator[Line]:
+    fine = Counter(trial.rule for trial in trials if is_health_rule(trial.rule) and not trial.problem)
+    for rule, signs in fine.items():
+        told = f"severity {rule.severity}; fires at each of {signs} signs of unstable training"
+        yield _entry("ok", f"{safe_text(rule.metric)}: {told}")
     for trial in trials:
+        if trial.rule in fine and not trial.problem:
+            continue
         metric = safe_text(trial.metric)
         if trial.problem:
             rule = "" if trial.rule.metric == trial.metric else f" (rule {safe_text(trial.rule.metric)})"
@@ -43,6 +51,8 @@ def _lines(trials: Sequence[Trial], policy: Policy) -> Iterator[Line]:
 
 
 def _outcomes(trial: Trial) -> str:
+    if trial.too_small:
+        return "too small to fail it"
     of_value = trial.rule.min_value is not None or trial.rule.max_value is not None
     parts = ["equal runs pass"] if trial.equal else []
     if trial.within:
