@@ -42,9 +42,9 @@ def _lines(trials: Sequence[Trial], policy: Policy) -> Iterator[Line]:
             continue
         metric = safe_text(trial.metric)
         if trial.problem:
-            rule = "" if trial.rule.metric == trial.metric else f" (rule {safe_text(trial.rule.metric)})"
+            pattern = "" if trial.rule.metric == trial.metric else f" (rule {safe_text(trial.rule.metric)})"
             limit = f"{trial.limit}: " if trial.limit else ""
-            yield _entry("problem", f"{metric}{rule}: {limit}{safe_text(trial.problem, MESSAGE_LIMIT)}", "worse")
+            yield _entry("problem", f"{metric}{pattern}: {limit}{safe_text(trial.problem, MESSAGE_LIMIT)}", "worse")
         else:
             yield _entry("ok", f"{metric}: {trial.limit}; {_outcomes(trial)}")
     yield _entry("selftest", f"{_summary(trials)} (policy: {safe_text(policy.source)})")
