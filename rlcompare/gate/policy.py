@@ -55,9 +55,9 @@ names the metric itself or the metric is exact; a glob skips all other such metr
 only if it contains an ``@``.
 
 A rule fails if its metric was not measured, unless the rule is ``optional``. An optional rule is skipped if there is no
-such metric, unless its name is likely a typing error, or, for a limit on a change, if the baseline has no value. For the headline it is skipped only if
-neither side has one. If all rules are skipped, the first one fails. Unknown keys and words are errors, and the message
-names the nearest known one.
+such metric, unless its name is likely a typing error, or, for a limit on a change, if the baseline has no value. For
+the headline it is skipped only if neither side has one. If all rules are skipped, the first one fails. Unknown keys and
+words are errors, and the message names the nearest known one.
 
 The same tables may stand in a pyproject.toml, as ``[tool.rlcompare.gate]`` and ``[[tool.rlcompare.rule]]``. With
 ``extends = "strict"``, the rules of a preset or of another file come first: see ``exceptions``, and docs/gate.md.
