@@ -55,6 +55,10 @@ def text_setting(path: Path, key: str) -> str | None:
 
 def _has_policy(path: Path) -> bool:
     # Files of others that are not TOML, or not even text, are none of ours as long as they do not mention us.
-    if b"rlcompare" not in path.read_bytes():
+    try:
+        mentioned = b"rlcompare" in path.read_bytes()
+    except OSError:
+        return False
+    if not mentioned:
         return False
     return bool(read_table(path, read_text(path)))
