@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from rlcompare.errors import UsageError
+from rlcompare.gate.find import find_policy, place_setting
 
 ENVIRONMENT_VARIABLE = "RLCOMPARE_HISTORY"
 DEFAULT = Path(".rlcompare") / "history.duckdb"
@@ -68,36 +69,15 @@ def is_asked_for(chosen: str | None, from_policy: str | None) -> bool:
     return bool(chosen or os.environ.get(ENVIRONMENT_VARIABLE) or from_policy)
 
 
-def history_of_policy() -> str | None:
-    """``[gate] history`` of the repository's policy, or of what that extends; relative paths count from their file.
+def history_of_policy(policy: Path | None = None) -> str | None:
+    """``[gate] history`` of a policy file, else of the repository's, or of what that extends.
+
 
     Raises:
         UsageError: a file of the policy cannot be read, or is not TOML.
     """
-    from rlcompare.gate.find import find_policy
-
-    policy = find_policy(Path.cwd()).path
-    return None if policy is None else _history_of(policy, set())
-
-
-def _history_of(policy: Path, seen: set[Path]) -> str | None:
-    """That of one file. What else may be wrong with it is left to the gate."""
-    from rlcompare.gate.policy_reader import read_table, read_text
-
-    table = read_table(policy, read_text(policy))
-    gate, extends = (table.get(key) if isinstance(table, dict) else None for key in ("gate", "extends"))
-    named = gate.get("history") if isinstance(gate, dict) else None
-    if isinstance(named, str) and named:
-        return named if "://" in named else str(policy.parent / named)
-    seen.add(policy.resolve())
-    files = [extends] if isinstance(extends, str) else extends if isinstance(extends, list) else []
-    for name in reversed(files):  # the last one counts
-        file = policy.parent / str(name)
-        if file.resolve() not in seen and file.is_file():
-            found = _history_of(file, seen)
-            if found is not None:
-                return found
-    return None
+    file = policy or find_policy(Path.cwd()).path
+    return None if file is None else place_setting(file, "history")
 
 
 def _root(folder: Path) -> Path:

@@ -13,7 +13,7 @@ import pytest
 
 from rlcompare.history import store
 from rlcompare.history.environment import environment_of
-from rlcompare.history.place import place_of
+from rlcompare.history.place import history_of_policy, place_of
 from tests.cli.conftest import Command
 from tests.history.examples import HEADLINE, new_run
 from tests.run_directories import description, write_run
@@ -111,6 +111,9 @@ def test_where_the_history_is(rlcompare: Command, monkeypatch: pytest.MonkeyPatc
     assert used() == "perf/runs.duckdb"
     (root / "rlcompare.toml").write_text('[gate]\nhistory = "toml.duckdb"\n')
     assert used() == "toml.duckdb"
+    (root / "rlcompare.toml").rename(root / "other.toml")
+    assert used() == "perf/runs.duckdb"
+    assert history_of_policy(root / "other.toml") == str(root / "toml.duckdb")
     monkeypatch.setenv("RLCOMPARE_HISTORY", str(root / "variable.duckdb"))
     assert used() == "variable.duckdb"
     assert used("--history", "../option.duckdb") == "option.duckdb"
