@@ -17,7 +17,7 @@ import click
 
 import rlcompare
 from rlcompare.baselines.names import Reference, check_name, reference_in, slug_of
-from rlcompare.errors import RlcompareError, UsageError
+from rlcompare.errors import InputError, RlcompareError, UsageError
 from rlcompare.remote import url_of
 
 if sys.version_info >= (3, 11):
@@ -90,7 +90,8 @@ def referred(path: Path, chosen: str | None) -> tuple[Library, Reference] | None
     standard error says so.
 
     Raises:
-        UsageError: ``@NAME`` has no such baseline, or is not a name; or there is neither a path nor a baseline.
+        UsageError: it begins with ``@``, but is not a valid reference.
+        InputError: there is neither a path nor a baseline of this name.
     """
     text = str(path)
     reference = reference_in(text)
@@ -109,10 +110,9 @@ def referred(path: Path, chosen: str | None) -> tuple[Library, Reference] | None
     if reference.name in names:
         return found, reference
     if names and "/" not in text:
-        raise UsageError(
-            f"{text}: there is no such file or folder, and no baseline of this name in {found.place.shown}; "
-            f"it has {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
-        )
+        listed = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
+        problem = f"there is no such file or folder, and no baseline of this name in {found.place.shown}"
+        raise InputError(path, problem, f"Check the name; there are the baselines {listed}")
     return None
 
 
@@ -255,7 +255,7 @@ def _signed(addition: Addition) -> Version:
         action=addition.action,
         reason=addition.reason,
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        author=_git("config", "user.name"),
+        author=(_git("var", "GIT_AUTHOR_IDENT") or "").partition(" <")[0] or None,
         git=None if state is None else GitState(state["commit"], state["dirty"]),
     )
 

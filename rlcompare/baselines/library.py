@@ -59,21 +59,17 @@ class Library:
             UsageError: there is no such baseline, version or run.
             InputError: the manifest cannot be read, or the runs are of another schema.
         """
-        manifest = self.get(reference.name)
-        number = reference.version or manifest.current.number
-        if number > len(manifest.versions):
-            raise UsageError(f"{reference}: baseline {reference.name} has versions 1 to {len(manifest.versions)}")
-        version = manifest.versions[number - 1]
+        version = self.get(reference.name).version(reference)
         if not version.runs:
-            raise UsageError(f"{reference}: with version {number} the baseline was removed ({version.reason})")
+            raise UsageError(f"{reference}: with version {version.number} the baseline was removed ({version.reason})")
         runs = tuple(run for run in version.runs if reference.run in (None, run.name))
         if not runs:
             names = ", ".join(run.name for run in version.runs)
-            raise UsageError(f"{reference}: version {number} has no such run; it has {names}")
+            raise UsageError(f"{reference}: version {version.number} has no such run; it has {names}")
         if version.schema_version != SCHEMA_VERSION:
             raise InputError(
                 self.place.path_of(reference.name, FILE),
-                f"version {number} of baseline {reference.name} was made with schema {version.schema_version} "
+                f"version {version.number} of baseline {reference.name} was made with schema {version.schema_version} "
                 f"(rlcompare {version.rlcompare}), and this version reads schema {SCHEMA_VERSION}",
                 f"Make it anew: rlcompare baseline promote {reference.name} RUN… --reason TEXT",
             )

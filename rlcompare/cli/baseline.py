@@ -161,7 +161,7 @@ def _row(version: Version) -> tuple[object, ...]:
 
 
 @command.command("show", cls=Command)
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME[:VERSION]")
 @_json_option
 @baselines_option(_PLACE)
 @common_options
@@ -171,13 +171,16 @@ def show_command(name: str, as_json: bool, baselines: str | None, quiet: bool) -
     Every file is checked against its hash. For the times of a run use "rlcompare show @NAME/RUN".
     """
     from rlcompare.app.baselines import library
+    from rlcompare.baselines.names import reference_in
 
     found = library(baselines)
-    manifest = found.find(_plain(name)) or found.get(_plain(name))
+    reference = reference_in(name if name.startswith("@") else f"@{name}")
+    assert reference is not None
+    manifest = found.find(reference.name) or found.get(reference.name)
     if as_json:
         _print_json(_document(manifest))
     else:
-        _print(found, manifest)
+        _print(found, manifest, manifest.version(reference))
     found.check(manifest)
 
 
@@ -205,13 +208,12 @@ def rm_command(name: str, reason: str, baselines: str | None, quiet: bool) -> No
     click.echo(f"baseline {made.name} removed; its log stays in {found.place.path_of(made.name)}")
 
 
-def _print(baselines: Library, manifest: Manifest) -> None:
+def _print(baselines: Library, manifest: Manifest, version: Version) -> None:
     from rlcompare.report.table import table_lines
 
-    version = manifest.current
     lines = [
         ("baseline", f"{manifest.name}, version {version.number}, in {baselines.place.path_of(manifest.name)}"),
-        ("removed" if manifest.is_removed else "reason", version.reason),
+        ("reason" if version.runs else "removed", version.reason),
         ("date", f"{version.date[:16].replace('T', ' ')} UTC" + (f" by {version.author}" if version.author else "")),
         ("made in", _made_in(version)),
         ("runs", _size(version) if version.runs else "none"),
