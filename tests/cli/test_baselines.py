@@ -19,7 +19,9 @@ import pytest
 import rlcompare as library
 from rlcompare.baselines import library as library_module
 from rlcompare.baselines import manifest as manifest_module
+from rlcompare.baselines import places
 from rlcompare.cli import main as command_line
+from rlcompare.errors import UsageError
 from tests.run_directories import description, write_run
 from tests.stores import store_of
 
@@ -88,10 +90,6 @@ def without_names(document: dict[str, Any]) -> dict[str, Any]:
 
 PAIRS = {
     "Ascend, database against text": ("ascend-910b-2025-level01/db/level1", "ascend-910b-2025-level01/text/level1"),
-    "torch, two runs a side": (
-        "gpu-resnet50-dataloader-ab/resnet50_num_workers_0",
-        "gpu-resnet50-dataloader-ab/resnet50_num_workers_4",
-    ),
     "CPU, two ranks": ("cpu-torch213-2rank/base", "cpu-torch213-2rank/changed"),
 }
 
@@ -299,7 +297,11 @@ def test_it_is_replaced_with_a_reason_only_and_the_older_version_stays(
     versions = manifest_of(kept)["versions"]
     assert [version["action"] for version in versions] == ["add", "promote", "promote"]
     assert [run["name"] for run in versions[2]["runs"]] == ["run1", "run2", "new"]
-    assert [run["content"] for run in versions[2]["runs"][:2]] == [run["content"] for run in versions[0]["runs"]]
+    # AND a run that is kept again takes no further file
+    assert [run["sha256"] for run in versions[2]["runs"]] == [
+        run["sha256"] for version in versions[:2] for run in version["runs"]
+    ]
+    assert len(list(kept.glob("*.gz"))) == 3
     assert "versions 1 to 3" in rlcompare("show", "@main:9").error
 
 
@@ -453,6 +455,19 @@ def test_git_ignores_it(repository: Path, rlcompare: Command, tmp_path: Path) ->
     Path(".gitignore").write_text("*.gz\n")
     result = rlcompare("baseline", "add", "main", run_of(tmp_path / "run"), *REASON)
     assert (result.code, "git ignores 1 of its files" in result.err, "git add -f" in result.err) == (0, True, True)
+
+
+def test_a_lock_is_waited_for_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "_PATIENCE_SECONDS", 0.1)
+    first, second = (places.Folder(tmp_path / "kept") for _ in range(2))
+    with first.changing():
+        with pytest.raises(UsageError, match="another process is changing"), second.changing():
+            pass
+        with places.Folder(tmp_path / "other").changing():
+            pass
+    with second.changing():
+        pass
+    assert list((tmp_path / "kept").iterdir()) == []
 
 
 @pytest.mark.slow
