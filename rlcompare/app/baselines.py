@@ -247,7 +247,7 @@ def _version(addition: Addition, measured: Measured, runs: tuple[StoredRun, ...]
 def _signed(addition: Addition) -> Version:
     """A version without runs: what was done, by whom and why."""
     from rlcompare.baselines.manifest import GitState, Version
-    from rlcompare.collect.run_directory import git_state
+    from rlcompare.collect.verl.asked import git_state
 
     state = git_state(Path.cwd())
     return Version(

@@ -121,8 +121,8 @@ def _compare(
             open_stores(runs, directory=directory, progress=report, engine=engine, shared=shared) as stores,
         ):
             inputs = (
-                SideInput(labels[0], _run_stores(baseline_runs, stores[:middle], mirrors)),
-                SideInput(labels[1], _run_stores(new_runs, stores[middle:], mirrors)),
+                SideInput(labels[0], run_stores(baseline_runs, stores[:middle], mirrors)),
+                SideInput(labels[1], run_stores(new_runs, stores[middle:], mirrors)),
             )
             return aside(lambda: compare_runs(*inputs, options))
 
@@ -162,7 +162,7 @@ def read_runs(
                 progress("Reading", quiet) as report,
                 open_stores(runs, directory=directory, progress=report, engine=chosen, shared=shared) as stores,
             ):
-                return aside(lambda: read(_run_stores(runs, stores, mirrors)))
+                return aside(lambda: read(run_stores(runs, stores, mirrors)))
 
         return with_sound(runs, directory, read_it)
 
@@ -230,7 +230,7 @@ def _parts(side: SidePaths) -> tuple[str, ...]:
     return (path.parent if path.name == "ASCEND_PROFILER_OUTPUT" else path).parts[1:] or (str(path),)
 
 
-def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirrors) -> tuple[RunStore, ...]:
+def run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirrors) -> tuple[RunStore, ...]:
     """The stores of a side's runs. Equal names are numbered, because several paths may hold runs of the same name."""
     from rlcompare.compare import RunStore
 

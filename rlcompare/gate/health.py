@@ -43,7 +43,7 @@ def health_verdicts(diff: Diff, policy: Policy) -> tuple[Verdict, ...]:
 def _rule(symptom: Symptom, policy: Policy) -> Rule:
     """The symptom's own rule, with severity and message of the policy's. The baseline's symptoms never fail a gate."""
     rules = [rule for rule in policy.rules if is_health_rule(rule) and fnmatchcase(symptom.key, rule.metric)]
-    rules.sort(key=lambda rule: rule.metric == symptom.key)
+    rules.sort(key=lambda rule: (rule.expires != "", rule.metric == symptom.key))  # exceptions go before the others
     own = Rule(symptom.key, severity=symptom.severity)
     if not rules:
         return own

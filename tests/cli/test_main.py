@@ -46,11 +46,13 @@ Commands:
   explain   Show the rows, query and files behind a cause or a metric.
   gate      Check a comparison against a policy; the exit code is for CI.
   baseline  Keep runs under a name, to compare with for months.
+  history   Keep all runs' metrics, and find since when they changed.
   show      Show one run: time by step, rank, phase, kernel and collective.
   ingest    Read a profile into a store, one DuckDB file.
   sql       Query a run with SQL.
   analyse   Parse raw profiles with torch_npu, in place.
   doctor    Check what this machine can collect, and what is missing.
+  ci        Write a CI job: measure, compare with the last baseline, gate.
   sample    Write a sample profile to try rlcompare on.
   cache     List, prune or locate cached stores.
 """

@@ -1,0 +1,48 @@
+"""Finds the policy of a repository: ``rlcompare.toml``, or the tables ``[tool.rlcompare]`` of its pyproject.toml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlcompare.gate.policy_reader import PYPROJECT, read_table, read_text
+
+POLICY_FILE = "rlcompare.toml"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The policy file of a folder.
+
+    Attributes:
+        path: the file; None if there is none.
+        ignored: a pyproject.toml beside it that has a policy, too.
+    """
+
+    path: Path | None = None
+    ignored: Path | None = None
+
+
+def find_policy(here: Path) -> Found:
+    """The policy of a folder, else of its nearest parent within the same git repository.
+
+    Raises:
+        UsageError: a pyproject.toml that mentions rlcompare cannot be read.
+    """
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    for folder in (here, *(parent for parent in here.parents if parent.is_relative_to(root))):
+        own = Path(POLICY_FILE) if folder == here else folder / POLICY_FILE
+        project = Path(PYPROJECT) if folder == here else folder / PYPROJECT
+        inside = project.is_file() and _has_policy(project)
+        if own.is_file():
+            return Found(own, project if inside else None)
+        if inside:
+            return Found(project)
+    return Found()
+
+
+def _has_policy(path: Path) -> bool:
+    # Files of others that are not TOML, or not even text, are none of ours as long as they do not mention us.
+    if b"rlcompare" not in path.read_bytes():
+        return False
+    return bool(read_table(path, read_text(path)))

@@ -1,0 +1,3 @@
+-- When each run started, and how it ended.
+-- Depends on c_run.
+SELECT side, run, started_ns, status FROM c_run ORDER BY side, run;
