@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlcompare.app.baselines import VERSIONS_KEPT
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -86,9 +87,17 @@ def add_command(**options: Any) -> None:
 @click.argument("paths", metavar="RUN...|@OTHER", nargs=-1, required=True, type=path_type())
 @_reason_option
 @_force_option
+@option(
+    "--keep",
+    type=click.IntRange(1, 1000),
+    default=VERSIONS_KEPT,
+    show_default=True,
+    metavar="N",
+    help="Keep the files of the last N versions; of older ones only the log stays.",
+)
 @_reading_options
 def promote_command(**options: Any) -> None:
-    """Replace a baseline by other runs; the older version stays.
+    """Replace a baseline by other runs; the older version stays, as @NAME:1 and so on.
 
     RUN may also be a baseline: @OTHER, an older version (@NAME:1), or the current one, to add runs to it.
 
@@ -100,13 +109,21 @@ def promote_command(**options: Any) -> None:
     _keep("promote", **options)
 
 
-def _keep(action: str, name: str, paths: Sequence[Path], reason: str, force: bool, **options: Any) -> None:
-    from rlcompare.app.baselines import ignored_by_git, keep, library, prepare
+def _keep(
+    action: str,
+    name: str,
+    paths: Sequence[Path],
+    reason: str,
+    force: bool,
+    keep: int = VERSIONS_KEPT,
+    **options: Any,
+) -> None:
+    from rlcompare.app.baselines import add_version, ignored_by_git, library, prepare
     from rlcompare.app.comparison import read_runs
 
     baselines = library(options["baselines"])
-    addition = prepare(baselines, name, action, reason, force)
-    made = read_runs(paths, lambda runs: keep(baselines, addition, runs), **options)
+    addition = prepare(baselines, name, action, reason, force=force, keep=keep)
+    made = read_runs(paths, lambda runs: add_version(baselines, addition, runs), **options)
     _print_problems(made.current)
     where = baselines.place.path_of(name)
     click.echo(f"baseline {name}, version {made.current.number}: {_size(made.current)} in {where}")
@@ -204,7 +221,7 @@ def rm_command(name: str, reason: str, baselines: str | None, quiet: bool) -> No
     from rlcompare.app.baselines import library, prepare, remove
 
     found = library(baselines)
-    made = remove(found, prepare(found, _plain(name), "rm", reason, force=False))
+    made = remove(found, prepare(found, _plain(name), "rm", reason))
     click.echo(f"baseline {made.name} removed; its log stays in {found.place.path_of(made.name)}")
 
 

@@ -303,6 +303,12 @@ def test_it_is_replaced_with_a_reason_only_and_the_older_version_stays(
     ]
     assert len(list(kept.glob("*.gz"))) == 3
     assert "versions 1 to 3" in rlcompare("show", "@main:9").error
+    # AND only as many versions keep their runs as were asked for; the log stays
+    only = rlcompare("baseline", "promote", "main", new, *REASON, "--keep", "1")
+    assert (only.code, len(list(kept.glob("*.gz"))), len(manifest_of(kept)["versions"])) == (0, 1, 4)
+    gone = rlcompare("show", "@main:1/run1")
+    assert (gone.code, "--keep limits" in gone.error) == (4, True)
+    assert rlcompare("baseline", "show", "main").code == 0
 
 
 def test_removed(kept: Path, rlcompare: Command, tmp_path: Path) -> None:
@@ -347,7 +353,7 @@ def test_unfit_runs_are_refused(repository: Path, rlcompare: Command, tmp_path: 
     # GIVEN a sound run, and others of which something is wrong
     cases: dict[str, tuple[dict[str, Any], str]] = {
         "failed": ({"status": "failed", "error": "no memory"}, "the run failed after step 12 of 12: no memory"),
-        "other": ({"device_name": "one", "versions": {"torch": "2.14.0"}}, "device_name is one, not a processor"),
+        "other": ({"device_name": "one", "versions": {"torch": "2.14.0"}}, "unlike sound, device_name is one"),
         "short": ({"config": {"trainer": {"total_training_steps": 50}}}, "the log ends early, at step 12"),
     }
     runs = [run_of(tmp_path / "sound")]
@@ -361,7 +367,7 @@ def test_unfit_runs_are_refused(repository: Path, rlcompare: Command, tmp_path: 
     for name, (_, said) in cases.items():
         (line,) = [line for line in refused.err.splitlines() if said in line]
         assert line.startswith(f"  - {name}")
-    assert "other is not like sound: torch is 2.14.0, not 2.13.0" in refused.err
+    assert "other: unlike sound, torch is 2.14.0, not 2.13.0" in refused.err
     assert "broken: actor/pg_loss is not a finite number, first in step 6" in refused.err
     assert "- sound" not in refused.err
     forced = rlcompare("baseline", "add", "main", *runs, *REASON, "--force")
