@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from rlcompare.errors import UsageError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 ENVIRONMENT_VARIABLE = "RLCOMPARE_HISTORY"
 DEFAULT = Path(".rlcompare") / "history.duckdb"
 """Below the root of the git repository, else below the working folder."""
 
-POLICY = "rlcompare.toml"
 _SCHEMES = ("postgresql", "postgres")
 _SECRET = ("password", "sslpassword")
 _CONNECT_SECONDS = "10"
@@ -76,24 +69,35 @@ def is_asked_for(chosen: str | None, from_policy: str | None) -> bool:
 
 
 def history_of_policy() -> str | None:
-    """``[gate] history`` of the repository's rlcompare.toml; a relative path counts from the file's folder.
+    """``[gate] history`` of the repository's policy, or of what that extends; relative paths count from their file.
 
-    Faults of the file are left to the gate, which reads all of it.
+    Raises:
+        UsageError: a file of the policy cannot be read, or is not TOML.
     """
-    here = Path.cwd()
-    root = _root(here)
-    folders = [here, *(folder for folder in here.parents if folder.is_relative_to(root))]
-    file = next((folder / POLICY for folder in folders if (folder / POLICY).is_file()), None)
-    if file is None:
-        return None
-    try:
-        gate = tomllib.loads(file.read_text("utf-8")).get("gate")
-    except (OSError, ValueError):
-        return None
+    from rlcompare.gate.find import find_policy
+
+    policy = find_policy(Path.cwd()).path
+    return None if policy is None else _history_of(policy, set())
+
+
+def _history_of(policy: Path, seen: set[Path]) -> str | None:
+    """That of one file. What else may be wrong with it is left to the gate."""
+    from rlcompare.gate.policy_reader import read_table, read_text
+
+    table = read_table(policy, read_text(policy))
+    gate, extends = (table.get(key) if isinstance(table, dict) else None for key in ("gate", "extends"))
     named = gate.get("history") if isinstance(gate, dict) else None
-    if not isinstance(named, str) or not named:
-        return None
-    return named if "://" in named else str(file.parent / named)
+    if isinstance(named, str) and named:
+        return named if "://" in named else str(policy.parent / named)
+    seen.add(policy.resolve())
+    files = [extends] if isinstance(extends, str) else extends if isinstance(extends, list) else []
+    for name in reversed(files):  # the last one counts
+        file = policy.parent / str(name)
+        if file.resolve() not in seen and file.is_file():
+            found = _history_of(file, seen)
+            if found is not None:
+                return found
+    return None
 
 
 def _root(folder: Path) -> Path:
