@@ -16,7 +16,7 @@ import click
 
 import rlcompare
 from rlcompare.baselines.names import Reference, check_name, reference_in, slug_of
-from rlcompare.errors import RlcompareError, UsageError
+from rlcompare.errors import InputError, RlcompareError, UsageError
 from rlcompare.remote import url_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_VARIABLE = "RLCOMPARE_BASELINES"
 FOLDER = Path(".rlcompare") / "baselines"
+VERSIONS_KEPT = 10
 _LONGEST_REASON = 1000
 _GIT_SECONDS = 10
 
@@ -77,7 +78,8 @@ def referred(path: Path, chosen: str | None) -> tuple[Library, Reference] | None
     standard error says so.
 
     Raises:
-        UsageError: ``@NAME`` has no such baseline, or is not a name; or there is neither a path nor a baseline.
+        UsageError: it begins with ``@``, but is not a valid reference.
+        InputError: there is neither a path nor a baseline of this name.
     """
     text = str(path)
     reference = reference_in(text)
@@ -96,10 +98,9 @@ def referred(path: Path, chosen: str | None) -> tuple[Library, Reference] | None
     if reference.name in names:
         return found, reference
     if names and "/" not in text:
-        raise UsageError(
-            f"{text}: there is no such file or folder, and no baseline of this name in {found.place.shown}; "
-            f"it has {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
-        )
+        listed = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
+        problem = f"there is no such file or folder, and no baseline of this name in {found.place.shown}"
+        raise InputError(path, problem, f"Check the name; there are the baselines {listed}")
     return None
 
 
@@ -111,6 +112,7 @@ class Addition:
         action: ``add`` or ``promote``.
         force: accept what speaks against them, and record it.
         known: the baseline as it is; None: there is none.
+        keep: of how many versions the files are kept.
     """
 
     name: str
@@ -118,9 +120,12 @@ class Addition:
     reason: str
     force: bool
     known: Manifest | None
+    keep: int
 
 
-def prepare(baselines: Library, name: str, action: str, reason: str, force: bool) -> Addition:
+def prepare(
+    baselines: Library, name: str, action: str, reason: str, *, force: bool = False, keep: int = VERSIONS_KEPT
+) -> Addition:
     """Checks what can be checked before anything is read.
 
     Raises:
@@ -140,10 +145,10 @@ def prepare(baselines: Library, name: str, action: str, reason: str, force: bool
             f"baseline {name} exists since {known.current.date[:10]}: replace it with rlcompare baseline promote, "
             f"or add runs to it with rlcompare baseline promote {name} @{name} RUN…"
         )
-    return Addition(name, action, words, force, known)
+    return Addition(name, action, words, force, known, keep)
 
 
-def keep(baselines: Library, addition: Addition, runs: Sequence[RunStore]) -> Manifest:
+def add_version(baselines: Library, addition: Addition, runs: Sequence[RunStore]) -> Manifest:
     """Adds a version to a baseline.
 
     Args:
@@ -158,17 +163,19 @@ def keep(baselines: Library, addition: Addition, runs: Sequence[RunStore]) -> Ma
     """
     from rlcompare.baselines.fitness import measure
 
+    contents = _contents(runs)
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
         measured = measure(runs, _earlier(baselines, addition, Path(folder) / "earlier"))
-    _refuse_repeated(runs, measured)
     if measured.problems and not addition.force:
         raise UsageError(
             f"these runs are not fit for baseline {addition.name} (--force accepts them, and records this)",
             measured.problems,
         )
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
-        stored, files = _packed(runs, measured, Path(folder))
-        return baselines.extend(addition.name, _version(addition, measured, stored), files, addition.known)
+        stored, files = _packed(runs, measured, contents, Path(folder))
+        return baselines.extend(
+            addition.name, _version(addition, measured, stored), files, addition.known, addition.keep
+        )
 
 
 def _earlier(baselines: Library, addition: Addition, folder: Path) -> list[Path]:
@@ -179,19 +186,27 @@ def _earlier(baselines: Library, addition: Addition, folder: Path) -> list[Path]
     return []
 
 
-def _refuse_repeated(runs: Sequence[RunStore], measured: Measured) -> None:
-    seen: dict[str, str] = {}
-    for run, content in zip(runs, measured.contents, strict=True):
-        if content is not None and content in seen:
+def _contents(runs: Sequence[RunStore]) -> list[str | None]:
+    """Hashes of what the runs were read from; None: unknown.
+
+    Raises:
+        UsageError: two are the same.
+    """
+    from rlcompare.baselines.run_file import content_of
+
+    contents = [content_of(run.store) for run in runs]
+    for number, content in enumerate(contents):
+        first = contents.index(content)
+        if content is not None and first < number:
             raise UsageError(
-                f"{run.name} and {seen[content]} are the same run, which would count as two samples: name it once"
+                f"{runs[number].name} and {runs[first].name} are the same run, which would count as two samples: "
+                "name it once"
             )
-        if content is not None:
-            seen[content] = run.name
+    return contents
 
 
 def _packed(
-    runs: Sequence[RunStore], measured: Measured, folder: Path
+    runs: Sequence[RunStore], measured: Measured, contents: Sequence[str | None], folder: Path
 ) -> tuple[tuple[StoredRun, ...], dict[str, Path]]:
     from rlcompare.baselines.manifest import StoredRun
     from rlcompare.baselines.run_file import pack, sha256_of
@@ -206,7 +221,7 @@ def _packed(
             sha256=sha256_of(packed),
             size_bytes=packed.stat().st_size,
             store_bytes=store_bytes,
-            content=measured.contents[number],
+            content=contents[number],
             value=measured.values[number],
         )
         stored.append(made)
@@ -242,7 +257,7 @@ def _signed(addition: Addition) -> Version:
         action=addition.action,
         reason=addition.reason,
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        author=_git("config", "user.name"),
+        author=(_git("var", "GIT_AUTHOR_IDENT") or "").partition(" <")[0] or None,
         git=None if state is None else GitState(state["commit"], state["dirty"]),
     )
 
@@ -253,9 +268,7 @@ def remove(baselines: Library, addition: Addition) -> Manifest:
     Raises:
         UsageError: the place cannot be written.
     """
-    made = baselines.extend(addition.name, _signed(addition), {}, addition.known)
-    baselines.remove_files(made)
-    return made
+    return baselines.extend(addition.name, _signed(addition), {}, addition.known, keep=1)
 
 
 def ignored_by_git(baselines: Library, manifest: Manifest) -> list[str]:

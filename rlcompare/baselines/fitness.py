@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare import db, resources
-from rlcompare.baselines.run_file import content_of
 from rlcompare.compare import RunStore, SideInput, compare_runs
 from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.words import Severity
@@ -67,7 +66,6 @@ class Measured:
         headline, unit: the metric by which speed is judged; None: nothing was measured.
         values: of it, by run; None: not measured.
         environment: versions and the like, of the first run.
-        contents: hashes of what the runs were read from; None: unknown.
         problems: what speaks against these runs, one sentence each.
     """
 
@@ -75,7 +73,6 @@ class Measured:
     unit: str
     values: tuple[float | None, ...]
     environment: Mapping[str, str]
-    contents: tuple[str | None, ...]
     problems: tuple[str, ...]
 
 
@@ -83,7 +80,7 @@ def measure(runs: Sequence[RunStore], earlier: Sequence[Path] = ()) -> Measured:
     """What runs measured, and what speaks against them as a baseline.
 
     Args:
-        runs: at least one.
+        runs: at least one, no two of the same content.
         earlier: stores of the runs that they replace.
 
     Raises:
@@ -105,13 +102,21 @@ def measure(runs: Sequence[RunStore], earlier: Sequence[Path] = ()) -> Measured:
         unit=headline.unit if headline else "",
         values=tuple(values),
         environment={key: env[key] for key in _ENVIRONMENT if key in env},
-        contents=tuple(content_of(run.store) for run in runs),
-        problems=tuple(dict.fromkeys(problems)),
+        problems=tuple(dict.fromkeys(problems + _left_out(runs, problems))),
     )
 
 
 def _pair(first: RunStore, run: RunStore) -> Diff:
     return compare_runs(SideInput(first.name, (first,)), SideInput(run.name, (run,)))
+
+
+def _left_out(runs: Sequence[RunStore], known: Sequence[str]) -> list[str]:
+    """The runs that a gate would not count as repetitions of the others, if nothing else is known of them."""
+    sound = [run for run in runs if not any(text.startswith(f"{run.name}:") for text in known)]
+    if len(sound) < 2:
+        return []
+    together = compare_runs(SideInput("baseline", tuple(sound)), SideInput("new", (sound[0],)))
+    return [f"{run.name}: {run.left_out}" for run in together.baseline.runs if run.left_out]
 
 
 def _value(pair: Diff, headline: str) -> float | None:
@@ -133,7 +138,7 @@ def _unlike(first: RunStore, run: RunStore, pair: Diff) -> Iterator[str]:
     """Differences from the first run that forbid a comparison, or call for caution."""
     for finding in pair.comparability.findings:
         if finding.severity in (Severity.SEVERE, Severity.CAUTION):
-            yield f"{run.name} is not like {first.name}: {_difference(finding)}"
+            yield f"{run.name}: unlike {first.name}, {_difference(finding)}"
 
 
 def _difference(finding: Finding) -> str:

@@ -15,6 +15,7 @@ from rlcompare.errors import InputError, UsageError
 
 _MOST_LISTED = 8
 _MISSING = "its file is missing, or not of the size that the manifest says"
+_OLDER = " (promote --keep limits how many versions keep theirs)"
 
 
 class Library:
@@ -59,21 +60,17 @@ class Library:
             UsageError: there is no such baseline, version or run.
             InputError: the manifest cannot be read, or the runs are of another schema.
         """
-        manifest = self.get(reference.name)
-        number = reference.version or manifest.current.number
-        if number > len(manifest.versions):
-            raise UsageError(f"{reference}: baseline {reference.name} has versions 1 to {len(manifest.versions)}")
-        version = manifest.versions[number - 1]
+        version = self.get(reference.name).version(reference)
         if not version.runs:
-            raise UsageError(f"{reference}: with version {number} the baseline was removed ({version.reason})")
+            raise UsageError(f"{reference}: with version {version.number} the baseline was removed ({version.reason})")
         runs = tuple(run for run in version.runs if reference.run in (None, run.name))
         if not runs:
             names = ", ".join(run.name for run in version.runs)
-            raise UsageError(f"{reference}: version {number} has no such run; it has {names}")
+            raise UsageError(f"{reference}: version {version.number} has no such run; it has {names}")
         if version.schema_version != SCHEMA_VERSION:
             raise InputError(
                 self.place.path_of(reference.name, FILE),
-                f"version {number} of baseline {reference.name} was made with schema {version.schema_version} "
+                f"version {version.number} of baseline {reference.name} was made with schema {version.schema_version} "
                 f"(rlcompare {version.rlcompare}), and this version reads schema {SCHEMA_VERSION}",
                 f"Make it anew: rlcompare baseline promote {reference.name} RUN… --reason TEXT",
             )
@@ -86,27 +83,29 @@ class Library:
             UsageError: there is no such baseline, version or run.
             InputError: the manifest or a file cannot be read, or was changed.
         """
-        _, runs = self.runs_of(reference)
+        runs = self.runs_of(reference)[1]
         folder.mkdir(parents=True)
         for run in runs:
             data = self.place.run(reference.name, run.file, run.size_bytes)
             try:
                 if data is None:
-                    raise ChangedError(_MISSING)
+                    raise ChangedError(_MISSING if reference.version is None else f"{_MISSING}{_OLDER}")
                 unpack(data, run.sha256, run.store_bytes, folder / f"{run.name}.duckdb")
             except ChangedError as error:
                 raise self._changed(reference.name, run, str(error)) from error
         return runs
 
     def check(self, manifest: Manifest) -> None:
-        """Compare the files of all versions with their hashes.
+        """Compare the files of all versions with their hashes. Those of older versions may have been removed.
 
         Raises:
-            InputError: one is missing, or was changed.
+            InputError: one was changed, or one of the current version is missing.
         """
-        removed = max((version.number for version in manifest.versions if version.action == "rm"), default=0)
-        for version in manifest.versions[removed:]:
+        present = self.place.files(manifest.name)
+        for version in manifest.versions:
             for run in version.runs:
+                if version is not manifest.current and run.file not in present:
+                    continue
                 data = self.place.run(manifest.name, run.file, run.size_bytes)
                 if data is None or hashlib.sha256(data).hexdigest() != run.sha256:
                     raise self._changed(manifest.name, run, _MISSING if data is None else CHANGED)
@@ -118,12 +117,15 @@ class Library:
             f"Restore it, for example with git checkout; else rlcompare baseline promote {name} RUN… --reason TEXT",
         )
 
-    def extend(self, name: str, version: Version, files: Mapping[str, Path], known: Manifest | None) -> Manifest:
+    def extend(
+        self, name: str, version: Version, files: Mapping[str, Path], known: Manifest | None, keep: int
+    ) -> Manifest:
         """Add a version to a baseline, with the files of its runs.
 
         Args:
             files: by their names in the baseline's folder.
             known: the baseline as it was when the version was prepared; None: there was none.
+            keep: of how many versions the files are kept, the new one included.
 
         Returns:
             The baseline with this version.
@@ -141,14 +143,8 @@ class Library:
             for file, local in files.items():
                 self.place.add_run(name, file, local)
             self.place.set_manifest(name, to_bytes(made))
+            wanted = {run.file for kept in made.versions[-keep:] for run in kept.runs}
+            former = {run.file for older in made.versions for run in older.runs}
+            for file in sorted((former - wanted) & self.place.files(name)):
+                self.place.remove_run(name, file)
         return made
-
-    def remove_files(self, manifest: Manifest) -> None:
-        """Remove the files of all runs of a baseline.
-
-        Raises:
-            UsageError: one cannot be removed.
-        """
-        with self.place.changing():
-            for file in sorted({run.file for version in manifest.versions for run in version.runs}):
-                self.place.remove_run(manifest.name, file)

@@ -21,8 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from rlcompare.baselines.names import reference_in
-from rlcompare.errors import InputError
+from rlcompare.baselines.names import Reference, reference_in
+from rlcompare.errors import InputError, UsageError
 
 FILE = "baseline.json"
 LARGEST_BYTES = 16 * 2**20
@@ -117,6 +117,17 @@ class Manifest:
     def current(self) -> Version:
         """The last version. Without runs, the baseline was removed."""
         return self.versions[-1]
+
+    def version(self, reference: Reference) -> Version:
+        """The version that a reference means.
+
+        Raises:
+            UsageError: there is no such version.
+        """
+        number = reference.version or self.current.number
+        if number > len(self.versions):
+            raise UsageError(f"{reference}: baseline {self.name} has versions 1 to {len(self.versions)}")
+        return self.versions[number - 1]
 
     @property
     def is_removed(self) -> bool:

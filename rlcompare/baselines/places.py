@@ -66,8 +66,11 @@ class Place(Protocol):
     def set_manifest(self, name: str, data: bytes) -> None:
         """Replaces a manifest, atomically."""
 
+    def files(self, name: str) -> set[str]:
+        """The names of all files of a baseline."""
+
     def remove_run(self, name: str, file: str) -> None:
-        """Removes the file of a run, if it exists."""
+        """Removes the file of a run."""
 
 
 def place_at(text: str) -> Place:
@@ -179,6 +182,11 @@ class Folder:
             finally:
                 partial.unlink(missing_ok=True)
 
+    def files(self, name: str) -> set[str]:
+        with suppress(OSError):
+            return {path.name for path in (self._root / name).iterdir()}
+        return set()
+
     def remove_run(self, name: str, file: str) -> None:
         with self._written(self._root / name / file):
             (self._root / name / file).unlink(missing_ok=True)
@@ -256,6 +264,8 @@ class Url:
             local.write_bytes(data)
             remote.send(local, self.path_of(name, FILE))
 
+    def files(self, name: str) -> set[str]:
+        return set(remote.names_in(self.path_of(name)))
+
     def remove_run(self, name: str, file: str) -> None:
-        if file in remote.names_in(self.path_of(name)):
-            remote.remove(self.path_of(name, file))
+        remote.remove(self.path_of(name, file))

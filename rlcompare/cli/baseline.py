@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlcompare.app.baselines import VERSIONS_KEPT
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -86,9 +87,17 @@ def add_command(**options: Any) -> None:
 @click.argument("paths", metavar="RUN...|@OTHER", nargs=-1, required=True, type=path_type())
 @_reason_option
 @_force_option
+@option(
+    "--keep",
+    type=click.IntRange(1, 1000),
+    default=VERSIONS_KEPT,
+    show_default=True,
+    metavar="N",
+    help="Keep the files of the last N versions; of older ones only the log stays.",
+)
 @_reading_options
 def promote_command(**options: Any) -> None:
-    """Replace a baseline by other runs; the older version stays.
+    """Replace a baseline by other runs; the older version stays, as @NAME:1 and so on.
 
     RUN may also be a baseline: @OTHER, an older version (@NAME:1), or the current one, to add runs to it.
 
@@ -100,13 +109,21 @@ def promote_command(**options: Any) -> None:
     _keep("promote", **options)
 
 
-def _keep(action: str, name: str, paths: Sequence[Path], reason: str, force: bool, **options: Any) -> None:
-    from rlcompare.app.baselines import ignored_by_git, keep, library, prepare
+def _keep(
+    action: str,
+    name: str,
+    paths: Sequence[Path],
+    reason: str,
+    force: bool,
+    keep: int = VERSIONS_KEPT,
+    **options: Any,
+) -> None:
+    from rlcompare.app.baselines import add_version, ignored_by_git, library, prepare
     from rlcompare.app.comparison import read_runs
 
     baselines = library(options["baselines"])
-    addition = prepare(baselines, name, action, reason, force)
-    made = read_runs(paths, lambda runs: keep(baselines, addition, runs), **options)
+    addition = prepare(baselines, name, action, reason, force=force, keep=keep)
+    made = read_runs(paths, lambda runs: add_version(baselines, addition, runs), **options)
     _print_problems(made.current)
     where = baselines.place.path_of(name)
     click.echo(f"baseline {name}, version {made.current.number}: {_size(made.current)} in {where}")
@@ -161,7 +178,7 @@ def _row(version: Version) -> tuple[object, ...]:
 
 
 @command.command("show", cls=Command)
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME[:VERSION]")
 @_json_option
 @baselines_option(_PLACE)
 @common_options
@@ -171,13 +188,16 @@ def show_command(name: str, as_json: bool, baselines: str | None, quiet: bool) -
     Every file is checked against its hash. For the times of a run use "rlcompare show @NAME/RUN".
     """
     from rlcompare.app.baselines import library
+    from rlcompare.baselines.names import reference_in
 
     found = library(baselines)
-    manifest = found.find(_plain(name)) or found.get(_plain(name))
+    reference = reference_in(name if name.startswith("@") else f"@{name}")
+    assert reference is not None
+    manifest = found.find(reference.name) or found.get(reference.name)
     if as_json:
         _print_json(_document(manifest))
     else:
-        _print(found, manifest)
+        _print(found, manifest, manifest.version(reference))
     found.check(manifest)
 
 
@@ -201,17 +221,16 @@ def rm_command(name: str, reason: str, baselines: str | None, quiet: bool) -> No
     from rlcompare.app.baselines import library, prepare, remove
 
     found = library(baselines)
-    made = remove(found, prepare(found, _plain(name), "rm", reason, force=False))
+    made = remove(found, prepare(found, _plain(name), "rm", reason))
     click.echo(f"baseline {made.name} removed; its log stays in {found.place.path_of(made.name)}")
 
 
-def _print(baselines: Library, manifest: Manifest) -> None:
+def _print(baselines: Library, manifest: Manifest, version: Version) -> None:
     from rlcompare.report.table import table_lines
 
-    version = manifest.current
     lines = [
         ("baseline", f"{manifest.name}, version {version.number}, in {baselines.place.path_of(manifest.name)}"),
-        ("removed" if manifest.is_removed else "reason", version.reason),
+        ("reason" if version.runs else "removed", version.reason),
         ("date", f"{version.date[:16].replace('T', ' ')} UTC" + (f" by {version.author}" if version.author else "")),
         ("made in", _made_in(version)),
         ("runs", _size(version) if version.runs else "none"),
