@@ -255,6 +255,8 @@ def _gradual(values: Sequence[float], bounds: Sequence[int], medians: Sequence[f
     It did if the two levels themselves drift by most of their difference, or if a straight line fits all levels
     that follow each other in one direction better than they do.
     """
+    if len(medians) == 1:
+        return [False]
     drifts = [_slope(values[a:b]) * (b - a) for a, b in pairwise(bounds)]
     rises = [new - old for old, new in pairwise(medians)]
     gradual = [
