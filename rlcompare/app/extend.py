@@ -38,13 +38,19 @@ class Extension:
         most: runs a side.
         command: ``{side}``, ``{out}`` and ``{number}`` in it stand for the side, the folder of the run, and the number
             of the pair of runs, from 1.
+        fixed: whether the baseline keeps the runs that it has; its folder is then never used.
         exact: whether to look only where no spread between runs must be assumed.
     """
 
     folders: Mapping[SideName, Path]
     most: int
     command: tuple[str, ...]
+    fixed: bool = False
     exact: bool = False
+
+    def ends(self, first: tuple[int, int]) -> tuple[int, int]:
+        """How many runs of each side there may be."""
+        return first[0] if self.fixed else self.most, self.most
 
     @property
     def records(self) -> Path:
@@ -94,8 +100,9 @@ def extend(
         InputError: the command failed, or wrote nothing.
     """
     series = _opened(request, count)
-    turns = _turns(series.first, request.most)
-    planned = looks(series.first, request.most, exact=request.exact)
+    ends = request.ends(series.first)
+    turns = _turns(series.first, ends)
+    planned = looks(series.first, ends, exact=request.exact)
     result = None
     for number, look in enumerate(planned):
         while not _reached(series, look):
@@ -118,12 +125,13 @@ def _is_open(result: GateResult) -> bool:
     return any(verdict.status == Status.INCONCLUSIVE for verdict in errors)
 
 
-def _turns(first: tuple[int, int], most: int) -> list[tuple[SideName, int]]:
+def _turns(first: tuple[int, int], ends: tuple[int, int]) -> list[tuple[SideName, int]]:
     """Which side each run is of, and the number of its pair, in the order of time."""
+    missing = {side: end - count for side, count, end in zip(SIDES, first, ends, strict=True)}
     turns: list[tuple[SideName, int]] = []
-    for number in range(1, most - min(first) + 1):
+    for number in range(1, max(missing.values()) + 1):
         pair = SIDES if number % 2 else tuple(reversed(SIDES))
-        turns += [(side, number) for side in pair if first[SIDES.index(side)] + number <= most]
+        turns += [(side, number) for side in pair if number <= missing[side]]
     return turns
 
 
@@ -136,7 +144,7 @@ def _opened(request: Extension, count: Callable[[SideName], int]) -> _Series:
     plan = request.records / PLAN
     if not plan.is_file():
         first = (count("baseline"), count("new"))
-        if min(first) >= request.most:
+        if all(have >= end for have, end in zip(first, request.ends(first), strict=True)):
             raise UsageError(
                 f"--extend {request.most}: there are {first[0]} against {first[1]} runs already; leave --extend out"
             )
@@ -153,6 +161,11 @@ def _opened(request: Extension, count: Callable[[SideName], int]) -> _Series:
         raise UsageError(
             f"--extend {request.most}: this series was planned with {series.most} runs a side, and its odds of an error"
             f" hold for that plan only: use --extend {series.most}, or begin a new series in other folders"
+        )
+    if request.fixed and count("baseline") != first[0]:
+        raise UsageError(
+            f"this series was begun against {first[0]} runs of the baseline, and now there are {count('baseline')}:"
+            " begin a new series in another folder"
         )
     if series.current is not None:
         _put_aside(request, series, "unfinished")

@@ -32,7 +32,7 @@ def extend_option(function: Decorated) -> Decorated:
         section=MORE_RUNS,
         help="Repeat COMMAND for both sides in turn until the rules are decided, up to N runs a side. {side}, {out} and"
         " {number} in it stand for the side, the folder of the run and its number. -d and -bp are the folders of the"
-        " runs.  [default: new ones in runs/]",
+        " runs; a baseline that is no such folder keeps the runs it has.  [default: new ones in runs/]",
     )(function)
 
 
@@ -61,11 +61,9 @@ def judge_extended(
 
     if not command:
         raise UsageError("--extend needs the command that makes a run: -- COMMAND..., with {out} for its folder")
-    folders = _folders(options)
-    sides = {"baseline": (str(folders["baseline"]),), "new": (str(folders["new"]),)}
-    for side, option_name in (("baseline", "-bp"), ("new", "-d")):
-        label = parse_side(option_name, options[side]).label if options[side] else None
-        options = {**options, side: tuple(f"{label}={path}" if label else path for path in sides[side])}
+    folders, fixed = _folders(options)
+    for side, folder in folders.items():
+        options = options if options[side] else {**options, side: (str(folder),)}
     compared: list[Diff] = []
 
     def judged(odds: Odds) -> GateResult:
@@ -76,25 +74,53 @@ def judge_extended(
         if not options["quiet"]:
             click.echo(f"rlcompare: {safe_text(line, 2000)}", err=True)
 
-    extension = Extension(folders, most, command, exact=policy.evidence == EvidenceMode.RUNS)
-    result = extend(extension, lambda side: _count(folders[side], options), judged, say)
+    def count(side: SideName) -> int:
+        return _all_runs(options) if fixed and side == "baseline" else _count(folders[side], options)
+
+    extension = Extension(folders, most, command, fixed, exact=policy.evidence == EvidenceMode.RUNS)
+    result = extend(extension, count, judged, say)
     return compared[-1], result
 
 
-def _folders(options: dict[str, Any]) -> dict[SideName, Path]:
-    """The folders of the sides."""
+def _folders(options: dict[str, Any]) -> tuple[dict[SideName, Path], bool]:
+    """The folders of the sides, and whether the baseline is something else, whose runs stay as they are."""
     if not options["new"] and not options["baseline"]:
         series = Path("runs") / f"gate-{datetime.now():%Y%m%d-%H%M%S}"
-        return {"baseline": series / "baseline", "new": series / "new"}
-    folders = []
-    for name, given in (("-bp", options["baseline"]), ("-d", options["new"])):
-        paths = parse_side(name, given).paths
-        if len(paths) != 1 or (paths[0].exists() and not paths[0].is_dir()):
-            raise UsageError(f"--extend adds runs to the folder of each side: give one folder with {name}")
-        folders.append(paths[0])
-    if folders[0].absolute() == folders[1].absolute():
+        return {"baseline": series / "baseline", "new": series / "new"}, False
+    if not options["new"] or not options["baseline"]:
+        raise UsageError("--extend: give both sides with -d and -bp, or none")
+    new, baseline = parse_side("-d", options["new"]).paths, parse_side("-bp", options["baseline"]).paths
+    if len(new) != 1 or not _takes_runs(new[0]):
+        raise UsageError("--extend adds runs to the folder of the new side: give one folder of runs with -d")
+    if new[0].absolute() == baseline[0].absolute():
         raise UsageError("--extend: the sides need folders of their own")
-    return {"baseline": folders[0], "new": folders[1]}
+    fixed = len(baseline) != 1 or not _takes_runs(baseline[0]) or _is_named(baseline[0], options)
+    return {"baseline": baseline[0], "new": new[0]}, fixed
+
+
+def _takes_runs(path: Path) -> bool:
+    """Whether runs can be added to a path: it does not exist, or is a folder of folders, and not of one run."""
+    from rlcompare.remote import url_of
+
+    if url_of(path) is not None or (path.exists() and not path.is_dir()):
+        return False
+    return not path.exists() or all(entry.is_dir() for entry in path.iterdir() if not entry.name.startswith("."))
+
+
+def _is_named(path: Path, options: dict[str, Any]) -> bool:
+    """Whether a path means a baseline that is kept under a name."""
+    from rlcompare.app.baselines import referred
+
+    return referred(path, options["baselines"]) is not None
+
+
+def _all_runs(options: dict[str, Any]) -> int:
+    """The number of runs of a baseline that is kept under a name, at a URL, or in several places."""
+    from rlcompare.app.comparison import read_runs
+
+    names = ("prefer", "layout", "cache_dir", "no_cache", "engine", "ray_address", "baselines")
+    paths = parse_side("-bp", options["baseline"]).paths
+    return read_runs(paths, len, quiet=True, **{name: options[name] for name in names})
 
 
 def _count(folder: Path, options: dict[str, Any]) -> int:

@@ -29,6 +29,8 @@ SIDE_NAMES = {"baseline": "Baseline", "new": "New side"}
 _SHOWN = 4
 _SOFTWARE = ("verl", "vllm", "vllm_ascend", "sglang", "transformers", "commit.*")
 """Software whose versions are information between the sides, but that no repetitions differ in."""
+_OF_PROFILE = ("profiler.*", "tool", "sampled*", "executor")
+"""What does not matter where training timed its plain steps."""
 _SEEDS = ("*seed", "*seed_*")
 
 
@@ -102,8 +104,15 @@ def with_replicates(
         left = _Left()
         if len(given.runs) > 1:
             _failed(known, left)
-            _shorter([row.steps for row in training if row.side == side], given.runs, left)
-            _elsewhere(given.runs, [row for row in settings if row.side == side], varied, left)
+            logged = [row.steps for row in training if row.side == side]
+            _shorter(logged, given.runs, left)
+            ignored = (*_SEEDS, *(_OF_PROFILE if len(logged) == len(given.runs) else ()))
+            _elsewhere(
+                len(given.runs),
+                [row for row in settings if row.side == side and not _matches(row.key, ignored)],
+                varied,
+                left,
+            )
         if len(left.reasons) == len(given.runs):
             left = _Left()
         runs = [
@@ -144,15 +153,14 @@ def _shorter(logged: Sequence[int], runs: Sequence[RunInfo], left: _Left) -> Non
             left.add(number, "runs.shorter", f"it has {has} of {usual} steps")
 
 
-def _elsewhere(runs: Sequence[RunInfo], settings: Sequence[RunSetting], varied: Sequence[str], left: _Left) -> None:
+def _elsewhere(runs: int, settings: Sequence[RunSetting], varied: Sequence[str], left: _Left) -> None:
     """Leaves out runs whose environment is not that of the most runs (of the first ones, if several are as many)."""
-    kept = [number for number in range(len(runs)) if number not in left.reasons]
+    kept = [number for number in range(runs) if number not in left.reasons]
     telling = [
         row
         for row in settings
         if row.run in kept
-        and (severity_of(row.key) != Severity.INFO or any(fnmatchcase(row.key, name) for name in _SOFTWARE))
-        and not any(fnmatchcase(row.key, seed) for seed in _SEEDS)
+        and (severity_of(row.key) != Severity.INFO or _matches(row.key, _SOFTWARE))
         and not is_declared(row.key, varied)
     ]
     if not telling:
@@ -165,6 +173,10 @@ def _elsewhere(runs: Sequence[RunInfo], settings: Sequence[RunSetting], varied: 
             words = [f"{key} is {short(values[key], 60)}, not {short(usual[key], 60)}" for key in apart[:_SHOWN]]
             more = f", and {len(apart) - _SHOWN} more" if len(apart) > _SHOWN else ""
             left.add(number, "runs.settings", ", ".join(words) + more)
+
+
+def _matches(key: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in patterns)
 
 
 def _findings(side: SideName, runs: Sequence[RunInfo], left: _Left) -> list[Finding]:

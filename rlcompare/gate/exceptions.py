@@ -34,7 +34,7 @@ def merged(base: Sequence[FileRule], own: Sequence[FileRule]) -> list[FileRule]:
     for one in base:
         metric = one.rule.metric
         if metric not in replaced:
-            taken = [name for name in sorted(named) if _is_glob(metric) and fnmatchcase(name, metric)]
+            taken = [name for name in sorted(named) if fnmatchcase(name, metric)]
             rules.append(_leaving(one, taken))
         elif metric not in placed:
             placed.add(metric)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
 from rlcompare.compare.names import is_exact
 from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.gate.vocabulary import mistyped_for
+from rlcompare.gate.vocabulary import RANKS, is_known, mistyped_for
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.model.verdict import HEADLINE, Rule
 from rlcompare.model.words import SIDES, Polarity
@@ -87,11 +87,13 @@ def _nothing(name: str, diff: Diff) -> Match:
     base, at, measure = name.rpartition("@")
     measured = [delta.metric for delta in diff.overall]
     of_base = [metric for metric in measured if at and fnmatchcase(metric, base)]
-    if of_base and not is_measure(measure):
+    if of_base and measure in RANKS:
+        return Match(name, problem=f"expected a value, found {of_base[0]} but not the ranks that @{measure} needs")
+    if of_base and not is_measure(measure) and not is_known(name):
         known = ", ".join(MEASURES)
         problem = f"expected a value, found {of_base[0]} but no measure {measure} of it: choose from {known}"
         return Match(name, problem=problem, mistyped=True)
-    if of_base:
+    if of_base and is_measure(measure):
         return Match(name, problem=f"expected a value, found {of_base[0]} but not the steps that @{measure} needs")
     absent = "expected a value, found no such metric on either side"
     if others := [metric for metric in measured if fnmatchcase(metric, name)]:

@@ -22,7 +22,6 @@ _AMOUNT = {"pattern": r"^\s*\d+(\.\d+)?\s*(ns|us|ms|s|B|KiB|MiB|GiB|TiB)\s*$"}
 Text = Annotated[str, Meta(min_length=1)]
 Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 Size = Annotated[float, Meta(ge=0, le=_LARGEST)]
-Part = Annotated[float, Meta(ge=0, le=_LARGEST, extra_json_schema={"maximum": 1})]
 Spread = Annotated[float, Meta(ge=0, le=_LARGEST, extra_json_schema={"exclusiveMinimum": 0, "exclusiveMaximum": 1})]
 ShareText = Annotated[str, Meta(extra_json_schema=_SHARE)]
 AmountText = Annotated[str, Meta(extra_json_schema=_AMOUNT)]
@@ -56,9 +55,9 @@ class RuleTable(msgspec.Struct, forbid_unknown_fields=True):
     """``[[rule]]``. Limits on a change may be strings with a unit."""
 
     metric: Annotated[Text, Meta(description='A metric, a glob such as "phase.*.wall", "headline", or a symptom.')]
-    max_increase: Annotated[Part | ShareText | None, Meta(description=_RELATIVE)] = None
+    max_increase: Annotated[Size | ShareText | None, Meta(description=_RELATIVE)] = None
     max_increase_abs: Annotated[Size | AmountText | None, Meta(description=_ABSOLUTE)] = None
-    max_decrease: Annotated[Part | ShareText | None, Meta(description=_RELATIVE)] = None
+    max_decrease: Annotated[Size | ShareText | None, Meta(description=_RELATIVE)] = None
     max_decrease_abs: Annotated[Size | AmountText | None, Meta(description=_ABSOLUTE)] = None
     min: Annotated[Number | None, Meta(description="The smallest tolerated value of the new side.")] = None
     max: Annotated[Number | None, Meta(description="The largest tolerated value of the new side.")] = None

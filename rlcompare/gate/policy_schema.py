@@ -26,6 +26,8 @@ def policy_schema() -> dict[str, Any]:
         {"not": {"required": ["max_increase", "max_decrease"]}},
         {"not": {"required": ["max_increase_abs", "max_decrease_abs"]}},
     ]
+    for key in ("max_increase", "max_decrease"):  # 5 % is 0.05, and more than the whole is written as "300%"
+        next(option for option in rule["properties"][key]["anyOf"] if option["type"] == "number")["maximum"] = 1
     rule["dependentRequired"] = {"expires": ["reason"]}
     whole["anyOf"] = [{"required": ["rule"]}, {"required": ["extends"]}]
     return {"$schema": _ID, "title": _TITLE, **schema}

@@ -15,12 +15,12 @@ from rlcompare.errors import ExitCode, UsageError
 from rlcompare.gate import text
 from rlcompare.gate.health import is_health_rule
 from rlcompare.gate.known_data import bounds_of, made_up, mirrored, scaled
-from rlcompare.gate.matching import matched
+from rlcompare.gate.matching import is_of_headline, matched
 from rlcompare.gate.rules import judge
 from rlcompare.gate.units import converted
 from rlcompare.gate.vocabulary import mistyped_for
 from rlcompare.model.diff import SYMPTOMS, Delta, Diff, Symptom
-from rlcompare.model.verdict import HEADLINE, Policy, Rule, Verdict
+from rlcompare.model.verdict import Policy, Rule, Verdict
 from rlcompare.model.words import Polarity, RuleSeverity, Status
 
 RUNS = 5
@@ -73,7 +73,7 @@ def _of_rule(rule: Rule, policy: Policy, known: Diff | None, runs: int) -> Itera
     if is_health_rule(rule):
         yield from _of_symptoms(rule, policy, made_up(policy, rule, runs) if known is None else known)
         return
-    if known is None and (meant := mistyped_for(rule.metric.partition("@")[0], ())) and rule.metric != HEADLINE:
+    if known is None and (meant := mistyped_for(rule.metric.partition("@")[0], ())) and not is_of_headline(rule):
         yield Trial(rule, rule.metric, problem=f"nothing is known of such a metric; did you mean {meant}?")
         return
     for alone in _single_limits(rule):
@@ -158,9 +158,11 @@ def _fired(trial: Trial, rule: Rule, delta: Delta, targets: Sequence[float], dat
 
 
 def _not_held(trial: Trial) -> str:
-    for what, status in (("equal runs are", trial.equal), ("half of the limit is", trial.within)):
-        if status not in ("", Status.PASS):
-            return f"{what} {status.replace('_', ' ')}: the limit is too small for what runs differ by"
+    """What does not hold. Half of the limit may stay open: few runs cannot tell it from twice the limit."""
+    if trial.equal not in ("", Status.PASS):
+        return f"equal runs are {trial.equal.replace('_', ' ')}: the limit is too small for what runs differ by"
+    if trial.within not in ("", Status.PASS, Status.INCONCLUSIVE):
+        return f"what is within the limit is {trial.within.replace('_', ' ')}"
     return ""
 
 

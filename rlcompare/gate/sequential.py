@@ -42,17 +42,18 @@ class Look:
     odds: Odds
 
 
-def looks(first: Runs, most: int, *, exact: bool = False) -> list[Look]:
-    """All looks, from the runs that exist to ``most`` a side, with their odds.
+def looks(first: Runs, most: Runs, *, exact: bool = False) -> list[Look]:
+    """All looks, from the runs that exist to ``most`` of each side, with their odds.
 
     Args:
         first: the runs that exist. They are looked at if each side has one.
         exact: whether to leave out looks at too few runs for an exact test; the last one stays.
     """
     planned = [first] if min(first) else []
-    for step in range(1, most + 1):
-        baseline, new = (min(max(count, most), count + step) for count in first)
-        if step % EVERY == 0 or step == most - min(first):
+    last = max(end - count for count, end in zip(first, most, strict=True))
+    for step in range(1, last + 1):
+        baseline, new = (min(max(count, end), count + step) for count, end in zip(first, most, strict=True))
+        if step % EVERY == 0 or step == last:
             planned.append((baseline, new))
     planned = list(dict.fromkeys(planned))
     if exact:

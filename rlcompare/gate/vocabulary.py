@@ -17,6 +17,9 @@ _SHORTEST = 4
 _LONG = 9
 """From this length on, a word may have two mistakes."""
 
+RANKS = ("max", "spread")
+"""Measures of a time over its ranks."""
+
 _OTHERS = ("memory.peak_allocated", "memory.peak_reserved", *WORKLOAD.values(), "workload.kernels",
            "workload.input_elements", "workload.micro_batches", "workload.decode_steps", "workload.response_tokens",
            "workload.collectives", "workload.collective_bytes")  # fmt: skip
@@ -25,7 +28,7 @@ _OTHERS = ("memory.peak_allocated", "memory.peak_reserved", *WORKLOAD.values(), 
 @cache
 def known_names() -> tuple[str, ...]:
     """Metrics that a diff can have: of profiles and of the catalogue. Roles and the user's own phases are globs."""
-    times = (f"time.{name}{of}" for name in TIMES for of in ("", "@max", "@spread"))
+    times = (f"time.{name}{of}" for name in TIMES for of in ("", *(f"@{one}" for one in RANKS)))
     own = dict.fromkeys(one.phase for one in entries() if one.phase)
     phases = (f"phase.{phase}.{name}" for phase in ("*", *own) for name in PHASE_TIMES)
     roles = (f"role.*.{name}" for name in TIMES)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rlcompare.model.verdict import Policy
+from rlcompare.model.words import Status
 from rlcompare.report.findings import MESSAGE_LIMIT
 from rlcompare.report.output import Line, print_lines
 from rlcompare.text import safe_text
@@ -42,9 +43,12 @@ def _lines(trials: Sequence[Trial], policy: Policy) -> Iterator[Line]:
 
 
 def _outcomes(trial: Trial) -> str:
-    passed = [what for what, status in (("equal runs", trial.equal), ("half of it", trial.within)) if status]
-    fires = f"fires at {trial.fires_at}"
-    return f"{' and '.join(passed)} pass, {fires}" if passed else fires
+    of_value = trial.rule.min_value is not None or trial.rule.max_value is not None
+    parts = ["equal runs pass"] if trial.equal else []
+    if trial.within:
+        status = "passes" if trial.within == Status.PASS else f"is {trial.within}"
+        parts.append(f"{'a value within it' if of_value else 'half of it'} {status}")
+    return ", ".join([*parts, f"fires at {trial.fires_at}"])
 
 
 def _summary(trials: Sequence[Trial]) -> str:

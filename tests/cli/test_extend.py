@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rlcompare.cli.main import for_bisect
+from tests.run_directories import description, write_run
 
 from .conftest import Command
 
@@ -81,6 +82,26 @@ def test_what_is_open_is_extended_to_its_end_and_continued(extend: Extend) -> No
 
 
 @pytest.mark.slow
+def test_a_baseline_that_is_kept_is_not_extended(
+    rlcompare: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN five runs that were added to a baseline, and a run directory by itself
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "write.py").write_text(WRITE)
+    for number in range(5):
+        write_run(tmp_path / f"old/run{number}", description(), update_actor=0.2 + 0.001 * number)
+    assert rlcompare("baseline", "add", "main", tmp_path / "old", "--reason", "first").code == 0
+    command = [sys.executable, tmp_path / "write.py", "{side}", "{out}", "{number}", "1.5", "0.01"]
+    for baseline, runs_of_it in (("main", 5), (tmp_path / "old/run0", 1)):
+        new = f"new-{runs_of_it}"
+        found = rlcompare("gate", "--extend", 4, "-bp", baseline, "-d", new, "--", *command)
+        assert found.code == 1, found.err
+        assert f"look 1 of 2, {runs_of_it} against 2 runs" in found.err
+        assert sorted(path.name for path in Path(new).iterdir()) == ["run1", "run2"]
+    assert len(list((tmp_path / "old").iterdir())) == 5
+
+
+@pytest.mark.slow
 def test_a_command_that_fails(extend: Extend) -> None:
     Path("broken").touch()
     code, _, err = extend(1.5, 0.01, 4)
@@ -106,7 +127,8 @@ def test_what_cannot_be_extended(rlcompare: Command, tmp_path: Path) -> None:
     assert "needs the command" in rlcompare("gate", "--extend", 4).error
     (tmp_path / "file").touch()
     one = rlcompare("gate", "--extend", 4, "-d", tmp_path / "file", "-bp", "b", "--", "true")
-    assert "give one folder with -d" in one.error
+    assert "give one folder of runs with -d" in one.error
+    assert "give both sides" in rlcompare("gate", "--extend", 4, "-d", "a", "--", "true").error
     assert "folders of their own" in rlcompare("gate", "--extend", 4, "-d", "a", "-bp", "a", "--", "true").error
     silent = rlcompare("gate", "--extend", 4, "-d", "a", "-bp", "b", "--", "true")
     assert silent.code == 4

@@ -47,7 +47,7 @@ Commands:
   gate      Check a comparison against a policy; the exit code is for CI.
   baseline  Keep runs under a name, to compare with for months.
   history   Keep all runs' metrics, and find since when they changed.
-  show      Show one run: its time by step, rank, phase, kernel and collective.
+  show      Show one run: time by step, rank, phase, kernel and collective.
   ingest    Read a profile into a store, one DuckDB file.
   sql       Query a run with SQL.
   analyse   Parse raw profiles with torch_npu, in place.

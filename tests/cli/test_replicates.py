@@ -126,6 +126,18 @@ def test_runs_know_when_they_started(rlcompare: Command, tmp_path: Path) -> None
     assert [run["started"] for run in document["new"]["runs"]] == ["2026-11-20T01:30:00.000+00:00"]
 
 
+def test_other_commits_are_named(rlcompare: Command, tmp_path: Path) -> None:
+    for side, commit in (("a", "1" * 40), ("b", "2" * 40)):
+        verl = {"commit": commit, "dirty": side == "b"}
+        versions = {"vllm": "0.11.0" if side == "a" else "0.12.0", "verl": "0.7.1"}
+        write_run(tmp_path / side, description(versions=versions, commits={"verl": verl}), **times(0))
+    document = compared(rlcompare, tmp_path / "b", tmp_path / "a")
+    found = {finding["key"]: finding for finding in document["comparability"]["findings"]}
+    assert found["commit.verl"]["message"] == f"commit.verl differs: {'1' * 12} against {'2' * 12} with changes."
+    assert {found[key]["severity"] for key in ("commit.verl", "vllm")} == {"info"}
+    assert {row["name"] for row in document["sections"]["env"]} >= {"commit.verl", "vllm", "verl"}
+
+
 def test_jobs_of_one_log_are_no_copies(rlcompare: Command, tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     steps = [(job, step) for job in (0, 1) for step in range(1, 9)]

@@ -47,7 +47,8 @@ def test_versions_and_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     origin = {"url": "https://example.com/vllm-ascend.git", "vcs_info": {"vcs": "git", "commit_id": "c" * 40}}
     installed(site, "vllm_ascend", "0.11.0", origin)
     installed(site, "transformers", "4.57.0", {"url": "file:///wheels/transformers.whl", "archive_info": {}})
-    # AND a checkout in the search path, and a folder without a package that lies in a repository
+    # AND a checkout in the search path, before what is installed, and a folder of a repository that is no package
+    installed(site, "vllm", "0.11.0", {"url": verl.as_uri(), "dir_info": {"editable": True}})
     used = repository(vllm, "vllm")
     (vllm / "sglang").mkdir()
     # AND CANN

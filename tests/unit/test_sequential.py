@@ -14,14 +14,17 @@ from rlcompare.gate.sequential import Look, attained, levels, looks
 from rlcompare.model.words import Polarity, Status
 
 SEQUENCES = 40_000
-STARTS = [((0, 0), 10), ((5, 0), 10), ((5, 5), 10), ((1, 1), 8), ((0, 0), 5), ((3, 1), 20)]
+STARTS = [
+    ((0, 0), (10, 10)), ((5, 0), (10, 10)), ((5, 0), (5, 10)), ((5, 5), (10, 10)), ((1, 1), (8, 8)), ((0, 0), (5, 5)),
+    ((3, 1), (20, 20)), ((12, 0), (10, 10)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("first", "most"), STARTS)
-def test_the_odds_are_divided(first: tuple[int, int], most: int) -> None:
+def test_the_odds_are_divided(first: tuple[int, int], most: tuple[int, int]) -> None:
     planned = looks(first, most)
     runs = [look.runs for look in planned]
-    assert runs[-1] == (max(first[0], most), max(first[1], most))
+    assert runs[-1] == (max(first[0], most[0]), max(first[1], most[1]))
     assert all(before[side] <= after[side] for before, after in pairwise(runs) for side in (0, 1))
     assert len(set(runs)) == len(runs)
     for total, found in ((FALSE_ALARM, [look.odds.false_alarm for look in planned]),
@@ -43,7 +46,7 @@ def wrong_pairs(values: np.ndarray, look: Look) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("first", "most"), STARTS)
-def test_exact_looks_at_equal_runs_fail_rarely(first: tuple[int, int], most: int) -> None:
+def test_exact_looks_at_equal_runs_fail_rarely(first: tuple[int, int], most: tuple[int, int]) -> None:
     """In any of the looks that need no assumption, whatever the distribution is: here one run in ten is slow."""
     rng = np.random.default_rng(5)
     planned = looks(first, most)
@@ -64,7 +67,7 @@ def test_all_looks_at_equal_runs_fail_rarely(most: int) -> None:
     rng, noise = np.random.default_rng(6), 0.03
     values = np.exp(rng.normal(0, noise, (SEQUENCES, 2, most)))
     failed = np.zeros(SEQUENCES, bool)
-    for look in looks((0, 0), most):
+    for look in looks((0, 0), (most, most)):
         m, n = look.runs
         fits = allowed(m, n, look.odds.false_alarm)
         wrong = wrong_pairs(values, look)
@@ -91,7 +94,7 @@ def test_a_change_of_twice_the_limit_rarely_passes() -> None:
     values[:, 1] *= 1 + 2 * limit
     ends = []
     for baseline, new in values:
-        for look in looks((0, 0), 10):
+        for look in looks((0, 0), (10, 10)):
             m, n = look.runs
             found = decide(
                 baseline[:m].tolist(), new[:n].tolist(), Polarity.LOWER, Limits(limit, None), Spread(noise),

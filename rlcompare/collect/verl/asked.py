@@ -83,14 +83,12 @@ def commits() -> dict[str, dict[str, Any]]:
 
 
 def commit_of(name: str) -> dict[str, Any] | None:
+    used = folder_of(name.replace("-", "_"))
+    if used is not None:  # PYTHONPATH goes before what is installed
+        return git_state(used)
     try:
-        text = metadata.distribution(name).read_text("direct_url.json")
-    except metadata.PackageNotFoundError:
-        folder = folder_of(name.replace("-", "_"))
-        return None if folder is None else git_state(folder)
-    try:
-        origin = json.loads(text or "null")
-    except ValueError:
+        origin = json.loads(metadata.distribution(name).read_text("direct_url.json") or "null")
+    except (metadata.PackageNotFoundError, ValueError):
         return None
     if not isinstance(origin, dict):
         return None
