@@ -29,8 +29,11 @@ MOST_RUNS = 120
 LEAST_CHANGE = 0.01
 """Smaller changes are not told."""
 
-NEAR = 1
-"""Changes of several metrics are one if they begin so many runs apart: the run is found within ±1."""
+NEAR, NEAR_GRADUALLY = 1, 10
+"""Changes of several metrics are one if they begin at most so many runs apart: a jump is found within ±1."""
+
+LASTING = 3
+"""A version or setting is named with a change if it was the same in so many runs before, and likewise after."""
 
 UNDONE = 0.5
 """A change for the worse has been undone if less than this part of it is left."""
@@ -225,7 +228,11 @@ class _Environment:
         """Changes of metrics that begin at nearly the same run; the headline decides at which."""
         groups: list[list[_Start]] = []
         for start in sorted(starts, key=lambda start: (start.change.metric != self._headline, start.place)):
-            near = [group for group in groups if abs(group[0].place - start.place) <= NEAR]
+            near = [
+                group
+                for group in groups
+                if abs(group[0].place - start.place) <= _reach(group[0].change.gradual and start.change.gradual)
+            ]
             if near and all(start.change.metric != other.change.metric for other in near[0]):
                 near[0].append(start)
             else:
@@ -236,7 +243,7 @@ class _Environment:
         first = group[0]
         run, before = self._runs[self._order[first.place]], self._runs[self._order[first.before]]
         metrics, worse = _judged([start.change for start in group], self._headline)
-        accepted = self._acknowledgement(first.place)
+        accepted = self._acknowledgement(first)
         counts = accepted is not None and accepted.expires >= self._today
         return Change(
             id=md5(f"{run.environment}/{run.run}".encode(), usedforsecurity=False).hexdigest()[:8],
@@ -246,25 +253,38 @@ class _Environment:
             age=len(self._order) - first.place,
             metrics=metrics,
             worse=worse,
-            differs=tuple(self._differences(before.number, run.number)),
+            differs=() if first.change.gradual else tuple(self._differences(first)),
             acknowledged=accepted if counts else None,
             expired=None if counts else accepted,
         )
 
-    def _acknowledgement(self, place: int) -> Acknowledged | None:
-        """That of the change at a position; a change may have moved by a run since."""
+    def _acknowledgement(self, start: _Start) -> Acknowledged | None:
+        """That of a change, which may have moved by a run since."""
+        reach = _reach(start.change.gradual)
         near = [
             self._acknowledged[self._order[at]]
-            for at in sorted(range(place - NEAR, place + NEAR + 1), key=lambda at: abs(at - place))
+            for at in range(start.place - reach, start.place + reach + 1)
             if 0 <= at < len(self._order) and self._order[at] in self._acknowledged
         ]
         return max(near, key=lambda row: row.expires, default=None)
 
-    def _differences(self, before: int, after: int) -> Iterator[Difference]:
-        old, new = (self._settings.get(number, {}) for number in (before, after))
-        for key in sorted({*old, *new} - {"commit"}):
-            if old.get(key) != new.get(key) and not key.endswith("seed"):
-                yield Difference(key, old.get(key), new.get(key))
+    def _differences(self, start: _Start) -> Iterator[Difference]:
+        """What differs between the runs just before and just after, the same in all on each side."""
+        old, new = (
+            [self._settings.get(number, {}) for number in self._order[low:high]]
+            for low, high in (
+                (max(0, start.before + 1 - LASTING), start.before + 1),
+                (start.place, start.place + LASTING),
+            )
+        )
+        for key in sorted({*old[-1], *new[0]} - {"commit"}):
+            before, after = ({run.get(key) for run in runs} for runs in (old, new))
+            if len(before) == len(after) == 1 and before != after:
+                yield Difference(key, before.pop(), after.pop())
+
+
+def _reach(gradual: bool) -> int:
+    return NEAR_GRADUALLY if gradual else NEAR
 
 
 def _metric_changes(
@@ -275,7 +295,7 @@ def _metric_changes(
     for before, first, after in _steps(levels):
         rise = after.value - before.value
         worse = None if polarity is Polarity.NEUTRAL else (rise > 0) == (polarity is Polarity.LOWER)
-        left = (levels[-1].value - before.value) / rise
+        left = min((level.value - before.value) / rise for level in (after, *levels[levels.index(after) :]))
         change = MetricChange(
             series.metric, series.unit, before.value, after.value, worse, first.gradual, left < UNDONE
         )

@@ -12,7 +12,7 @@ any order of them is as likely as another. So the odds are exact for any distrib
 3. What is left on both sides is searched likewise.
 4. Each change is then placed where the two levels beside it fit best (least squares; outliers count as three
    deviations).
-5. If a straight line fits two levels better than a step does, the change is gradual.
+5. A change is gradual if the levels beside it drift by most of their difference, or a straight line fits better.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ LEAST_APART = 0.7
 
 AT_ENDS = 0.5
 """The part of ``alpha`` for changes without an end; the rest is for stretches inside the series."""
+
+MOST_DRIFT = 0.75
+"""The part of the difference between two levels by which both together may drift."""
 
 _CUT = 3.0  # standard deviations
 _MOST_ROUNDS = 8
@@ -178,9 +181,14 @@ def _around_levels(values: Sequence[float], cuts: Sequence[int]) -> list[float]:
 
 def _around_line(values: Sequence[float]) -> list[float]:
     """The differences of values from a straight line through them (Theil-Sen)."""
-    slope = median((values[b] - values[a]) / (b - a) for a, b in combinations(range(len(values)), 2))
+    slope = _slope(values)
     middle = median(value - slope * place for place, value in enumerate(values))
     return [value - middle - slope * place for place, value in enumerate(values)]
+
+
+def _slope(values: Sequence[float]) -> float:
+    """The median slope between all pairs of values."""
+    return median((values[b] - values[a]) / (b - a) for a, b in combinations(range(len(values)), 2))
 
 
 def _misfit(rest: Sequence[float]) -> float:
@@ -242,26 +250,31 @@ def _is_apart(before: Sequence[float], after: Sequence[float], least_change: flo
 
 
 def _gradual(values: Sequence[float], bounds: Sequence[int], medians: Sequence[float]) -> list[bool]:
-    """For each level, whether the metric drifted to it: if a straight line fits better than steps do.
+    """For each level, whether the metric drifted to it.
 
-    That is asked of each change alone, and of all changes together that follow each other in one direction.
+    It did if the two levels themselves drift by most of their difference, or if a straight line fits all levels
+    that follow each other in one direction better than they do.
     """
-    gradual = [False] * len(medians)
-    rises = [new > old for old, new in pairwise(medians)]
+    if len(medians) == 1:
+        return [False]
+    drifts = [_slope(values[a:b]) * (b - a) for a, b in pairwise(bounds)]
+    rises = [new - old for old, new in pairwise(medians)]
+    gradual = [
+        False,
+        *((one + two) / rise > MOST_DRIFT for one, two, rise in zip(drifts, drifts[1:], rises, strict=False)),
+    ]
     first = 0
     while first < len(rises):
         last = first
-        while last + 1 < len(rises) and rises[last + 1] == rises[first]:
+        while last + 1 < len(rises) and (rises[last + 1] > 0) == (rises[first] > 0):
             last += 1
-        chains = [(first, last), *((one, one) for one in range(first, last + 1))]
-        for low, high in chains:
-            part = values[bounds[low] : bounds[high + 2]]
-            steps = [
-                value - middle
-                for (a, b), middle in zip(pairwise(bounds[low : high + 3]), medians[low : high + 2], strict=True)
-                for value in values[a:b]
-            ]
-            if _misfit(_around_line(part)) < _misfit(steps):
-                gradual[low + 1 : high + 2] = [True] * (high - low + 1)
+        part = values[bounds[first] : bounds[last + 2]]
+        steps = [
+            value - middle
+            for (a, b), middle in zip(pairwise(bounds[first : last + 3]), medians[first : last + 2], strict=True)
+            for value in values[a:b]
+        ]
+        if _misfit(_around_line(part)) < _misfit(steps):
+            gradual[first + 1 : last + 2] = [True] * (last - first + 1)
         first = last + 1
     return gradual

@@ -76,7 +76,7 @@ def _change_lines(change: Change) -> list[Line]:
     lead = change.metrics[0]
     word = _word(change)
     style = "worse" if change.is_open else "better" if change.worse is False else "noise"
-    commit = commit_text(change.run)
+    commit = None if lead.gradual else commit_text(change.run)
     where = ", ".join(text for text in (minute(change.run.started_ns), commit and f"commit {commit}") if text)
     since = "gradually, from about" if lead.gradual else "since"
     head = f"{change.id}  {word} {since} run {change.run.number} ({where})"
@@ -87,13 +87,13 @@ def _change_lines(change: Change) -> list[Line]:
         more = f", and {len(rest) - _MOST_METRICS} more" if len(rest) > _MOST_METRICS else ""
         lines.append(Line(f"          also {', '.join(texts)}{more}"))
     differs = [_difference_text(one.key, one.before, one.after) for one in change.differs[:_MOST_DIFFERENCES]]
-    if change.before.commit_id != change.run.commit_id:
+    if change.before.commit_id != change.run.commit_id and not lead.gradual:
         old, new = (commit_text(run) or "unknown" for run in (change.before, change.run))
         differs.insert(0, f"commit {old} -> {new}")
     if differs:
         lines.append(Line(f"          changed since run {change.before.number}: {', '.join(differs)}"))
     if change.worse and change.undone:
-        lines.append(Line("          undone since"))
+        lines.append(Line("          undone later"))
     for row, said in ((change.acknowledged, "acknowledged until"), (change.expired, "the acknowledgement expired on")):
         if row is not None:
             lines.append(Line(f"          {said} {_acknowledged_text(row)}"))

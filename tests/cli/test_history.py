@@ -85,10 +85,15 @@ def test_the_values_are_those_of_a_diff(rlcompare: Command, runs: Path) -> None:
         assert environment_of(diff[side]["env"]) == one["environment"]
 
 
-def test_a_profile_has_its_times(rlcompare: Command, samples: Path) -> None:
-    document(rlcompare, "add", samples / "base", "--commit", "a" * 40, "--started", "2026-11-01T10:00:00Z")
+def test_a_profile_has_its_times_and_its_commit_an_author(rlcompare: Command, samples: Path) -> None:
+    author = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", *author, "commit", "-q", "--allow-empty", "-m", "a change"], check=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    document(rlcompare, "add", samples / "base", "--commit", head, "--started", "2026-11-01T10:00:00Z")
     (shown,) = document(rlcompare, "show", "time.step", "memory.peak_reserved")["runs"]
-    assert (shown["commit"], shown["started"], shown["start_known"]) == ("a" * 40, "2026-11-01T10:00:00Z", True)
+    assert (shown["commit"], shown["author"]) == (head, "Ann")
+    assert (shown["started"], shown["start_known"]) == ("2026-11-01T10:00:00Z", True)
     assert shown["values"]["time.step"] > 0
 
 

@@ -59,7 +59,8 @@ def test_improvements_are_told_and_are_not_open() -> None:
 def test_a_change_that_was_undone_is_not_open() -> None:
     values = series(5)
     values[20:40] = [value * 1.1 for value in values[20:40]]
-    later, earlier = changes_of(history({HEADLINE: values}))
+    values[50:] = [value * 1.3 for value in values[50:]]  # another change
+    _, later, earlier = changes_of(history({HEADLINE: values}))
     assert (earlier.worse, earlier.undone, earlier.is_open, later.worse) == (True, True, False, False)
 
 
@@ -104,6 +105,28 @@ def test_an_acknowledgement_counts_until_its_day_has_passed() -> None:
         assert change.is_open is not counts, number
         assert (change.acknowledged == row) is counts
         assert (change.expired == row) is (expires < TODAY)
+
+
+def test_a_drift_names_no_run_and_no_version() -> None:
+    """Metrics that drift together are one change, which is accepted although its place moves."""
+    drift = [value * (1 + 0.004 * max(0, place - 20)) for place, value in enumerate(series(1))]
+    values = {HEADLINE: drift, PHASE: [value * 1.01**0.5 for value in drift[:-1]] + [30.0]}
+    found = history(values, lambda number: {"torch_npu": "2.5.1" if number <= 40 else "2.7.1"})
+    (change,) = changes_of(found)
+    assert (change.worse, change.metrics[0].gradual, change.differs, len(change.metrics)) == (True, True, (), 2)
+    row = Acknowledged(change.run.number + 5, "known", None, TODAY)
+    (change,) = changes_of(replace(found, acknowledged=(row,)))
+    assert not change.is_open
+
+
+def test_what_differs_from_run_to_run_is_not_named() -> None:
+    (change,) = changes_of(
+        history(
+            {HEADLINE: series(1, 40, 0.1)},
+            lambda number: {"user.job": str(number), "vllm": "0.9" if number <= 40 else "0.10", "torch": "2.7"},
+        )
+    )
+    assert [one.key for one in change.differs] == ["vllm"]
 
 
 def test_too_few_runs_are_said() -> None:

@@ -128,3 +128,4 @@ def test_few_runs_tell_nothing_and_that_is_known() -> None:
         values = [1.0 + (place >= count // 2) + (place % 2) / 1000 + place / 1e9 for place in range(count)]
         assert (len(levels_of(values, ALPHA)) > 1) == can_tell(count, ALPHA)
     assert levels_of([], ALPHA) == ()
+    assert [len(levels_of([1.0] * count, ALPHA)) for count in range(1, 5)] == [1, 1, 1, 1]
