@@ -5,6 +5,7 @@ pipeline {
     agent any // ADAPT: agent { label 'npu' }, the machine to measure on
     options {
         disableConcurrentBuilds()
+        copyArtifactPermission('*') // jobs of other branches fetch the baseline from that of @@branch@@
         timeout(time: 2, unit: 'HOURS')
     }
     parameters {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,11 +19,6 @@ from rlcompare.baselines.names import Reference, check_name, reference_in, slug_
 from rlcompare.errors import RlcompareError, UsageError
 from rlcompare.remote import url_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
     from rlcompare.baselines.fitness import Measured
     from rlcompare.baselines.library import Library
@@ -33,9 +27,6 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_VARIABLE = "RLCOMPARE_BASELINES"
 FOLDER = Path(".rlcompare") / "baselines"
-_POLICIES = {"rlcompare.toml": ("gate",), "pyproject.toml": ("tool", "rlcompare", "gate")}
-"""The files that may hold a policy, and their tables with its settings."""
-
 _LONGEST_REASON = 1000
 _GIT_SECONDS = 10
 
@@ -62,24 +53,20 @@ def _repository() -> Path:
 
 def _of_policy() -> str | None:
     """``baselines`` of the repository's policy."""
-    here, root = Path.cwd(), _repository()
-    folders = [folder for folder in (here, *here.parents) if folder.is_relative_to(root)]
-    files = [folder / name for folder in folders for name in _POLICIES]
-    return next((found for found in map(baselines_in, files) if found is not None), None)
+    from rlcompare.gate.find import find_policy
+
+    with suppress(UsageError):
+        policy = find_policy(Path.cwd()).path
+        return None if policy is None else baselines_in(policy)
+    return None
 
 
 def baselines_in(policy: Path) -> str | None:
-    """Where a policy says that baselines are; None: it does not say. What is wrong with a policy, the gate says.
+    """Where a policy says that baselines are; None: it does not say. What is wrong with a policy, the gate says."""
+    from rlcompare.gate.find import place_setting
 
-    A relative path is one from the policy's folder.
-    """
-    with suppress(OSError, ValueError, AttributeError):
-        table = tomllib.loads(policy.read_text(encoding="utf-8"))
-        for key in _POLICIES.get(policy.name, ("gate",)):
-            table = table.get(key, {})
-        found = table.get("baselines")
-        if isinstance(found, str) and found:
-            return found if url_of(Path(found)) else str(policy.absolute().parent / found)
+    with suppress(UsageError):
+        return place_setting(policy, "baselines")
     return None
 
 

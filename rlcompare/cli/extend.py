@@ -43,11 +43,12 @@ def judge_extended(
     output: Path | None,
     policy: Policy,
     history: str | None = None,
+    policy_file: Path | None = None,
 ) -> tuple[Diff, GateResult]:
     """The last comparison of a series of growing sides, and its verdicts.
 
     Args:
-        history: earlier runs, as for ``spreads_of``.
+        history, policy_file: where earlier runs are, as for ``spreads_of``.
 
     Raises:
         UsageError: there is no command, or a side is not one folder.
@@ -68,7 +69,7 @@ def judge_extended(
 
     def judged(odds: Odds) -> GateResult:
         compared.append(compare_sides(Request(**{**options, "quiet": True}), output, policy.varied))
-        return judge(compared[-1], policy, spreads_of(compared[-1], history), odds)
+        return judge(compared[-1], policy, spreads_of(compared[-1], history, policy_file), odds)
 
     def say(line: str) -> None:
         if not options["quiet"]:

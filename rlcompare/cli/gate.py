@@ -30,6 +30,9 @@ from rlcompare.cli.options import (
 from rlcompare.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rlcompare.compare.estimate import Spread
     from rlcompare.model.diff import Diff
     from rlcompare.model.verdict import Policy
 
@@ -160,13 +163,14 @@ def command(
     if policy_file is not None and options["baselines"] is None:
         options["baselines"] = baselines_in(policy_file)
     if selftest:
-        return _selftest(policy, _document(words), options, as_json)
+        diff = _known_data(_document(words), options, policy)
+        return _selftest(policy, diff, {} if diff is None else spreads_of(diff, history, policy_file), as_json)
     document = None if extend else _document(words)
     if extend:
-        diff, result = judge_extended(extend, words, options, output, policy, history)
+        diff, result = judge_extended(extend, words, options, output, policy, history, policy_file)
     else:
         diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
-        result = judge(diff, policy, spreads_of(diff, history))
+        result = judge(diff, policy, spreads_of(diff, history, policy_file))
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
     if output:
         from rlcompare.report.write import write_report
@@ -199,17 +203,20 @@ def _policy_text(file: Path | None, preset: str | None) -> str:
     return policy_text(load_policy(file)) if file else with_symptoms(preset_text(preset or "default"))
 
 
-def _selftest(policy: Policy, document: Path | None, options: dict[str, Any], as_json: bool) -> int:
-    """Tries the rules on made-up runs, or on those of a baseline."""
+def _known_data(document: Path | None, options: dict[str, Any], policy: Policy) -> Diff | None:
+    """What the rules are tried on: a diff.json, or a baseline against itself; None: made-up runs."""
+    if document:
+        return _from_document(document, options)
+    if options["baseline"] or options["new"]:
+        return _from_sides({**options, "new": options["new"] or options["baseline"]}, None, policy.varied)
+    return None
+
+
+def _selftest(policy: Policy, diff: Diff | None, spreads: Mapping[str, Spread], as_json: bool) -> int:
     from rlcompare.gate.selftest import try_policy
     from rlcompare.report.selftest_text import print_selftest, selftest_document
 
-    diff = None
-    if document:
-        diff = _from_document(document, options)
-    elif options["baseline"] or options["new"]:
-        diff = _from_sides({**options, "new": options["new"] or options["baseline"]}, None, policy.varied)
-    trials = try_policy(policy, diff)
+    trials = try_policy(policy, diff, spreads)
     if as_json:
         json.dump(selftest_document(trials, policy), sys.stdout, indent=1)
         sys.stdout.write("\n")

@@ -44,7 +44,7 @@ def _place_option(function: Decorated) -> Decorated:
         metavar="FILE|URL",
         section=PLACE,
         help="The history: a DuckDB file, or postgresql://USER@HOST/DATABASE.  [default: $RLCOMPARE_HISTORY, else "
-        "[gate] history of rlcompare.toml, else .rlcompare/history.duckdb in the git repository]",
+        "[gate] history of the policy, else .rlcompare/history.duckdb in the git repository]",
     )(function)
 
 
@@ -186,7 +186,8 @@ def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...],
     lines: list[str] = []
     for one, numbers, values, levels in plots:
         unit = f" [{one.unit}]" if one.unit else ""
-        lines += [f"{safe_text(one.metric)}{unit}, environment {one.environment}, {len(numbers)} runs"]
+        count = "1 run" if len(numbers) == 1 else f"{len(numbers)} runs"
+        lines += [f"{safe_text(one.metric)}{unit}, environment {one.environment}, {count}"]
         lines += [*plot_lines(numbers, values, levels, width), ""]
     return _print([*lines, LEGEND])
 

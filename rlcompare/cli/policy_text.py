@@ -27,11 +27,8 @@ def with_symptoms(text: str) -> str:
 
 
 def policy_text(policy: Policy) -> str:
-    """The rules that hold, with those of files that it extends, as TOML. Ended exceptions are left out."""
-    return (
-        "\n".join([f"# The rules of {json.dumps(policy.source)}, with all that it extends.", "", *_lines(policy)])
-        + "\n"
-    )
+    """The rules that hold, with those of files that it extends, as TOML. Reading it again gives the same rules."""
+    return "\n".join(["# " + _line("policy", policy.source), "", *_lines(policy)]) + "\n"
 
 
 def _lines(policy: Policy) -> Iterator[str]:
@@ -42,8 +39,6 @@ def _lines(policy: Policy) -> Iterator[str]:
     yield _line("noise", _percent(policy.noise))
     for rule in policy.rules:
         yield ""
-        if rule.except_for:
-            yield f"# Others judge {', '.join(map(json.dumps, rule.except_for))}."
         yield "[[rule]]"
         for key, value in _items(rule):
             yield _line(key, value) if key != "expires" else f"{key} = {value}"
@@ -59,6 +54,8 @@ def _items(rule: Rule) -> Iterator[tuple[str, object]]:
         ("noise", None if rule.noise is None else _percent(rule.noise)),
     )
     yield from ((key, value) for key, value in named if value is not None)
+    if rule.except_for:
+        yield "except_for", list(rule.except_for)
     if rule.severity != RuleSeverity.ERROR:
         yield "severity", rule.severity
     if rule.optional:
@@ -77,4 +74,6 @@ def _absolute(rule: Rule) -> str | float | None:
 
 
 def _line(key: str, value: object) -> str:
-    return f"{key} = {json.dumps(value)}"  # TOML and JSON write strings, numbers and lists of strings alike
+    # TOML and JSON write numbers, lists and strings alike, but for characters beyond 16 bits, and for DEL.
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"{key} = {text}"

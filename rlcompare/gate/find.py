@@ -41,8 +41,40 @@ def find_policy(here: Path) -> Found:
     return Found()
 
 
+def place_setting(policy: Path, key: str) -> str | None:
+    """A path or URL in the table [gate] of a policy file, or of those that it extends; None where they say nothing.
+
+    A relative path counts from the folder of its file. What else may be wrong with the files is left to the gate.
+
+    Raises:
+        UsageError: a file cannot be read, or is not TOML.
+    """
+    return _place_setting(policy, key, set())
+
+
+def _place_setting(policy: Path, key: str, seen: set[Path]) -> str | None:
+    table = read_table(policy, read_text(policy))
+    gate, extends = (table.get(name) if isinstance(table, dict) else None for name in ("gate", "extends"))
+    named = gate.get(key) if isinstance(gate, dict) else None
+    if isinstance(named, str) and named:
+        return named if "://" in named else str(policy.absolute().parent / named)
+    seen.add(policy.resolve())
+    files = [extends] if isinstance(extends, str) else extends if isinstance(extends, list) else []
+    for name in reversed(files):  # the last one counts
+        file = policy.parent / str(name)
+        if file.resolve() not in seen and file.is_file():
+            found = _place_setting(file, key, seen)
+            if found is not None:
+                return found
+    return None
+
+
 def _has_policy(path: Path) -> bool:
     # Files of others that are not TOML, or not even text, are none of ours as long as they do not mention us.
-    if b"rlcompare" not in path.read_bytes():
+    try:
+        mentioned = b"rlcompare" in path.read_bytes()
+    except OSError:
+        return False
+    if not mentioned:
         return False
     return bool(read_table(path, read_text(path)))

@@ -43,8 +43,8 @@ rule with the whole name goes before one with a glob, else the last one counts.
 A relative limit is not usable if the baseline is 0 or smaller than the spread of its runs: without an absolute limit,
 such a rule is inconclusive. A phase that only the new side has counts as 0 on the baseline.
 
-With ``evidence = "runs"``, a change beyond its limits fails only if each side has four runs and the runs of the two
-sides do not overlap; otherwise it is inconclusive. ``"limits"`` judges by the means only.
+With ``evidence = "runs"`` nothing is assumed of how much runs differ: the runs decide alone, and a policy is refused
+where there are too few of them. ``"limits"`` judges by the means only.
 
 An absolute limit carries its unit (ns, us, ms, s; B, KiB, MiB, GiB, TiB), and is converted into the metric's: the
 headline is in ms or in s. A bare number is in the metric's own unit, as the diff shows it.
@@ -54,10 +54,13 @@ Where no direction is better (``workload.*``, ``actor/grad_norm``), a change in 
 names the metric itself or the metric is exact; a glob skips all other such metrics. A glob matches ``time.step@max``
 only if it contains an ``@``.
 
-A rule fails if its metric was not measured, unless the rule is ``optional``. An optional rule is skipped if no such
-metric is known or, for a limit on a change, if the baseline has no value. For the headline it is skipped only if
-neither side has one. If all rules are skipped, the first one fails. Unknown keys and words are errors, and the message
-names the nearest known one.
+A rule fails if its metric was not measured, unless the rule is ``optional``. An optional rule is skipped if there is no
+such metric, unless its name is likely a typing error, or, for a limit on a change, if the baseline has no value. For
+the headline it is skipped only if neither side has one. If all rules are skipped, the first one fails. Unknown keys and
+words are errors, and the message names the nearest known one.
+
+The same tables may stand in a pyproject.toml, as ``[tool.rlcompare.gate]`` and ``[[tool.rlcompare.rule]]``. With
+``extends = "strict"``, the rules of a preset or of another file come first: see ``exceptions``, and docs/gate.md.
 """
 
 from __future__ import annotations

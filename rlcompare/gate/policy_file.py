@@ -67,6 +67,9 @@ class RuleTable(msgspec.Struct, forbid_unknown_fields=True):
     message: Annotated[str, Meta(description="Printed when the rule fails.")] = ""
     optional: Annotated[bool, Meta(description="Skip the rule where there is nothing to judge.")] = False
     noise: Annotated[Spread | ShareText | None, Meta(description=_NOISE)] = None
+    except_for: Annotated[
+        tuple[Text, ...] | None, Meta(description="Metrics, or globs over them, that this rule does not judge.")
+    ] = None
     expires: Annotated[
         date | None, Meta(description="The last day of an exception: until then this rule alone judges its metrics.")
     ] = None

@@ -42,6 +42,7 @@ _EXPECTED = {
     **dict.fromkeys(
         ("max_increase_abs", "max_decrease_abs"), 'must be a number, or a string with a unit such as "1ms" or "64MiB"'
     ),
+    "except_for": 'must be a list of metrics, such as ["phase.*.wall"]',
     "varied": 'must be a list of env keys, such as ["cann", "torch_npu"]',
 }
 """Messages for keys whose type alone would not explain the problem."""
@@ -165,6 +166,7 @@ class _Reader:
             noise=self._noise(table.noise, number),
             expires="" if table.expires is None else table.expires.isoformat(),
             reason=table.reason,
+            except_for=tuple(dict.fromkeys(table.except_for or ())),
         )
         if is_health_rule(rule):
             self._check_health(rule, number)
@@ -182,6 +184,8 @@ class _Reader:
             self._fail(number, "metric", f'must be a symptom, not "{rule.metric}": did you mean "{close[0]}"?')
         if rule.has_limit:
             self._fail(number, "", f"has a limit, but {rule.metric} takes only severity and message")
+        if rule.except_for:
+            self._fail(number, "except_for", "is not for symptoms: write a rule of their own for them")
 
     def _absolute(self, table: RuleTable, number: int) -> tuple[float | None, str]:
         """A limit and its unit: ``"1ms"``, ``"64MiB"``, or a bare number in the metric's own unit."""
@@ -234,7 +238,7 @@ class _Reader:
         problem = error.problem.replace("should", "must", 1).replace("a finite number", "a number")
         if "one of" in problem:  # the message names the nearest known word
             self._fail(number, key, problem)
-        bare = ("gate", "rule", "extends", "metric", "varied")
+        bare = ("gate", "rule", "extends", "metric", "varied", "except_for")
         shown = "" if error.value is None or key in bare else f", not {error.value!r}"
         self._fail(number, key, (problem if "at least" in problem else _EXPECTED.get(key, problem)) + shown)
 

@@ -91,8 +91,9 @@ def _opened(place: Place, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnect
     con = db.connect(1, postgres=place.file is None)
     try:
         literal = "'" + str(place.file.absolute() if place.file else place.url).replace("'", "''") + "'"
-        kind, mode = "duckdb" if place.file else "postgres", ", READ_ONLY" if read_only else ""
-        con.execute(f"ATTACH {literal} AS {NAME} (TYPE {kind}{mode})")
+        # With DuckDB's default blocks of 256 KiB, a new history would take megabytes.
+        options = "TYPE postgres" if place.file is None else "TYPE duckdb" if read_only else "BLOCK_SIZE 16384"
+        con.execute(f"ATTACH {literal} AS {NAME} ({options}{', READ_ONLY' if read_only else ''})")
         if place.file is not None:
             con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")

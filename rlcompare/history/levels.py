@@ -7,7 +7,8 @@ any order of them is as likely as another. So the odds are exact for any distrib
 1. Each stretch of runs is tested against the rest of the series (Mann-Whitney U), first those that reach to one of its
    ends (one change), then those inside (a change and its end, as in circular binary segmentation, Olshen et al. 2004).
    The smallest odds, times the number of stretches that could be told at all, must be below ``alpha``.
-2. The odds are made worse by as much as runs resemble those before them: then not all orders are equally likely.
+2. The odds are made worse by as much as runs resemble those before them: then not all orders are equally likely. The
+   resemblance is the autocorrelation around the levels of the best partition (``compare.onset``).
 3. What is left on both sides is searched likewise.
 4. Each change is then placed where the two levels beside it fit best (least squares; outliers count as three
    deviations).
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from itertools import accumulate, combinations, pairwise
 from statistics import median
 
+from rlcompare.compare.onset import partition, without_spikes
 from rlcompare.history.ranks import RankSums, least_odds
 
 LEAST_LEVEL = 3
@@ -30,12 +32,16 @@ LEAST_LEVEL = 3
 LEAST_APART = 0.7
 """Of all pairs of a run of one level and one of the next, the part that must differ in one direction."""
 
-AT_ENDS = 0.75
+AT_ENDS = 0.5
 """The part of ``alpha`` for changes without an end; the rest is for stretches inside the series."""
 
 _CUT = 3.0  # standard deviations
 _MOST_ROUNDS = 8
+_MOST_CORRELATION = 0.95
+_USUAL = 0.9
 _BY_LUCK = 0.5  # of the standard error of an autocorrelation
+_PENALTY = 18.0  # of a change, in variances of the noise
+_ABS_TO_SD = math.sqrt(math.pi) / 2  # of the mean absolute difference of two normal values
 _MEDIAN_TO_SD = 1.4826  # of the median absolute value of a normal distribution
 
 
@@ -126,20 +132,40 @@ def _inner_stretches(count: int, alpha: float) -> list[tuple[int, int]]:
 
 
 def _stands_out(odds: float, limit: float, values: Sequence[float], cuts: Sequence[int]) -> bool:
-    """Whether the odds are below the limit also if runs resemble those before them: as if there were fewer runs.
-
-    The resemblance is the autocorrelation around the levels, or around a straight line if that fits better, less half
-    its standard error.
-    """
+    """Whether the odds are below the limit also if runs resemble those before them: as if there were fewer runs."""
     if odds > limit:
         return False
-    rest = _without_outliers(min(_around_levels(values, cuts), _around_line(values), key=_misfit))
+    alone = min(_around_levels(values, cuts), _around_line(values), key=_misfit)
+    correlation = min(_autocorrelation(alone, 0), _autocorrelation(*_around_all_levels(values)))
+    return math.pow(odds, (1 - correlation) / (1 + correlation)) <= limit
+
+
+def _autocorrelation(rest: Sequence[float], cuts: int) -> float:
+    """That of differences from levels or a line, less half its standard error.
+
+    Args:
+        cuts: number of changes that were fitted. Each lowers it.
+    """
+    rest = _without_outliers(rest)
     squares = math.fsum(value * value for value in rest)
     if not squares:
-        return True
-    found = math.fsum(one * two for one, two in pairwise(rest)) / squares - _BY_LUCK / math.sqrt(len(values))
-    correlation = min(max(found, 0.0), 0.95)
-    return math.pow(odds, (1 - correlation) / (1 + correlation)) <= limit
+        return 0.0
+    found = math.fsum(one * two for one, two in pairwise(rest)) / squares
+    return min(max(found + cuts / len(rest) - _BY_LUCK / math.sqrt(len(rest)), 0.0), _MOST_CORRELATION)
+
+
+def _around_all_levels(values: Sequence[float]) -> tuple[list[float], int]:
+    """The differences from the levels of the best partition, and its number of changes.
+
+    Around fewer levels than there are, runs seem to resemble those before them.
+    """
+    points = without_spikes(values)
+    apart = sorted(abs(after - before) for before, after in pairwise(points))
+    usual = apart[: math.ceil(_USUAL * len(apart))]  # those over changes are left out
+    noise = _ABS_TO_SD * math.fsum(usual) / len(usual)
+    cuts = partition(points, _PENALTY * noise**2, LEAST_LEVEL)
+    parts = [values[a:b] for a, b in pairwise([0, *cuts, len(values)])]
+    return [value - centre for part in parts for centre in [median(part)] for value in part], len(cuts)
 
 
 def _around_levels(values: Sequence[float], cuts: Sequence[int]) -> list[float]:

@@ -36,7 +36,7 @@ def runs_lines(runs: Sequence[Run], values: Sequence[Value], metrics: Sequence[s
     """The table of runs, in the order of their start, with a column per metric."""
     by_run = {(value.number, value.metric): value.value for value in values}
     units = {value.metric: value.unit for value in values}
-    columns = ["run", "started", "commit", "label", "status", "environment"]
+    columns = ["run", "started (UTC)", "commit", "label", "status", "environment"]
     columns += [f"{metric} [{units[metric]}]" if units.get(metric) else metric for metric in metrics]
     rows = [
         [
@@ -137,7 +137,8 @@ def _acknowledged_text(row: Acknowledged) -> str:
 def _searched_lines(found: Found, runs: Sequence[Run]) -> Iterable[str]:
     for one in found.searched:
         few = "" if one.can_tell else "; too few to find a change"
-        yield f"environment {one.environment}: {one.runs} runs, headline {safe_text(one.headline)}{few}"
+        count = "1 run" if one.runs == 1 else f"{one.runs} runs"
+        yield f"environment {one.environment}: {count}, headline {safe_text(one.headline)}{few}"
     left = [run for run in runs if run.status != OK]
     if left:
         shown = ", ".join(f"run {run.number} {run.status}" for run in left[-4:])

@@ -52,6 +52,7 @@ class Check:
         rule: the metric or pattern of the rule.
         text: what was expected and found, and all values; then the rule's message and ``unverified``.
         fingerprint: the same for the same problem in other runs of the job.
+        warns: whether the rule only warns, and was not met.
     """
 
     outcome: Outcome
@@ -60,6 +61,7 @@ class Check:
     rule: str
     text: str
     fingerprint: str
+    warns: bool = False
 
     @property
     def fails(self) -> bool:
@@ -68,8 +70,13 @@ class Check:
 
     @property
     def title(self) -> str:
-        """``time.step: regressed``, with ``(warning)`` if it only warns."""
-        return f"{self.name}: {self.status}{' (warning)' if self.outcome == Outcome.WARNED else ''}"
+        """``time.step: regressed``, with ``(warning)`` if the rule only warns."""
+        return f"{self.name}: {self.status_text}"
+
+    @property
+    def status_text(self) -> str:
+        """``regressed``, with ``(warning)`` if the rule only warns."""
+        return f"{self.status} (warning)" if self.warns else self.status
 
 
 def checks_of(gate: GateResult) -> tuple[Check, ...]:
@@ -119,6 +126,7 @@ def _checks(gate: GateResult) -> Iterator[Check]:
             rule=safe_text(verdict.rule.metric),
             text=" ".join(filter(None, notes)),
             fingerprint=_fingerprint(verdict.rule.metric, verdict.metric, verdict.status, str(number)),
+            warns=verdict.rule.severity != RuleSeverity.ERROR and _outcome(verdict, gate) != Outcome.PASSED,
         )
 
 

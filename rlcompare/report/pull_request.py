@@ -106,8 +106,7 @@ def _table(checks: Sequence[Check]) -> Iterator[str]:
 
 def _row(check: Check) -> str:
     icon = _ICONS.get(check.outcome, _FAILED)
-    note = " (warning)" if check.outcome == Outcome.WARNED else ""
-    return f"| {icon} {prose(check.status)}{note} | {code(check.name)} | {prose(check.text)} |"
+    return f"| {icon} {prose(check.status_text)} | {code(check.name)} | {prose(check.text)} |"
 
 
 def _folded(view: ReportView, checks: Sequence[Check]) -> Iterator[str]:

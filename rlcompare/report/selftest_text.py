@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rlcompare.gate.health import is_health_rule
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import Status
 from rlcompare.report.findings import MESSAGE_LIMIT
@@ -31,18 +33,26 @@ def selftest_document(trials: Sequence[Trial], policy: Policy) -> dict[str, Any]
 
 
 def _lines(trials: Sequence[Trial], policy: Policy) -> Iterator[Line]:
+    fine = Counter(trial.rule for trial in trials if is_health_rule(trial.rule) and not trial.problem)
+    for rule, signs in fine.items():
+        told = f"severity {rule.severity}; fires at each of {signs} signs of unstable training"
+        yield _entry("ok", f"{safe_text(rule.metric)}: {told}")
     for trial in trials:
+        if trial.rule in fine and not trial.problem:
+            continue
         metric = safe_text(trial.metric)
         if trial.problem:
-            rule = "" if trial.rule.metric == trial.metric else f" (rule {safe_text(trial.rule.metric)})"
+            pattern = "" if trial.rule.metric == trial.metric else f" (rule {safe_text(trial.rule.metric)})"
             limit = f"{trial.limit}: " if trial.limit else ""
-            yield _entry("problem", f"{metric}{rule}: {limit}{safe_text(trial.problem, MESSAGE_LIMIT)}", "worse")
+            yield _entry("problem", f"{metric}{pattern}: {limit}{safe_text(trial.problem, MESSAGE_LIMIT)}", "worse")
         else:
             yield _entry("ok", f"{metric}: {trial.limit}; {_outcomes(trial)}")
     yield _entry("selftest", f"{_summary(trials)} (policy: {safe_text(policy.source)})")
 
 
 def _outcomes(trial: Trial) -> str:
+    if trial.too_small:
+        return "too small to fail it"
     of_value = trial.rule.min_value is not None or trial.rule.max_value is not None
     parts = ["equal runs pass"] if trial.equal else []
     if trial.within:

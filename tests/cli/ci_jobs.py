@@ -39,8 +39,10 @@ elif name == "gh" and "--jq" in words:
     found = [{{"id": 5, "user": {{"type": "Bot"}}, "body": comment.read_text()}}] if comment.exists() else []
     subprocess.run(["jq", "-r", value("--jq")], input=json.dumps(found), text=True, check=True)
 elif name == "curl" and "--output" in words and "/jobs/artifacts/" in words[-1]:
-    if not baselines.exists():
-        sys.exit(22)
+    status = os.environ.get("CURL_STATUS", "200" if baselines.exists() else "404")
+    print(status)
+    if status != "200":
+        sys.exit(0)
     shutil.copytree(baselines, store / "zip/.rlcompare/baselines", dirs_exist_ok=True)
     pathlib.Path(shutil.make_archive(store / "last", "zip", store / "zip")).rename(value("--output"))
 elif name == "curl" and "--form" in words:

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from rlcompare import __version__
-from rlcompare.cli.main import COMMANDS
 from tests.ci_schemas import check_json
 
 from .ci_jobs import Job, Machine, run_github, run_gitlab, run_jenkins
@@ -73,6 +72,13 @@ class TestFiles:
             # YAML 1.1 reads the key "on" as true.
             check_json({"on" if key is True else key: value for key, value in document.items()}, schema)
 
+    def test_a_command_is_what_the_shell_gets(self, rlcompare: Command) -> None:
+        line = """printf '%s\\n' "$A" | tee \\"x\\" # 'y'"""
+        document = yaml.safe_load(rlcompare("ci", "init", "gitlab", "--print", "--command", line).out)
+        assert f"{line}\n" in document["rlcompare"]["script"]
+        groovy = rlcompare("ci", "init", "jenkins", "--print", "--command", line).out
+        assert line in groovy.replace("\\\\", "\\") and line not in groovy
+
     def test_only_the_systems_own_actions_pinned_by_major_version(self, rlcompare: Command) -> None:
         (job,) = yaml.safe_load(rlcompare("ci", "init", "github", "--print").out)["jobs"].values()
         used = {step["uses"] for step in job["steps"] if "uses" in step}
@@ -106,8 +112,6 @@ class TestFiles:
 @pytest.fixture
 def machine(tmp_path: Path, rlcompare: Command) -> Machine:
     """A machine whose repository has the jobs of all systems and a policy."""
-    if "baseline" not in COMMANDS:
-        pytest.skip("there is no rlcompare baseline")
     logs = tmp_path / "logs"
     logs.mkdir()
     for kind, (step, saving) in SECONDS.items():
@@ -190,6 +194,9 @@ def test_gitlab(machine: Machine) -> None:
         return run_gitlab(machine, path, **variables)
 
     assert run("same", **request).code == 4
+    # No permission is not the same as no baseline: the main branch would make a new one each time, and judge nothing.
+    refused = run("base", CI_COMMIT_BRANCH="main", CURL_STATUS="401")
+    assert (refused.code, "status 401" in refused.out) == (4, True), refused.out
     first = run("base", CI_COMMIT_BRANCH="main")
     assert (first.code, len(reasons(machine))) == (0, 1), first.out
     slow = run("slow", **request)
@@ -198,6 +205,8 @@ def test_gitlab(machine: Machine) -> None:
     assert (machine.store / "comment.md").read_text(encoding="utf-8").startswith("<!-- rlcompare main -->\n### 🔴")
     assert run("unclear", **request).code == 3
     assert [call[-1] for call in machine.calls() if "--form" in call][-1].endswith("/merge_requests/3/notes/5")
+    refused = run("slow", CI_COMMIT_BRANCH="main")
+    assert (refused.code, "version 2" in refused.out) == (1, False), refused.out
     accepted = run("slow", CI_COMMIT_BRANCH="main", REASON="meant")
     assert (accepted.code, reasons(machine)[-1]) == (0, "meant"), accepted.out
 
@@ -213,8 +222,8 @@ def test_jenkins(machine: Machine) -> None:
     assert run("same").code == 4
     first = run("base", on_main=True)
     assert (first.code, len(reasons(machine))) == (0, 1), first.out
-    slow = run("slow")
-    assert slow.code == 1, slow.out
+    slow = run("slow", on_main=True)
+    assert (slow.code, "version 2" in slow.out) == (1, False), slow.out
     assert (machine.store / "rlcompare-report/junit.xml").is_file()
     accepted = run("slow", on_main=True, reason="meant")
     assert (accepted.code, reasons(machine)[-1]) == (0, "meant"), accepted.out

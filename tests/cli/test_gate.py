@@ -220,3 +220,25 @@ class TestWrongUse:
 
     def test_neither(self, rlcompare: Command) -> None:
         assert (rlcompare("gate").code, "-bp" in rlcompare("gate").error) == (2, True)
+
+
+def test_earlier_runs_tell_how_much_runs_differ(rlcompare: Command) -> None:
+    """+8 % in one run against one may be luck at the noise that is assumed; 14 quiet runs tell that it is not."""
+
+    def log(name: str, step: float) -> str:
+        lines = [json.dumps({"step": number, "data": {"timing_s/step": step}}) for number in range(1, 6)]
+        Path(name).write_text("\n".join(lines))
+        return name
+
+    sides = ("-d", log("new.jsonl", 32.4), "-bp", log("base.jsonl", 30.0))
+    assert rlcompare("gate", *sides).code == 3
+    for number in range(14):
+        log(f"run{number}.jsonl", 30.0 * (1 + 0.005 * (-1) ** number + 0.0001 * number))
+    added = rlcompare("history", "add", *(f"run{number}.jsonl" for number in range(14)), "--history", "all.duckdb")
+    assert added.code == 0
+
+    result = rlcompare("gate", *sides, "--history", "all.duckdb")
+
+    assert result.code == 1
+    assert "if runs differ by 0.52 %, the history of 14 runs" in result.out
+    assert rlcompare("gate", *sides, "--history", "absent.duckdb").code == 4

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from rlcompare.history import store
-from rlcompare.history.place import place_of
+from rlcompare.history.environment import environment_of
+from rlcompare.history.place import history_of_policy, place_of
 from tests.cli.conftest import Command
 from tests.history.examples import HEADLINE, new_run
 from tests.run_directories import description, write_run
@@ -74,13 +75,14 @@ def test_runs_are_added_once_and_shown(rlcompare: Command, runs: Path, tmp_path:
 
 
 def test_the_values_are_those_of_a_diff(rlcompare: Command, runs: Path) -> None:
-    """GIVEN two runs, the metrics of each are its sample in ``diff --json``."""
+    """GIVEN two runs, the metrics of each are its sample in ``diff --json``, and a gate finds their environment."""
     document(rlcompare, "add", runs / "good")
     shown = document(rlcompare, "show", "*")["runs"]
     diff = json.loads(rlcompare("diff", "-d", runs / "good" / "run2", "-bp", runs / "good" / "run1", "--json").out)
     for side, one in (("baseline", shown[0]), ("new", shown[1])):
         overall = {row["metric"]: row["samples"][side][0] for row in diff["overall"]}
         assert {name: value for name, value in overall.items() if value is not None} == one["values"]
+        assert environment_of(diff[side]["env"]) == one["environment"]
 
 
 def test_a_profile_has_its_times(rlcompare: Command, samples: Path) -> None:
@@ -94,7 +96,7 @@ def test_where_the_history_is(rlcompare: Command, monkeypatch: pytest.MonkeyPatc
     """``--history``, else the variable, else the policy, else the root of the repository."""
     subprocess.run(["git", "init", "-q"], check=True)
     Path("below").mkdir()
-    for name in (".rlcompare/history.duckdb", "perf/runs.duckdb", "variable.duckdb", "option.duckdb"):
+    for name in (".rlcompare/history.duckdb", "perf/runs.duckdb", "toml.duckdb", "variable.duckdb", "option.duckdb"):
         store.add(place_of(name), [new_run(1, {HEADLINE: 1.0, name: 1.0})])
     root = Path.cwd()
     monkeypatch.chdir("below")
@@ -104,8 +106,14 @@ def test_where_the_history_is(rlcompare: Command, monkeypatch: pytest.MonkeyPatc
         return next(iter(one["values"]))
 
     assert used() == ".rlcompare/history.duckdb"
-    (root / "rlcompare.toml").write_text('[gate]\nhistory = "perf/runs.duckdb"\n')
+    (root / "perf" / "base.toml").write_text('[gate]\nhistory = "runs.duckdb"\n')
+    (root / "pyproject.toml").write_text('[tool.rlcompare]\nextends = ["default", "perf/base.toml"]\n')
     assert used() == "perf/runs.duckdb"
+    (root / "rlcompare.toml").write_text('[gate]\nhistory = "toml.duckdb"\n')
+    assert used() == "toml.duckdb"
+    (root / "rlcompare.toml").rename(root / "other.toml")
+    assert used() == "perf/runs.duckdb"
+    assert history_of_policy(root / "other.toml") == str(root / "toml.duckdb")
     monkeypatch.setenv("RLCOMPARE_HISTORY", str(root / "variable.duckdb"))
     assert used() == "variable.duckdb"
     assert used("--history", "../option.duckdb") == "option.duckdb"
@@ -124,7 +132,7 @@ def test_changes_fail_until_they_are_acknowledged(rlcompare: Command, monkeypatc
     outcome = rlcompare("history", "changes")
     assert outcome.code == 1
     first, second, third, *_, last = outcome.out.splitlines()
-    assert "slower since run 19 (2025-10-10 03:53, commit 000000000000)" in first
+    assert "slower since run 19 (2025-10-10 03:53, commit 001300000000)" in first
     assert second.strip() == "timing_s/step 30.200 -> 33.200 s (+9.9 %)"
     assert "torch_npu 2.5.1 -> 2.7.1" in third
     assert last.startswith("1 change for the worse in the last 30 runs")

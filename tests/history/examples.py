@@ -34,7 +34,7 @@ def history(
     count = max(map(len, values.values()))
     runs = [
         Run(f"{number:032x}", number, f"run{number}", number * HOUR_NS, True, number * HOUR_NS, None,
-            f"{number:040x}", None, False, OK, None, HEADLINE, "environ")
+            f"{number:04x}".ljust(40, "0"), None, False, OK, None, HEADLINE, "environ")
         for number in range(1, count + 1)
     ]  # fmt: skip
     series = [Series("environ", name, "s", list(range(1, len(of) + 1)), list(of)) for name, of in values.items()]
@@ -54,7 +54,7 @@ def new_run(number: int, metrics: Mapping[str, float] | None = None, *, status: 
         name=f"run{number}",
         started_ns=1_760_000_000 * 10**9 + number * HOUR_NS,
         label=None,
-        commit_id=f"{number:040x}",
+        commit_id=f"{number:04x}".ljust(40, "0"),
         author=None,
         dirty=False,
         status=status,

@@ -139,32 +139,49 @@ def test_postgresql_gives_the_same_answers(file: Place, postgres: Place, capsys:
 
 WRITER = """
 import sys
-from rlcompare.history import store
+from rlcompare.history import database, store
 from rlcompare.history.place import place_of
 from tests.history.examples import new_run
-place, first = place_of(sys.argv[1]), int(sys.argv[2])
-for number in range(first, first + 8):
+place, first, kind = place_of(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+if kind == "locked":
+    database._AT_ONCE = ()
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(first, first + 6):
     store.add(place, [new_run(number), new_run(1000)])
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["file", "postgres"])
+@pytest.mark.parametrize("kind", ["file", "postgres", "locked"])
 def test_writers_at_once_lose_nothing(kind: str, request: pytest.FixtureRequest) -> None:
-    """Three processes add eight runs each, one by one, to a history that none of them finds; all add one more."""
-    place: Place = request.getfixturevalue(kind)
+    """Three processes add six runs each, one by one, to a history that none of them finds; all add one more.
+
+    "locked": a server that says what is wrong in another language, so that only its lock keeps writers apart.
+    """
+    place: Place = request.getfixturevalue("file" if kind == "file" else "postgres")
     where = place.url or str(place.file)
+    if kind == "locked":
+        store.add(place, [new_run(1000)])
+    command = [sys.executable, "-c", WRITER, where]
     processes = [
-        subprocess.Popen([sys.executable, "-c", WRITER, where, str(first)], stderr=subprocess.PIPE, text=True)
+        subprocess.Popen([*command, str(first), kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for first in (100, 200, 300)
     ]
     for process in processes:
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
     runs = store.load(place).runs
-    assert len(runs) == 25
-    assert sorted(run.number for run in runs) == list(range(1, 26))
-    assert {run.name for run in runs} == {f"run{first + of}" for first in (100, 200, 300) for of in range(8)} | {
+    assert len(runs) == 19
+    assert sorted(run.number for run in runs) == list(range(1, 20))
+    assert {run.name for run in runs} == {f"run{first + of}" for first in (100, 200, 300) for of in range(6)} | {
         "run1000"
     }
 

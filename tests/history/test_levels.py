@@ -89,6 +89,17 @@ def test_a_change_that_ended_has_a_start_and_an_end() -> None:
     assert [(level.start, level.stop) for level in levels_of(values, ALPHA)] == [(0, 30), (30, 38), (38, 60)]
 
 
+def test_several_changes_do_not_hide_each_other() -> None:
+    """Around a single change, the runs of the others resemble their neighbours: that is no autocorrelation."""
+    rounds, found = 30, 0
+    for seed in range(rounds):
+        values = noisy(random.Random(seed), 90, 0.02)
+        values = [value * (1.1 if 20 <= place < 40 or place >= 70 else 1) for place, value in enumerate(values)]
+        starts = [level.start for level in levels_of(values, ALPHA)[1:]]
+        found += len(starts) == 3 and all(abs(a - b) <= 1 for a, b in zip(starts, (20, 40, 70), strict=True))
+    assert found >= 0.9 * rounds
+
+
 def test_a_drift_is_gradual() -> None:
     for seed in range(10):
         rng = random.Random(seed)

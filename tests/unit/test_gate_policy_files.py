@@ -102,6 +102,21 @@ class TestExtends:
         assert [one.metric for one in policy.rules[2:]] == [one.metric for one in load_preset("strict").rules]
         assert (policy.noise, policy.evidence, policy.varied) == (0.03, "auto", ("cann",))  # strict is the last
 
+    def test_what_holds_is_printed(self, tmp_path: Path) -> None:
+        """With what rules leave to others, exceptions, and any characters. Reading it again gives the same rules."""
+        own = (
+            'extends = "base.toml"\n'
+            + rule("phase.gen.wall", r'message = "🚀 \" \\ \u007f \n"', "noise = 0.015")
+            + rule("phase.x.*", "expires = 2026-06-15", 'reason = "r"', limit='severity = "off"')
+        )
+        base = rule("phase.*.wall", 'except_for = ["phase.a.*"]', 'max_increase_abs = "0.5ms"') + rule("memory.peak_*")
+        policy = load_policy(write(tmp_path, {"p.toml": own, "base.toml": base}), today=TODAY)
+        again = load_policy(write(tmp_path, {"again.toml": policy_text(policy)}), today=TODAY)
+        assert again.rules == policy.rules
+        assert policy.rules[0].except_for == ("phase.a.*", "phase.gen.wall", "phase.x.*")
+        found = statuses(policy, phase__a__wall=200, phase__b__wall=200)
+        assert {metric for metric, (status, _) in found.items() if status == "regressed"} == {"phase.b.wall"}
+
     def test_a_name_takes_its_metric_from_a_glob_and_a_glob_takes_nothing(self, tmp_path: Path) -> None:
         base = rule("phase.*.wall") + rule("time.step")
         own = (

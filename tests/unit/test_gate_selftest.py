@@ -86,6 +86,14 @@ def test_a_limit_that_real_runs_cannot_exceed(tmp_path: Path) -> None:
     assert trial.problem == "a change of 1,024 times the baseline is within the limits"
 
 
+def test_metrics_of_a_glob_may_be_too_small_unless_all_are(tmp_path: Path) -> None:
+    """10 % and 1 ms, of phases of 0.01 ms and 100 ms."""
+    small, large = delta("phase.a.wall", 0.01, 0.01), delta("phase.b.wall", 100.0, 100.0)
+    text = rule("phase.*.wall", 'max_increase_abs = "1ms"')
+    for data, problems in (((small, large), [False, False]), ((small,), [True])):
+        assert [trial.problem != "" for trial in tried(tmp_path, text, diff(*data))] == problems
+
+
 def test_rules_that_are_off_are_not_tried() -> None:
     policy = built_in_policy()
     off = replace(policy, rules=tuple(replace(one, severity="off") for one in policy.rules))  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from rlcompare.model.words import OnInconclusive, RuleSeverity, Status
 from rlcompare.report.checks import Outcome, checks_of, place_of
 from rlcompare.report.code_quality import render_code_quality
 from rlcompare.report.github import MOST, annotation, annotation_lines, commands_off
+from rlcompare.report.html import render_html
 from rlcompare.report.junit import render_junit
 from rlcompare.report.markdown import prose, render_markdown
 from rlcompare.report.pull_request import LIMIT, render_pull_request
@@ -235,7 +236,7 @@ class TestAnnotations:
             ("error", "rlcompare: memory.peak: missing"),
             ("warning", "rlcompare: time.step (rule 2): regressed (warning)"),
             ("warning", "rlcompare: time.free: inconclusive"),
-            ("warning", "rlcompare: time.comm: not comparable"),
+            ("warning", "rlcompare: time.comm: not comparable (warning)"),
         ]
 
     @pytest.mark.parametrize("name", NASTY)
@@ -300,6 +301,8 @@ class TestPullRequest:
             ),
         )
         assert "better" in render_markdown(build_view(faster)).splitlines()[0]
+        page = re.search(r'<p class="headline.*?</p>', render_html(build_view(faster, result)), re.DOTALL)
+        assert page and (">better<" in page[0]) == (result.exit_code == 0)
         title = comment(result, faster).splitlines()[0] + render_markdown(build_view(faster, result)).splitlines()[0]
         assert ("better" in title or "improved" in title) == (result.exit_code == 0)
 
@@ -312,7 +315,7 @@ class TestPullRequest:
             "🔴 missing `memory.peak`",
             "🟡 regressed (warning) `time.step (rule 2)`",
             "🟡 inconclusive `time.free`",
-            "🟡 not comparable `time.comm`",
+            "🟡 not comparable (warning) `time.comm`",
         ]
         assert "**Cause 1**" in head and "**Cause 2**" in head and "**Cause 3**" not in head
 
