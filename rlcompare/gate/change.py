@@ -85,10 +85,12 @@ class Case:
 
     def _judged(self, odds: Odds) -> tuple[Status, str, bool]:
         delta = self.delta
-        if self.rule.max_relative and self.rule.max_absolute is None and _is_trifling(delta) and _is_worse(delta):
+        decision, reason = self._at_equal_work(odds)
+        only_relative = self.rule.max_relative and self.rule.max_absolute is None
+        by_runs = decision.relative and decision.measured  # one slow run of the baseline does not matter then
+        if only_relative and not by_runs and _is_trifling(delta) and _is_worse(delta):
             found = f"{self._expected}, found {text.change(delta)}{text.values(delta)}"
             return Status.INCONCLUSIVE, f"{found}; {text.missing_part(delta)}", False
-        decision, reason = self._at_equal_work(odds)
         certain = is_exact(delta.metric)
         by_limits = self.policy.evidence == EvidenceMode.LIMITS
         notes = [self.work.note if self.work else ""]
