@@ -56,6 +56,7 @@ class Decision:
         relative: whether ``interval`` is a fraction.
         measured: whether the end of the interval that decided, or that left it open, comes from the runs alone.
         runs_needed: about how many runs per side would decide; None: more than ``MOST_RUNS``, or decided already.
+        beyond: whether the estimate is beyond the limit for the worse.
     """
 
     status: Status
@@ -63,6 +64,7 @@ class Decision:
     relative: bool
     measured: bool
     runs_needed: int | None = None
+    beyond: bool = False
 
 
 def decide(
@@ -98,7 +100,7 @@ def decide(
     shown = found if worse == 1 else _turned(found)
     if judged.exceeds(found.change, worse):
         if found.low > 0:
-            return Decision(Status.REGRESSED, shown, is_relative, found.low_measured)
+            return Decision(Status.REGRESSED, shown, is_relative, found.low_measured, beyond=True)
         return _open(judged, shown, found, worse, spread, found.low_measured, false_alarm, miss)
     if polarity != Polarity.NEUTRAL and judged.exceeds(other.change, -worse) and other.low > 0:
         shown = other if worse == -1 else _turned(other)
@@ -169,7 +171,7 @@ def _open(
         gap = abs(_logarithm(found.change) - (0.0 if fails else _logarithm(judged.twice)))
     apart = _spread_of_runs(judged, spread)
     needed = _runs_needed(gap, apart, tail, spread, max(len(judged.baseline), len(judged.new)))
-    return Decision(Status.INCONCLUSIVE, shown, judged.is_relative, measured, needed)
+    return Decision(Status.INCONCLUSIVE, shown, judged.is_relative, measured, needed, fails)
 
 
 def _logarithm(change: float) -> float:
