@@ -85,8 +85,12 @@ def absolute_change(
     high_tail: float,
     spread: Spread | None = None,
 ) -> Estimate:
-    """The change in the unit of the values, which may be negative; else like ``relative_change``."""
-    return _estimate(baseline, new, low_tail, high_tail, spread, abs(median(baseline)))
+    """The change in the unit of the values, which may be negative; else like ``relative_change``.
+
+    The assumed spread is that of the side with the larger values: a baseline near zero does not make the other exact.
+    """
+    level = max(abs(median(baseline)), abs(median(new)))
+    return _estimate(baseline, new, low_tail, high_tail, spread, level)
 
 
 def _fraction(logarithm: float) -> float:

@@ -116,13 +116,13 @@ def drift_odds(strata: Sequence[Sequence[float]]) -> float | None:
     if not pairs:
         return None
     falls = sum((after < before) + 0.5 * (after == before) for before, after in pairs)
-    wrong = min(falls, len(pairs) - falls)
+    wrong = math.ceil(min(falls, len(pairs) - falls))  # with equal values, chance gives so few falls more often
     sizes = tuple(sorted(len(values) for values in strata if len(values) > 1))
     if max(sizes) > _EXACT:
         variance = sum(size * (size - 1) * (2 * size + 5) / 72 for size in sizes)
         return min(1.0, math.erfc((len(pairs) / 2 - wrong - 0.5) / math.sqrt(2 * variance)))
     ways = _inversions(sizes)
-    return min(1.0, 2 * sum(ways[: math.floor(wrong) + 1]) / sum(ways))
+    return min(1.0, 2 * sum(ways[: wrong + 1]) / sum(ways))
 
 
 @lru_cache(maxsize=64)

@@ -85,10 +85,12 @@ class Case:
 
     def _judged(self, odds: Odds) -> tuple[Status, str, bool]:
         delta = self.delta
-        if self.rule.max_relative and self.rule.max_absolute is None and _is_trifling(delta) and _is_worse(delta):
+        decision, reason = self._at_equal_work(odds)
+        only_relative = self.rule.max_relative and self.rule.max_absolute is None
+        by_runs = decision.relative and decision.measured  # one slow run of the baseline does not matter then
+        if only_relative and not by_runs and _is_trifling(delta) and _is_worse(delta):
             found = f"{self._expected}, found {text.change(delta)}{text.values(delta)}"
             return Status.INCONCLUSIVE, f"{found}; {text.missing_part(delta)}", False
-        decision, reason = self._at_equal_work(odds)
         certain = is_exact(delta.metric)
         by_limits = self.policy.evidence == EvidenceMode.LIMITS
         notes = [self.work.note if self.work else ""]
@@ -102,7 +104,7 @@ class Case:
         return decision.status, found, certain or (decision.measured and not by_limits)
 
     def _at_equal_work(self, odds: Odds) -> tuple[Decision, str]:
-        """The decision, and why it is open if more runs would not help."""
+        """The decision, and why it is open if that is not the number of runs alone."""
         work = self.work
         if work is None or work.known:
             return self._decision(work.samples if work else self.delta.samples, odds), ""
@@ -112,7 +114,11 @@ class Case:
             return (replace(found, status=Status.PASS) if only_per_token else found), ""
         if plain.status == Status.REGRESSED or found.status in (Status.PASS, Status.IMPROVED):
             return replace(found, status=plain.status if plain.status == Status.REGRESSED else found.status), ""
-        reason = "the work is less, and the part of the time that does not depend on it is unknown"
+        reason = ""  # the change at equal work lies between both
+        if plain.beyond:
+            reason = f"the time itself, {text.estimated(plain, self.delta)}, is not decided: {text.runs_needed(plain)}"
+        elif found.beyond:
+            reason = "the work is less, and the part of the time that does not depend on it is unknown"
         return replace(found, status=Status.INCONCLUSIVE, measured=False), reason
 
     def _change(self, decision: Decision) -> str:

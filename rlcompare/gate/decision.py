@@ -26,8 +26,12 @@ from rlcompare.model.words import Polarity, Status
 MOST_RUNS = 100
 """More runs per side than this are not proposed."""
 
-_ROUNDING = 1e-9
-"""Relative tolerance at a limit, for floating-point rounding."""
+_EXACT_RUNS = 20
+"""Runs per side up to which the number that would decide is looked for with exact tests. More of these take seconds."""
+
+_ROUNDING, _EPSILON = 1e-9, 1e-12
+"""Tolerances for floating-point rounding: relative to a limit, and to the baseline (a mean of equal values is inexact).
+"""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Decision:
         relative: whether ``interval`` is a fraction.
         measured: whether the end of the interval that decided, or that left it open, comes from the runs alone.
         runs_needed: about how many runs per side would decide; None: more than ``MOST_RUNS``, or decided already.
+        beyond: whether the estimate is beyond the limit for the worse.
     """
 
     status: Status
@@ -59,6 +64,7 @@ class Decision:
     relative: bool
     measured: bool
     runs_needed: int | None = None
+    beyond: bool = False
 
 
 def decide(
@@ -94,7 +100,7 @@ def decide(
     shown = found if worse == 1 else _turned(found)
     if judged.exceeds(found.change, worse):
         if found.low > 0:
-            return Decision(Status.REGRESSED, shown, is_relative, found.low_measured)
+            return Decision(Status.REGRESSED, shown, is_relative, found.low_measured, beyond=True)
         return _open(judged, shown, found, worse, spread, found.low_measured, false_alarm, miss)
     if polarity != Polarity.NEUTRAL and judged.exceeds(other.change, -worse) and other.low > 0:
         shown = other if worse == -1 else _turned(other)
@@ -122,16 +128,16 @@ class _Judged:
         """Whether a change in one direction exceeds every limit that is set."""
         found = []
         if self.limits.relative is not None:
-            limit = self.limits.relative if self.is_relative else self.limits.relative * self.level
-            found.append(change > limit * (1 + _ROUNDING))
+            scale = 1.0 if self.is_relative else self.level
+            found.append(change > self.limits.relative * scale * (1 + _ROUNDING) + _EPSILON * scale)
         if self.limits.absolute is not None:
             shift = median(sign * (there - here) for here in self.baseline for there in self.new)
-            found.append(shift > self.limits.absolute * (1 + _ROUNDING))
+            found.append(shift > self.limits.absolute * (1 + _ROUNDING) + _EPSILON * self.level)
         return change > 0 and all(found)
 
     def is_within_twice(self, end: float) -> bool:
         """Whether an end of the interval is within twice a limit."""
-        return end <= self.twice * (1 + _ROUNDING)
+        return end <= self.twice * (1 + _ROUNDING) + _EPSILON * (1.0 if self.is_relative else self.level)
 
     @property
     def twice(self) -> float:
@@ -165,7 +171,7 @@ def _open(
         gap = abs(_logarithm(found.change) - (0.0 if fails else _logarithm(judged.twice)))
     apart = _spread_of_runs(judged, spread)
     needed = _runs_needed(gap, apart, tail, spread, max(len(judged.baseline), len(judged.new)))
-    return Decision(Status.INCONCLUSIVE, shown, judged.is_relative, measured, needed)
+    return Decision(Status.INCONCLUSIVE, shown, judged.is_relative, measured, needed, fails)
 
 
 def _logarithm(change: float) -> float:
@@ -188,7 +194,7 @@ def _spread_of_runs(judged: _Judged, spread: Spread | None) -> float:
 def _runs_needed(gap: float, apart: float, tail: float, spread: Spread | None, have: int) -> int | None:
     """About how many runs per side decide if the estimate stays as it is."""
     for runs in range(have + 1, MOST_RUNS + 1):
-        wrong = allowed(runs, runs, tail)
+        wrong = about_allowed(runs, tail)
         if wrong is None:
             reach = None if spread is None else spread.reach(tail) * spread.value * math.sqrt(2 / runs)
             if reach is not None and gap > reach and _wrong_pairs(gap, apart, runs) < 1:
@@ -196,6 +202,14 @@ def _runs_needed(gap: float, apart: float, tail: float, spread: Spread | None, h
         elif _wrong_pairs(gap, apart, runs) <= wrong:
             return runs
     return None
+
+
+def about_allowed(runs: int, tail: float) -> int | None:
+    """``allowed`` for as many runs on each side; for many of them by the normal distribution."""
+    if runs <= _EXACT_RUNS:
+        return allowed(runs, runs, tail)
+    deviation = runs * math.sqrt((2 * runs + 1) / 12)
+    return math.floor(runs**2 / 2 - 0.5 - NormalDist().inv_cdf(1 - tail) * deviation)
 
 
 def _wrong_pairs(gap: float, apart: float, runs: int) -> float:

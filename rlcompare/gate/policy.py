@@ -40,11 +40,12 @@
 Symptoms (``model.diff.SYMPTOMS``, docs/metrics.md) need no rule: each has its own severity, which a rule replaces. A
 rule with the whole name goes before one with a glob, else the last one counts.
 
-A relative limit is not usable if the baseline is 0 or smaller than the spread of its runs: without an absolute limit,
-such a rule is inconclusive. A phase that only the new side has counts as 0 on the baseline.
+A relative limit is not usable if the baseline is 0, or if it is smaller than the spread of its runs and these are too
+few to decide alone: without an absolute limit, such a rule is inconclusive. A phase that only the new side has counts
+as 0 on the baseline.
 
-With ``evidence = "runs"`` nothing is assumed of how much runs differ: the runs decide alone, and a policy is refused
-where there are too few of them. ``"limits"`` judges by the means only.
+With ``evidence = "runs"`` no spread between runs is assumed: what they do not decide alone is inconclusive, and a policy
+is refused with so few that nothing can fail. ``"limits"`` judges by the means only.
 
 An absolute limit carries its unit (ns, us, ms, s; B, KiB, MiB, GiB, TiB), and is converted into the metric's: the
 headline is in ms or in s. A bare number is in the metric's own unit, as the diff shows it.

@@ -69,6 +69,8 @@ def at_equal_work(delta: Delta, diff: Diff) -> EqualWork | None:
         }
         return EqualWork(samples, grown, True, "at equal work", f"{tokens.metric} {_percent(grown)}")
     rate = diff.metric(TOKEN_RATE) if delta.metric == SPEED else None
+    if rate and None in (rate.baseline, rate.new):  # only one side logged it
+        rate = None
     samples = {side: _at_rate(rate, tokens, side) or _per_token(delta, tokens, side) for side in SIDES}
     word = "response token" if of_responses else "token"
     return EqualWork(samples, grown, False, f"per {word}", f"{tokens.metric} {_percent(grown)}")

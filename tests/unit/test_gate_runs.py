@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlcompare.compare.estimate import FALSE_ALARM, Spread, allowed
+from rlcompare.compare.estimate import FALSE_ALARM, MISS, Spread, allowed
 from rlcompare.errors import UsageError
 from rlcompare.gate import judge
-from rlcompare.gate.decision import Decision, Limits, decide
+from rlcompare.gate.decision import Decision, Limits, about_allowed, decide
 from rlcompare.model.diff import OF_WORK, Diff, RunInfo
 from rlcompare.model.verdict import Rule, Verdict
 from rlcompare.model.words import Polarity, RuleSeverity, Status
@@ -53,6 +53,16 @@ def judged(baseline: list[float], new: list[float], rule: Rule = FIVE_PERCENT, *
         ([*BASE, 130.0], times([*BASE, 100.2], 1.08), "inconclusive", True),
         # two are late: the estimate is within the limit, but the interval reaches beyond twice the limit
         (BASE, [100.0, 99.0, 101.0, 125.0, 126.0], "inconclusive", True),
+        # one run of the baseline takes longer than twice the others, or runs differ by half: the order still tells
+        ([*BASE[:4], 240.0], times(BASE, 3.0), "regressed", True),
+        ([50.0, 100.0, 200.0, 100.0, 70.0], [500.0, 1000.0, 2000.0, 1000.0, 700.0], "regressed", True),
+        # with four runs it does not, and an assumed spread of 3 % is plainly wrong here
+        ([*BASE[:3], 240.0], times(BASE[:4], 3.0), "inconclusive", False),
+        # one run of the baseline takes longer than twice the others, or runs differ by half: the order still tells
+        ([*BASE[:4], 240.0], times(BASE, 3.0), "regressed", True),
+        ([50.0, 100.0, 200.0, 100.0, 70.0], [500.0, 1000.0, 2000.0, 1000.0, 700.0], "regressed", True),
+        # of four runs it does not, and what is assumed is plainly wrong for them
+        ([*BASE[:3], 240.0], times(BASE[:4], 3.0), "inconclusive", False),
         # three per side: the order must agree, and the change must exceed what is assumed
         ([99.0, 100.0, 101.0], [107.0, 108.0, 109.0], "regressed", False),
         ([99.0, 100.0, 109.5], [107.0, 108.0, 109.0], "inconclusive", False),
@@ -77,6 +87,33 @@ def test_runs_decide(baseline: list[float], new: list[float], status: str, verif
 )  # fmt: skip
 def test_the_text_says_how_sure_it_is(baseline: list[float], new: list[float], said: str) -> None:
     assert said in judged(baseline, new).text
+
+
+def test_what_no_number_of_runs_decides_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact tests of a hundred runs per side take seconds: the normal distribution tells about as much."""
+    for runs, tail in ((21, FALSE_ALARM), (30, FALSE_ALARM / 10), (40, MISS)):
+        assert about_allowed(runs, tail) == pytest.approx(allowed(runs, runs, tail), rel=0.03)
+
+    def of_few(few: int, many: int, tail: float) -> int | None:
+        assert many <= 20
+        return allowed(few, many, tail)
+
+    monkeypatch.setattr("rlcompare.gate.decision.allowed", of_few)
+    found = decide(BASE, [100.1, 99.2, 101.0, 99.4, 100.6], Polarity.LOWER, Limits(1e-4, None), Spread(0.03))
+    assert (found.status, found.runs_needed) == (Status.INCONCLUSIVE, None)
+
+
+def test_a_baseline_near_zero_does_not_make_the_other_side_exact() -> None:
+    """3 % of 0.5: one against one differs by 2.6 * 0.03 * sqrt(2) of that."""
+    found = decide([-0.001], [0.5], Polarity.LOWER, Limits(None, 0.1), Spread(0.03))
+    assert (found.status, found.interval.low) == (Status.REGRESSED, pytest.approx(0.501 - 0.0546, abs=1e-3))
+
+
+def test_means_of_equal_values_are_equal() -> None:
+    """The mean of three times 1.334 is not exactly that of four times."""
+    tokens = delta("workload.total_tokens", 1.334, 1.334, "neutral", "count", runs=([1.334] * 3, [1.334] * 4))
+    (verdict,) = judge(diff(tokens), policy(Rule(tokens.metric, max_relative=0.0), evidence="auto")).verdicts
+    assert verdict.status == Status.PASS
 
 
 def test_a_rule_and_history_say_how_much_runs_differ() -> None:

@@ -67,6 +67,13 @@ def test_the_odds_of_a_drift_are_exact(sizes: tuple[int, int]) -> None:
         assert sum(other <= each + 1e-12 for other in odds if other is not None) / len(orders) == pytest.approx(each)
 
 
+def test_equal_values_do_not_make_a_drift_rarer() -> None:
+    """Of all orders of these values, no more are as consistent as the odds say."""
+    odds = [drift_odds([list(order)]) for order in permutations((1.0, 1.0, 2.0, 3.0, 4.0, 5.0))]
+    known = [each for each in odds if each is not None]
+    assert all(sum(other <= each for other in known) <= len(odds) * each * (1 + 1e-9) for each in set(known))
+
+
 def test_many_runs_are_told_from_few_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the runs up to which the test is exact, the odds are nearly the same."""
     rng = random.Random(1)
