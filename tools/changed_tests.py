@@ -70,6 +70,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/store/engines/": ("tests/store", "tests/engines"),
     "rlcompare/text.py": ("tests/unit/test_report_text.py", "tests/unit/test_report_html.py"),
     "rlcompare/writer/": ("tests/unit/test_writer_*.py",),
+    "sql/baselines/": ("tests/cli/test_baselines.py",),
     "sql/compare/": (*_COMPARE, "tests/sql/test_windows.py"),
     "sql/history/": ("tests/history", "tests/cli/test_history.py", "tests/docs/test_docs_sql.py"),
     "sql/named/": ("tests/cli/test_one_run.py",),
