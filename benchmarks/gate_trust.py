@@ -18,6 +18,7 @@ import argparse
 import json
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -111,7 +112,7 @@ def step_time(run: Path) -> float | None:
 def resampled(folder: Path) -> list[str]:
     """Gates on some of the real runs in a folder: of one side in ABBA order, and of both sides."""
     pairs: list[tuple[float, float]] = []
-    for run in sorted((folder / "baseline").iterdir(), key=lambda path: int(path.name.rpartition("-")[2])):
+    for run in sorted((folder / "baseline").iterdir(), key=lambda path: int(re.sub(r"\D", "", path.name))):
         before, after = step_time(run), step_time(folder / "new" / run.name)
         if before is not None and after is not None:
             pairs.append((before, after))
@@ -148,7 +149,7 @@ def resampled(folder: Path) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=Path, metavar="DIR", help="real runs: DIR/baseline/run-N and DIR/new/run-N")
+    parser.add_argument("--runs", type=Path, metavar="DIR", help="real runs: DIR/baseline/runN and DIR/new/runN")
     chosen = parser.parse_args()
     if chosen.runs:
         broken = resampled(chosen.runs)
