@@ -170,7 +170,8 @@ def _open(
     if judged.is_relative:
         gap = abs(_logarithm(found.change) - (0.0 if fails else _logarithm(judged.twice)))
     apart = _spread_of_runs(judged, spread)
-    needed = _runs_needed(gap, apart, tail, spread, max(len(judged.baseline), len(judged.new)))
+    old, new = len(judged.baseline), len(judged.new)
+    needed = _runs_needed(gap, apart, tail, spread, max(old, new) - (old != new))
     return Decision(Status.INCONCLUSIVE, shown, judged.is_relative, measured, needed, fails)
 
 
@@ -192,7 +193,7 @@ def _spread_of_runs(judged: _Judged, spread: Spread | None) -> float:
 
 
 def _runs_needed(gap: float, apart: float, tail: float, spread: Spread | None, have: int) -> int | None:
-    """About how many runs per side decide if the estimate stays as it is."""
+    """About how many runs per side, more than ``have``, decide if the estimate stays as it is."""
     for runs in range(have + 1, MOST_RUNS + 1):
         wrong = about_allowed(runs, tail)
         if wrong is None:

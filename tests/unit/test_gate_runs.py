@@ -89,6 +89,14 @@ def test_the_text_says_how_sure_it_is(baseline: list[float], new: list[float], s
     assert said in judged(baseline, new).text
 
 
+def test_an_end_that_nothing_tells_is_not_shown() -> None:
+    """4 against 5 is 1 of 126: too often for a failure, rare enough for a pass."""
+    text = judged(BASE[1:], times(BASE, 1.2), evidence="runs").text
+    assert "(100.25 → 120 ms; interval up to +21.8 %; " in text  # 121.2 / 99.5
+    assert text.endswith("; about 5 runs per side would decide")
+    assert "interval" not in judged(BASE[1:], times(BASE[1:], 1.2), evidence="runs").text
+
+
 def test_what_no_number_of_runs_decides_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact tests of a hundred runs per side take seconds: the normal distribution tells about as much."""
     for runs, tail in ((21, FALSE_ALARM), (30, FALSE_ALARM / 10), (40, MISS)):
