@@ -223,7 +223,7 @@ class TestWrongUse:
 
 
 def test_earlier_runs_tell_how_much_runs_differ(rlcompare: Command) -> None:
-    """+8 % in one run against one: at the noise that is assumed it may be luck, and 14 quiet runs tell that it is not."""
+    """+8 % of one run against one may be luck at the noise that is assumed; 14 quiet runs tell that it is not."""
 
     def log(name: str, step: float) -> str:
         lines = [json.dumps({"step": number, "data": {"timing_s/step": step}}) for number in range(1, 6)]
