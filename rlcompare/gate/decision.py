@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from statistics import NormalDist, median, variance
+from statistics import NormalDist, fmean, median
 
 from rlcompare.compare.estimate import (
     FALSE_ALARM,
@@ -189,7 +189,7 @@ def _spread_of_runs(judged: _Judged, spread: Spread | None) -> float:
     assumed = (spread.value if spread else 0.0) * (1.0 if judged.is_relative else judged.level)
     if freedom < 4:
         return assumed
-    return math.sqrt(sum(variance(values) * (len(values) - 1) for values in sides if len(values) > 1) / freedom)
+    return math.hypot(*(value - fmean(values) for values in sides for value in values)) / math.sqrt(freedom)
 
 
 def _runs_needed(gap: float, apart: float, tail: float, spread: Spread | None, have: int) -> int | None:

@@ -117,6 +117,12 @@ def test_a_baseline_near_zero_does_not_make_the_other_side_exact() -> None:
     assert (found.status, found.interval.low) == (Status.REGRESSED, pytest.approx(0.501 - 0.0546, abs=1e-3))
 
 
+def test_a_value_whose_square_is_too_large_is_judged() -> None:
+    """A gradient that exploded in one run, beside one of 0: on the scale of the values, which is not logarithmic."""
+    found = decide([0.0, 1.0, 1.0], [1.0, 1e200, 1.0], Polarity.LOWER, Limits(0.1, None), Spread(0.03))
+    assert found.status == Status.INCONCLUSIVE
+
+
 def test_means_of_equal_values_are_equal() -> None:
     """The mean of three times 1.334 is not exactly that of four times."""
     tokens = delta("workload.total_tokens", 1.334, 1.334, "neutral", "count", runs=([1.334] * 3, [1.334] * 4))
