@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,11 +11,12 @@ if TYPE_CHECKING:
     from rlcompare.model.diff import Diff
 
 
-def spreads_of(diff: Diff, chosen: str | None) -> Mapping[str, Spread]:
+def spreads_of(diff: Diff, chosen: str | None, policy_file: Path | None) -> Mapping[str, Spread]:
     """By metric, the spread between earlier runs of the baseline's environment; empty without a history.
 
     Args:
         chosen: a file or ``postgresql://`` URL; None: the place of the policy, or the default one if it exists.
+        policy_file: the policy that was asked for; None: the repository's.
 
     Raises:
         UsageError: the place is not valid.
@@ -22,7 +24,7 @@ def spreads_of(diff: Diff, chosen: str | None) -> Mapping[str, Spread]:
     """
     from rlcompare.history.place import history_of_policy, is_asked_for, place_of
 
-    policy = history_of_policy()
+    policy = history_of_policy(policy_file)
     place = place_of(chosen, policy)
     if not is_asked_for(chosen, policy) and not (place.file and place.file.exists()):
         return {}

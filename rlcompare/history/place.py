@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from rlcompare.errors import UsageError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 ENVIRONMENT_VARIABLE = "RLCOMPARE_HISTORY"
 DEFAULT = Path(".rlcompare") / "history.duckdb"
 """Below the root of the git repository, else below the working folder."""
 
-POLICY = "rlcompare.toml"
 _SCHEMES = ("postgresql", "postgres")
 _SECRET = ("password", "sslpassword")
 _CONNECT_SECONDS = "10"
@@ -75,23 +68,25 @@ def is_asked_for(chosen: str | None, from_policy: str | None) -> bool:
     return bool(chosen or os.environ.get(ENVIRONMENT_VARIABLE) or from_policy)
 
 
-def history_of_policy() -> str | None:
-    """``[gate] history`` of the repository's rlcompare.toml; a relative path counts from the file's folder.
+def history_of_policy(file: Path | None = None) -> str | None:
+    """``[gate] history`` of a policy file; a relative path counts from the file's folder.
 
     Faults of the file are left to the gate, which reads all of it.
+
+    Args:
+        file: rlcompare.toml or pyproject.toml; None: the repository's, as the gate finds it.
     """
-    here = Path.cwd()
-    root = _root(here)
-    folders = [here, *(folder for folder in here.parents if folder.is_relative_to(root))]
-    file = next((folder / POLICY for folder in folders if (folder / POLICY).is_file()), None)
-    if file is None:
-        return None
+    from rlcompare.gate.find import find_policy
+    from rlcompare.gate.policy_reader import read_table, read_text
+
     try:
-        gate = tomllib.loads(file.read_text("utf-8")).get("gate")
-    except (OSError, ValueError):
+        file = file or find_policy(Path.cwd()).path
+        policy = read_table(file, read_text(file)) if file else None
+    except UsageError:
         return None
+    gate = policy.get("gate") if isinstance(policy, dict) else None
     named = gate.get("history") if isinstance(gate, dict) else None
-    if not isinstance(named, str) or not named:
+    if file is None or not isinstance(named, str) or not named:
         return None
     return named if "://" in named else str(file.parent / named)
 
