@@ -169,7 +169,7 @@ def _noise(side: SideName, sides: Mapping[SideName, Side], headline: Delta) -> l
     least = 2 * variation * math.sqrt(sum(1 / len(found) for found in numbers.values()))
     text = (
         f"{SIDE_NAMES[side]}: {headline.metric} of its {len(values)} runs has a coefficient of variation of"
-        f" {variation * 100:.0f} %: with so many runs, this machine is too noisy for limits below about"
+        f" {variation * 100:.0f} %: with this number of runs, the machine is too noisy for limits below about"
         f" {least * 100:.0f} %."
     )
     return [Finding("runs.noise", None, None, Severity.CAUTION, text)]
