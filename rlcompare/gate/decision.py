@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from statistics import NormalDist, median, variance
+from statistics import NormalDist, fmean, median
 
 from rlcompare.compare.estimate import (
     FALSE_ALARM,
@@ -170,7 +170,8 @@ def _open(
     if judged.is_relative:
         gap = abs(_logarithm(found.change) - (0.0 if fails else _logarithm(judged.twice)))
     apart = _spread_of_runs(judged, spread)
-    needed = _runs_needed(gap, apart, tail, spread, max(len(judged.baseline), len(judged.new)))
+    old, new = len(judged.baseline), len(judged.new)
+    needed = _runs_needed(gap, apart, tail, spread, max(old, new) - (old != new))
     return Decision(Status.INCONCLUSIVE, shown, judged.is_relative, measured, needed, fails)
 
 
@@ -188,11 +189,11 @@ def _spread_of_runs(judged: _Judged, spread: Spread | None) -> float:
     assumed = (spread.value if spread else 0.0) * (1.0 if judged.is_relative else judged.level)
     if freedom < 4:
         return assumed
-    return math.sqrt(sum(variance(values) * (len(values) - 1) for values in sides if len(values) > 1) / freedom)
+    return math.hypot(*(value - fmean(values) for values in sides for value in values)) / math.sqrt(freedom)
 
 
 def _runs_needed(gap: float, apart: float, tail: float, spread: Spread | None, have: int) -> int | None:
-    """About how many runs per side decide if the estimate stays as it is."""
+    """About how many runs per side, more than ``have``, decide if the estimate stays as it is."""
     for runs in range(have + 1, MOST_RUNS + 1):
         wrong = about_allowed(runs, tail)
         if wrong is None:

@@ -50,10 +50,14 @@ def estimated(decision: Decision, delta: Delta) -> str:
 def interval(decision: Decision, delta: Delta, spread: Spread | None) -> str:
     """The interval of a change, and on what it rests."""
     found = decision.interval
-    if math.isinf(found.low) and math.isinf(found.high):
+    nothing = -1.0 if decision.relative else -math.inf  # the lowest change that there is
+    bounded = found.low > nothing, math.isfinite(found.high)
+    if not any(bounded):
         return ""
     low, high = (_shift(end, delta, relative=decision.relative) for end in (found.low, found.high))
     between = f"{low.removesuffix(' %')} … {high}" if decision.relative else f"{low} … {high}"
+    if not all(bounded):
+        between = f"up to {high}" if bounded[1] else f"from {low}"
     if spread is None or (found.low_measured and found.high_measured):
         return f"interval {between}"
     return f"interval {between} if runs differ by {spread.value * 100:.2g} %, {spread.source}"

@@ -89,6 +89,14 @@ def test_the_text_says_how_sure_it_is(baseline: list[float], new: list[float], s
     assert said in judged(baseline, new).text
 
 
+def test_an_end_that_nothing_tells_is_not_shown() -> None:
+    """4 against 5 is 1 of 126: too often for a failure, rare enough for a pass."""
+    text = judged(BASE[1:], times(BASE, 1.2), evidence="runs").text
+    assert "(100.25 → 120 ms; interval up to +21.8 %; " in text  # 121.2 / 99.5
+    assert text.endswith("; about 5 runs per side would decide")
+    assert "interval" not in judged(BASE[1:], times(BASE[1:], 1.2), evidence="runs").text
+
+
 def test_what_no_number_of_runs_decides_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact tests of a hundred runs per side take seconds: the normal distribution tells about as much."""
     for runs, tail in ((21, FALSE_ALARM), (30, FALSE_ALARM / 10), (40, MISS)):
@@ -107,6 +115,12 @@ def test_a_baseline_near_zero_does_not_make_the_other_side_exact() -> None:
     """3 % of 0.5: one against one differs by 2.6 * 0.03 * sqrt(2) of that."""
     found = decide([-0.001], [0.5], Polarity.LOWER, Limits(None, 0.1), Spread(0.03))
     assert (found.status, found.interval.low) == (Status.REGRESSED, pytest.approx(0.501 - 0.0546, abs=1e-3))
+
+
+def test_a_value_whose_square_is_too_large_is_judged() -> None:
+    """A gradient that exploded in one run, beside one of 0: on the scale of the values, which is not logarithmic."""
+    found = decide([0.0, 1.0, 1.0], [1.0, 1e200, 1.0], Polarity.LOWER, Limits(0.1, None), Spread(0.03))
+    assert found.status == Status.INCONCLUSIVE
 
 
 def test_means_of_equal_values_are_equal() -> None:
