@@ -193,34 +193,53 @@ def test_work_that_the_log_separates_is_taken_out() -> None:
         assert (verdict.status, said in verdict.text) == (status, True)
 
 
-positive = st.lists(st.floats(50, 200), min_size=1, max_size=6)
-
-
 def decision(baseline: list[float], new: list[float]) -> Decision:
     return decide(baseline, new, Polarity.LOWER, Limits(0.05, None), Spread(0.03))
 
 
-@settings(max_examples=150)
-@given(positive, positive, st.floats(1.0, 1.5), st.booleans())
+runs_of = st.lists(st.floats(96, 104), min_size=1, max_size=6)
+
+
+@settings(max_examples=300)
+@given(runs_of, runs_of, st.floats(0.85, 1.2), st.floats(0, 1), st.booleans())
 def test_a_run_that_agrees_never_weakens_a_verdict(
-    baseline: list[float], new: list[float], more: float, on_new: bool
+    baseline: list[float], new: list[float], factor: float, place: float, on_new: bool
 ) -> None:
-    """It agrees if each of its changes to the other side's runs is at least as far from the limit as the estimate."""
+    """It agrees if it is like the others of its side, and each of its changes to the other side is as the estimate is.
+
+    Or farther from the limit. With five runs of each side it need not be like the others.
+    """
+    new = [value * factor for value in new]
     found = decision(baseline, new)
-    factor = 1 + found.interval.change
     if found.status == Status.INCONCLUSIVE:
         return
-    towards = {Status.REGRESSED: more, Status.IMPROVED: 1 / more, Status.PASS: 1 / more}[found.status]
-    if found.status == Status.PASS and factor / more <= 1:
-        towards = max(1 / more, 1 / factor) if factor > 1 else 1.0
-    if on_new:
-        run = (max if towards >= 1 and found.status == Status.REGRESSED else min)(baseline) * factor * towards
-        again = decision(baseline, [*new, run])
-    else:
-        run = (min if found.status == Status.REGRESSED else max)(new) / factor / towards
-        again = decision([*baseline, run], new)
+    estimate, own, alone = 1 + found.interval.change, new if on_new else baseline, len(baseline) > 4 and len(new) > 4
+    high = (found.status == Status.REGRESSED) == on_new
+    bounds = [value * estimate for value in baseline] if on_new else [value / estimate for value in new]
+    bound, end = (max(bounds), max(own)) if high else (min(bounds), min(own))
+    if alone:
+        end = bound * (1.5 if high else 1 / 1.5)
+    if (end < bound) if high else (end > bound):
+        return
+    run = bound + place * (end - bound)
+    again = decision(baseline, [*new, run]) if on_new else decision([*baseline, run], new)
     better = {Status.PASS: (Status.PASS, Status.IMPROVED)}.get(found.status, (found.status,))
     assert again.status in better
+
+
+@pytest.mark.parametrize(
+    ("baseline", "new", "status"),
+    [
+        ([100.0, 101.0], [112.0, 113.0], "regressed"),
+        ([100.0, 117.0], [130.0, 151.0], "inconclusive"),  # twice as far apart, and runs of one side differ by 15 %
+        ([100.0, 117.0, 104.0], [100.5, 116.0, 104.0], "inconclusive"),
+    ],
+)
+def test_runs_may_contradict_what_is_assumed(baseline: list[float], new: list[float], status: str) -> None:
+    """Runs that differ by far more than the noise that is assumed count as what they are: too few, and noisy."""
+    verdict = judged(baseline, new)
+    assert (verdict.status, verdict.verified) == (status, False)
+    assert ("%, as these do" in verdict.text) == (status == "inconclusive")
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.03])
