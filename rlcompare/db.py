@@ -16,11 +16,11 @@ from typing import Any
 import duckdb
 
 from rlcompare import resources
-from rlcompare.errors import DamagedStoreError, InputError
+from rlcompare.errors import DamagedStoreError, InputError, UsageError
 
-SQLITE_EXTENSION = "sqlite_scanner"
+SQLITE_EXTENSION, POSTGRES_EXTENSION = "sqlite_scanner", "postgres_scanner"
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """Increased whenever a table of the store or the meaning of a column changes; part of every cache key."""
 
 _WRITE_FAILED = re.compile(
@@ -114,7 +114,12 @@ def pattern_of(path: Path) -> str:
 
 
 def connect(
-    threads: int, memory_bytes: int | None = None, spill: Path | None = None, *, sqlite: bool = False
+    threads: int,
+    memory_bytes: int | None = None,
+    spill: Path | None = None,
+    *,
+    sqlite: bool = False,
+    postgres: bool = False,
 ) -> duckdb.DuckDBPyConnection:
     """A new in-memory database.
 
@@ -122,18 +127,29 @@ def connect(
         threads: worker threads of this database; several run side by side.
         memory_bytes: memory limit, beyond which tables are written to ``spill``; None: DuckDB's default.
         spill: a private folder for that.
-        sqlite: whether to load the sqlite extension.
+        sqlite, postgres: whether to load these extensions.
+
+    Raises:
+        UsageError: the package of the postgres extension is not installed.
     """
     config: dict[str, Any] = {"threads": threads, "preserve_insertion_order": False}
     # The extension is part of the installation, like DuckDB itself. Checking its signature in each database takes
     # longer than everything else here.
-    config["allow_unsigned_extensions"] = sqlite
+    config["allow_unsigned_extensions"] = sqlite or postgres
     con = interruptible(duckdb.connect(":memory:", config=config))
     con.execute("SET autoinstall_known_extensions = false")
     con.execute("SET autoload_known_extensions = false")
     con.execute("SET enable_progress_bar = false")
     if sqlite:
-        _load_sqlite(con)
+        import duckdb_extension_sqlite_scanner
+
+        _load(con, duckdb_extension_sqlite_scanner.__file__, SQLITE_EXTENSION)
+    if postgres:
+        try:
+            import duckdb_extension_postgres_scanner
+        except ImportError as error:
+            raise UsageError("PostgreSQL needs a package: pip install 'rlcompare[postgres]'") from error
+        _load(con, duckdb_extension_postgres_scanner.__file__, POSTGRES_EXTENSION)
     if memory_bytes is not None and spill is not None:
         _limit_memory(con, memory_bytes)
         con.execute(f"SET temp_directory = {quoted(spill)}")
@@ -232,12 +248,9 @@ def physical_memory_bytes() -> int:
         return 16 * 2**30
 
 
-def _load_sqlite(con: duckdb.DuckDBPyConnection) -> None:
-    """Load the sqlite extension from its Python package: DuckDB's own INSTALL would download it."""
-    import duckdb_extension_sqlite_scanner
-
-    root = Path(duckdb_extension_sqlite_scanner.__file__).parent
-    (extension,) = root.glob(f"extensions/*/{SQLITE_EXTENSION}.duckdb_extension")
+def _load(con: duckdb.DuckDBPyConnection, package: str, name: str) -> None:
+    """Load an extension from its Python package: DuckDB's own INSTALL would download it."""
+    (extension,) = Path(package).parent.glob(f"extensions/*/{name}.duckdb_extension")
     con.execute(f"LOAD {quoted(extension)}")
 
 

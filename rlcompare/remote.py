@@ -79,8 +79,27 @@ def read_text(url: str) -> str:
     Raises:
         UsageError, InputError: as for ``copy``.
     """
+    return read_bytes(url).decode("utf-8", "replace")
+
+
+def read_bytes(url: str) -> bytes:
+    """The content of a small file.
+
+    Raises:
+        UsageError, InputError: as for ``copy``.
+    """
     with _reaching(url) as (storage, root):
-        return str(storage.cat_file(root).decode("utf-8", "replace"))
+        return bytes(storage.cat_file(root))
+
+
+def remove(url: str) -> None:
+    """Remove a file.
+
+    Raises:
+        UsageError, InputError: as for ``copy``.
+    """
+    with _reaching(url) as (storage, root):
+        storage.rm_file(root)
 
 
 def send(local: Path, url: str) -> None:

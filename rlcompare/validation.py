@@ -180,7 +180,9 @@ def _at(value: Any, path: Path) -> Any:
 
 def _type_at(kind: Any, path: Iterable[str | int]) -> Any:
     for part in path:
-        kind = next((option for option in _options(kind) if option is not type(None)), kind)
+        options = [option for option in _options(kind) if option is not type(None)]
+        lists = [option for option in options if get_origin(option) in (list, tuple)]
+        kind = next(iter(lists if isinstance(part, int) and lists else options), kind)
         if isinstance(part, int):
             kind = get_args(kind)[0]
         else:

@@ -1,4 +1,4 @@
-"""The tables and views for users' queries, and the meaning of their columns: read from ``sql/schema``.
+"""The tables and views for users' queries, and the meaning of their columns: read from the SQL that makes them.
 
 A column's comment is behind it, on the same line. For a view, the columns are those of its first SELECT.
 """
@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from rlcompare.sql_header import read_header
 
-FOLDERS = ("schema/run", "schema/events", "schema/views", "schema/rollup")
+FOLDERS = ("schema/run", "schema/events", "schema/views", "schema/rollup", "history/table")
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ TITLES = {
     "schema/events": "Event tables",
     "schema/views": "Views of events",
     "schema/rollup": "Rollups",
+    "history/table": "History",
 }
 _QUERY = re.compile(r"```sql\n(?P<query>.*?)```\n(?:\n```text\n.*?```\n)?", re.DOTALL)
 _TABLES = re.compile(r"(<!-- tables: [^\n]*-->\n).*?(<!-- end of tables -->\n)", re.DOTALL)

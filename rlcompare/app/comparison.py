@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -25,6 +25,8 @@ from rlcompare.sources.beside import joined_engines
 if TYPE_CHECKING:
     from rlcompare.compare import RunStore
     from rlcompare.model.diff import Diff
+
+Result = TypeVar("Result")
 
 _OTHER_KEYS = frozenset(
     {"cann", "torch", "torch_npu", "mindspore", "chip", "world_size", "tool", "executor", "profiler.level"}
@@ -50,6 +52,7 @@ class Request:
     quiet: bool
     engine: str = "local"
     ray_address: str | None = None
+    baselines: str | None = None
 
 
 def compare_sides(request: Request, output: Path | None, varied: Sequence[str] = ()) -> Diff:
@@ -68,12 +71,17 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
     baseline, new = _sides(request)
     if output is not None:  # before anything is downloaded
         _check_output(output, (*baseline.paths, *new.paths))
-    with mirrored((*baseline.paths, *new.paths), request.quiet) as mirrors:
-        return _compare(request, steps, (_local(baseline, mirrors), _local(new, mirrors)), mirrors, varied)
+    with mirrored((*baseline.paths, *new.paths), request.quiet, request.baselines) as mirrors:
+        named = baseline.paths != new.paths
+        sides = _local(baseline, mirrors, named), _local(new, mirrors, named)
+        return _compare(request, steps, sides, mirrors, varied)
 
 
-def _local(side: SidePaths, mirrors: Mirrors) -> SidePaths:
-    return replace(side, paths=tuple(mirrors.local(path) for path in side.paths))
+def _local(side: SidePaths, mirrors: Mirrors, named: bool) -> SidePaths:
+    """A side with local paths. ``named``: whether the name of a baseline is its label."""
+    name = mirrors.names.get(side.paths[0], "")
+    label = name + _more(side) if named and name.startswith("@") else None
+    return SidePaths(side.label or label, tuple(mirrors.local(path) for path in side.paths))
 
 
 def _compare(
@@ -89,8 +97,10 @@ def _compare(
     directory = stores_folder(request.cache_dir, request.no_cache, paths)
     shared = shared_cache(request.cache_dir, request.no_cache)
     engine = engine_of(request.engine, request.ray_address, mirrors)
-    baseline_runs = _find(baseline, request, base_steps)
-    new_runs = _find(new, request, new_steps)
+    baseline_runs, new_runs = (
+        _find(side, request.prefer, request.layout, request.ranks, steps_of_side)
+        for side, steps_of_side in zip(sides, steps, strict=True)
+    )
     labels = _labels(baseline, new)
 
     from rlcompare.compare import CompareOptions, SideInput, compare_runs
@@ -111,12 +121,50 @@ def _compare(
             open_stores(runs, directory=directory, progress=report, engine=engine, shared=shared) as stores,
         ):
             inputs = (
-                SideInput(labels[0], _run_stores(baseline_runs, stores[:middle], mirrors)),
-                SideInput(labels[1], _run_stores(new_runs, stores[middle:], mirrors)),
+                SideInput(labels[0], run_stores(baseline_runs, stores[:middle], mirrors)),
+                SideInput(labels[1], run_stores(new_runs, stores[middle:], mirrors)),
             )
             return aside(lambda: compare_runs(*inputs, options))
 
     return with_sound(runs, directory, compare)
+
+
+def read_runs(
+    paths: Sequence[Path],
+    read: Callable[[tuple[RunStore, ...]], Result],
+    *,
+    prefer: str,
+    layout: str | None,
+    cache_dir: Path | None,
+    no_cache: bool,
+    quiet: bool,
+    engine: str = "local",
+    ray_address: str | None = None,
+    baselines: str | None = None,
+) -> Result:
+    """The result of ``read`` for the stores of all runs that paths, URLs and baselines hold.
+
+    Raises:
+        UsageError: there is no such baseline.
+        InputError: a path holds no run, or cannot be read.
+    """
+    from rlcompare.store.cache import open_stores
+
+    with mirrored(paths, quiet, baselines) as mirrors:
+        local = tuple(map(mirrors.local, paths))
+        runs = _find(SidePaths(None, local), prefer, layout)
+        directory = stores_folder(cache_dir, no_cache, local)
+        chosen = engine_of(engine, ray_address, mirrors)
+        shared = shared_cache(cache_dir, no_cache)
+
+        def read_it() -> Result:
+            with (
+                progress("Reading", quiet) as report,
+                open_stores(runs, directory=directory, progress=report, engine=chosen, shared=shared) as stores,
+            ):
+                return aside(lambda: read(run_stores(runs, stores, mirrors)))
+
+        return with_sound(runs, directory, read_it)
 
 
 def _steps(request: Request) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
@@ -141,11 +189,17 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
         check_folder(output)
 
 
-def _find(side: SidePaths, request: Request, steps: tuple[int, ...] | None) -> list[RunInput]:
+def _find(
+    side: SidePaths,
+    prefer: str,
+    layout: str | None,
+    ranks: tuple[int, ...] | None = None,
+    steps: tuple[int, ...] | None = None,
+) -> list[RunInput]:
     """The runs of a side. A run that several paths contain is used once, because it is not a repetition."""
     runs: dict[object, RunInput] = {}
     for path in side.paths:
-        for run in select_runs(path, prefer=request.prefer, layout=request.layout, ranks=request.ranks, steps=steps):
+        for run in select_runs(path, prefer=prefer, layout=layout, ranks=ranks, steps=steps):
             files = frozenset(real_path(file) for capture in run.captures for file in capture.files.values())
             key = files or (*map(real_path, run.paths), run.name)
             if key in runs:
@@ -164,8 +218,11 @@ def _labels(baseline: SidePaths, new: SidePaths) -> tuple[str, str]:
         names = ["/".join(part[-length:]) for part in parts]
         if names[0] != names[1]:
             break
-    more = [f" and {len(side.paths) - 1} more" if len(side.paths) > 1 else "" for side in (baseline, new)]
-    return baseline.label or names[0] + more[0], new.label or names[1] + more[1]
+    return baseline.label or names[0] + _more(baseline), new.label or names[1] + _more(new)
+
+
+def _more(side: SidePaths) -> str:
+    return f" and {len(side.paths) - 1} more" if len(side.paths) > 1 else ""
 
 
 def _parts(side: SidePaths) -> tuple[str, ...]:
@@ -173,7 +230,7 @@ def _parts(side: SidePaths) -> tuple[str, ...]:
     return (path.parent if path.name == "ASCEND_PROFILER_OUTPUT" else path).parts[1:] or (str(path),)
 
 
-def _run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirrors) -> tuple[RunStore, ...]:
+def run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirrors) -> tuple[RunStore, ...]:
     """The stores of a side's runs. Equal names are numbered, because several paths may hold runs of the same name."""
     from rlcompare.compare import RunStore
 

@@ -37,7 +37,8 @@ def find_one_run(
     runs = select_runs(path, prefer=prefer, layout=layout, ranks=None, steps=None)
     if len(runs) > 1:
         names = ", ".join(_below(path, run) for run in runs[:8]) + (" and more" if len(runs) > 8 else "")
-        hint = ", or use --layout ranks if they are ranks of one run" if all(run.captures for run in runs) else ""
+        profiles = all(run.captures and not run.is_store for run in runs)
+        hint = ", or use --layout ranks if they are ranks of one run" if profiles else ""
         raise UsageError(
             f"{path} contains {len(runs)} runs ({names}): choose one, such as {path / _below(path, runs[0])}{hint}"
         )
@@ -51,8 +52,8 @@ def find_one_run(
 
 def _below(path: Path, run: RunInput) -> str:
     """The rest of the path that identifies the run: mostly its name, which leaves out what all runs have in common."""
-    if "#" in run.name or os.path.lexists(path / run.name):
-        return run.name
+    if "#" in run.name or run.is_store or os.path.lexists(path / run.name):
+        return os.path.relpath(run.captures[0].path, path) if run.is_store else run.name
     home = os.path.commonpath([absolute(place) for place in run.paths])
     return os.path.relpath(home, absolute(path))
 
@@ -71,8 +72,9 @@ def read_one_store(
     ranks: tuple[int, ...] | None = None,
     engine: str = "local",
     ray_address: str | None = None,
+    baselines: str | None = None,
 ) -> Result:
-    """The result of ``read`` for the store of the run in a path or URL: the file itself, or a store in the cache.
+    """The result of ``read`` for the store of the run in a path, URL or baseline: the file itself, or one in the cache.
 
     Raises:
         UsageError: the path holds several runs, or a step or rank does not exist.
@@ -80,7 +82,7 @@ def read_one_store(
     """
     from rlcompare.store.cache import open_stores
 
-    with mirrored([path], quiet) as mirrors:
+    with mirrored([path], quiet, baselines) as mirrors:
         local = mirrors.local(path)
         run = find_one_run(local, prefer, layout, steps=steps, ranks=ranks)
         directory = stores_folder(cache_dir, no_cache, [local])

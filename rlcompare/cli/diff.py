@@ -25,19 +25,31 @@ from rlcompare.cli.options import (
 
 DEFAULT_OUTPUT = Path("rlcompare-out")
 FORMATS = ("html", "json", "md", "csv")
+GATE_FORMATS = ("pr", "junit", "code-quality", "sarif")
+"""Formats of verdicts, which only ``rlcompare gate`` has."""
 
 
-def parse_formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> set[str]:
+def parse_formats(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], set[str]]:
     """A click callback for a repeatable option: ``md``, or ``md,csv``."""
-    formats = set(split_commas(value))
-    unknown = sorted(formats - set(FORMATS))
-    if unknown:
-        raise click.BadParameter(f"unknown format {', '.join(unknown)}; choose from {', '.join(FORMATS)}", ctx, param)
-    return formats
+
+    def parse(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> set[str]:
+        formats = set(split_commas(value))
+        unknown = sorted(formats - set(known))
+        if set(unknown) & set(GATE_FORMATS):
+            raise click.BadParameter(f"{', '.join(unknown)}: only rlcompare gate has verdicts to write", ctx, param)
+        if unknown:
+            raise click.BadParameter(f"unknown format {', '.join(unknown)}; choose from {', '.join(known)}", ctx, param)
+        return formats
+
+    return parse
 
 
-def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
-    """``-o`` and ``--format``, as ``output`` and ``formats``."""
+def output_options(default: Path | None, further: tuple[str, ...] = ()) -> Callable[[Decorated], Decorated]:
+    """``-o`` and ``--format``, as ``output`` and ``formats``.
+
+    Args:
+        further: formats that this command has beside those of a comparison.
+    """
 
     def decorate(function: Decorated) -> Decorated:
         output = option(
@@ -55,10 +67,10 @@ def output_options(default: Path | None) -> Callable[[Decorated], Decorated]:
             "--format",
             "formats",
             multiple=True,
-            callback=parse_formats,
+            callback=parse_formats((*FORMATS, *further)),
             metavar="FORMATS",
             section=OUTPUT,
-            help="More files in DIR: md,csv.",
+            help=f"More files in DIR: {','.join(('md', 'csv', *further))}.",
         )
         return output(formats(function))
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlcompare.app.arguments import split_commas
+from rlcompare.app.arguments import problem_of_path, split_commas
+from rlcompare.app.baselines import baselines_in
 from rlcompare.app.comparison import warn_of_unknown_keys
-from rlcompare.cli.diff import output_options
+from rlcompare.app.spreads import spreads_of
+from rlcompare.cli.diff import GATE_FORMATS, output_options
+from rlcompare.cli.extend import extend_option, judge_extended
+from rlcompare.cli.gate_output import check_outputs, print_verdicts
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -26,14 +31,18 @@ from rlcompare.cli.options import (
 from rlcompare.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from rlcompare.model.diff import Diff
+    from collections.abc import Mapping
 
-DEFAULT_POLICY = Path("rlcompare.toml")
+    from rlcompare.compare.estimate import Spread
+    from rlcompare.model.diff import Diff
+    from rlcompare.model.verdict import Policy
+
 POLICY = "Policy"
+PRESETS = ("default", "strict", "health")
 
 
 @click.command("gate", cls=Command)
-@click.argument("document", metavar="[DIFF.json]", required=False, type=path_type())
+@click.argument("words", metavar="[DIFF.json | -- COMMAND...]", nargs=-1)
 @side_options
 @option(
     "--policy",
@@ -41,85 +50,197 @@ POLICY = "Policy"
     type=path_type(),
     metavar="FILE",
     section=POLICY,
-    help="The rules.  [default: rlcompare.toml here or further up in the git repository, else the built-in rules]",
+    help="The rules.  [default: rlcompare.toml, or [tool.rlcompare] in pyproject.toml, here or further up in the git "
+    "repository; else the built-in rules]",
 )
-@option("--print-policy", is_flag=True, section=POLICY, help="Print the built-in rules as a policy file.")
+@option("--preset", type=click.Choice(PRESETS), section=POLICY, help="Rules that come with rlcompare.")
+@option(
+    "--print-policy",
+    is_flag=True,
+    section=POLICY,
+    help="Print the rules of --preset or --policy as a policy file.  [default: the built-in rules]",
+)
+@option(
+    "--selftest",
+    is_flag=True,
+    section=POLICY,
+    help="Prove that each rule can fire: scale known runs, or those of -bp or DIFF.json, by its limits.",
+)
+@option("--print-schema", is_flag=True, section=POLICY, help="Print the JSON Schema of policy files, for editors.")
 @option(
     "--on-inconclusive",
     type=click.Choice(["pass", "warn", "fail"]),
     section=POLICY,
     help="How to treat an inconclusive rule.  [default: from the policy, else fail]",
 )
-@output_options(None)
+@option(
+    "--history",
+    metavar="FILE|URL",
+    section=POLICY,
+    help="Earlier runs: where runs are few, they tell how much runs differ.  [default: as for rlcompare history, if"
+    " there is one]",
+)
+@option(
+    "--bisect",
+    is_flag=True,
+    expose_value=False,
+    section=POLICY,
+    help='Exit as "git bisect run" wants it: 0 good, 1 bad, 125 instead of 3, 4 and 5 to skip the commit, 128 and more'
+    " to stop the search.",
+)
+@extend_option
+@output_options(None, GATE_FORMATS)
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the verdicts as JSON instead.")
+@option(
+    "--print",
+    "printed",
+    type=click.Choice(["md", *GATE_FORMATS]),
+    section=OUTPUT,
+    help="Print this format to standard output instead.",
+)
+@option(
+    "--github",
+    is_flag=True,
+    section=OUTPUT,
+    help="In a GitHub job: print annotations, and add to the step's summary ($GITHUB_STEP_SUMMARY).",
+)
 @selection_options
 @engine_options
 @cache_options
 @common_options
 def command(
-    document: Path | None,
+    words: tuple[str, ...],
+    extend: int | None,
     policy_file: Path | None,
+    preset: str | None,
     print_policy: bool,
+    print_schema: bool,
+    selftest: bool,
     on_inconclusive: str | None,
     output: Path | None,
     formats: set[str],
     as_json: bool,
+    printed: str | None,
+    github: bool,
+    history: str | None,
     **options: Any,
 ) -> int:
     """Check a comparison against a policy; the exit code is for CI.
 
     Takes two sides like "rlcompare diff", or the diff.json of an earlier diff, which needs no profiles. The rules come
-    from rlcompare.toml in your repository; --print-policy prints the built-in rules as a starting point.
+    from rlcompare.toml or pyproject.toml in your repository; --print-policy prints the built-in rules to start from.
 
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
     5 not comparable.
 
+    With --extend, makes the runs itself, one side in turn with the other, until the rules are decided. Its looks at
+    growing sides together err as rarely as one verdict does. The same command continues an interrupted series.
+
     \b
     rlcompare gate -d new/ -bp base/
-    rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report
+    rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report --format junit,pr
     rlcompare gate rlcompare-out/diff.json --json
+    rlcompare gate --extend 10 -d new/ -bp base/ -- ./train.sh {side} {out}
     rlcompare gate --print-policy > rlcompare.toml
+    rlcompare gate --selftest -bp base/
     """
     from dataclasses import replace
 
-    from rlcompare.gate import built_in_policy, judge, load_policy
+    from rlcompare.gate import judge
     from rlcompare.model.words import OnInconclusive
-    from rlcompare.report.gate_text import gate_document, print_gate
 
-    if print_policy:
-        from rlcompare.cli.policy_text import policy_text
-
-        click.echo(policy_text(built_in_policy()), nl=False)
+    if preset and policy_file:
+        raise UsageError('--preset and --policy exclude each other: write extends = "PRESET" in the policy file')
+    if print_policy or print_schema:
+        click.echo(_schema_text() if print_schema else _policy_text(policy_file, preset), nl=False)
         return ExitCode.OK
-    policy = load_policy(policy_file or _policy_of_repository())
+    check_outputs(output, formats, as_json, printed)
+    policy = _policy(policy_file, preset)
     policy = replace(
         policy,
         on_inconclusive=OnInconclusive(on_inconclusive or policy.on_inconclusive),
         varied=tuple(dict.fromkeys((*policy.varied, *split_commas(options["varied"])))),
     )
-    diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
+    if policy_file is not None and options["baselines"] is None:
+        options["baselines"] = baselines_in(policy_file)
+    if selftest:
+        diff = _known_data(_document(words), options, policy)
+        return _selftest(policy, diff, {} if diff is None else spreads_of(diff, history, policy_file), as_json)
+    document = None if extend else _document(words)
+    spreads = partial(spreads_of, chosen=history, policy_file=policy_file)
+    if extend:
+        diff, result = judge_extended(extend, words, options, output, policy, spreads)
+    else:
+        diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
+        result = judge(diff, policy, spreads(diff))
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
-    result = judge(diff, policy)
     if output:
         from rlcompare.report.write import write_report
 
         write_report(diff, output, formats, result)
-    if as_json:
-        json.dump(gate_document(result, diff), sys.stdout, indent=1)
-        sys.stdout.write("\n")
-    else:
-        print_gate(result, sys.stdout, diff)
+    document_path = str(output / "diff.json") if output else str(document or "rlcompare-out/diff.json")
+    print_verdicts(result, diff, document_path, as_json, printed, github)
     return result.exit_code
 
 
-def _policy_of_repository() -> Path | None:
-    """rlcompare.toml in the working folder, else in its nearest parent folder within the same repository."""
-    if DEFAULT_POLICY.is_file():
-        return DEFAULT_POLICY
-    here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-    inside = [folder for folder in here.parents if folder.is_relative_to(root)]
-    return next((folder / DEFAULT_POLICY for folder in inside if (folder / DEFAULT_POLICY).is_file()), None)
+def _policy(file: Path | None, preset: str | None) -> Policy:
+    """The policy that was asked for, else that of the repository."""
+    from rlcompare.gate import load_policy, load_preset
+    from rlcompare.gate.find import find_policy
+
+    if preset:
+        return load_preset(preset)
+    if file:
+        return load_policy(file)
+    found = find_policy(Path.cwd())
+    if found.ignored:
+        click.echo(f"rlcompare: warning: {found.path} is used, not [tool.rlcompare] of {found.ignored}", err=True)
+    return load_policy(found.path)
+
+
+def _policy_text(file: Path | None, preset: str | None) -> str:
+    from rlcompare.cli.policy_text import policy_text, with_symptoms
+    from rlcompare.gate import load_policy, preset_text
+
+    return policy_text(load_policy(file)) if file else with_symptoms(preset_text(preset or "default"))
+
+
+def _known_data(document: Path | None, options: dict[str, Any], policy: Policy) -> Diff | None:
+    """What the rules are tried on: a diff.json, or a baseline against itself; None: made-up runs."""
+    if document:
+        return _from_document(document, options)
+    if options["baseline"] or options["new"]:
+        return _from_sides({**options, "new": options["new"] or options["baseline"]}, None, policy.varied)
+    return None
+
+
+def _selftest(policy: Policy, diff: Diff | None, spreads: Mapping[str, Spread], as_json: bool) -> int:
+    from rlcompare.gate.selftest import try_policy
+    from rlcompare.report.selftest_text import print_selftest, selftest_document
+
+    trials = try_policy(policy, diff, spreads)
+    if as_json:
+        json.dump(selftest_document(trials, policy), sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    else:
+        print_selftest(trials, policy, sys.stdout)
+    return ExitCode.REGRESSION if any(trial.problem for trial in trials) or not trials else ExitCode.OK
+
+
+def _schema_text() -> str:
+    from rlcompare.gate.policy_schema import policy_schema
+
+    return json.dumps(policy_schema(), indent=1) + "\n"
+
+
+def _document(words: tuple[str, ...]) -> Path | None:
+    """The only argument without --extend: a diff.json."""
+    if len(words) > 1:
+        raise UsageError(f"{words[1]!r}: one diff.json is checked; a command to run needs --extend N before it")
+    problem = problem_of_path(words[0]) if words else None
+    if problem:
+        raise UsageError(problem)
+    return Path(words[0]) if words else None
 
 
 def _from_sides(options: dict[str, Any], output: Path | None, varied: tuple[str, ...]) -> Diff:

@@ -23,6 +23,7 @@ from rlcompare.errors import ExitCode, RlcompareError, UsageError
 
 EXIT_INTERNAL = 70
 EXIT_BROKEN_PIPE = 141
+BISECT_SKIP, BISECT_STOP = 125, 128
 
 COMMANDS = {
     "run": "Run the reference RL step (GRPO, DAPO, PPO) under a profiler.",
@@ -31,11 +32,14 @@ COMMANDS = {
     "diff": "Compare two profiles: what got slower, and where.",
     "explain": "Show the rows, query and files behind a cause or a metric.",
     "gate": "Check a comparison against a policy; the exit code is for CI.",
-    "show": "Show one run: its time by step, rank, phase, kernel and collective.",
+    "baseline": "Keep runs under a name, to compare with for months.",
+    "history": "Keep all runs' metrics, and find since when they changed.",
+    "show": "Show one run: time by step, rank, phase, kernel and collective.",
     "ingest": "Read a profile into a store, one DuckDB file.",
     "sql": "Query a run with SQL.",
     "analyse": "Parse raw profiles with torch_npu, in place.",
     "doctor": "Check what this machine can collect, and what is missing.",
+    "ci": "Write a CI job: measure, compare with the last baseline, gate.",
     "sample": "Write a sample profile to try rlcompare on.",
     "cache": "List, prune or locate cached stores.",
 }
@@ -115,6 +119,19 @@ def _open_standard_streams() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns the exit code. Errors are printed to standard error."""
+    code = _run(arguments)
+    own = list(arguments)[: arguments.index("--")] if "--" in arguments else arguments
+    return for_bisect(code) if list(own[:1]) == ["gate"] and "--bisect" in own else code
+
+
+def for_bisect(code: int) -> int:
+    """The exit code for ``git bisect run``: 0 good, 1 bad, 125 skip this commit, 128 and more stop the search."""
+    if code in (ExitCode.INCONCLUSIVE, ExitCode.INPUT, ExitCode.NOT_COMPARABLE):
+        return BISECT_SKIP
+    return code if code in (ExitCode.OK, ExitCode.REGRESSION) or code >= BISECT_STOP else BISECT_STOP + code
+
+
+def _run(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     try:
         result = cli.main(list(arguments), prog_name="rlcompare", standalone_mode=False)

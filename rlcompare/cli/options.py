@@ -88,7 +88,8 @@ def side_options(function: Decorated) -> Decorated:
         multiple=True,
         metavar="[LABEL=]PATH",
         section=SIDES,
-        help="The baseline: a profile, a folder of ranks or runs, or a store. Repeat for several runs.",
+        help="The baseline: a profile, a folder of ranks or runs, a store, or the name of a baseline (NAME or @NAME). "
+        "Repeat for several runs.",
     )
     new = option(
         "-d",
@@ -101,7 +102,20 @@ def side_options(function: Decorated) -> Decorated:
         section=SIDES,
         help="The new side, compared with the baseline. Repeat for several runs.",
     )
-    return baseline(new(function))
+    return baseline(new(baselines_option(SIDES)(function)))
+
+
+def baselines_option(section: str) -> Callable[[Decorated], Decorated]:
+    """``--baselines``."""
+    return option(
+        "--baselines",
+        "--store",
+        "baselines",
+        metavar="DIR|URL",
+        section=section,
+        help="Where baselines are kept.  [default: $RLCOMPARE_BASELINES, else baselines in [gate] of the policy, "
+        "else .rlcompare/baselines in the git repository]",
+    )
 
 
 def _numbers_option(*options: str, name: str, text: str) -> Callable[[Decorated], Decorated]:

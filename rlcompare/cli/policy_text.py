@@ -1,4 +1,4 @@
-"""A policy as the text of a policy file: a starting point for your own rules (``rlcompare gate --print-policy``)."""
+"""A policy as the text of a policy file (``rlcompare gate --print-policy``): a starting point for your own rules."""
 
 from __future__ import annotations
 
@@ -9,29 +9,6 @@ from rlcompare.model.diff import SYMPTOMS
 from rlcompare.model.verdict import Policy, Rule
 from rlcompare.model.words import RuleSeverity
 
-_HEAD = """\
-# The rules that rlcompare gate applies if there is no policy file. To customize them, save this as rlcompare.toml in
-# your repository and edit it. Metrics are named as in diff.json; * matches any text.
-"""
-
-_COMMENTS = {
-    "evidence": '"auto": "runs" (must not overlap) if each side has four runs, else "limits" (means only)',
-    "on_inconclusive": '"pass", "warn", or "fail" (exit code 3)',
-    "varied": 'settings that may differ in every comparison, such as ["cann", "torch_npu"]',
-    "headline": "the headline metric",
-    "perf/throughput": "from verl's log; higher is better",
-    "*perf/max_memory_*": "from verl's log; the largest so far, in GiB",
-    "phase.*.wall": "each phase separately",
-    "memory.peak_*": "allocated and reserved",
-    "max_increase": 'fraction of the baseline: 0.05 or "5%"; max_decrease likewise',
-    "max_increase_abs": "with both limits, a rule fails only if both are exceeded; B, KiB, MiB, … for sizes",
-    "severity": '"warn" only reports; "error" (the default) fails',
-    "optional": "skipped if there is no value to judge; without this, the rule fails",
-    "min": "a limit on the new value itself",
-    "max": "a limit on the new value itself",
-}
-
-
 _HEALTH = """
 # Signs of unstable training need no rule: each fails or warns by itself. A rule replaces its severity ("off", "warn" or
 # "error"), for one of them or for a pattern such as "health.*":
@@ -40,46 +17,54 @@ _HEALTH = """
 # metric = "health.staleness"
 # severity = "error"
 #
-# They are:"""
+# They are:
+"""
+
+
+def with_symptoms(text: str) -> str:
+    """A policy file with the list of symptoms, as comments."""
+    return text + _HEALTH + "".join(f"# {key:<27}{meaning}\n" for key, meaning in SYMPTOMS.items())
 
 
 def policy_text(policy: Policy) -> str:
-    """The policy as commented TOML. Reading it again gives the same rules."""
-    return "\n".join([_HEAD, *_lines(policy), _HEALTH, *_symptoms()]) + "\n"
-
-
-def _symptoms() -> Iterator[str]:
-    yield from (f"# {key:<27}{meaning}" for key, meaning in SYMPTOMS.items())
+    """The rules that hold, with those of files that it extends, as TOML. Reading it again gives the same rules."""
+    return "\n".join(["# " + _line("policy", policy.source), "", *_lines(policy)]) + "\n"
 
 
 def _lines(policy: Policy) -> Iterator[str]:
-    said: set[str] = set()
     yield "[gate]"
-    yield _line("evidence", policy.evidence, said)
-    yield _line("on_inconclusive", policy.on_inconclusive, said)
-    yield _line("varied", list(policy.varied), said)
+    yield _line("evidence", policy.evidence)
+    yield _line("on_inconclusive", policy.on_inconclusive)
+    yield _line("varied", list(policy.varied))
+    yield _line("noise", _percent(policy.noise))
     for rule in policy.rules:
         yield ""
         yield "[[rule]]"
         for key, value in _items(rule):
-            yield _line(key, value, said)
+            yield _line(key, value) if key != "expires" else f"{key} = {value}"
 
 
 def _items(rule: Rule) -> Iterator[tuple[str, object]]:
     yield "metric", rule.metric
     named = (
-        ("max_increase", rule.max_relative),
+        ("max_increase", None if rule.max_relative is None else _percent(rule.max_relative)),
         ("max_increase_abs", _absolute(rule)),
         ("min", rule.min_value),
         ("max", rule.max_value),
+        ("noise", None if rule.noise is None else _percent(rule.noise)),
     )
     yield from ((key, value) for key, value in named if value is not None)
+    if rule.except_for:
+        yield "except_for", list(rule.except_for)
     if rule.severity != RuleSeverity.ERROR:
         yield "severity", rule.severity
     if rule.optional:
         yield "optional", True
-    if rule.message:
-        yield "message", rule.message
+    yield from ((key, text) for key in ("message", "expires", "reason") if (text := getattr(rule, key)))
+
+
+def _percent(part: float) -> str:
+    return f"{part * 100:.12g}%"
 
 
 def _absolute(rule: Rule) -> str | float | None:
@@ -88,10 +73,7 @@ def _absolute(rule: Rule) -> str | float | None:
     return f"{rule.max_absolute:.15g}{rule.absolute_unit}"
 
 
-def _line(key: str, value: object, said: set[str]) -> str:
-    """One key with its value. The first line of each kind of key has a comment with its meaning."""
-    subject = value if key == "metric" and isinstance(value, str) else key
-    comment = "" if subject in said else _COMMENTS.get(subject, "")
-    said.add(subject)
-    text = f"{key} = {json.dumps(value)}"  # TOML and JSON write strings, numbers and lists of strings alike
-    return f"{text:<40}# {comment}" if comment else text
+def _line(key: str, value: object) -> str:
+    # TOML and JSON write numbers, lists and strings alike, but for characters beyond 16 bits, and for DEL.
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"{key} = {text}"

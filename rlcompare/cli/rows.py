@@ -46,7 +46,8 @@ def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Pat
 def _hint(con: DuckDBPyConnection) -> str:
     """A hint for the error message if the store does not contain the requested data."""
     row = con.execute("SELECT value FROM meta WHERE key = 'events'").fetchone()
-    return "" if row and row[0] == "kept" else ". This store was made without events: see rlcompare ingest"
+    without = ". This store was made without events: name the profile, or see rlcompare ingest"
+    return "" if row and row[0] == "kept" else without
 
 
 def _into_file(output: Path, write: Callable[[BinaryIO], None]) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rlcompare.cli.options import OUTPUT, Command, common_options, option, path_type
 from rlcompare.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlcompare.collect.reference.config.schema import Config
 
 CONFIGURATION = "Configuration"
 
@@ -48,12 +53,19 @@ CONFIGURATION = "Configuration"
     help="The run directory.  [default: a new one in runs/]",
 )
 @option(
+    "--against",
+    type=path_type(),
+    metavar="PATH",
+    section=CONFIGURATION,
+    help="Also run a baseline, in turn with the new runs: the configuration of a run directory, or of a YAML file.",
+)
+@option(
+    "-n",
     "--repeat",
     type=click.IntRange(1),
-    default=1,
     metavar="N",
     section=OUTPUT,
-    help="Run N times, into DIR/run1, DIR/run2, …, with consecutive seeds.",
+    help="Run N times, into DIR/run1, DIR/run2, …, with consecutive seeds.  [default: 1, 5 with --against]",
 )
 @option("--force", is_flag=True, section=OUTPUT, help="Replace an existing run in DIR.")
 @common_options
@@ -62,7 +74,8 @@ def command(
     file: Path | None,
     output: Path | None,
     seed: int | None,
-    repeat: int,
+    against: Path | None,
+    repeat: int | None,
     force: bool,
     print_config: bool,
     quiet: bool,
@@ -72,9 +85,13 @@ def command(
     Runs unprofiled steps to measure times, and profiled steps to explain them. Writes run.json, metrics.jsonl and
     profile/ to DIR, which "rlcompare diff" can compare. KEYs are those of verl: see --print-config.
 
+    With --against, makes both sides of a comparison on this machine, in the order A B B A, so that a drift of the
+    machine is no change: N runs into DIR/baseline, N into DIR/new. The same command continues an interrupted series.
+
     \b
     rlcompare run -o runs/base
     rlcompare run -o runs/new actor_rollout_ref.actor.ppo_epochs=2
+    rlcompare run --against runs/base -n 5 -o ab actor_rollout_ref.actor.ppo_epochs=2
     rlcompare run algorithm.adv_estimator=gae trainer.n_gpus_per_node=2 global_profiler.steps=[6,12]
     """
     from rlcompare.collect.reference.config.load import load_config, to_yaml
@@ -89,6 +106,10 @@ def command(
     from rlcompare.collect.reference.launched import is_launched
     from rlcompare.collect.run_directory import prepare_all
 
+    if against is not None:
+        _run_both(against, (config, given), output, repeat, force, quiet)
+        return
+    repeat = repeat or 1
     if is_launched() and (output is None or repeat > 1):
         raise UsageError("under torchrun, set the same run directory on all processes with -o, and do not use --repeat")
     folder = output or _new_folder(config.trainer.experiment_name)
@@ -104,6 +125,23 @@ def command(
         from rlcompare.text import safe_text
 
         click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
+
+
+def _run_both(
+    against: Path, new: tuple[Config, list[str]], output: Path | None, repeat: int | None, force: bool, quiet: bool
+) -> None:
+    """Makes the runs of both sides, and prints the command that judges them."""
+    from rlcompare.collect.reference.against import RUNS, baseline_config, make, plan
+    from rlcompare.collect.reference.launched import is_launched
+    from rlcompare.text import safe_text
+
+    if is_launched():
+        raise UsageError("--against starts the processes of its runs itself: do not use it under torchrun")
+    folder = output or _new_folder(new[0].trainer.experiment_name)
+    planned = plan(folder, baseline_config(against), new, repeat or RUNS, force)
+    make(planned, lambda line: None if quiet else click.echo(safe_text(line, 1000)))
+    sides = [shlex.quote(str(folder / side)) for side in ("new", "baseline")]
+    click.echo(f"next        rlcompare gate -d {sides[0]} -bp {sides[1]}", err=quiet)
 
 
 def _new_folder(experiment: str) -> Path:

@@ -13,7 +13,9 @@ import click
 
 from rlcompare.cli.options import (
     OUTPUT,
+    READING,
     Command,
+    baselines_option,
     cache_options,
     common_options,
     engine_options,
@@ -54,14 +56,15 @@ VIEWER_WIDTH = 4000
 @rank_option
 @layout_option
 @prefer_option
+@baselines_option(READING)
 @engine_options
 @cache_options
 @common_options
 def command(path: Path, as_json: bool, **options: Any) -> None:
-    """Show one run: its time by step, rank, phase, kernel and collective.
+    """Show one run: time by step, rank, phase, kernel and collective.
 
-    RUN is a profile of any kind that "rlcompare diff" takes, or a store. Times are means per rank and step. The last
-    lines say which tool shows the same data on a timeline.
+    RUN is a profile of any kind that "rlcompare diff" takes, a store, or a run of a baseline (@NAME/RUN). Times are
+    means per rank and step. The last lines say which tool shows the same data on a timeline.
 
     \b
     rlcompare show host_17_20250318093015001_ascend_pt
@@ -81,16 +84,19 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
         json.dump(document, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
-        _print(sections, _viewers(path, captures))
+        _print(sections, _viewers(path, captures, options["baselines"]))
 
 
-def _viewers(path: Path, captures: list[tuple[str, str]]) -> list[str]:
+def _viewers(path: Path, captures: list[tuple[str, str]], baselines: str | None) -> list[str]:
     """Other tools that open the same data. A store does not record where its captures were."""
+    from rlcompare.app.baselines import referred
     from rlcompare.app.selection import folder_and_run
     from rlcompare.app.viewers import viewer_lines
     from rlcompare.sources.peek import file_kind
     from rlcompare.sources.run_directory import describes_a_run
 
+    if not path.exists() and referred(path, baselines) is not None:
+        return []
     path, _ = folder_and_run(path)
     if path.is_file() and file_kind(path).kind == "store":
         return []

@@ -12,7 +12,9 @@ import click
 from rlcompare.app.stores import refuse_special, refuse_within
 from rlcompare.cli.options import (
     OUTPUT,
+    READING,
     Command,
+    baselines_option,
     cache_options,
     common_options,
     layout_option,
@@ -53,6 +55,7 @@ QUERY_SECTION = "Query"
 @option("--force", is_flag=True, section=OUTPUT, help="Replace FILE if it exists.")
 @layout_option
 @prefer_option
+@baselines_option(READING)
 @cache_options
 @common_options
 def command(
@@ -68,8 +71,9 @@ def command(
 ) -> None:
     """Query a run with SQL.
 
-    RUN is a store, or a profile of any kind, which is first read into the cache with all its events. Queries use the
-    SQL of DuckDB, are read-only and can only access RUN. If QUERY is -, it is read from standard input.
+    RUN is a store, a run of a baseline (@NAME/RUN, without events), or a profile of any kind, which is first read into
+    the cache with all its events. Queries use the SQL of DuckDB, are read-only and can only access RUN. If QUERY is -,
+    it is read from standard input.
 
     \b
     rlcompare sql --list

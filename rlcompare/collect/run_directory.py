@@ -12,17 +12,15 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import rlcompare
+from rlcompare.collect.verl.asked import commit_of, git_state
 from rlcompare.errors import OutputError, UsageError
 from rlcompare.model.run import METRICS, RUN_JSON
 
@@ -168,28 +166,18 @@ def _written(path: Path) -> Iterator[None]:
         raise OutputError(path, reason, remedy) from error
 
 
-def versions() -> dict[str, str | None]:
-    """Versions of the packages that a run depends on; None if not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version(), "rlcompare": rlcompare.__version__}
-    for key, package in (("torch", "torch"), ("torch_npu", "torch-npu"), ("omegaconf", "omegaconf")):
-        try:
-            found[key] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[key] = None
-    return found
+def software(versions: Mapping[str, str], commits: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of run.json about the software of a run.
 
-
-def git_state(folder: Path) -> dict[str, Any] | None:
-    """The commit of a folder, and whether files differ from it; None if it is in no repository."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(folder), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout.strip()
-
-    try:
-        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "-uno"))}
-    except (OSError, subprocess.SubprocessError):
-        return None
+    Args:
+        versions, commits: those of the run's interpreter (``verl.asked``).
+    """
+    mine = commit_of("rlcompare")
+    return {
+        "versions": {**versions, "rlcompare": rlcompare.__version__},
+        "commits": {**commits, **({} if mine is None else {"rlcompare": mine})},
+        "git": git_state(Path.cwd()),
+    }
 
 
 def _number(value: float) -> float | None:

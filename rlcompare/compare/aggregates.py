@@ -37,7 +37,15 @@ _MEASURES: Mapping[str, Callable[[Aggregate], float]] = {
     "p5": lambda of: of.p5,
     "p95": lambda of: of.p95,
 }
+MEASURES = (*_MEASURES, "worst10", "above40", "below0.3", "steps100-200")
+"""What may follow an @, with examples of numbers."""
+
 _EXTREMES: Mapping[bool, Callable[[Aggregate], float]] = {True: lambda of: of.lowest, False: lambda of: of.highest}
+
+
+def is_measure(text: str) -> bool:
+    """Whether it may follow the @ of a metric of training."""
+    return text in (*_MEASURES, "worst10") or any(form.fullmatch(text) for form in (_SHARE, _WINDOW))
 
 
 def metric_aggregates(rows: Sequence[MetricAggregate]) -> tuple[Aggregate, ...]:
@@ -56,9 +64,20 @@ def aggregated(diff: Diff, name: str) -> tuple[Delta, ...]:
     Empty if no metric matches, or if there is no such measure.
     """
     pattern, _, measure = name.rpartition("@")
-    found = (delta for delta in diff.overall if "@" not in delta.metric and fnmatchcase(delta.metric, pattern))
+    found = (delta for delta in diff.overall if not _is_of_ranks(delta.metric) and fnmatchcase(delta.metric, pattern))
     made = (_delta(diff, delta, measure) for delta in found)
     return tuple(delta for delta in made if delta is not None)
+
+
+def meaning(measure: str, unit: str, polarity: Polarity) -> tuple[str, Polarity]:
+    """Unit and direction of a measure of a metric that has these."""
+    share = _SHARE.fullmatch(measure)
+    return "ratio" if share else unit, _OPPOSITE[polarity] if share and share[1] == "below" else polarity
+
+
+def _is_of_ranks(metric: str) -> bool:
+    """Whether it is ``time.step@max`` and the like. Names that training logs may have an @, too: ``mean@8``."""
+    return metric.startswith("time.") and "@" in metric
 
 
 def _delta(diff: Diff, base: Delta, measure: str) -> Delta | None:
@@ -68,13 +87,12 @@ def _delta(diff: Diff, base: Delta, measure: str) -> Delta | None:
     samples = {side: tuple(values.get((side, run)) for run in range(len(base.samples.get(side, ())))) for side in SIDES}
     baseline, new = (mean(samples[side]) for side in SIDES)
     compared, overlapping = NOT_COMPARED not in base.evidence, overlap(*(samples[side] for side in SIDES))
-    share = _SHARE.fullmatch(measure)
-    polarity = _OPPOSITE[base.polarity] if share and share[1] == "below" else base.polarity
+    unit, polarity = meaning(measure, base.unit, base.polarity)
     evidence = {} if overlapping is None else {RUNS_OVERLAP: overlapping}
     return replace(
         base,
         metric=f"{base.metric}@{measure}",
-        unit="ratio" if share else base.unit,
+        unit=unit,
         polarity=polarity,
         baseline=baseline,
         new=new,

@@ -178,15 +178,19 @@ def _facts(captures: Sequence[Capture]) -> dict[str, str]:
 def _difference(key: str, baseline: str, new: str) -> Finding:
     if key == "profiler.level":
         return _level(baseline, new)
-    if key in _SEVERE:
-        severity = SEVERE
-    elif any(fnmatchcase(key, pattern) for pattern in _INFO):
-        severity = INFO
-    else:
-        severity = CAUTION if any(fnmatchcase(key, pattern) for pattern in _CAUTION) else INFO
+    severity = severity_of(key)
     consequence = _CONSEQUENCES.get(key)
     message = f"{key} differs: {baseline} against {new}" + (f"; {consequence}." if consequence else ".")
     return Finding(key, baseline, new, severity, message)
+
+
+def severity_of(key: str) -> Severity:
+    """How much a difference in a version or setting matters."""
+    if key in _SEVERE:
+        return SEVERE
+    if any(fnmatchcase(key, pattern) for pattern in _INFO):
+        return INFO
+    return CAUTION if any(fnmatchcase(key, pattern) for pattern in _CAUTION) else INFO
 
 
 def _sampled(

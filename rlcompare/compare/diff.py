@@ -6,11 +6,14 @@ from rlcompare.compare import records
 from rlcompare.compare.aggregates import metric_aggregates
 from rlcompare.compare.causes import Evidence, find_causes
 from rlcompare.compare.comparability import assess
+from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.quality import quality_findings
+from rlcompare.compare.replicates import copies_found, with_replicates
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.run_events import run_events
+from rlcompare.compare.run_order import order_findings
 from rlcompare.compare.sections import make_sections
 from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.series import thinned_series
@@ -19,7 +22,7 @@ from rlcompare.compare.stability import symptoms_of
 from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
-from rlcompare.model.words import SIDES, SideName
+from rlcompare.model.words import SIDES
 
 
 def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | None = None) -> Diff:
@@ -35,18 +38,34 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         InputError: a store cannot be read.
     """
     options = options or CompareOptions()
-    given: dict[SideName, SideInput] = {"baseline": baseline, "new": new}
     with Rollups(baseline, new, options) as rollups:
+        given = rollups.given
         captures, training = rollups.rows(records.Capture), rollups.rows(records.Training)
         env = environments(rollups.rows(records.Env), captures)
         steps = rollups.rows(records.SelectedSteps)
-        sides = make_sides(given, rollups.rows(records.Layout), captures, steps, training, env)
+        sides, apart = with_replicates(
+            make_sides(given, rollups.rows(records.Layout), captures, steps, training, env),
+            rollups.rows(records.RunFact),
+            rollups.rows(records.RunSetting),
+            training,
+            options.varied,
+        )
         overall = overall_metrics(rollups, {side: len(given[side].stores) for side in SIDES})
+        by_name = {delta.metric: delta for delta in overall}
         profile, headline = profile_headline(overall), headline_of(overall)
         edits = edits_of(rollups)
         sections = make_sections(rollups, overall, env, rank_headline(overall), edits)
         timers = rollups.rows(records.TrainingPhase)
         (match,) = rollups.rows(records.KernelMatchSummary)
+        log = training_log(
+            timers,
+            rollups.rows(records.TimerPart),
+            rollups.rows(records.TimerNoise),
+            rollups.rows(records.TimerDriver),
+            rollups.rows(records.MetricSample),
+            [row.name for row in rollups.rows(records.MetricApart)],
+        )
+        overall = with_work(overall, log)
         causes, unexplained = find_causes(
             Evidence.of(
                 headline,
@@ -57,14 +76,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 rollups.rows(records.AccountMember),
                 edits,
                 rollups.rows(records.KernelFact),
-                training_log(
-                    timers,
-                    rollups.rows(records.TimerPart),
-                    rollups.rows(records.TimerNoise),
-                    rollups.rows(records.TimerDriver),
-                    rollups.rows(records.MetricSample),
-                    [row.name for row in rollups.rows(records.MetricApart)],
-                ),
+                log,
                 on_device=all(capture.executor != "host" for capture in captures),
                 timed_phases=have_phases(timers),
                 rare_phases=rare_phases(timers),
@@ -91,7 +103,11 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             causes=causes,
             unexplained=unexplained,
             quality=quality_findings(
-                rollups, given, [delta for delta in overall if delta.metric in (headline, "workload.kernels")], events
+                rollups,
+                given,
+                [delta for delta in overall if delta.metric in (headline, "workload.kernels")],
+                events,
+                [*copies_found(rollups.copies), *apart, *order_findings(sides, by_name.get(headline))],
             ),
             sections=sections,
             events=events,

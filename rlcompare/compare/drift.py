@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations, pairwise
-from statistics import fmean, median
+from itertools import accumulate, combinations, pairwise
+from statistics import fmean, median, variance
 
 from rlcompare.compare.onset import without_spikes
 
@@ -28,6 +28,10 @@ LEAST_SPIKES = 4
 
 REGULAR = 0.8
 """The part of the spikes that must lie on a grid of steps, and of the grid that must be spikes."""
+
+LEAST_APART, LEAST_SIDE, LEAST_SWITCHES = 6.0, 0.15, 6
+"""Two levels are so many deviations within them apart, each has this part of the steps, and they take turns so often.
+Halves of normal, uniform or exponential noise are 2.5 to 3.5 deviations apart."""
 
 _MOST_AUTOCORRELATION = 0.9
 
@@ -66,6 +70,35 @@ def spikes_of(values: Sequence[float], least: float) -> list[int]:
     """Positions whose values exceed those around them by more than ``least`` and stand out of the noise."""
     around = without_spikes(values)
     return [place for place, (value, near) in enumerate(zip(values, around, strict=True)) if value - near > least]
+
+
+def upper_level(values: Sequence[float], least: float) -> list[int]:
+    """Positions of the values of the upper of two levels; empty if there are not two.
+
+    The split is that of least squares, and the distance of the levels is Ashman's D.
+
+    Args:
+        least: the distance that the levels must have at least.
+    """
+    order = sorted(values)
+    count = len(order)
+    side = max(math.ceil(LEAST_SIDE * count), 3)
+    if count < LEAST_STEPS // 2:
+        return []
+    sums = [0.0, *accumulate(order)]
+
+    def between(place: int) -> float:
+        low, high = sums[place] / place, (sums[-1] - sums[place]) / (count - place)
+        return place * (count - place) * (high - low) ** 2
+
+    place = max(range(side, count - side + 1), key=between)
+    low, high = order[:place], order[place:]
+    apart = fmean(high) - fmean(low)
+    deviation = math.sqrt((variance(low) + variance(high)) / 2)
+    upper = [position for position, value in enumerate(values) if value >= high[0]]
+    switches = sum((a >= high[0]) != (b >= high[0]) for a, b in pairwise(values))
+    is_apart = apart >= least and apart > LEAST_APART * deviation and low[-1] < high[0]
+    return upper if is_apart and switches >= LEAST_SWITCHES else []
 
 
 def period_of(steps: Sequence[int], first: int, last: int) -> int | None:

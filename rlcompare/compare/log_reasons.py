@@ -148,9 +148,7 @@ def _explained(log: TrainingLog, part: Part, large: float) -> _Explained:
     return _Explained(kept, max(-left, min(left, rest)), lucky)
 
 
-def _candidate(
-    evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float], note: str
-) -> Candidate:
+def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[int, float], note: str) -> Candidate:
     delta = fsum(amounts.values())
     names = list(dict.fromkeys(basis.parts[place].phase or basis.parts[place].name for place in amounts))
     log = evidence.log

@@ -55,9 +55,7 @@ DEVICES = ("trainer.n_gpus_per_node", "trainer.nnodes")
 ACCEPTED = "rollout/spec_accept_length"
 BATCHES = "train/num_gen_batches"
 SLOWEST = "timing_s/agent_loop/slowest/"
-TURNS = Beside(
-    ("num_turns/mean", "training/num_turns/mean"), True, "with {new} turns per sample instead of {baseline}"
-)
+TURNS = Beside(("num_turns/mean", "training/num_turns/mean"), True, "with {new} turns per sample instead of {baseline}")
 CALLS = Beside(("tool_call_counts/mean",), True, "with {new} tool calls per sample instead of {baseline}")
 _PREEMPTED = Beside(
     (f"{SLOWEST}num_preempted", "timing_s/agent_loop/num_preempted/mean", "timing_s/agent_loop/num_preempted/max"),
@@ -91,9 +89,7 @@ _OF_GENERATION = (
     Beside(
         ("response_length/clip_ratio",), True, "with {new} of the responses at the length limit instead of {baseline}"
     ),
-    Beside(
-        ("training/filter_groups/evicted_samples",), True, "with {new} samples filtered out instead of {baseline}"
-    ),
+    Beside(("training/filter_groups/evicted_samples",), True, "with {new} samples filtered out instead of {baseline}"),
     Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}"),
     Beside(("prompt_length/mean",), True, "with prompts of {new} tokens instead of {baseline}"),
 )

@@ -86,3 +86,8 @@ def unit_of(metric: str) -> str:
 def kind_of(member: str) -> str:
     """The kind of a member: ``rank``, ``replica``, ``critic``. Different kinds are never averaged together."""
     return member.partition(" ")[0]
+
+
+def is_exact(metric: str) -> bool:
+    """Whether one run tells all of a metric. The requested workload does not vary by chance."""
+    return metric.startswith("workload.")

@@ -9,6 +9,7 @@ from rlcompare.compare import records
 from rlcompare.compare.evidence import short
 from rlcompare.compare.inputs import SideInput
 from rlcompare.compare.overall import SPEED
+from rlcompare.compare.replicates import SIDE_NAMES
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.runs import known
 from rlcompare.compare.training import profiled_steps
@@ -17,7 +18,6 @@ from rlcompare.model.words import SIDES, EventKind, Severity, SideName
 
 INFO, CAUTION = Severity.INFO, Severity.CAUTION
 _SEVERITY = {"info": INFO, "warning": CAUTION}
-_SIDE_NAMES = {"baseline": "Baseline", "new": "New side"}
 _SHOWN = 4
 
 VARIES = 0.5
@@ -45,6 +45,7 @@ def quality_findings(
     given: Mapping[SideName, SideInput],
     headline: Sequence[Delta],
     events: Sequence[RunEvent] = (),
+    of_runs: Sequence[Finding] = (),
 ) -> tuple[Finding, ...]:
     """All findings; cautions first, then by side.
 
@@ -52,10 +53,11 @@ def quality_findings(
         given: the inputs by side.
         headline: metrics that show whether the runs of a side do the same work.
         events: what happens within the runs.
+        of_runs: findings about the runs of a side as repetitions.
     """
     times, metrics = rollups.rows(records.TimeSample), rollups.rows(records.MetricSample)
     speed = [sample for sample in metrics if sample.name == SPEED]
-    made = [_of_source(found, given) for found in rollups.rows(records.Finding)]
+    made = [*of_runs, *(_of_source(found, given) for found in rollups.rows(records.Finding))]
     made += [_skipped(time, given) for time in times if time.metric in _TIMES_SKIPPED and time.missing]
     made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
@@ -76,7 +78,7 @@ def quality_findings(
 
 
 def _finding(key: str, side: SideName, severity: Severity, message: str) -> Finding:
-    return Finding(key, None, None, severity, f"{_SIDE_NAMES[side]}: {message}")
+    return Finding(key, None, None, severity, f"{SIDE_NAMES[side]}: {message}")
 
 
 def _where(row: OfRun, given: Mapping[SideName, SideInput]) -> str:

@@ -284,6 +284,13 @@ class RoleSample(NamedTuple):
     ns: float
 
 
+class RunFact(NamedTuple):
+    side: SideName
+    run: int
+    started_ns: int | None
+    status: str | None
+
+
 class RunSeries(NamedTuple):
     side: SideName
     run: int
@@ -291,6 +298,13 @@ class RunSeries(NamedTuple):
     phase: str | None
     steps: list[int]
     amounts: list[float]
+
+
+class RunSetting(NamedTuple):
+    side: SideName
+    run: int
+    key: str
+    value: str
 
 
 class SelectedSteps(NamedTuple):

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from graphlib import TopologicalSorter
 from itertools import starmap
 from queue import SimpleQueue
@@ -25,7 +26,7 @@ from rlcompare import db, metrics, resources
 from rlcompare.compare import pairs, records
 from rlcompare.compare.inputs import CompareOptions, RunStore, SideInput
 from rlcompare.errors import DamagedStoreError, InputError, UsageError
-from rlcompare.model.words import SIDES
+from rlcompare.model.words import SIDES, SideName
 
 R = TypeVar("R", bound=NamedTuple)
 """A row of the query after which its class is named (``records``, ``pairs``)."""
@@ -50,6 +51,14 @@ def _queried() -> list[Any]:
     return [kind for kind in found if f"compare/{query_of(kind)}" in names and kind not in _NOT_ALWAYS]
 
 
+class Copy(NamedTuple):
+    """A run with the content of another one of its side."""
+
+    side: SideName
+    run: RunStore
+    of: RunStore
+
+
 class Rollups:
     """The rollups of both sides. ``rows`` returns the result of a record's query. Use it as a context manager."""
 
@@ -69,6 +78,9 @@ class Rollups:
         self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
         self._empty: frozenset[str] = frozenset()
         """Tables without rows, as far as that is known."""
+        self.given: dict[SideName, SideInput] = {}
+        """The sides without runs whose content another run of the side has; these are in ``copies``."""
+        self.copies: list[Copy] = []
         try:
             for cursor in self._cursors:
                 for name in ("macro", "late_of", "named_of", "paired_of", "peak_of"):
@@ -76,8 +88,7 @@ class Rollups:
             self._con.execute("SET VARIABLE catalogue = ?", [metrics.as_text()])
             self._con.execute(resources.sql("compare/catalogue"))
             for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
-                for number, run in enumerate(given.stores):
-                    self._load(side, number, run, steps, options.ranks)
+                self._load_side(side, given, steps, options.ranks)
             self._run_folder("compare")
             self._empty = db.empty_tables(self._con, "memory")
             self._rows = {record: self._pool.submit(self._query, record) for record in _queried()}
@@ -144,9 +155,30 @@ class Rollups:
         finally:
             wait(running)
 
-    def _load(
-        self, side: str, number: int, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None
+    def _load_side(
+        self, side: SideName, given: SideInput, steps: Sequence[int] | None, ranks: Sequence[int] | None
     ) -> None:
+        """Loads the runs of a side, each content once: a copy of a run is no repetition of it."""
+        used: list[RunStore] = []
+        by_content: dict[str, RunStore] = {}
+        for run in given.stores:
+            with self._attached(run):
+                content = self._content()
+                if content is not None and content in by_content:
+                    self.copies.append(Copy(side, run, by_content[content]))
+                    continue
+                self._load(side, len(used), run, steps, ranks)
+                used.append(run)
+                by_content |= {} if content is None else {content: run}
+        self.given[side] = replace(given, stores=tuple(used))
+
+    def _content(self) -> str | None:
+        found = self._con.execute("SELECT value FROM store.meta WHERE key = 'content'").fetchone()
+        return None if found is None else found[0]
+
+    @contextmanager
+    def _attached(self, run: RunStore) -> Iterator[None]:
+        """Attaches the store of a run as ``store``."""
         try:
             db.attach(self._con, run.store, read_only=True)
         except duckdb.Error as error:
@@ -157,15 +189,7 @@ class Rollups:
                 run.store, f"the store of {run.name} cannot be opened ({reason})", "Recreate it with rlcompare ingest"
             ) from error
         try:
-            for cursor in self._cursors:
-                cursor.execute("SET VARIABLE side = ?", [side])
-                cursor.execute("SET VARIABLE run = CAST(? AS INTEGER)", [number])
-                cursor.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [list(steps or ())])
-                cursor.execute("SET VARIABLE ranks = CAST(? AS INTEGER[])", [list(ranks or ())])
-            self._empty = db.empty_tables(self._con, "store")
-            self._run_folder("compare/load")
-            if steps is not None or ranks is not None:
-                self._check_selection(run, steps, ranks)
+            yield
         except duckdb.Error as error:
             if db.is_damage(error):
                 raise DamagedStoreError(run.store, db.first_line(error)) from error
@@ -177,6 +201,19 @@ class Rollups:
         finally:
             self._empty = frozenset()
             db.detach(self._con)
+
+    def _load(
+        self, side: SideName, number: int, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None
+    ) -> None:
+        for cursor in self._cursors:
+            cursor.execute("SET VARIABLE side = ?", [side])
+            cursor.execute("SET VARIABLE run = CAST(? AS INTEGER)", [number])
+            cursor.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [list(steps or ())])
+            cursor.execute("SET VARIABLE ranks = CAST(? AS INTEGER[])", [list(ranks or ())])
+        self._empty = db.empty_tables(self._con, "store")
+        self._run_folder("compare/load")
+        if steps is not None or ranks is not None:
+            self._check_selection(run, steps, ranks)
 
     def _check_selection(self, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None) -> None:
         (known,) = self._query(records.KnownSelection)

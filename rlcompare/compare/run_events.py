@@ -21,6 +21,9 @@ SAME_SIZE = 2.0
 """Two changes are alike if one is at most this many times the other."""
 
 _ORDER = tuple(EventKind)
+_COMPARED = (EventKind.ONSET, EventKind.TREND, EventKind.TWO_LEVELS)
+"""Kinds of which it is told whether the other side has the same."""
+
 _SIDE = {"baseline": "baseline", "new": "new side"}
 
 
@@ -76,10 +79,11 @@ def _text(event: RunEvent, several: bool) -> str:
         EventKind.ONSET: _onset,
         EventKind.TREND: _trend,
         EventKind.SPIKES: _longer,
+        EventKind.TWO_LEVELS: _two_levels,
         EventKind.TEST_OR_SAVE: _longer,
         EventKind.FIRST_STEPS: _first,
     }[event.what](event)
-    with_other = event.what in (EventKind.ONSET, EventKind.TREND) and event.elsewhere is not None
+    with_other = event.what in _COMPARED and event.elsewhere is not None
     return f"{of}: {said}{ends[bool(event.elsewhere)] if with_other else ''}."
 
 
@@ -116,6 +120,11 @@ def _longer(event: RunEvent) -> str:
     timers = ", ".join(f"{short(fact.name)} {_amount(fact.after, 's')}" for fact in event.facts)
     reason = f", which test or save a checkpoint: {timers}" if event.what == EventKind.TEST_OR_SAVE else ""
     return f"{_changed(event)} {steps} ({_levels(event)}){reason}"
+
+
+def _two_levels(event: RunEvent) -> str:
+    low, high = (_amount(value, event.unit) for value in (event.before, event.after))
+    return f"{short(event.metric)} takes {high} in {event.steps} steps and {low} in the others, in no order"
 
 
 def _first(event: RunEvent) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from statistics import fmean, median
 
-from rlcompare.compare.drift import period_of, spikes_of, trend_of
+from rlcompare.compare.drift import period_of, spikes_of, trend_of, upper_level
 from rlcompare.compare.names import unit_of
 from rlcompare.compare.onset import LEAST_LEVEL, LEAST_STEPS, levels_of, without_spikes
 from rlcompare.compare.overall import SPEED
@@ -31,6 +31,9 @@ LEAST_OF_TIMER, LEAST_OF_METRIC = 0.05, 0.1
 
 LEAST_TREND = 0.1
 """Relative change over the run from which a trend is told."""
+
+LEAST_LEVELS = 0.05
+"""Relative distance from which two levels of the step are told."""
 
 LONGER = 0.2
 """A step takes longer than others if it is by this part of their time."""
@@ -208,3 +211,9 @@ class Run:
             others = median(value for step, value in time_of.items() if step not in own)
             at = median(time_of[step] for step in own)
             yield self._event(EventKind.SPIKES, SPEED, own, others, at, period=period)
+            return
+        upper = upper_level(amounts, LEAST_LEVELS * self._usual)
+        if upper:
+            others = fmean(value for place, value in enumerate(amounts) if place not in set(upper))
+            at = fmean(amounts[place] for place in upper)
+            yield self._event(EventKind.TWO_LEVELS, SPEED, [steps[place] for place in upper], others, at)

@@ -6,54 +6,58 @@ infinite, counts as missing and never passes.
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import count
 
-from rlcompare.compare.aggregates import aggregated
 from rlcompare.compare.comparability import is_declared
-from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.compare.runs import known, overlap
+from rlcompare.compare.estimate import FALSE_ALARM, Spread, allowed, least_odds
+from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.errors import ExitCode, UsageError
-from rlcompare.gate import text, units
-from rlcompare.gate.evidence import enough_runs, is_exact
+from rlcompare.gate import units
+from rlcompare.gate.change import Case, in_families, with_new_phase
 from rlcompare.gate.health import health_verdicts, is_health_rule
-from rlcompare.gate.policy import HEADLINE
-from rlcompare.gate.work import PerToken, per_token, work_text
-from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Finding, Samples
-from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Policy, Rule, Verdict
-from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, Polarity, RuleSeverity, Severity, Status
-
-FAILED = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY)
-"""Statuses that fail a rule."""
-
-OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
-"""Statuses without a decision; ``on_inconclusive`` sets how they are treated."""
-
-_ROUNDING = 1e-9
-"""Relative tolerance at a limit, for floating-point rounding."""
+from rlcompare.gate.matching import Match, is_of_headline, matched
+from rlcompare.gate.sequential import Odds
+from rlcompare.gate.summary import FAILED, OPEN, summary_of
+from rlcompare.model.diff import Delta, Diff, Finding
+from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
+from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, RuleSeverity, Severity, Status
 
 
-def judge(diff: Diff, policy: Policy) -> GateResult:
+def judge(
+    diff: Diff, policy: Policy, spreads: Mapping[str, Spread] | None = None, odds: Odds | None = None
+) -> GateResult:
     """All verdicts of a policy on a diff, and the resulting exit code.
 
     The exit code is 5 for undeclared severe differences, 1 if rules of severity ``error`` failed, 3 if the evidence is
     inconclusive and the policy says ``fail``, and else 0.
 
+    Args:
+        spreads: by metric, how much earlier runs differed. Others differ as the policy assumes.
+        odds: of a wrong verdict, if this is one of several looks at growing sides.
+
     Raises:
-        UsageError: the unit of a limit does not fit the metric: a time for a size, for example.
+        UsageError: the unit of a limit does not fit the metric: a time for a size, for example; or the policy asks for
+            evidence by runs, and no test can fail with so few.
     """
+    diff = of_repetitions(diff)
     barred = tuple(
         finding
         for finding in diff.comparability.findings
         if finding.severity == Severity.SEVERE and not is_declared(finding.key, policy.varied)
     )
+    if not barred:
+        _refuse_too_few_runs(diff, policy)
     rules = [rule for rule in policy.rules if rule.severity != RuleSeverity.OFF and not is_health_rule(rule)]
-    verdicts = tuple(verdict for rule in rules for verdict in _verdicts(rule, diff, policy, comparable=not barred))
-    if not verdicts and rules:  # if every rule was skipped, the gate must not pass
-        verdicts = tuple(_absent(rule, _headline(diff), diff) for rule in rules[:1])
+    found = [item for rule in rules for item in _cases(rule, diff, policy, spreads or {}, comparable=not barred)]
+    made = iter(in_families([item for item in found if isinstance(item, Case)], odds or Odds()))
+    verdicts = tuple(next(made) if isinstance(item, Case) else item for item in found)
+    if not verdicts:  # if every rule was skipped, the gate must not pass
+        skipped = ((rule, matched(rule, diff)) for rule in rules)
+        verdicts = tuple(_absent(rule, match) for rule, match in skipped if not match.left)[:1]
     health = health_verdicts(diff, policy)
     if health and diff.unstable:  # then no change is for the better
         passed = (
@@ -61,7 +65,7 @@ def judge(diff: Diff, policy: Policy) -> GateResult:
         )
         verdicts = (*health, *passed)
     return GateResult(
-        policy, verdicts, int(_exit_code(verdicts, policy, barred)), _summary(verdicts, diff, policy, barred)
+        policy, verdicts, int(_exit_code(verdicts, policy, barred)), summary_of(verdicts, diff, policy, barred)
     )
 
 
@@ -76,54 +80,53 @@ def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Fin
     return ExitCode.OK
 
 
-def _verdicts(rule: Rule, diff: Diff, policy: Policy, *, comparable: bool) -> Iterator[Verdict]:
-    name = _headline(diff) if rule.metric == HEADLINE else rule.metric
-    deltas = [delta for delta in diff.overall if _applies(rule, name, delta)]
-    if not deltas and "@" in name:
-        deltas = [delta for delta in aggregated(diff, name) if _applies(rule, name, delta)]
-    if not deltas and not rule.optional:
-        yield _absent(rule, name, diff)
-    for delta in (_with_new_phase(found, diff) for found in deltas):
+def _refuse_too_few_runs(diff: Diff, policy: Policy) -> None:
+    """Refuses a policy that cannot fail at this number of runs."""
+    baseline, new = (len(counted(diff, side)) for side in SIDES)
+    few, many = sorted((baseline, new))
+    if policy.evidence != EvidenceMode.RUNS or not few or allowed(few, many, FALSE_ALARM) is not None:
+        return
+    needed = next(runs for runs in count(1) if allowed(runs, runs, FALSE_ALARM) is not None)
+    raise UsageError(
+        f'the policy {policy.source} asks for evidence = "runs", but {baseline} against {new} '
+        f"runs cannot decide: by luck alone, all runs of one side come after all of the other in "
+        f"1 of {round(1 / least_odds(few, many))} comparisons, and at most 1 of {round(1 / FALSE_ALARM)} false alarms "
+        f'is allowed. Make {needed} runs per side, or use evidence = "auto"'
+    )
+
+
+def _cases(
+    rule: Rule, diff: Diff, policy: Policy, spreads: Mapping[str, Spread], *, comparable: bool
+) -> Iterator[Case | Verdict]:
+    """The metrics that a rule applies to, or the verdict that there are none."""
+    found = matched(rule, diff)
+    if found.problem and (found.mistyped or not rule.optional):
+        yield _absent(rule, found)
+    for delta in (_with_new_phase(delta, diff) for delta in found.deltas):
         if not (rule.optional and _is_nothing_to_judge(rule, delta)):
-            yield _verdict(rule, delta, diff, policy, comparable=comparable)
+            _refuse_wrong_unit(rule, delta, policy)
+            yield Case(rule, delta, diff, policy, _spread(rule, delta, policy, spreads), comparable)
 
 
-def _absent(rule: Rule, name: str, diff: Diff) -> Verdict:
-    return Verdict(rule, name, Status.MISSING, _unknown(name, diff), None, None, "", verified=True)
+def _spread(rule: Rule, delta: Delta, policy: Policy, spreads: Mapping[str, Spread]) -> Spread | None:
+    """How much the runs of a metric differ, where there are too few to tell."""
+    if policy.evidence == EvidenceMode.RUNS:
+        return None
+    if rule.noise is not None:
+        return Spread(rule.noise, source="the rule's noise")
+    return spreads.get(delta.metric) or Spread(policy.noise, source="the policy's noise")
+
+
+def _absent(rule: Rule, found: Match) -> Verdict:
+    problem = found.problem or "expected a value, found none to judge"
+    return Verdict(rule, found.name, Status.MISSING, problem, None, None, "", verified=True)
 
 
 def _is_nothing_to_judge(rule: Rule, delta: Delta) -> bool:
     """Whether there is no value to judge, so that an optional rule is skipped."""
-    if rule.metric == HEADLINE:  # skipping without a baseline would let every new side pass
+    if is_of_headline(rule):  # skipping without a baseline would let every new side pass
         return not units.fits(rule.absolute_unit, delta.unit)
-    return _limits_change(rule) and _unmeasured(delta.baseline)
-
-
-def _headline(diff: Diff) -> str:
-    """The headline metric of the baseline. A new side without it must not pass by another metric."""
-    for side in SIDES:
-        known = {delta.metric for delta in diff.overall if not _unmeasured(delta.value(side))}
-        found = next((metric for metric in (SPEED, *HEADLINES) if metric in known), None)
-        if found:
-            return found
-    return diff.headline
-
-
-def _applies(rule: Rule, name: str, delta: Delta) -> bool:
-    """Whether a rule applies to a metric; globs skip metrics that they cannot judge."""
-    if delta.metric == name:
-        return True
-    if not fnmatchcase(delta.metric, name) or ("@" in delta.metric and "@" not in name):
-        return False
-    has_direction = delta.polarity != Polarity.NEUTRAL or is_exact(delta.metric)
-    return has_direction or rule.min_value is not None or rule.max_value is not None
-
-
-def _unknown(metric: str, diff: Diff) -> str:
-    close = difflib.get_close_matches(metric, [delta.metric for delta in diff.overall], n=3)
-    return "expected a value, found no such metric on either side" + (
-        f"; similar metrics: {', '.join(close)}" if close else ""
-    )
+    return (rule.max_relative is not None or rule.max_absolute is not None) and _unmeasured(delta.baseline)
 
 
 def _with_new_phase(delta: Delta, diff: Diff) -> Delta:
@@ -134,15 +137,7 @@ def _with_new_phase(delta: Delta, diff: Diff) -> Delta:
     alike = (other for other in diff.overall if fnmatchcase(other.metric, f"phase.*.{part}"))
     if all(_unmeasured(other.baseline) for other in alike):
         return delta
-    runs: Samples = {
-        "baseline": tuple(0.0 for _ in delta.samples.get("baseline", ())),
-        "new": delta.samples.get("new", ()),
-    }
-    return replace(delta, baseline=0.0, delta=delta.new, ratio=None, samples=runs)
-
-
-def _limits_change(rule: Rule) -> bool:
-    return rule.max_relative is not None or rule.max_absolute is not None
+    return with_new_phase(delta)
 
 
 def _unmeasured(value: float | None) -> bool:
@@ -159,132 +154,3 @@ def _refuse_wrong_unit(rule: Rule, delta: Delta, policy: Policy) -> None:
         f"a {units.kind(rule.absolute_unit)}, but {delta.metric} {measured}: "
         "give a limit of the same kind, or a number without a unit"
     )
-
-
-def _verdict(rule: Rule, delta: Delta, diff: Diff, policy: Policy, *, comparable: bool) -> Verdict:
-    _refuse_wrong_unit(rule, delta, policy)
-    status, said, verified = _status(rule, delta, per_token(delta, diff), policy, comparable=comparable)
-    return Verdict(rule, delta.metric, status, said, delta.baseline, delta.new, delta.unit, verified)
-
-
-def _status(
-    rule: Rule, delta: Delta, work: PerToken | None, policy: Policy, *, comparable: bool
-) -> tuple[Status, str, bool]:
-    """Status, text, and whether it is backed by run-level evidence (or needs none)."""
-    expected, values = f"expected {text.expected(rule, delta)}", text.values(delta)
-    if delta.new is None or not math.isfinite(delta.new):
-        return Status.MISSING, f"{expected}, found no value on the new side{values}", True
-    beyond = _beyond_value(rule, delta.new)
-    many = policy.evidence != EvidenceMode.LIMITS and enough_runs(delta.samples.get("new", ()))
-    if (beyond and comparable) or not _limits_change(rule):
-        status, verified = Status.REGRESSED if beyond else Status.PASS, is_exact(delta.metric) or many
-        return status, f"{expected}, found {text.quantity(delta.new, delta.unit)}{values}", verified
-    if delta.baseline is None or not math.isfinite(delta.baseline):
-        return Status.MISSING, f"{expected}, found no value on the baseline{values}", True
-    if NOT_COMPARED in delta.evidence:
-        reason = f"verl changed what it means ({delta.evidence[NOT_COMPARED]})"
-        return Status.NOT_COMPARABLE, f"{expected}, found values that cannot be compared{values}: {reason}", False
-    found = f"{expected}, found {text.change(delta)}{values}"
-    if not comparable:
-        return Status.NOT_COMPARABLE, f"{found}; the sides must not be compared", False
-    worse = _is_beyond(rule, delta, _worsening(delta))
-    if worse and work:
-        found += f"; {work.text}"
-        if work.growth > 1 and not _is_beyond(rule, delta, (delta.baseline or 0.0) * (work.factor - 1)):
-            return Status.INCONCLUSIVE, f"{found}, within the limits", False
-    return _judge_change(rule, delta, policy, found, worse=worse)
-
-
-def _judge_change(rule: Rule, delta: Delta, policy: Policy, found: str, *, worse: bool) -> tuple[Status, str, bool]:
-    better = delta.polarity != Polarity.NEUTRAL and _is_beyond(rule, delta, -_worsening(delta))
-    status = Status.REGRESSED if worse else Status.IMPROVED if better else Status.PASS
-    if worse and rule.max_relative and rule.max_absolute is None and _is_trifling(delta):
-        return Status.INCONCLUSIVE, f"{found}; {text.missing_part(delta)}", False
-    if is_exact(delta.metric):
-        return status, found, True
-    samples = delta.samples.get("baseline", ()), delta.samples.get("new", ())
-    enough = enough_runs(*samples)
-    if policy.evidence == EvidenceMode.LIMITS or (policy.evidence == EvidenceMode.AUTO and not enough):
-        return status, found, False
-    if not enough:
-        have = [len(known(values)) for values in samples]
-        return (
-            Status.INCONCLUSIVE,
-            f"{found}; {RUNS_NEEDED} runs per side are needed to decide, found {have[0]} and {have[1]}",
-            False,
-        )
-    if better and overlap(*samples):
-        return Status.PASS, found, False
-    if worse and overlap(*samples):
-        return Status.INCONCLUSIVE, f"{found}; the runs of the two sides overlap: more runs are needed to decide", False
-    return status, found, status != Status.PASS
-
-
-def _is_trifling(delta: Delta) -> bool:
-    """Whether the baseline is 0, or no larger than the spread of its own runs."""
-    runs = known(delta.samples.get("baseline", ()))
-    return abs(delta.baseline or 0.0) <= (max(runs) - min(runs) if runs else 0.0)
-
-
-def _worsening(delta: Delta) -> float:
-    """The change for the worse, in the metric's unit. The absolute change where no direction is better."""
-    change = (delta.new or 0.0) - (delta.baseline or 0.0)
-    if delta.polarity == Polarity.NEUTRAL:
-        return abs(change)
-    return -change if delta.polarity == Polarity.HIGHER else change
-
-
-def _is_beyond(rule: Rule, delta: Delta, change: float) -> bool:
-    """Whether a change exceeds every limit that the rule sets."""
-    limits = []
-    if rule.max_relative is not None:
-        limits.append(rule.max_relative * abs(delta.baseline or 0.0))
-    if rule.max_absolute is not None:
-        limits.append(units.converted(rule.max_absolute, rule.absolute_unit, delta.unit))
-    return change > 0 and all(change > limit * (1 + _ROUNDING) for limit in limits)
-
-
-def _beyond_value(rule: Rule, value: float) -> bool:
-    below = rule.min_value is not None and value < rule.min_value
-    return below or (rule.max_value is not None and value > rule.max_value)
-
-
-def _summary(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: Sequence[Finding]) -> str:
-    if barred:
-        keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
-        return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
-    failed = [
-        verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == RuleSeverity.ERROR
-    ]
-    warned = [
-        verdict for verdict in verdicts if verdict.status in FAILED and verdict.rule.severity == RuleSeverity.WARN
-    ]
-    open_ones = [verdict for verdict in verdicts if verdict.status in OPEN]
-    parts = []
-    if failed:
-        parts.append(f"{len(failed)} of {_count(verdicts, 'rule')} failed: {_names(failed)}.")
-    elif not verdicts:
-        parts.append("Nothing to judge.")
-    elif open_ones and policy.on_inconclusive == OnInconclusive.FAIL:
-        parts.append(f"The evidence is inconclusive ({_count(verdicts, 'rule')}).")
-    else:
-        parts.append(f"Nothing failed ({_count(verdicts, 'rule')}).")
-    if open_ones:
-        words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
-        parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
-    if any(rule.metric == HEADLINE and not any(v.rule == rule for v in verdicts) for rule in policy.rules):
-        parts.append("The step was not judged: neither side has a step time.")
-    if warned:
-        parts.append(f"{_count(warned, 'warning')}: {_names(warned)}.")
-    if any(verdict.unit in ("ms", "s") for verdict in (*failed, *warned, *open_ones)):
-        parts.append(work_text(diff))
-    return " ".join(filter(None, parts))
-
-
-def _count(verdicts: Sequence[Verdict], noun: str) -> str:
-    return f"{len(verdicts)} {noun}" if len(verdicts) == 1 else f"{len(verdicts)} {noun}s"
-
-
-def _names(verdicts: Sequence[Verdict]) -> str:
-    names = list(dict.fromkeys(verdict.metric for verdict in verdicts))
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+from rlcompare.compare.estimate import Spread
 from rlcompare.compare.runs import known
+from rlcompare.gate.decision import MOST_RUNS, Decision
 from rlcompare.model.diff import Delta
 from rlcompare.model.size import in_binary_unit
 from rlcompare.model.verdict import Rule
@@ -40,9 +42,46 @@ def change(delta: Delta) -> str:
     return f"{'+' if delta.delta >= 0 else ''}{quantity(delta.delta, delta.unit)}"
 
 
-def values(delta: Delta) -> str:
-    """Both values, and those of all runs where there are several."""
-    pair = " → ".join(_each(_finite(delta.baseline, delta.new), delta.unit))
+def estimated(decision: Decision, delta: Delta) -> str:
+    """The change as the runs show it."""
+    return _shift(decision.interval.change, delta, relative=decision.relative)
+
+
+def interval(decision: Decision, delta: Delta, spread: Spread | None) -> str:
+    """The interval of a change, and on what it rests."""
+    found = decision.interval
+    nothing = -1.0 if decision.relative else -math.inf  # the lowest change that there is
+    bounded = found.low > nothing, math.isfinite(found.high)
+    if not any(bounded):
+        return ""
+    low, high = (_shift(end, delta, relative=decision.relative) for end in (found.low, found.high))
+    between = f"{low.removesuffix(' %')} … {high}" if decision.relative else f"{low} … {high}"
+    if not all(bounded):
+        between = f"up to {high}" if bounded[1] else f"from {low}"
+    if spread is None or (found.low_measured and found.high_measured):
+        return f"interval {between}"
+    return f"interval {between} if runs differ by {spread.value * 100:.2g} %, {spread.source}"
+
+
+def runs_needed(decision: Decision) -> str:
+    """How many runs would decide."""
+    if decision.runs_needed is None:
+        return f"even {MOST_RUNS} runs per side would hardly decide"
+    return f"about {decision.runs_needed} runs per side would decide"
+
+
+def _shift(value: float, delta: Delta, *, relative: bool) -> str:
+    """A change with its sign: as a percentage, or in the metric's unit."""
+    if relative and value <= _LARGEST_PART:
+        return f"{round(value * 100, 1) + 0.0:+,.1f} %"
+    if relative:
+        return f"× {number(value + 1)}" if math.isfinite(value) else "any"
+    return f"{'+' if value >= 0 else ''}{quantity(value, delta.unit)}" if math.isfinite(value) else "any"
+
+
+def values(delta: Delta, note: str = "") -> str:
+    """Both values, and those of all runs where there are several; and a note."""
+    pair = " → ".join(_each(_finite(delta.baseline, delta.new), delta.unit)) + (f"; {note}" if note else "")
     runs = [known(delta.samples.get(side, ())) for side in SIDES]
     if max(map(len, runs)) < 2:
         return f" ({pair})"

@@ -1,14 +1,20 @@
-"""Changes of a time per token: a step with more tokens is not slower (docs/design.md §8)."""
+"""Changes of a time at equal work: a step with more tokens is not slower (docs/design.md §8).
+
+Where the steps of the log separate the part of a time that grows with the work from the part that does not
+(``model.diff.OF_WORK``), the former is taken out. Else the time counts per token.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from rlcompare.compare.names import TOKEN_RATE
 from rlcompare.compare.overall import SPEED
-from rlcompare.compare.training import GENERATION, RESPONSE, TOTAL
-from rlcompare.model.diff import Delta, Diff
-from rlcompare.model.words import Polarity
+from rlcompare.compare.training import BESIDE_TOKENS, GENERATION, RESPONSE, TOTAL
+from rlcompare.model.diff import OF_WORK, Delta, Diff, Samples
+from rlcompare.model.words import SIDES, Polarity, SideName
 
 MATTERS = 0.01
 """Workloads that differ by less than this fraction count as equal."""
@@ -19,42 +25,77 @@ _LARGEST = 1e6
 _OF_RESPONSES = (*(f"phase.{name}." for name in GENERATION), "timing_s/gen")
 """Prefixes of times that depend on response tokens, not on prompt tokens."""
 
+_BESIDE = tuple(prefix + name for name in BESIDE_TOKENS for prefix in ("phase.", "timing_s/"))
+"""Prefixes of times that do not depend on tokens."""
+
 
 @dataclass(frozen=True)
-class PerToken:
-    """A time for each token.
+class EqualWork:
+    """A time as it would be if both sides had done the work of the baseline.
 
     Attributes:
-        growth: tokens of the new side as a multiple of the baseline's.
-        factor: new time per token as a multiple of the old.
-        text: the change per token, for the verdict.
+        samples: one value per run, by side; None where a run has none.
+        growth: the work of the new side as a multiple of the baseline's.
+        known: whether the log shows which part of the time follows the work. Else the samples are times per token, and
+            the change at equal work lies between theirs and that of the plain times.
+        text: what was judged, for the verdict.
+        note: how the work differs.
     """
 
+    samples: Samples
     growth: float
-    factor: float
+    known: bool
     text: str
+    note: str
 
 
-def per_token(delta: Delta, diff: Diff) -> PerToken | None:
-    """The change of a time per token; None if the work is the same or unknown, or if the metric is not a time."""
-    if delta.unit not in ("ms", "s") or delta.polarity != Polarity.LOWER or delta.ratio is None:
+def at_equal_work(delta: Delta, diff: Diff) -> EqualWork | None:
+    """A time at equal work; None if the work is the same or unknown, or if the metric is not a time."""
+    if delta.unit not in ("ms", "s") or delta.polarity != Polarity.LOWER or delta.ratio is None or not delta.new:
+        return None
+    if delta.metric.startswith(_BESIDE):
         return None
     of_responses = delta.metric.startswith(_OF_RESPONSES) and growth(diff, RESPONSE) is not None
+    tokens = diff.metric(RESPONSE if of_responses else TOTAL)
     grown = growth(diff, RESPONSE if of_responses else TOTAL)
-    if grown is None or abs(grown - 1) < MATTERS:
+    if tokens is None or grown is None or abs(grown - 1) < MATTERS or not 1 / _LARGEST < grown < _LARGEST:
         return None
-    measured = diff.metric(TOKEN_RATE) if delta.metric == SPEED else None
-    factor = delta.ratio / grown if measured is None or measured.ratio is None else measured.ratio
-    if not abs(factor) < _LARGEST:
-        return None
+    by_log = delta.evidence.get(OF_WORK)
+    if isinstance(by_log, float) and by_log < delta.new:
+        left = (delta.new - by_log) / delta.new
+        samples: Samples = {
+            "baseline": delta.samples.get("baseline", ()),
+            "new": tuple(None if value is None else value * left for value in delta.samples.get("new", ())),
+        }
+        return EqualWork(samples, grown, True, "at equal work", f"{tokens.metric} {_percent(grown)}")
+    rate = diff.metric(TOKEN_RATE) if delta.metric == SPEED else None
+    if rate and None in (rate.baseline, rate.new):  # only one side logged it
+        rate = None
+    samples = {side: _at_rate(rate, tokens, side) or _per_token(delta, tokens, side) for side in SIDES}
     word = "response token" if of_responses else "token"
-    return PerToken(grown, factor, f"per {word} {round((factor - 1) * 100, 1) + 0.0:+,.1f} %")
+    return EqualWork(samples, grown, False, f"per {word}", f"{tokens.metric} {_percent(grown)}")
+
+
+def _at_rate(rate: Delta | None, tokens: Delta, side: SideName) -> tuple[float | None, ...]:
+    """The step of each run for the tokens of the baseline, in s, at the rate that the diff shows; empty: unknown."""
+    values = rate.samples.get(side, ()) if rate else ()
+    return tuple(None if value is None else value * (tokens.baseline or 0.0) / 1e3 for value in values)
+
+
+def _per_token(delta: Delta, tokens: Delta, side: SideName) -> tuple[float | None, ...]:
+    """The time of each run for the tokens of the baseline. A run without a number of tokens has that of its side."""
+    found, values = tokens.samples.get(side, ()), delta.samples.get(side, ())
+    counts: Sequence[float | None] = found if len(found) == len(values) else [None] * len(values)
+    return tuple(
+        None if value is None else value * (tokens.baseline or 0.0) / (count or tokens.value(side) or 1.0)
+        for value, count in zip(values, counts, strict=True)
+    )
 
 
 def growth(diff: Diff, metric: str) -> float | None:
     """The tokens of the new side as a multiple of the baseline's."""
     tokens = diff.metric(metric)
-    return tokens.ratio if tokens and tokens.ratio and tokens.ratio < _LARGEST else None
+    return tokens.ratio if tokens and tokens.ratio and isfinite(tokens.ratio) and tokens.ratio < _LARGEST else None
 
 
 def work_text(diff: Diff) -> str:
@@ -62,4 +103,8 @@ def work_text(diff: Diff) -> str:
     grown = growth(diff, TOTAL)
     if grown is None or abs(grown - 1) < MATTERS:
         return ""
-    return f"The workload differs ({TOTAL} {(grown - 1) * 100:+,.1f} %): compare times per token."
+    return f"The workload differs ({TOTAL} {_percent(grown)}): times are judged at equal work."
+
+
+def _percent(factor: float) -> str:
+    return f"{round((factor - 1) * 100, 1) + 0.0:+,.1f} %"

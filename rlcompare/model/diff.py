@@ -18,6 +18,10 @@ NOT_COMPARED = "not_compared"
 RUNS_OVERLAP = "runs_overlap"
 """Key in a metric's evidence if a side has several runs: whether the order of the runs may be due to chance."""
 
+OF_WORK = "of_work"
+"""Key in the evidence of a time: the part of its change that more or less work explains, in its unit, as far as the
+steps of the log show how the time follows the work."""
+
 Value = float | int | str | bool | None
 Row = Mapping[str, Value]
 Samples = Mapping[SideName, tuple[float | None, ...]]
@@ -26,7 +30,13 @@ Samples = Mapping[SideName, tuple[float | None, ...]]
 
 @dataclass(frozen=True)
 class RunInfo:
-    """One run of a side; ``replicas``: rollout replicas, which are not ranks."""
+    """One run of a side.
+
+    Attributes:
+        replicas: rollout replicas, which are not ranks.
+        started: when it started, else when its profile or its log began; ISO 8601 in UTC. None: unknown.
+        left_out: why it is no repetition of the other runs of its side, so that no verdict counts it; empty: it is one.
+    """
 
     name: str
     path: str
@@ -34,6 +44,8 @@ class RunInfo:
     ranks: int
     steps: int
     replicas: int = 0
+    started: str | None = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True)

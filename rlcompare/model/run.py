@@ -107,15 +107,20 @@ class RunFile:
 
     Attributes:
         steps: step numbers by kind: ``warmup``, ``plain``, ``profiled``.
+        started: when it started, in ISO 8601.
+        commits: of packages that were installed from a repository, or used from a checkout.
+        git: of the working folder.
         config: the configuration, in verl's tree.
         misfits: parts of the file that were ignored because their type or value is wrong, one clause each.
     """
 
     schema: str | None = None
     status: str | None = None
+    started: str | None = None
     captures: tuple[RunCapture, ...] = ()
     steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     versions: Mapping[str, Scalar] = field(default_factory=dict)
+    commits: Mapping[str, RunCommit] = field(default_factory=dict)
     git: RunCommit | None = None
     device: Scalar = None
     device_name: Scalar = None

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity, Status
 
-RUNS_NEEDED = 4
-"""Runs per side that are needed for a verdict. If nothing changed, the probability that all runs of one side lie beyond
-all runs of the other is 2 in 70 with four runs per side, but 2 in 20 with three."""
+HEADLINE = "headline"
+"""The name of the diff's headline metric in a rule."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,10 @@ class Rule:
         optional: skipped instead of failed if there is no value to judge: no such metric, or for a limit on a change no
             baseline. The headline is skipped only if neither side has one.
         noise: how much runs are assumed to differ, as a fraction (one standard deviation); None: as the policy says.
+        expires: the last day of an exception, as ``2026-12-31``; empty: the rule is none.
+        reason: why there is an exception.
+        except_for: metrics, and globs over them, that this rule does not judge: those it names, and those of
+            exceptions, of rules that turn them off, and of rules in a file that extends this rule's.
     """
 
     metric: str
@@ -37,6 +40,14 @@ class Rule:
     message: str = ""
     optional: bool = False
     noise: float | None = None
+    expires: str = ""
+    reason: str = ""
+    except_for: tuple[str, ...] = ()
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether it limits a change or a value. Rules on symptoms do not."""
+        return (self.max_relative, self.max_absolute, self.min_value, self.max_value) != (None,) * 4
 
 
 @dataclass(frozen=True)
@@ -44,19 +55,21 @@ class Policy:
     """The rules of one repository (``rlcompare.toml``).
 
     Attributes:
-        source: the file they came from, or ``built-in``.
+        source: the file they came from, ``built-in``, or ``preset strict``.
         evidence: what verdicts are based on. Verdicts by limits alone are unverified.
         varied: env keys that were meant to differ.
         noise: how much runs of one setting are assumed to differ where this was not measured, as a fraction (one
             standard deviation).
+        notes: exceptions that end soon or have ended, one sentence each.
     """
 
     source: str
     rules: tuple[Rule, ...]
     evidence: EvidenceMode = EvidenceMode.AUTO
-    on_inconclusive: OnInconclusive = OnInconclusive.WARN
+    on_inconclusive: OnInconclusive = OnInconclusive.FAIL
     varied: tuple[str, ...] = ()
     noise: float = 0.03
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ class EventKind(Word):
     """A metric rises or falls over the whole run."""
     SPIKES = "spikes"
     """Regular steps take longer, for a reason that the log does not tell."""
+    TWO_LEVELS = "two_levels"
+    """Steps take one of two times, in no order."""
     TEST_OR_SAVE = "test_or_save"
     """Steps that test or save a checkpoint take longer."""
     FIRST_STEPS = "first_steps"

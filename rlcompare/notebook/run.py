@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rlcompare import db
+from rlcompare.app.baselines import referred
 from rlcompare.app.one_run import find_one_run
 from rlcompare.app.progress import progress
 from rlcompare.app.sections import SECTIONS, sections_of
@@ -19,6 +21,10 @@ from rlcompare.errors import UsageError
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, numbers_of, path_of
 from rlcompare.notebook.table import Table, table_of_rows
 from rlcompare.store.read import is_of_host_alone, one_result
+
+if TYPE_CHECKING:
+    from rlcompare.baselines.library import Library
+    from rlcompare.baselines.names import Reference
 
 
 def load(
@@ -36,7 +42,8 @@ def load(
     """Reads one run, or loads it from the cache.
 
     Args:
-        path: a profile of any kind that ``rlcompare diff`` takes, a run directory, metrics, or a store.
+        path: a profile of any kind that ``rlcompare diff`` takes, a run directory, metrics, a store, or a run of a
+            baseline (``"@main/run1"``).
         steps, ranks: only these, such as ``3`` or ``range(8)``; all if omitted.
         layout: ``"ranks"`` or ``"runs"``: the meaning of the captures in a folder; inferred if omitted.
         prefer: ``"db"`` or ``"text"``, if a profile has both.
@@ -52,6 +59,9 @@ def load(
     from rlcompare.store.cache import cached_stores
 
     place = path_of(path, "path")
+    kept = referred(place, None)
+    if kept is not None:
+        return _of_baseline(place, *kept, steps, ranks)
     choice_of(layout, "layout", (None, "ranks", "runs"))
     choice_of(prefer, "prefer", ("db", "text"))
     chosen = {"steps": numbers_of(steps, "steps"), "ranks": numbers_of(ranks, "ranks")}
@@ -68,6 +78,20 @@ def load(
             return Run(run.name, place, store, scratch)
 
     return with_sound([run], folder, read)
+
+
+def _of_baseline(place: Path, library: Library, reference: Reference, steps: Numbers, ranks: Numbers) -> Run:
+    """The run of a baseline, in a temporary folder for as long as it is open."""
+    scratch = tempfile.TemporaryDirectory(prefix="rlcompare-")
+    runs = library.unpack(reference, Path(scratch.name) / "runs")
+    names = [f"@{reference.name}/{run.name}" for run in runs]
+    if len(runs) > 1:
+        raise UsageError(f"{reference} has {len(runs)} runs: choose one of {', '.join(names)}")
+    if steps is not None or ranks is not None:
+        raise UsageError(f"{reference} is a baseline, whose steps and ranks are fixed: leave out steps and ranks")
+    store = Path(scratch.name) / "runs" / f"{runs[0].name}.duckdb"
+    with db.reading(store):
+        return Run(runs[0].name, place, store, scratch)
 
 
 class Run(Mapping[str, Table]):

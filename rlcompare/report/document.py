@@ -229,6 +229,8 @@ def _side(side: Side) -> Document:
                 "ranks": run.ranks,
                 "replicas": run.replicas,
                 "steps": run.steps,
+                "started": run.started,
+                "left_out": run.left_out,
             }
             for run in side.runs
         ],

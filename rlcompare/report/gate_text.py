@@ -41,20 +41,27 @@ def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> 
 
 
 def gate_document(result: GateResult, diff: Diff | None = None) -> dict[str, Any]:
-    """The result as JSON: schema, exit_code, summary, policy, and one member of verdicts per rule and metric.
+    """The result as JSON: schema, exit_code, why it is that, summary, counts of rules and verdicts, policy, and one
+    member of verdicts per rule and metric.
 
     With a diff it also holds comparability (status, and findings of severity caution or worse; ``declared`` are those
     that the policy allows) and quality (warnings about the data).
     """
+    from rlcompare.gate.summary import counts, reasons
+
     return {
         "schema": SCHEMA,
         "exit_code": result.exit_code,
+        "reasons": list(reasons(result)),
         "summary": result.summary,
+        "counts": counts(result.verdicts),
         "policy": {
             "source": result.policy.source,
             "evidence": result.policy.evidence,
             "on_inconclusive": result.policy.on_inconclusive,
             "varied": list(result.policy.varied),
+            "noise": result.policy.noise,
+            "notes": list(result.policy.notes),
         },
         **({} if diff is None else _context(result, diff)),
         "verdicts": [asdict(verdict) for verdict in result.verdicts],
@@ -80,7 +87,9 @@ def _lines(gate: GateView) -> Iterator[Line]:
     counts = Counter(verdict.status for verdict in gate.verdicts if not verdict.failing)
     if counts:
         yield _entry("passed", ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
-    yield _entry("gate", f"{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code})")
+    yield from (_entry("policy", note, "caution") for note in gate.notes)
+    why = f": {gate.reasons}" if gate.reasons else ""
+    yield _entry("gate", f"{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code}{why})")
     if gate.unverified:
         yield _entry(f"[{UNVERIFIED}]", gate.unverified, "noise")
 

@@ -20,6 +20,7 @@ _TABLES = ("phases", "kernels", "operators", "collectives", "memory", "memory_ca
 _COLUMNS = ("baseline", "new", "delta", "ratio")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:;,/()+=<>· -]*")
 _ACTIVE = re.compile(r"[&<>|`*\[\]\\~$!{}#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_REFERENCE = re.compile(r"[@#]|[!$%&^~](?=[\w\"'])|\bGH-(?=\d)|:(?=//)|www(?=\.)", re.IGNORECASE)
 _TONES = {"worse": "🔴 worse", "better": "🟢 better", "": "", "noise": "", "caution": "🟡"}
 
 
@@ -39,20 +40,20 @@ def code(name: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence with all markup escaped; ``@``, ``#1`` and addresses do not become mentions or links."""
-    text = _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", text)
-    return (
-        text.replace("@", "@&#8203;")
-        .replace("&#35;", "&#35;&#8203;")
-        .replace("://", "&#58;//")
-        .replace("www.", "www&#46;")
-    )
+    """A sentence with all markup escaped; ``@name``, ``#1``, ``!1``, ``GH-1`` and addresses do not become links.
+
+    GitHub and GitLab look for these after they have resolved character references, so that an invisible space must
+    stand in between.
+    """
+    marked = _REFERENCE.sub("\\g<0>\u200b", text)
+    escaped = _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", marked)
+    return escaped.replace("\u200b", "&#8203;")
 
 
 def _lines(view: ReportView) -> Iterator[str]:
     head = view.headline
-    unstable = view.unstable and head.tone == "caution"
-    yield f"### {prose(view.title)}: {head.change} {_TONES[head.tone]}{f' {head.word}' if unstable else ''}".rstrip()
+    word = f" {head.word}" if head.tone == "caution" else ""
+    yield f"### {prose(view.title)}: {head.change} {_TONES[head.tone]}{word}".rstrip()
     yield ""
     if view.status != "comparable":
         yield f"> **{prose(view.status_text)}**"
@@ -89,9 +90,12 @@ def _gate(gate: GateView) -> Iterator[str]:
     yield ""
     if gate.status:
         yield f"- {prose(gate.status)}"
-        yield from (_finding(finding) for finding in gate.findings)
+        yield from (finding_line(finding) for finding in gate.findings)
         if gate.quality:
             yield f"- data quality: {prose(gate.quality)}"
+        yield ""
+    if gate.notes:
+        yield from (f"- policy: {prose(note)}" for note in gate.notes)
         yield ""
     failing = [verdict for verdict in gate.verdicts if verdict.failing]
     if failing:
@@ -113,13 +117,13 @@ def _findings(title: str, findings: tuple[FindingView, ...]) -> Iterator[str]:
     yield f"<details><summary>{title} ({len(findings)})</summary>"
     yield ""
     for finding in findings[:20]:
-        yield _finding(finding)
+        yield finding_line(finding)
     yield ""
     yield "</details>"
     yield ""
 
 
-def _finding(finding: FindingView) -> str:
+def finding_line(finding: FindingView) -> str:
     text = " ".join(part for part in (finding.sides, finding.message) if part)
     return f"- {prose(finding.severity)}: {code(finding.key)} {prose(text)}"
 

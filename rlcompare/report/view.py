@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rlcompare import __version__
+from rlcompare.errors import ExitCode
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
-from rlcompare.model.verdict import RUNS_NEEDED, GateResult, Verdict
+from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
@@ -47,8 +48,9 @@ from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
 UNVERIFIED = "unverified"
-_FEW_RUNS = f"only the limits were checked: fewer than {RUNS_NEEDED} runs per side cannot rule out chance."
+_FEW_RUNS = "too few runs to measure how much they differ: the verdict rests on an assumed spread (noise)."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
+_ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""
 
@@ -62,6 +64,7 @@ _VERDICT_TONE = {
     Status.INCONCLUSIVE: "caution",
     Status.IMPROVED: "better",
 }
+_FAILED: dict[int, str] = {ExitCode.INCONCLUSIVE: "not decided", ExitCode.NOT_COMPARABLE: "not comparable"}
 _STATUS_TEXT = {
     Comparable.COMPARABLE: "The two sides are comparable.",
     Comparable.CAUTION: "The two sides may be compared with caution: something besides the change under test differs.",
@@ -130,6 +133,8 @@ class GateView:
         findings: differences that must be shown before the verdicts, and those that the policy declares.
         quality: warnings about the data in one line.
         unverified: why some failed verdicts are marked unverified; empty if none is.
+        reasons: the statuses that lead to the exit code, as ``regressed and missing``; empty if it is 0.
+        notes: exceptions of the policy that end soon or have ended.
     """
 
     summary: str
@@ -141,6 +146,8 @@ class GateView:
     findings: tuple[FindingView, ...] = ()
     quality: str = ""
     unverified: str = ""
+    reasons: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -206,7 +213,7 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        headline=_headline(diff, headline, summary),
+        headline=_without_praise(_headline(diff, headline, summary), gate),
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
@@ -232,13 +239,16 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     """
     verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
     shown = tuple(map(_verdict, verdicts))
-    means = _AS_ASKED if gate.policy.evidence == EvidenceMode.LIMITS else _FEW_RUNS
+    from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
+
     view = GateView(
         summary=safe_text(gate.summary, MESSAGE_LIMIT),
         policy=safe_text(gate.policy.source),
         exit_code=gate.exit_code,
         verdicts=shown,
-        unverified=means if any(verdict.failing and not verdict.verified for verdict in shown) else "",
+        unverified=_unverified(shown, gate.policy.evidence),
+        reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
+        notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
     )
     if diff is None:
         return view
@@ -252,6 +262,13 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         findings=findings.merged_views(judged),
         quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
     )
+
+
+def _unverified(verdicts: Sequence[VerdictView], evidence: EvidenceMode) -> str:
+    """Why failing verdicts are marked as unverified."""
+    marked = {verdict.status == Status.UNHEALTHY for verdict in verdicts if verdict.failing and not verdict.verified}
+    of_changes = _AS_ASKED if evidence == EvidenceMode.LIMITS else _FEW_RUNS
+    return " ".join(text for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
 
 
 def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
@@ -297,8 +314,13 @@ def _verdict(verdict: Verdict) -> VerdictView:
         metric=safe_text(verdict.metric),
         text=safe_text(verdict.text, MESSAGE_LIMIT),
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
-        verified=verdict.verified or verdict.status not in _DECIDED,
+        verified=shown_as_verified(verdict),
     )
+
+
+def shown_as_verified(verdict: Verdict) -> bool:
+    """Whether a verdict needs no mark: it is verified, or says only that nothing changed or was decided."""
+    return verdict.verified or verdict.status not in _DECIDED
 
 
 def _side(side: Side, extent: str, rows: int) -> SideView:
@@ -335,6 +357,13 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
         samples=samples_text(delta),
         word=word_of(delta, diff),
     )
+
+
+def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
+    """The headline; not better if the gate fails."""
+    if gate is None or gate.exit_code == ExitCode.OK or headline.tone != "better":
+        return headline
+    return replace(headline, tone="caution", word=_FAILED.get(gate.exit_code, "gate failed"))
 
 
 def _causes(diff: Diff) -> tuple[CauseView, ...]:

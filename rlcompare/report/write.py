@@ -17,9 +17,19 @@ from rlcompare.errors import UsageError
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
 from rlcompare.report.document import to_document, to_json
-from rlcompare.report.view import build_view
+from rlcompare.report.view import ReportView, build_view
 
 FORMATS = frozenset({"html", "json", "md", "csv"})
+"""Formats of a comparison."""
+
+GATE_FILES = {
+    "pr": "pull-request.md",
+    "junit": "junit.xml",
+    "code-quality": "code-quality.json",
+    "sarif": "report.sarif",
+}
+"""Formats of a gate's verdicts, with their files."""
+
 MARKER = ".rlcompare"
 
 _MARKER_HEAD = "A report of rlcompare. The files listed here are replaced by the next one."
@@ -30,7 +40,8 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
     """Writes ``report.html`` and ``diff.json``, and the requested further formats.
 
     Args:
-        formats: of ``FORMATS``; ``md`` adds ``report.md``, ``csv`` a folder ``csv`` with one file per section.
+        formats: of ``FORMATS``; ``md`` adds ``report.md``, ``csv`` a folder ``csv`` with one file per section. With a
+            gate, of ``GATE_FILES`` too.
         gate: its verdicts are shown in the report.
 
     Returns:
@@ -39,9 +50,9 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
     Raises:
         UsageError: the folder holds other files or cannot be written to, or a format is unknown.
     """
-    unknown = formats - FORMATS
-    if unknown:
-        raise UsageError(f"--format {', '.join(sorted(unknown))} is unknown; choose from {', '.join(sorted(FORMATS))}")
+    known = FORMATS | (set() if gate is None else set(GATE_FILES))
+    if unknown := formats - known:
+        raise UsageError(f"--format {', '.join(sorted(unknown))} is unknown; choose from {', '.join(sorted(known))}")
     try:
         with _stage(out_dir) as stage:
             files = _render(diff, gate, stage, formats, out_dir)
@@ -65,12 +76,35 @@ def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str],
         from rlcompare.report.csv_files import csv_texts
 
         texts |= {f"csv/{name}": text for name, text in csv_texts(diff).items()}
+    if gate is not None:
+        texts |= {GATE_FILES[name]: gate_text(name, view, gate) for name in sorted(formats & set(GATE_FILES))}
     for name, text in texts.items():
         path = stage / name
         path.parent.mkdir(exist_ok=True)
         # A lone surrogate cannot be written as UTF-8. Views replace surrogates; this handles any that remain.
         path.write_text(text, encoding="utf-8", errors="replace", newline="")
     return [PurePosixPath(name) for name in texts]
+
+
+def gate_text(name: str, view: ReportView, gate: GateResult) -> str:
+    """One format of ``GATE_FILES`` as text."""
+    from rlcompare.report.checks import place_of
+
+    if name == "pr":
+        from rlcompare.report.pull_request import render_pull_request
+
+        return render_pull_request(view, gate)
+    if name == "junit":
+        from rlcompare.report.junit import render_junit
+
+        return render_junit(gate)
+    if name == "code-quality":
+        from rlcompare.report.code_quality import render_code_quality
+
+        return render_code_quality(gate, place_of(gate.policy))
+    from rlcompare.report.sarif import render_sarif
+
+    return render_sarif(gate, place_of(gate.policy))
 
 
 @contextlib.contextmanager
@@ -131,4 +165,8 @@ def _listed(out_dir: Path) -> list[PurePosixPath]:
     except FileNotFoundError:
         return []
     names = [PurePosixPath(line) for line in lines]
-    return [name for name in names if str(name.parent) in (".", "csv") and name.suffix.removeprefix(".") in FORMATS]
+    return [name for name in names if str(name.parent) in (".", "csv") and _is_ours(name)]
+
+
+def _is_ours(name: PurePosixPath) -> bool:
+    return name.suffix.removeprefix(".") in FORMATS or name.name in GATE_FILES.values()

@@ -30,7 +30,7 @@ from rlcompare.sources import hydra
 from rlcompare.sources.beside import Group, divided, of_no_run, with_engines, with_metrics, with_settings
 from rlcompare.sources.env import environment_from_configuration, put
 from rlcompare.sources.layout import group_runs
-from rlcompare.sources.metrics import form, jobs, mlflow
+from rlcompare.sources.metrics import clock, form, jobs, mlflow
 from rlcompare.sources.metrics.load import Loaded, load_metrics
 from rlcompare.sources.peek import file_kind, file_problem, json_object
 from rlcompare.sources.source import Problem
@@ -42,6 +42,9 @@ SCHEMA = re.compile(r"rlcompare\.run/(\d+)")
 
 EMPTY = "the run wrote neither metrics nor a profile"
 
+_SOFTWARE = (
+    "verl", "vllm", "vllm_ascend", "sglang", "transformers", "torch", "torch_npu", "cann", "ray", "python", "rlcompare",
+)  # fmt: skip
 _COMMIT_LENGTH = 12
 _PATH_LENGTH = 200
 
@@ -263,15 +266,16 @@ def environment_of(training: TrainingInput) -> dict[str, str]:
     if run is None:
         return {}
     found: dict[str, str] = {}
-    for name in ("torch", "torch_npu", "cann", "python", "rlcompare", "verl"):
+    for name in _SOFTWARE:
         put(found, name, run.versions.get(name))
     put(found, "device", run.device)
     put(found, "device_name", run.device_name)
     put(found, "world_size", run.world_size)
     put(found, "seed", run.seed)
-    if run.git is not None and run.git.commit is not None:
-        changed = " with changes" if run.git.dirty else ""
-        put(found, "commit", f"{run.git.commit[:_COMMIT_LENGTH]}{changed}")
+    for name, commit in {"commit": run.git, **{f"commit.{name}": run.commits.get(name) for name in _SOFTWARE}}.items():
+        if commit is not None and commit.commit is not None:
+            changed = " with changes" if commit.dirty else ""
+            put(found, name, f"{commit.commit[:_COMMIT_LENGTH]}{changed}")
     return found | environment_from_configuration(run.config)
 
 
@@ -346,8 +350,12 @@ def _unfinished(training: TrainingInput, run: RunFile, last_step: int | None) ->
 
 def fill_training(
     con: duckdb.DuckDBPyConnection, run: RunInput, training: TrainingInput, report: Callable[[Finding], None]
-) -> None:
+) -> int | None:
     """Fills the tables ``env`` and ``metric`` from training data.
+
+    Returns:
+        When the run started as run.json says, else when its first metric was logged, in ns since the epoch; None:
+        unknown.
 
     Raises:
         InputError: its metrics cannot be read.
@@ -366,6 +374,15 @@ def fill_training(
             con.execute("INSERT INTO env VALUES (NULL, ?, ?)", [key, value])
         for finding in findings_of(training, loaded.last_step):
             report(finding)
+    started = _started(training)
+    return loaded.first_ns if started is None else started
+
+
+def _started(training: TrainingInput) -> int | None:
+    """When the run started according to run.json, if that has a time zone."""
+    text = None if training.run is None else training.run.started
+    moment = None if text is None else clock.alone(text)
+    return moment[0] if moment is not None and moment[1] else None
 
 
 def _settings(training: TrainingInput, report: Callable[[Finding], None]) -> Mapping[str, object]:

@@ -25,7 +25,7 @@ from rlcompare.resources import resource_root
 
 _EDGE_BYTES = 64 * 1024
 # SQL that runs after a store is filled. Changing it does not invalidate stores.
-_LATER = frozenset({"compare", "show", "named"})
+_LATER = frozenset({"baselines", "compare", "history", "show", "named"})
 _FILLING_CODE = ("sources", "store")
 DATABASES = (".db", ".sqlite")
 """Suffixes of files that may have a write-ahead log beside them."""
@@ -82,6 +82,22 @@ def fingerprint(run: RunInput) -> Fingerprint:
     }
     sizes = tuple(sum(file.size_bytes for file in files) for files in by_capture)
     return Fingerprint(files, keys, sizes, _digest(parts))
+
+
+def content_of(run: RunInput, files: Iterable[InputFile]) -> str | None:
+    """Identifies what a run measured: the same for a copy of its files, whatever the copies are called.
+
+    What only describes the run does not count: a copy may have another run.json. None: nothing was measured.
+
+    Args:
+        files: of the run's fingerprint.
+    """
+    training = run.training
+    about = set() if training is None else {*training.settings, training.description}
+    described = {os.path.relpath(path, run.root) for path in about if path is not None}
+    measured = sorted((file.size_bytes, file.digest) for file in files if file.path not in described)
+    parts = [] if training is None else sorted(source.part for source in training.metrics)
+    return _digest([measured, parts, sorted(run.steps or ())]) if measured else None
 
 
 def _files_of(capture: CaptureInput) -> list[Path]:

@@ -15,9 +15,11 @@ from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, RunInput
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store.capture_stage import insert_finding
-from rlcompare.store.fingerprint import InputFile
+from rlcompare.store.fingerprint import InputFile, content_of
 from rlcompare.store.new_file import new_store, partial_of, remove, run_all
 from rlcompare.store.parts import Failure
+
+_STATUSES = ("incomplete", "complete", "failed")
 
 RUN_STAGE = ("store/aligned", "store/waiting", "store/path_piece", "store/r_path")
 """The SQL files that need all captures of a run, in their order."""
@@ -78,13 +80,13 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
     with opened as con:
         for finding in parts.run.findings:
             insert_finding(con, finding)
-        _fill_training(con, parts)
+        started = _fill_training(con, parts)
         for pack, numbers in {} if whole else parts.packs.items():
             _copy(con, pack, numbers, parts.paths)
         run_all(con, RUN_STAGE)
         for number in sorted(parts.failures):
             _report(con, parts.run, number, parts.failures[number])
-        _write_meta(con, parts, keep_events)
+        _write_meta(con, parts, keep_events, started)
 
 
 def check_usable(run: RunInput, failures: Mapping[int, Failure]) -> None:
@@ -149,16 +151,18 @@ def _copy(con: duckdb.DuckDBPyConnection, pack: Path, numbers: Mapping[int, int]
         db.detach(con, "pack")
 
 
-def _fill_training(con: duckdb.DuckDBPyConnection, parts: RunParts) -> None:
+def _fill_training(con: duckdb.DuckDBPyConnection, parts: RunParts) -> int | None:
+    """Fills what training wrote. Returns when the run started, as far as that tells it."""
     run = parts.run
     if run.training is None:
-        return
+        return None
     try:
-        fill_training(con, run, run.training, lambda finding: insert_finding(con, finding))
+        return fill_training(con, run, run.training, lambda finding: insert_finding(con, finding))
     except InputError as error:
         if not run.captures or len(parts.failures) == len(run.captures):
             raise
         insert_finding(con, Finding("warning", "unreadable_metrics", str(error)))
+        return None
 
 
 def _report(con: duckdb.DuckDBPyConnection, run: RunInput, number: int, failure: Failure) -> None:
@@ -174,13 +178,17 @@ def _error_of(run: RunInput, failure: Failure) -> InputError:
     return InputError(failure.path, failure.problem + (left_out if failure.is_empty else ""), failure.remedy)
 
 
-def _write_meta(con: duckdb.DuckDBPyConnection, parts: RunParts, keep_events: bool) -> None:
+def _write_meta(con: duckdb.DuckDBPyConnection, parts: RunParts, keep_events: bool, started: int | None) -> None:
+    described = parts.run.training.run if parts.run.training is not None else None
     values = {
         "schema_version": str(db.SCHEMA_VERSION),
         "rlcompare_version": rlcompare.__version__,
         "name": parts.run.name,
         "events": "kept" if keep_events else "dropped",
+        "content": content_of(parts.run, parts.files),
+        "started_ns": None if started is None else str(started),
+        "status": None if described is None or described.status not in _STATUSES else described.status,
     }
-    meta = [{"key": key, "value": value} for key, value in values.items()]
+    meta = [{"key": key, "value": value} for key, value in values.items() if value is not None]
     con.execute(resources.sql("store/meta"), db.as_parameter(meta))
     con.execute(resources.sql("store/input"), db.as_parameter([asdict(file) for file in parts.files]))

@@ -82,8 +82,8 @@ class TestOutput:
         assert [document[side]["label"] for side in ("baseline", "new")] == ["new (baseline)", "new (new)"]
 
     def test_several_runs_a_side(self, rlcompare: Command, samples: Path) -> None:
-        copy = Path("copy") / "base"
-        shutil.copytree(samples / "base", copy)
+        copy = Path("copy") / "base"  # another run of the same name
+        shutil.copytree(samples / "new", copy)
         new = ("-d", samples / "new", "-d", samples / "base")
         result = rlcompare("diff", *new, "-bp", samples / "base", "-bp", copy, "--json")
 

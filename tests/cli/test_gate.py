@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlcompare.gate import built_in_policy, load_policy
+from rlcompare.gate import built_in_policy, load_policy, load_preset
 
 from .conftest import Command
 
@@ -27,6 +27,7 @@ class TestExitCodes:
         result = rlcompare("gate", "-d", samples / "new", "-bp", samples / "base")
         assert (result.code, result.err) == (1, "")
         assert "time.path" in result.out
+        assert "exit code 1: regressed)" in result.out
         assert not Path("rlcompare-out").exists()
 
     def test_a_profile_against_itself(self, rlcompare: Command, samples: Path) -> None:
@@ -37,7 +38,9 @@ class TestExitCodes:
 
     def test_a_missing_metric_fails_its_rule(self, rlcompare: Command, document: Path) -> None:
         Path("rlcompare.toml").write_text('[[rule]]\nmetric = "no/such/metric"\nmax_increase = 0.1\n')
-        assert rlcompare("gate", document).code == 1
+        result = rlcompare("gate", document)
+        assert (result.code, "exit code 1: missing)" in result.out) == (1, True)
+        assert json.loads(rlcompare("gate", document, "--json").out)["reasons"] == ["missing"]
 
     def test_an_input_that_cannot_be_read(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("gate", "-d", "nowhere", "-bp", samples / "base")
@@ -45,9 +48,16 @@ class TestExitCodes:
 
     @pytest.mark.parametrize(("choice", "code"), [("pass", 0), ("warn", 0), ("fail", 3)])
     def test_inconclusive(self, rlcompare: Command, document: Path, choice: str, code: int) -> None:
-        Path("rlcompare.toml").write_text('[gate]\nevidence = "runs"\n' + STRICT)
+        Path("rlcompare.toml").write_text('[[rule]]\nmetric = "time.exposed_comm"\nmax_increase = "1 %"\n')
         result = rlcompare("gate", document, "--on-inconclusive", choice)
-        assert (result.code, "inconclusive" in result.out) == (code, True)
+        assert (result.code, "runs per side would decide" in result.out) == (code, True)
+
+    def test_evidence_that_cannot_be_had(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text('[gate]\nevidence = "runs"\n' + STRICT)
+        result = rlcompare("gate", document)
+        assert (result.code, result.out) == (2, "")
+        assert "1 against 1 runs cannot decide" in result.error
+        assert "Make 5 runs per side" in result.error
 
     def test_not_comparable_until_declared(self, rlcompare: Command, document: Path) -> None:
         diff = json.loads(document.read_text())
@@ -117,6 +127,47 @@ class TestPolicy:
         assert said[0] == said[1] != []
         assert own.code == built_in.code == (0 if kept == "memory." else 1)
 
+    def test_of_pyproject_and_of_both(self, rlcompare: Command, document: Path) -> None:
+        lenient = LENIENT.replace("[[rule]]", "[[tool.rlcompare.rule]]")
+        Path("pyproject.toml").write_text(lenient)
+        result = rlcompare("gate", document)
+        assert (result.code, result.err, "policy: pyproject.toml" in result.out) == (0, "", True)
+        Path("rlcompare.toml").write_text(STRICT)
+        result = rlcompare("gate", document)
+        assert (result.code, "rlcompare.toml is used, not [tool.rlcompare] of pyproject.toml" in result.err) == (
+            1,
+            True,
+        )
+
+    def test_presets(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text(LENIENT)
+        result = rlcompare("gate", document, "--preset", "strict")
+        assert (result.code, "policy: preset strict" in result.out) == (1, True)
+        Path("own.toml").write_text(rlcompare("gate", "--preset", "strict", "--print-policy").out)
+        assert load_policy(Path("own.toml")).rules == load_preset("strict").rules
+        assert rlcompare("gate", document, "--preset", "strict", "--policy", "own.toml").code == 2
+
+    def test_exceptions_that_ended_are_said(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text(
+            STRICT + STRICT.replace("1 %", "900%") + 'expires = 2001-01-31\nreason = "R"\n'
+        )
+        result = rlcompare("gate", document)
+        assert (result.code, "exception for time.compute ended on 2001-01-31 (R)" in result.out) == (1, True)
+        assert "ended on 2001-01-31" in json.loads(rlcompare("gate", document, "--json").out)["policy"]["notes"][0]
+
+    def test_the_schema_is_printed(self, rlcompare: Command) -> None:
+        assert "noise" in json.loads(rlcompare("gate", "--print-schema").out)["$defs"]["RuleTable"]["properties"]
+
+    def test_selftest(self, rlcompare: Command, samples: Path, document: Path) -> None:
+        """On made-up runs, on those of a baseline and of a diff; and of a rule that cannot fire."""
+        for data in ([], ["-bp", samples / "base"], [document]):
+            result = rlcompare("gate", "--selftest", *data)
+            assert (result.code, "hold within it" in result.out) == (0, True), result.out
+        Path("rlcompare.toml").write_text(STRICT + '[[rule]]\nmetric = "perf/throughput"\nmax_decrease = "100%"\n')
+        result = rlcompare("gate", "--selftest", "--json")
+        problems = {trial["metric"]: trial["problem"] != "" for trial in json.loads(result.out)["trials"]}
+        assert (result.code, problems) == (1, {"time.compute": False, "perf/throughput": True})
+
     @pytest.mark.parametrize("text", ["not toml [", '[[rule]]\nmetrik = "x"\n', "[[rule]]\n"])
     def test_wrong(self, rlcompare: Command, document: Path, text: str) -> None:
         Path("rlcompare.toml").write_text(text)
@@ -169,3 +220,32 @@ class TestWrongUse:
 
     def test_neither(self, rlcompare: Command) -> None:
         assert (rlcompare("gate").code, "-bp" in rlcompare("gate").error) == (2, True)
+
+
+def test_earlier_runs_tell_how_much_runs_differ(rlcompare: Command) -> None:
+    """+8 % of one run against one may be luck at the noise that is assumed; 14 quiet runs tell that it is not."""
+
+    def log(name: str, step: float) -> str:
+        lines = [json.dumps({"step": number, "data": {"timing_s/step": step}}) for number in range(1, 6)]
+        Path(name).write_text("\n".join(lines))
+        return name
+
+    sides = ("-d", log("new.jsonl", 32.4), "-bp", log("base.jsonl", 30.0))
+    assert rlcompare("gate", *sides).code == 3
+    for number in range(14):
+        log(f"run{number}.jsonl", 30.0 * (1 + 0.005 * (-1) ** number + 0.0001 * number))
+    added = rlcompare("history", "add", *(f"run{number}.jsonl" for number in range(14)), "--history", "all.duckdb")
+    assert added.code == 0
+
+    result = rlcompare("gate", *sides, "--history", "all.duckdb")
+
+    assert result.code == 1
+    assert "if runs differ by 0.52 %, the history of 14 runs" in result.out
+    assert rlcompare("gate", *sides, "--history", "absent.duckdb").code == 4
+    # AND so does a policy that names the history, wherever it is
+    Path("perf").mkdir()
+    rule = 'metric = "headline"\nmax_increase = "5%"\n'
+    Path("perf/rules.toml").write_text(f'[gate]\nhistory = "../all.duckdb"\n[[rule]]\n{rule}')
+    assert rlcompare("gate", *sides, "--policy", "perf/rules.toml").code == 1
+    Path("pyproject.toml").write_text(f'[tool.rlcompare.gate]\nhistory = "all.duckdb"\n[[tool.rlcompare.rule]]\n{rule}')
+    assert rlcompare("gate", *sides).code == 1

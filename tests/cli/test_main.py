@@ -39,19 +39,22 @@ Options:
   -h, --help  Show this message and exit.
 
 Commands:
-  run      Run the reference RL step (GRPO, DAPO, PPO) under a profiler.
-  launch   Run a verl job under verl's own profilers.
-  attach   Profile a job that is already running.
-  diff     Compare two profiles: what got slower, and where.
-  explain  Show the rows, query and files behind a cause or a metric.
-  gate     Check a comparison against a policy; the exit code is for CI.
-  show     Show one run: its time by step, rank, phase, kernel and collective.
-  ingest   Read a profile into a store, one DuckDB file.
-  sql      Query a run with SQL.
-  analyse  Parse raw profiles with torch_npu, in place.
-  doctor   Check what this machine can collect, and what is missing.
-  sample   Write a sample profile to try rlcompare on.
-  cache    List, prune or locate cached stores.
+  run       Run the reference RL step (GRPO, DAPO, PPO) under a profiler.
+  launch    Run a verl job under verl's own profilers.
+  attach    Profile a job that is already running.
+  diff      Compare two profiles: what got slower, and where.
+  explain   Show the rows, query and files behind a cause or a metric.
+  gate      Check a comparison against a policy; the exit code is for CI.
+  baseline  Keep runs under a name, to compare with for months.
+  history   Keep all runs' metrics, and find since when they changed.
+  show      Show one run: time by step, rank, phase, kernel and collective.
+  ingest    Read a profile into a store, one DuckDB file.
+  sql       Query a run with SQL.
+  analyse   Parse raw profiles with torch_npu, in place.
+  doctor    Check what this machine can collect, and what is missing.
+  ci        Write a CI job: measure, compare with the last baseline, gate.
+  sample    Write a sample profile to try rlcompare on.
+  cache     List, prune or locate cached stores.
 """
 
 

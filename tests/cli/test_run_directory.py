@@ -129,14 +129,14 @@ class TestSpeed:
 
     def test_runs_of_a_side_are_its_samples(self, rlcompare: Command, tmp_path: Path) -> None:
         for side, gen in (("a", 0.1), ("b", 0.2)):
-            for number in range(1, 5):
+            for number in range(1, 6):
                 write_run(tmp_path / side / f"run{number}", gen=gen + number / 1000)
 
         document = compared(rlcompare, tmp_path / "b", tmp_path / "a")
 
-        assert [run["name"] for run in document["new"]["runs"]] == ["run1", "run2", "run3", "run4"]
+        assert [run["name"] for run in document["new"]["runs"]] == ["run1", "run2", "run3", "run4", "run5"]
         samples = next(delta for delta in document["overall"] if delta["metric"] == "phase.generate_sequences.wall")
-        assert samples["samples"]["new"] == pytest.approx([201, 202, 203, 204])
+        assert samples["samples"]["new"] == pytest.approx([201, 202, 203, 204, 205])
         assert samples["evidence"] == {"runs_overlap": False}
         assert {tuple(delta["evidence"].values()) for delta in document["overall"]} == {(True,), (False,)}
         policy = Path("rlcompare.toml")

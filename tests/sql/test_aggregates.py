@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,9 +16,9 @@ from rlcompare.compare.aggregates import aggregated
 from rlcompare.compare.records import RunSeries
 from rlcompare.compare.series import ALL_POINTS, MOST_POINTS, kept, thinned_series
 from rlcompare.gate.rules import judge
-from rlcompare.model.diff import Diff
-from rlcompare.model.verdict import Policy, Rule
-from rlcompare.model.words import Status
+from rlcompare.model.diff import Delta, Diff
+from rlcompare.model.verdict import Policy, Rule, Verdict
+from rlcompare.model.words import EvidenceMode, Polarity, Status
 from tests.sql.rollup_stores import RollupStore, compared, found, side
 
 TIME, ESS = "timing_s/step", "mismatch/rollout_is_eff_sample_size"
@@ -93,6 +94,52 @@ def test_rules_name_measures(diff: Diff) -> None:
     verdicts = judge(diff, Policy("test", rules)).verdicts
     statuses = [verdict.status for verdict in verdicts if verdict.rule in rules]
     assert statuses == [Status.PASS, Status.REGRESSED, Status.MISSING]
+
+
+@pytest.mark.parametrize("named", ["", "glob"])
+@pytest.mark.parametrize("measure", ["median", "trimmed", "p5", "p95", "worst10", "above36.5", "below31", "steps11-20"])
+def test_limits_of_all_kinds_on_all_measures(diff: Diff, measure: str, named: str) -> None:
+    """By name and by glob, each limit just on either side of what is measured."""
+    name = f"{TIME}@{measure}"
+    (delta,) = aggregated(diff, name)
+    assert delta.baseline is not None and delta.new is not None and delta.delta is not None
+    new = float(np.median([run for run in delta.samples["new"] if run is not None]))
+    worse = delta.baseline - new if delta.polarity == "higher" else new - delta.baseline
+    metric = f"timing_s/*@{measure}" if named else name
+    cases = [
+        (Rule(metric, min_value=new - 1e-6), "pass"), (Rule(metric, min_value=new + 1e-6), "regressed"),
+        (Rule(metric, max_value=new + 1e-6), "pass"), (Rule(metric, max_value=new - 1e-6), "regressed"),
+        (Rule(metric, max_absolute=abs(worse) + 0.01), "pass"), (Rule(metric, max_relative=5.0), "pass"),
+    ]  # fmt: skip
+    for rule, expected in cases:
+        verdict = verdict_of(diff, rule)
+        assert (verdict.metric, verdict.status) == (name, expected), verdict
+
+
+def verdict_of(diff: Diff, rule: Rule) -> Verdict:
+    """By the means alone."""
+    verdicts = judge(diff, Policy("t", (rule,), EvidenceMode.LIMITS)).verdicts
+    return next(verdict for verdict in verdicts if verdict.rule == rule)
+
+
+def test_other_names_of_measures(diff: Diff) -> None:
+    """The headline's, those over ranks, names that are logged with an @, and measures that do not exist."""
+    own = Delta("time.step@max", "ms", Polarity.LOWER, 10.0, 20.0, 10.0, 2.0, {"baseline": (10.0,), "new": (20.0,)})
+    other = replace(own, metric="val-core/gsm8k/reward/mean@8", unit="", polarity=Polarity.HIGHER)
+    found = replace(diff, overall=(*diff.overall, own, replace(own, metric="time.step"), other))
+    table = {
+        "headline@p95": (TIME + "@p95", "pass"),
+        "time.step@max": ("time.step@max", "regressed"),
+        "time.*@max": ("time.step@max", "regressed"),
+        "time.*": ("time.step", "regressed"),
+        "val-core/*": ("val-core/gsm8k/reward/mean@8", "pass"),
+        "timing_s/*@p96": ("timing_s/*@p96", f"found {TIME} but no measure p96 of it: choose from median"),
+        "time.step@p95": ("time.step@p95", "found time.step but not the steps that @p95 needs"),
+    }
+    for metric, (judged, expected) in table.items():
+        verdict = verdict_of(found, Rule(metric, max_relative=0.5))
+        assert verdict.metric == judged
+        assert verdict.status == expected or expected in verdict.text, verdict
 
 
 def test_the_table_of_metrics_has_median_and_percentile(diff: Diff) -> None:

@@ -121,6 +121,16 @@ def test_what_takes_longer_for_a_known_reason_is_told_as_that(plain: Path, tmp_p
     assert not any(line.startswith("within run") for line in summary_lines(build_view(diff)))
 
 
+def test_steps_of_one_of_two_times(plain: Path, tmp_path: Path) -> None:
+    chosen = random.Random(2)
+    slow = {step for step in range(1, 301) if chosen.random() < 0.35}
+    new = logged(tmp_path / "new.duckdb", gen=lambda step: 9.0 if step in slow else 0.0)
+    (event,) = told(compared(plain, new), what="two_levels")
+    assert (event.side, event.steps, event.elsewhere) == ("new", len(slow), False)
+    assert (event.before, event.after) == (pytest.approx(34, abs=0.5), pytest.approx(43, abs=0.5))
+    assert f" s in {len(slow)} steps and " in event.text and event.text.endswith("the baseline has no such change.")
+
+
 def test_an_episode_and_the_work_of_a_step(plain: Path, tmp_path: Path) -> None:
     new = logged(tmp_path / "new.duckdb", gen=lambda step: 9.0 if 100 <= step < 150 else 0.0,
                  response_length__mean=lambda step: 401.0 + (200 if 100 <= step < 150 else 0))  # fmt: skip

@@ -62,7 +62,7 @@ def test_a_whole_policy(tmp_path: Path) -> None:
 
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     loaded = load(tmp_path, '[[rule]]\nmetric = "headline"\nmax_increase = 0\n')
-    assert (loaded.evidence, loaded.on_inconclusive, loaded.varied) == ("auto", "warn", ())
+    assert (loaded.evidence, loaded.on_inconclusive, loaded.varied) == ("auto", "fail", ())
     assert loaded.rules == (Rule("headline", max_relative=0.0),)
 
 
@@ -72,6 +72,7 @@ def test_the_example_in_the_documentation_is_a_policy(tmp_path: Path) -> None:
     loaded = load(tmp_path, example)
     assert [rule.metric for rule in loaded.rules] == [
         "headline", "phase.*.wall", "perf/throughput", "mismatch/rollout_is_eff_sample_size", "health.reward_fall",
+        "phase.compute_log_prob.wall",
     ]  # fmt: skip
 
 

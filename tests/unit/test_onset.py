@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlcompare.compare.drift import period_of, spikes_of, trend_of
+from rlcompare.compare.drift import period_of, spikes_of, trend_of, upper_level
 from rlcompare.compare.onset import levels_of, partition
 
 
@@ -143,3 +143,22 @@ def test_regular_spikes() -> None:
     assert period_of([10, 20, 30], 1, 30) is None
     assert period_of([3, 9, 31, 40, 77, 80], 1, 95) is None
     assert period_of([10, 20, 30, 40], 1, 400) is None
+
+
+def test_two_levels() -> None:
+    """A third of the steps takes 4 more, at a noise of 0.5. One level is never two, whatever its noise is."""
+    rng = random.Random(3)
+    slow = [rng.random() < 0.3 for _ in range(100)]
+    values = [30 + 4 * is_slow + 0.5 * value for is_slow, value in zip(slow, noise(rng, 100), strict=True)]
+    assert upper_level(values, 1.5) == [place for place, is_slow in enumerate(slow) if is_slow]
+    assert upper_level(values, 5.0) == [], "less than what is asked for"
+    assert upper_level(sorted(values), 1.5) == [], "one change of level is no two levels"
+    assert upper_level(values[:15], 1.5) == [], "too few steps"
+    assert upper_level([30.0] * 60, 0.0) == []
+    for seed in range(400):
+        rng, count = random.Random(seed), 20 + seed % 80
+        for one in (
+            noise(rng, count), noise(rng, count, 0.6), noise(rng, count, skewed=True),
+            [rng.random() for _ in range(count)], [rng.lognormvariate(0, 1) for _ in range(count)],
+        ):  # fmt: skip
+            assert upper_level(one, 0.0) == []

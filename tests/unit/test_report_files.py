@@ -144,8 +144,9 @@ class TestGate:
         assert lines[1].endswith("found 0.8204 [warn]")
         assert lines[-3:] == [
             "passed          1 improved, 1 pass",
-            "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1)",
-            "[unverified]    only the limits were checked: fewer than 4 runs per side cannot rule out chance.",
+            "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1: regressed and missing)",
+            "[unverified]    too few runs to measure how much they differ: the verdict rests on an assumed spread "
+            "(noise).",
         ]
 
     def test_what_speaks_against_comparing_stands_above_the_verdicts(self) -> None:
@@ -183,7 +184,7 @@ class TestGate:
         gate = text[text.index("**Gate: ") : text.index("| verdict |")]
         assert "- caution: `profiler.level` Level0 → Level1" in gate
         assert "- data quality: 2 warnings: Rank 3 has no memory. +1 more" in gate
-        assert "unverified: only the limits were checked" in text
+        assert "unverified: too few runs to measure" in text
 
     def test_verdicts_that_are_verified_need_no_explanation(self) -> None:
         result = diff_examples.verdicts()
@@ -194,6 +195,10 @@ class TestGate:
         result = diff_examples.verdicts()
         asked = replace(result, policy=replace(result.policy, evidence=EvidenceMode.LIMITS))
         assert 'as the policy asks (evidence = "limits")' in diff_examples.gate_lines(asked)[-1]
+        # a sign of unstable training rests on no spread between runs
+        signs = tuple(replace(verdict, status=Status.UNHEALTHY, verified=False) for verdict in result.verdicts)
+        last = diff_examples.gate_lines(replace(result, verdicts=signs))[-1]
+        assert last.endswith("]    too few runs to tell a sign of unstable training from a single odd run.")
         # what was not judged was not judged by limits either
         open_ones = [verdict for verdict in result.verdicts if verdict.status != "regressed"]
         assert {verdict.verified for verdict in open_ones} == {False}

@@ -7,11 +7,15 @@ import json
 import pytest
 
 from rlcompare.model.diff import Diff
+from rlcompare.report.code_quality import render_code_quality
 from rlcompare.report.csv_files import csv_texts
 from rlcompare.report.document import from_document, to_document, to_json
 from rlcompare.report.gate_text import gate_document
 from rlcompare.report.html import render_html
+from rlcompare.report.junit import render_junit
 from rlcompare.report.markdown import render_markdown
+from rlcompare.report.pull_request import render_pull_request
+from rlcompare.report.sarif import render_sarif
 from rlcompare.report.terminal import summary_lines, table_lines, warning_lines
 from rlcompare.report.view import ReportView, build_view
 from tests.golden import EXPECTED, assert_golden
@@ -51,6 +55,14 @@ def test_csv(diff: Diff) -> None:
 def test_gate(diff: Diff) -> None:
     assert_golden("gate.txt", "\n".join(diff_examples.gate_lines(diff_examples.verdicts(), diff)) + "\n")
     assert_golden("gate.json", json.dumps(gate_document(diff_examples.verdicts(), diff), indent=1) + "\n")
+
+
+def test_ci(view: ReportView) -> None:
+    verdicts = diff_examples.verdicts()
+    assert_golden("pull-request.md", render_pull_request(view, verdicts))
+    assert_golden("junit.xml", render_junit(verdicts))
+    assert_golden("code-quality.json", render_code_quality(verdicts, "rlcompare.toml"))
+    assert_golden("report.sarif", render_sarif(verdicts, "rlcompare.toml", version="0.0"))
 
 
 def test_kept_document_can_still_be_read(diff: Diff) -> None:

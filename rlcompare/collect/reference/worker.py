@@ -20,7 +20,8 @@ from rlcompare.collect.reference.config.load import to_dict
 from rlcompare.collect.reference.config.schema import Config
 from rlcompare.collect.reference.distributed import World
 from rlcompare.collect.reference.step import Trainer
-from rlcompare.collect.run_directory import RunDirectory, git_state, versions
+from rlcompare.collect.run_directory import RunDirectory, software
+from rlcompare.collect.verl.asked import commits, versions
 from rlcompare.errors import UsageError
 
 _SHORTAGE = re.compile("can't allocate memory|size calculation overflow|size.*too large")
@@ -154,8 +155,7 @@ def _facts(config: Config, overrides: Sequence[str], world: World, profiler: Ste
     return {
         "config": to_dict(config),
         "config_overrides": list(overrides),
-        "versions": versions(),
-        "git": git_state(Path.cwd()),
+        **software(versions(), commits()),
         "seed": config.data.seed,
         "world_size": world.size,
         "device": world.device.type,

@@ -34,6 +34,7 @@ class Installed:
         config: the composed configuration, with the overrides of the command.
         variables: those of the runtime environment of a job that is submitted to a Ray cluster.
         entry: the module or script that it runs.
+        commits: by package, for those that were installed from a repository: ``commit`` and ``dirty``.
         profiles: whether its trainer ever starts a profiler; None: its source does not tell.
     """
 
@@ -44,6 +45,7 @@ class Installed:
     variables: Mapping[str, str] = field(default_factory=dict)
     entry: str = ""
     profiles: bool | None = None
+    commits: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verl(self) -> str:
@@ -91,7 +93,16 @@ def ask(command: VerlCommand) -> Installed:
         raise UsageError(f"verl {versions['verl']} rejects this configuration: {_flat(found['problem'])}{hint}")
     mine = command.submission.variables if command.submission else {}
     variables = {**found["variables"], **mine}
-    return Installed(version, versions, found["npu"], found["config"], variables, command.entry, found["profiles"])
+    return Installed(
+        version,
+        versions,
+        found["npu"],
+        found["config"],
+        variables,
+        command.entry,
+        found["profiles"],
+        found["commits"],
+    )
 
 
 def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) -> Installed:
@@ -177,6 +188,7 @@ def _understood(text: str) -> dict[str, Any] | None:
         and isinstance(found.get("config"), dict | None)
         and isinstance(found.setdefault("variables", {}), dict)
         and isinstance(found.setdefault("profiles", None), bool | None)
+        and isinstance(found.setdefault("commits", {}), dict)
         and "problem" in found
     )
     return found if is_whole else None

@@ -14,10 +14,13 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 MARK = "rlcompare-asked:"
 PACKAGES = (
@@ -28,10 +31,14 @@ PACKAGES = (
     "vllm",
     "vllm-ascend",
     "sglang",
+    "transformers",
     "ray",
     "omegaconf",
     "hydra-core",
 )
+CANN_VARIABLES = ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH")
+CANN_FILES = ("version.info", "version.cfg", "compiler/version.info", "runtime/version.info", "opp/version.info")
+CANN_VERSION = re.compile(r"^\s*(?:\w+_running_)?version\s*=\s*\[?(?:[\w.]+:)?([\w.]+)", re.IGNORECASE | re.MULTILINE)
 STARTS = ("start_profile", "_start_profiling")
 """The calls by which trainers of verl start a profiler."""
 MOST_FILES = 100
@@ -39,16 +46,83 @@ SEARCH_PATH = re.compile(r"(?:\+\+?)?hydra\.searchpath=")
 
 
 def versions() -> dict[str, str]:
+    """Versions of Python, of the packages that are installed, and of CANN if the environment names it."""
     found = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name.replace("-", "_")] = metadata.version(name)
-    if "verl" not in found:  # a checkout in PYTHONPATH has no metadata
-        spec = importlib.util.find_spec("verl")
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
-            with contextlib.suppress(OSError):
-                found["verl"] = (Path(folder) / "version" / "version").read_text(encoding="utf-8").strip()
+    if "verl" not in found and (folder := folder_of("verl")) is not None:  # a checkout in PYTHONPATH has no metadata
+        with contextlib.suppress(OSError):
+            found["verl"] = (folder / "version" / "version").read_text(encoding="utf-8").strip()
+    cann = cann_version()
+    return found if cann is None else {**found, "cann": cann}
+
+
+def cann_version() -> str | None:
+    """The version of CANN that the environment names, from its own files."""
+    homes = [Path(os.environ[name]) for name in CANN_VARIABLES if os.environ.get(name)]
+    for path in (home / name for home in homes for name in CANN_FILES):
+        with contextlib.suppress(OSError):
+            match = CANN_VERSION.search(path.read_text(encoding="utf-8", errors="replace"))
+            if match:
+                return match[1]
+    return None
+
+
+def commits() -> dict[str, dict[str, Any]]:
+    """The commit of each package that was installed from a repository, or that is used from a checkout.
+
+    The version of such a package says little: it is the same over hundreds of commits.
+    """
+    found = {}
+    for name in PACKAGES:
+        commit = commit_of(name)
+        if commit is not None:
+            found[name.replace("-", "_")] = commit
     return found
+
+
+def commit_of(name: str) -> dict[str, Any] | None:
+    used = folder_of(name.replace("-", "_"))
+    if used is not None:  # PYTHONPATH goes before what is installed
+        return git_state(used)
+    try:
+        origin = json.loads(metadata.distribution(name).read_text("direct_url.json") or "null")
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+    if not isinstance(origin, dict):
+        return None
+    repository, folder = origin.get("vcs_info"), origin.get("dir_info")
+    if isinstance(repository, dict) and isinstance(repository.get("commit_id"), str):
+        return {"commit": repository["commit_id"], "dirty": False}
+    url = urlsplit(str(origin.get("url")))
+    is_editable = isinstance(folder, dict) and folder.get("editable") is True and url.scheme == "file"
+    return git_state(Path(url2pathname(url.path))) if is_editable else None
+
+
+def folder_of(package: str) -> Path | None:
+    """The folder of a package that is used from a checkout. Looking up a top-level name imports nothing."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):  # a module without a specification was put in its place
+        return None
+    if spec is None or spec.origin is None:  # without __init__.py, any folder of that name would do
+        return None
+    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    return next((folder for folder in folders if not {"site-packages", "dist-packages"} & {*folder.parts}), None)
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """The commit of a folder, and whether files differ from it; None if it is in no repository."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(folder), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10).stdout.strip()
+
+    try:
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "-uno"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 def source_of(entry: str, is_module: bool) -> Path | None:
@@ -257,7 +331,7 @@ def variables(file: str | None) -> dict[str, str]:
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "versions": {}, "npu": False, "config": None, "problem": None, "variables": {}, "profiles": None,
+        "versions": {}, "commits": {}, "npu": False, "config": None, "problem": None, "variables": {}, "profiles": None,
     }  # fmt: skip
     try:
         found["variables"] = variables(question.get("runtime_env"))
@@ -268,6 +342,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
     paths = {**question.get("variables", {}), **found["variables"]}.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[1:1] = [path for path in paths if path]
     found["versions"] = versions()
+    found["commits"] = commits()
     found["npu"] = importlib.util.find_spec("torch_npu") is not None
     if "verl" not in found["versions"]:
         return found

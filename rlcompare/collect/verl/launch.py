@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import rlcompare
-from rlcompare.collect.run_directory import LOG, PROFILE, SCHEMA, git_state, now, write_run
+from rlcompare.collect.run_directory import LOG, PROFILE, SCHEMA, now, software, write_run
 from rlcompare.collect.verl.ask import Installed, ask, confirm
 from rlcompare.collect.verl.command import VerlCommand, parse_command, without_secrets
 from rlcompare.collect.verl.gather import (
@@ -220,8 +219,7 @@ def _record(job: VerlJob) -> dict[str, Any]:
         "command": without_secrets(job.command.tokens),
         "overrides": plan.overrides,
         "environment": plan.environment,
-        "versions": {**installed.versions, "rlcompare": rlcompare.__version__},
-        "git": git_state(Path.cwd()),
+        **software(installed.versions, installed.commits),
         "seed": number(installed.value("data.seed")),
         "world_size": world_size_of(installed),
         "device": "npu" if plan.tool == "npu" else installed.value("trainer.device"),

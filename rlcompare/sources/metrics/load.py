@@ -28,11 +28,13 @@ class Loaded:
         last_step: the last logged step; None if there is none.
         config: the job's configuration, if a file has it.
         profiled: the steps known to have run under a profiler; None: unknown.
+        first_ns: when the first value was logged, in ns since the epoch; None: no file tells it with its time zone.
     """
 
     last_step: int | None = None
     config: Mapping[str, object] = field(default_factory=dict)
     profiled: Sequence[int] | None = None
+    first_ns: int | None = None
 
 
 def load_metrics(
@@ -79,7 +81,8 @@ def load_metrics(
     if engines:
         _load_engines(con, engines, [metrics for _, metrics in read], report)
     last = max((step for _, metrics in read for step in metrics.steps), default=None)
-    return Loaded(last, config, profiled)
+    times = [min(metrics.times.values()) for _, metrics in read if metrics.times and not metrics.local_times]
+    return Loaded(last, config, profiled, min(times, default=None))
 
 
 def _load_engines(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -36,10 +36,32 @@ def load_config(overrides: Sequence[str] = (), file: Path | None = None) -> Conf
         UsageError: a key is unknown or not offered, a value has the wrong type, or values contradict each other. The
             reasons name every such key.
     """
+    return _checked(_user_tree(overrides, file), file)
+
+
+def load_tree(tree: Mapping[str, Any], file: Path) -> Config:
+    """The configuration of a tree as ``to_dict`` gives it, such as one that a run recorded.
+
+    Args:
+        file: where it was found, for messages.
+
+    Raises:
+        UsageError: as in ``load_config``.
+    """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    user = _user_tree(overrides, file)
+    try:
+        return _checked(OmegaConf.create(_escaped(dict(tree))), file)
+    except (OmegaConfBaseException, ValueError) as error:
+        raise UsageError(f"the configuration in {file} cannot be read: {_flat(error)}") from error
+
+
+def _checked(user: DictConfig, file: Path | None) -> Config:
+    """The configuration that follows from the user's settings."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
     merged = OmegaConf.merge(_defaults(), user)
     estimator = OmegaConf.select(merged, ESTIMATOR, throw_on_resolution_failure=False)
     middle = OmegaConf.create()

@@ -1,0 +1,97 @@
+// Measures each build, compares it with the last baseline, and fails if the policy (rlcompare.toml) says so.
+// Written by "rlcompare ci init jenkins", rlcompare @@version@@; docs/ci.md explains it. Adapt the lines marked ADAPT.
+// Plugins: Pipeline, JUnit, and Copy Artifact, which fetches the baseline.
+pipeline {
+    agent any // ADAPT: agent { label 'npu' }, the machine to measure on
+    options {
+        disableConcurrentBuilds()
+        copyArtifactPermission('*') // jobs of other branches fetch the baseline from that of @@branch@@
+        timeout(time: 2, unit: 'HOURS')
+    }
+    parameters {
+        string(name: 'REASON', defaultValue: '', description: 'Why the new numbers become the baseline, even if the gate fails (on @@branch@@ only)')
+    }
+    environment {
+        RLCOMPARE = '@@package@@' // ADAPT: or a wheel, or a git URL
+        BASELINE = '@@baseline@@'
+        NEW = 'build/rlcompare/new' // where "Train and profile" leaves its runs
+        PATH = "${env.WORKSPACE}/.rlcompare-venv/bin:${env.PATH}"
+        // The job whose last green build has the baseline: that of @@branch@@ in a multibranch pipeline, else this one.
+        MAIN_JOB = "${env.BRANCH_NAME ? env.JOB_NAME.substring(0, env.JOB_NAME.lastIndexOf('/') + 1) + '@@branch@@' : env.JOB_NAME}"
+        ON_MAIN = "${(env.BRANCH_NAME ?: '@@branch@@') == '@@branch@@'}"
+    }
+    stages {
+        stage('Install') {
+            steps {
+                sh '''
+                    rm -rf rlcompare-out build/rlcompare build/last
+                    python3 -m venv .rlcompare-venv
+                    python -m pip install --quiet "$RLCOMPARE"
+                '''
+            }
+        }
+        // A baseline that is committed (.rlcompare/baselines) goes first, else that of the last green build.
+        stage('Fetch the baseline') {
+            steps {
+                copyArtifacts(projectName: env.MAIN_JOB, selector: lastSuccessful(), filter: '.rlcompare/baselines/**',
+                    target: 'build/last', optional: true)
+                sh '''
+                    if [ -n "$(git ls-files ".rlcompare/baselines/$BASELINE")" ]; then
+                        from=repository
+                    else
+                        from=none
+                        rm -rf .rlcompare/baselines
+                        if [ -d "build/last/.rlcompare/baselines/$BASELINE" ]; then
+                            mkdir -p .rlcompare
+                            cp -R build/last/.rlcompare/baselines .rlcompare/
+                            from=artifact
+                        fi
+                    fi
+                    mkdir -p build
+                    echo "$from" > build/baseline-from
+                    echo "The baseline $BASELINE comes from: $from"
+                    if [ "$from" = none ] && [ "$ON_MAIN" != true ]; then
+                        echo "There is no baseline $BASELINE yet. The first build of @@branch@@ makes it." >&2
+                        exit 4
+                    fi
+                '''
+            }
+        }
+        // ADAPT: what to measure. It leaves a run, or a folder of runs, in $NEW. For a verl job:
+        //   for n in 1 2 3 4 5; do rlcompare launch -o "$NEW/run$n" -- bash examples/my_job.sh; done
+        stage('Train and profile') {
+            steps {
+                sh '''
+                    @@command@@
+                '''
+            }
+        }
+        // The gate's exit code decides. What passed on @@branch@@ is the next baseline; a committed one is only
+        // replaced by a commit.
+        stage('Gate') {
+            steps {
+                sh '''
+                    from=$(cat build/baseline-from)
+                    code=0
+                    if [ "$from" != none ]; then
+                        rlcompare gate -d "$NEW" -bp "@$BASELINE" -o rlcompare-out --format pr,junit || code=$?
+                    fi
+                    if [ "$ON_MAIN" = true ] && [ "$from" != repository ]; then
+                        if [ -n "$REASON" ]; then code=0; fi
+                        if [ "$from" = none ]; then how=add; else how=promote; fi
+                        if [ "$code" -eq 0 ]; then
+                            rlcompare baseline "$how" "$BASELINE" "$NEW" --reason "${REASON:-passed on @@branch@@ at $GIT_COMMIT}"
+                        fi
+                    fi
+                    exit "$code"
+                '''
+            }
+        }
+    }
+    post {
+        always {
+            junit testResults: 'rlcompare-out/junit.xml', allowEmptyResults: true
+            archiveArtifacts artifacts: 'rlcompare-out/**, .rlcompare/baselines/**', allowEmptyArchive: true
+        }
+    }
+}

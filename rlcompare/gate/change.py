@@ -1,0 +1,207 @@
+"""One verdict: a rule applied to a metric. Changes are decided by ``decision``, at equal work (``work``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import median
+
+from rlcompare.compare.estimate import Spread
+from rlcompare.compare.names import is_exact
+from rlcompare.compare.runs import known
+from rlcompare.gate import text, units
+from rlcompare.gate.decision import Decision, Limits, decide
+from rlcompare.gate.sequential import Odds
+from rlcompare.gate.work import EqualWork, at_equal_work
+from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Samples
+from rlcompare.model.verdict import Policy, Rule, Verdict
+from rlcompare.model.words import SIDES, EvidenceMode, Polarity, Status
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule and a metric that it applies to.
+
+    Attributes:
+        spread: how much runs differ, where there are too few to tell; None: nothing is assumed.
+        comparable: whether nothing severe differs between the sides.
+    """
+
+    rule: Rule
+    delta: Delta
+    diff: Diff
+    policy: Policy
+    spread: Spread | None
+    comparable: bool
+
+    @property
+    def limits_change(self) -> bool:
+        """Whether the rule limits a change, and not only the new value."""
+        return self.rule.max_relative is not None or self.rule.max_absolute is not None
+
+    @cached_property
+    def work(self) -> EqualWork | None:
+        """The values at equal work, if the work differs."""
+        return at_equal_work(self.delta, self.diff)
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether the runs decide, so that each such case adds to the odds of a false alarm."""
+        return self._settled is None and self.policy.evidence != EvidenceMode.LIMITS and not is_exact(self.delta.metric)
+
+    def verdict(self, odds: Odds) -> Verdict:
+        """The verdict, with these probabilities of being wrong."""
+        status, said, verified = self._settled or self._judged(odds)
+        delta = self.delta
+        return Verdict(self.rule, delta.metric, status, said, delta.baseline, delta.new, delta.unit, verified)
+
+    @cached_property
+    def _settled(self) -> tuple[Status, str, bool] | None:
+        """Status, text and whether it is verified, if that does not depend on how runs differ."""
+        rule, delta = self.rule, self.delta
+        expected, values = self._expected, text.values(delta)
+        if delta.new is None or not math.isfinite(delta.new):
+            return Status.MISSING, f"{expected}, found no value on the new side{values}", True
+        new = _typical(delta.samples.get("new", ()), delta.new)
+        beyond = _is_beyond_value(rule, new)
+        if (beyond and self.comparable) or not self.limits_change:
+            status = Status.REGRESSED if beyond else Status.PASS
+            return status, f"{expected}, found {text.quantity(new, delta.unit)}{values}", True
+        if delta.baseline is None or not math.isfinite(delta.baseline):
+            return Status.MISSING, f"{expected}, found no value on the baseline{values}", True
+        if NOT_COMPARED in delta.evidence:
+            reason = f"verl changed what it means ({delta.evidence[NOT_COMPARED]})"
+            return Status.NOT_COMPARABLE, f"{expected}, found values that cannot be compared{values}: {reason}", False
+        if not self.comparable:
+            found = f"{expected}, found {text.change(delta)}{values}"
+            return Status.NOT_COMPARABLE, f"{found}; the sides must not be compared", False
+        return None
+
+    @property
+    def _expected(self) -> str:
+        return f"expected {text.expected(self.rule, self.delta)}"
+
+    def _judged(self, odds: Odds) -> tuple[Status, str, bool]:
+        delta = self.delta
+        decision, reason = self._at_equal_work(odds)
+        only_relative = self.rule.max_relative and self.rule.max_absolute is None
+        by_runs = decision.relative and decision.measured  # one slow run of the baseline does not matter then
+        if only_relative and not by_runs and _is_trifling(delta) and _is_worse(delta):
+            found = f"{self._expected}, found {text.change(delta)}{text.values(delta)}"
+            return Status.INCONCLUSIVE, f"{found}; {text.missing_part(delta)}", False
+        certain = is_exact(delta.metric)
+        by_limits = self.policy.evidence == EvidenceMode.LIMITS
+        notes = [self.work.note if self.work else ""]
+        if not (certain or by_limits):
+            notes.append(text.interval(decision, delta, self.spread))
+        at_work = f" {self.work.text}" if self.work else ""
+        values = text.values(delta, "; ".join(filter(None, notes)))
+        found = f"{self._expected}, found {self._change(decision)}{at_work}{values}"
+        if decision.status == Status.INCONCLUSIVE:
+            found += f"; {reason or text.runs_needed(decision)}"
+        return decision.status, found, certain or (decision.measured and not by_limits)
+
+    def _at_equal_work(self, odds: Odds) -> tuple[Decision, str]:
+        """The decision, and why it is open if that is not the number of runs alone."""
+        work = self.work
+        if work is None or work.known:
+            return self._decision(work.samples if work else self.delta.samples, odds), ""
+        plain, found = (self._decision(samples, odds) for samples in (self.delta.samples, work.samples))
+        if work.growth > 1:
+            only_per_token = found.status == Status.IMPROVED and plain.status != Status.IMPROVED
+            return (replace(found, status=Status.PASS) if only_per_token else found), ""
+        if plain.status == Status.REGRESSED or found.status in (Status.PASS, Status.IMPROVED):
+            return replace(found, status=plain.status if plain.status == Status.REGRESSED else found.status), ""
+        reason = ""  # the change at equal work lies between both
+        if plain.beyond:
+            reason = f"the time itself, {text.estimated(plain, self.delta)}, is not decided: {text.runs_needed(plain)}"
+        elif found.beyond:
+            reason = "the work is less, and the part of the time that does not depend on it is unknown"
+        return replace(found, status=Status.INCONCLUSIVE, measured=False), reason
+
+    def _change(self, decision: Decision) -> str:
+        if self.work is None and max(len(known(self.delta.samples.get(side, ()))) for side in SIDES) < 2:
+            return text.change(self.delta)
+        return text.estimated(decision, self.delta)
+
+    def _decision(self, samples: Samples, odds: Odds) -> Decision:
+        rule, delta = self.rule, self.delta
+        absolute = None
+        if rule.max_absolute is not None:
+            absolute = units.converted(rule.max_absolute, rule.absolute_unit, delta.unit)
+        limits = Limits(rule.max_relative, absolute)
+        baseline, new = (_values(samples.get(side, ()), delta.value(side)) for side in SIDES)
+        spread = self.spread
+        if is_exact(delta.metric) or self.policy.evidence == EvidenceMode.LIMITS:
+            baseline, new, spread = [_mean(baseline)], [_mean(new)], Spread(0.0)
+        return decide(baseline, new, delta.polarity, limits, spread, false_alarm=odds.false_alarm, miss=odds.miss)
+
+
+def in_families(cases: Sequence[Case], odds: Odds) -> list[Verdict]:
+    """The verdicts of all cases.
+
+    The first one is decided by itself. The others share the odds of a false alarm, errors and warnings apart, by Holm's
+    step-down procedure: what fails at the odds that remain leaves more to the rest.
+    """
+    uncertain = [number for number, case in enumerate(cases) if case.is_uncertain]
+    rest = uncertain[1:]
+    made = {number: case.verdict(odds) for number, case in enumerate(cases) if number not in rest}
+    severities = {cases[number].rule.severity for number in rest}
+    for severity in sorted(severities):
+        made |= _corrected({number: cases[number] for number in rest if cases[number].rule.severity == severity}, odds)
+    return [made[number] for number in range(len(cases))]
+
+
+def _corrected(cases: dict[int, Case], odds: Odds) -> dict[int, Verdict]:
+    made: dict[int, Verdict] = {}
+    left = dict(cases)
+    while left:
+        shared = replace(odds, false_alarm=odds.false_alarm / len(left))
+        found = {number: case.verdict(shared) for number, case in left.items()}
+        failed = {number: verdict for number, verdict in found.items() if verdict.status == Status.REGRESSED}
+        made |= failed or found
+        left = {number: case for number, case in left.items() if number not in made}
+    return made
+
+
+def with_new_phase(delta: Delta) -> Delta:
+    """Sets the baseline of a phase that only the new side has to 0."""
+    runs: Samples = {
+        "baseline": tuple(0.0 for _ in delta.samples.get("baseline", ())),
+        "new": delta.samples.get("new", ()),
+    }
+    return replace(delta, baseline=0.0, delta=delta.new, ratio=None, samples=runs)
+
+
+def _values(samples: Iterable[float | None], whole: float | None) -> list[float]:
+    return known(list(samples)) or [whole or 0.0]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _typical(samples: Sequence[float | None], mean: float) -> float:
+    """The median of the runs: one odd run of several is not the side."""
+    runs = known(samples)
+    return median(runs) if len(runs) > 2 else mean
+
+
+def _is_trifling(delta: Delta) -> bool:
+    """Whether the baseline is 0, or no larger than the spread of its own runs."""
+    runs = known(delta.samples.get("baseline", ()))
+    return abs(delta.baseline or 0.0) <= (max(runs) - min(runs) if runs else 0.0)
+
+
+def _is_worse(delta: Delta) -> bool:
+    change = (delta.new or 0.0) - (delta.baseline or 0.0)
+    if delta.polarity == Polarity.NEUTRAL:
+        return change != 0
+    return change < 0 if delta.polarity == Polarity.HIGHER else change > 0
+
+
+def _is_beyond_value(rule: Rule, value: float) -> bool:
+    below = rule.min_value is not None and value < rule.min_value
+    return below or (rule.max_value is not None and value > rule.max_value)

@@ -1,0 +1,105 @@
+"""Which metrics of a diff a rule judges; where there is none, why, and whether its name is likely a typing error."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
+from rlcompare.compare.names import is_exact
+from rlcompare.compare.overall import HEADLINES, SPEED
+from rlcompare.gate.vocabulary import RANKS, is_known, mistyped_for
+from rlcompare.model.diff import Delta, Diff
+from rlcompare.model.verdict import HEADLINE, Rule
+from rlcompare.model.words import SIDES, Polarity
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a rule is about in a diff.
+
+    Attributes:
+        name: its metric or glob, with the headline's own name.
+        deltas: the metrics to judge.
+        problem: why there is none; empty if there are some, or if others judge them all.
+        mistyped: whether the name is likely a typing error, which an optional rule does not excuse.
+        left: whether there are some, but other rules judge them all (``Rule.except_for``).
+    """
+
+    name: str
+    deltas: tuple[Delta, ...] = ()
+    problem: str = ""
+    mistyped: bool = False
+    left: bool = False
+
+
+def matched(rule: Rule, diff: Diff) -> Match:
+    """The metrics that a rule judges."""
+    name = _resolved(rule.metric, diff)
+    found = [delta for delta in diff.overall if _applies(rule, name, delta)]
+    if not found and "@" in name:
+        found = [delta for delta in aggregated(diff, name) if _applies(rule, name, delta)]
+    others = [_resolved(metric, diff) for metric in rule.except_for]
+    own = tuple(delta for delta in found if not any(fnmatchcase(delta.metric, other) for other in others))
+    if own:
+        return Match(name, own)
+    if found or any(fnmatchcase(name, other) for other in others):
+        return Match(name, left=True)
+    return _nothing(name, diff)
+
+
+def is_of_headline(rule: Rule) -> bool:
+    """Whether a rule is about the headline, or another measure of it (``headline@p95``)."""
+    return rule.metric.partition("@")[0] == HEADLINE
+
+
+def _resolved(metric: str, diff: Diff) -> str:
+    word, at, measure = metric.partition("@")
+    return f"{_headline(diff)}{at}{measure}" if word == HEADLINE else metric
+
+
+def _headline(diff: Diff) -> str:
+    """The headline metric of the baseline. A new side without it must not pass by another metric."""
+    for side in SIDES:
+        values = ((delta.metric, delta.value(side)) for delta in diff.overall)
+        known = {metric for metric, value in values if value is not None and math.isfinite(value)}
+        found = next((metric for metric in (SPEED, *HEADLINES) if metric in known), None)
+        if found:
+            return found
+    return diff.headline
+
+
+def _applies(rule: Rule, name: str, delta: Delta) -> bool:
+    """Whether a rule applies to a metric; globs skip metrics that they cannot judge."""
+    if delta.metric == name:
+        return True
+    own_measure = delta.metric.startswith("time.") and "@" in delta.metric  # logged names may have an @: mean@8
+    if not fnmatchcase(delta.metric, name) or (own_measure and "@" not in name):
+        return False
+    has_direction = delta.polarity != Polarity.NEUTRAL or is_exact(delta.metric)
+    return has_direction or rule.min_value is not None or rule.max_value is not None
+
+
+def _nothing(name: str, diff: Diff) -> Match:
+    """Why a rule has no metric to judge."""
+    base, at, measure = name.rpartition("@")
+    measured = [delta.metric for delta in diff.overall]
+    of_base = [metric for metric in measured if at and fnmatchcase(metric, base)]
+    if of_base and measure in RANKS:
+        return Match(name, problem=f"expected a value, found {of_base[0]} but not the ranks that @{measure} needs")
+    if of_base and not is_measure(measure) and not is_known(name):
+        known = ", ".join(MEASURES)
+        problem = f"expected a value, found {of_base[0]} but no measure {measure} of it: choose from {known}"
+        return Match(name, problem=problem, mistyped=True)
+    if of_base and is_measure(measure):
+        return Match(name, problem=f"expected a value, found {of_base[0]} but not the steps that @{measure} needs")
+    absent = "expected a value, found no such metric on either side"
+    if others := [metric for metric in measured if fnmatchcase(metric, name)]:
+        problem = f"expected a metric of which one direction is better, found only others, such as {others[0]}"
+        return Match(name, problem=f"{problem}: name it, or give min or max")
+    if meant := mistyped_for(base if at and is_measure(measure) else name, measured):
+        return Match(name, problem=f"{absent}; did you mean {meant}?", mistyped=True)
+    close = difflib.get_close_matches(name, measured, n=3)
+    return Match(name, problem=f"{absent}; similar metrics: {', '.join(close)}" if close else absent)

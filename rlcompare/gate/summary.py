@@ -1,0 +1,103 @@
+"""The outcome of a gate in one line, in numbers, and why its exit code is what it is.
+
+Rules and verdicts are counted apart: a rule with a glob gives a verdict for each metric, and fails if one of them does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rlcompare.errors import ExitCode
+from rlcompare.gate.work import work_text
+from rlcompare.model.diff import Diff, Finding
+from rlcompare.model.verdict import HEADLINE, GateResult, Policy, Verdict
+from rlcompare.model.words import OnInconclusive, RuleSeverity, Status
+
+FAILED = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY)
+"""Statuses that fail a rule."""
+
+OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
+"""Statuses without a decision; ``on_inconclusive`` sets how they are treated."""
+
+
+def summary_of(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: Sequence[Finding]) -> str:
+    """One line for people: what failed, what is open, what only warns."""
+    if barred:
+        keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
+        return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
+    failed = _with(verdicts, FAILED, RuleSeverity.ERROR)
+    warned = _with(verdicts, FAILED, RuleSeverity.WARN)
+    open_ones = [verdict for verdict in verdicts if verdict.status in OPEN]
+    parts = []
+    if failed:
+        parts.append(f"{_rules(failed)} of {_extent(verdicts, 'failed')}: {_by_status(failed)}.")
+    elif not verdicts:
+        parts.append("Nothing to judge.")
+    elif open_ones and policy.on_inconclusive == OnInconclusive.FAIL:
+        parts.append(f"The evidence is inconclusive ({_extent(verdicts)}).")
+    else:
+        parts.append(f"Nothing failed ({_extent(verdicts)}).")
+    if open_ones:
+        words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
+        parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
+    if any(rule.metric == HEADLINE and not any(v.rule == rule for v in verdicts) for rule in policy.rules):
+        parts.append("The step was not judged: neither side has a step time.")
+    if warned:
+        parts.append(f"{_count(len(warned), 'warning')}: {_by_status(warned)}.")
+    if any(verdict.unit in ("ms", "s") for verdict in (*failed, *warned, *open_ones)):
+        parts.append(work_text(diff))
+    return " ".join(filter(None, parts))
+
+
+def reasons(result: GateResult) -> tuple[Status, ...]:
+    """The statuses that lead to the exit code, the worst first; empty if it is 0."""
+    if result.exit_code == ExitCode.NOT_COMPARABLE:
+        return (Status.NOT_COMPARABLE,)
+    among = {ExitCode.REGRESSION: FAILED, ExitCode.INCONCLUSIVE: OPEN}.get(ExitCode(result.exit_code), ())
+    found = {verdict.status for verdict in _with(result.verdicts, among, RuleSeverity.ERROR)}
+    return tuple(status for status in among if status in found)
+
+
+def counts(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """How many rules were judged, failed or warned, and how many verdicts have each status."""
+    return {
+        "rules": _rules(verdicts),
+        "rules_failed": _rules(_with(verdicts, FAILED, RuleSeverity.ERROR)),
+        "rules_warned": _rules(_with(verdicts, FAILED, RuleSeverity.WARN)),
+        "rules_open": _rules([verdict for verdict in verdicts if verdict.status in OPEN]),
+        "verdicts": dict(sorted(Counter(str(verdict.status) for verdict in verdicts).items())),
+    }
+
+
+def _with(verdicts: Iterable[Verdict], statuses: Sequence[Status], severity: RuleSeverity) -> list[Verdict]:
+    return [one for one in verdicts if one.status in statuses and one.rule.severity == severity]
+
+
+def _rules(verdicts: Sequence[Verdict]) -> int:
+    return len({verdict.rule for verdict in verdicts})
+
+
+def _extent(verdicts: Sequence[Verdict], word: str = "") -> str:
+    """``5 rules``; ``5 rules, 7 verdicts`` where these are more. With a word: ``5 rules failed (7 verdicts)``."""
+    rules, several = _rules(verdicts), _count(len(verdicts), "verdict")
+    text = f"{_count(rules, 'rule')} {word}".strip()
+    if rules == len(verdicts):
+        return text
+    return f"{text} ({several})" if word else f"{text}, {several}"
+
+
+def _by_status(verdicts: Sequence[Verdict]) -> str:
+    """``time.step, time.free regressed; ess missing``."""
+    groups = ([one for one in verdicts if one.status == status] for status in FAILED)
+    return "; ".join(f"{_names(group)} {group[0].status}" for group in groups if group)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _names(verdicts: Sequence[Verdict]) -> str:
+    names = list(dict.fromkeys(verdict.metric for verdict in verdicts))
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

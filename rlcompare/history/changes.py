@@ -1,0 +1,356 @@
+"""Changes of level in a history: since which run, in which metrics, for better or worse, and whether that is accepted.
+
+If nothing changes, the chance that one look at the runs of an environment finds a change in any metric is at most
+``ALPHA``. Half of it is the headline's; the other metrics share the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import md5
+
+from rlcompare.compare.names import TOKEN_RATE, polarity_of
+from rlcompare.compare.overall import HEADLINES, SPEED
+from rlcompare.history.levels import Level, can_tell, levels_of
+from rlcompare.history.records import Acknowledged, Run, Series
+from rlcompare.history.store import History
+from rlcompare.model.words import Polarity
+
+ALPHA = 0.005
+"""The chance of a change in the runs of one environment if nothing changes: of all judged metrics together."""
+
+HEADLINE_SHARE = 0.5
+"""The headline's part of ``ALPHA``."""
+
+MOST_RUNS = 120
+"""Changes are searched among the last so many usable runs of an environment."""
+
+LEAST_CHANGE = 0.01
+"""Smaller changes are not told."""
+
+NEAR, NEAR_GRADUALLY = 1, 10
+"""Changes of several metrics are one if they begin at most so many runs apart: a jump is found within ±1."""
+
+LASTING = 3
+"""A version or setting is named with a change if it was the same in so many runs before, and likewise after."""
+
+UNDONE = 0.5
+"""A change for the worse has been undone if less than this part of it is left."""
+
+TOKENS = "workload.total_tokens"
+WORK = (TOKENS, "workload.response_length_mean", "workload.prompt_length_mean")
+"""Metrics of no polarity that are searched too, because a change of the work explains others."""
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """A change of one metric.
+
+    Attributes:
+        before, after: medians of the runs of the levels on both sides.
+        worse: None: neither direction is better.
+        gradual: it drifted rather than jumped.
+        undone: the metric has come back since.
+    """
+
+    metric: str
+    unit: str
+    before: float
+    after: float
+    worse: bool | None
+    gradual: bool
+    undone: bool
+
+    @property
+    def ratio(self) -> float | None:
+        return self.after / self.before if self.before else None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A version or setting that differs between the last run before a change and the first one after it."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changed at one run.
+
+    Attributes:
+        id: for ``rlcompare history ack``; stays the same as long as the first run does.
+        run: the first run after the change; ``before``: the last one before it.
+        age: number of usable runs since, the first one included.
+        metrics: the one by which the change is judged first.
+        worse: None: more or less work, or metrics of which no direction is better.
+        differs: versions and settings, beside commits, that changed between the two runs.
+        acknowledged: None: it was not, or that has expired.
+        expired: the acknowledgement that no longer counts.
+    """
+
+    id: str
+    environment: str
+    run: Run
+    before: Run
+    age: int
+    metrics: tuple[MetricChange, ...]
+    worse: bool | None
+    differs: tuple[Difference, ...]
+    acknowledged: Acknowledged | None
+    expired: Acknowledged | None
+
+    @property
+    def undone(self) -> bool:
+        return all(change.undone for change in self.metrics if change.worse)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is for the worse, still there, and not accepted."""
+        return bool(self.worse) and not self.undone and self.acknowledged is None
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The runs of one environment that were searched.
+
+    Attributes:
+        runs: number of usable ones.
+        can_tell: whether there are enough to find a change of the headline.
+    """
+
+    environment: str
+    headline: str
+    runs: int
+    can_tell: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """All changes, the latest first, and where they were searched."""
+
+    changes: tuple[Change, ...]
+    searched: tuple[Searched, ...]
+
+
+def find_changes(history: History, today: str) -> Found:
+    """The changes of all environments.
+
+    Args:
+        history: with all metrics.
+        today: the date in UTC, ``YYYY-MM-DD``; an acknowledgement counts until the end of its last day.
+    """
+    by_environment: dict[str, list[Series]] = {}
+    for series in history.series:
+        by_environment.setdefault(series.environment, []).append(series)
+    changes: list[Change] = []
+    searched = []
+    for environment, found in sorted(by_environment.items()):
+        headline = headline_of(found)
+        numbers = next(series.numbers for series in found if series.metric == headline)
+        enough = can_tell(min(len(numbers), MOST_RUNS), headline_alpha())
+        searched.append(Searched(environment, headline, len(numbers), enough))
+        changes += _Environment(history, found, headline, today).changes()
+    order = {run.number: place for place, run in enumerate(history.runs)}
+    changes.sort(key=lambda change: (-order[change.run.number], change.id))
+    return Found(tuple(changes), tuple(searched))
+
+
+def headline_of(series: Sequence[Series]) -> str:
+    """The metric by which speed is judged in an environment: the first of the known ones that most of its runs have."""
+    runs = {one.metric: len(one.numbers) for one in series}
+    most = max(runs.values())
+    known = (metric for metric in (SPEED, *HEADLINES) if 2 * runs.get(metric, 0) >= most)
+    return next(known, max(runs, key=lambda metric: (runs[metric], metric)))
+
+
+def headline_alpha() -> float:
+    """The headline's chance of a change if nothing changes."""
+    return ALPHA * HEADLINE_SHARE
+
+
+def judged(series: Sequence[Series], headline: str) -> dict[str, float]:
+    """The metrics of an environment that are searched, each with its chance of a change if nothing changes."""
+    others = [
+        one.metric
+        for one in series
+        if one.metric != headline
+        and (one.metric in WORK or polarity_of(one.metric) is not Polarity.NEUTRAL)
+        and len(set(one.values)) > 1
+    ]
+    return {headline: headline_alpha(), **dict.fromkeys(others, ALPHA * (1 - HEADLINE_SHARE) / max(len(others), 1))}
+
+
+def levels_of_series(series: Series, alpha: float) -> tuple[list[int], tuple[Level, ...]]:
+    """The last runs of a series, by number, and their levels."""
+    numbers, values = series.numbers[-MOST_RUNS:], series.values[-MOST_RUNS:]
+    return numbers, levels_of(values, alpha, LEAST_CHANGE)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where a metric changes: the position of the first run after it among the usable runs of the environment."""
+
+    place: int
+    before: int
+    change: MetricChange
+
+
+class _Environment:
+    """The search among the runs of one environment."""
+
+    def __init__(self, history: History, series: Sequence[Series], headline: str, today: str) -> None:
+        self._runs = {run.number: run for run in history.runs}
+        self._series = {one.metric: one for one in series}
+        self._headline = headline
+        self._today = today
+        used = {number for one in series for number in one.numbers}
+        self._order = [run.number for run in history.runs if run.number in used]
+        self._settings: dict[int, dict[str, str]] = {}
+        for setting in history.settings:
+            if setting.number in used:
+                self._settings.setdefault(setting.number, {})[setting.key] = setting.value
+        self._acknowledged = {row.number: row for row in history.acknowledged}
+
+    def changes(self) -> Iterator[Change]:
+        place_of = {number: place for place, number in enumerate(self._order)}
+        starts = []
+        for metric, alpha in judged(list(self._series.values()), self._headline).items():
+            numbers, levels = levels_of_series(self._series[metric], alpha)
+            for number, before, change in _metric_changes(self._series[metric], numbers, levels):
+                starts.append(_Start(place_of[number], place_of[before], change))
+        for group in self._together(starts):
+            yield self._change(group)
+
+    def _together(self, starts: Sequence[_Start]) -> list[list[_Start]]:
+        """Changes of metrics that begin at nearly the same run; the headline decides at which."""
+        groups: list[list[_Start]] = []
+        for start in sorted(starts, key=lambda start: (start.change.metric != self._headline, start.place)):
+            near = [
+                group
+                for group in groups
+                if abs(group[0].place - start.place) <= _reach(group[0].change.gradual and start.change.gradual)
+            ]
+            if near and all(start.change.metric != other.change.metric for other in near[0]):
+                near[0].append(start)
+            else:
+                groups.append([start])
+        return groups
+
+    def _change(self, group: Sequence[_Start]) -> Change:
+        first = group[0]
+        run, before = self._runs[self._order[first.place]], self._runs[self._order[first.before]]
+        metrics, worse = _judged([start.change for start in group], self._headline)
+        accepted = self._acknowledgement(first)
+        counts = accepted is not None and accepted.expires >= self._today
+        return Change(
+            id=md5(f"{run.environment}/{run.run}".encode(), usedforsecurity=False).hexdigest()[:8],
+            environment=run.environment,
+            run=run,
+            before=before,
+            age=len(self._order) - first.place,
+            metrics=metrics,
+            worse=worse,
+            differs=() if first.change.gradual else tuple(self._differences(first)),
+            acknowledged=accepted if counts else None,
+            expired=None if counts else accepted,
+        )
+
+    def _acknowledgement(self, start: _Start) -> Acknowledged | None:
+        """That of a change, which may have moved by a run since."""
+        reach = _reach(start.change.gradual)
+        near = [
+            self._acknowledged[self._order[at]]
+            for at in range(start.place - reach, start.place + reach + 1)
+            if 0 <= at < len(self._order) and self._order[at] in self._acknowledged
+        ]
+        return max(near, key=lambda row: row.expires, default=None)
+
+    def _differences(self, start: _Start) -> Iterator[Difference]:
+        """What differs between the runs just before and just after, the same in all on each side."""
+        old, new = (
+            [self._settings.get(number, {}) for number in self._order[low:high]]
+            for low, high in (
+                (max(0, start.before + 1 - LASTING), start.before + 1),
+                (start.place, start.place + LASTING),
+            )
+        )
+        for key in sorted({*old[-1], *new[0]} - {"commit"}):
+            before, after = ({run.get(key) for run in runs} for runs in (old, new))
+            if len(before) == len(after) == 1 and before != after:
+                yield Difference(key, before.pop(), after.pop())
+
+
+def _reach(gradual: bool) -> int:
+    return NEAR_GRADUALLY if gradual else NEAR
+
+
+def _metric_changes(
+    series: Series, numbers: Sequence[int], levels: Sequence[Level]
+) -> Iterator[tuple[int, int, MetricChange]]:
+    """The first run after each change, the last one before it, and the change."""
+    polarity = polarity_of(series.metric)
+    for before, first, after in _steps(levels):
+        rise = after.value - before.value
+        worse = None if polarity is Polarity.NEUTRAL else (rise > 0) == (polarity is Polarity.LOWER)
+        left = min((level.value - before.value) / rise for level in (after, *levels[levels.index(after) :]))
+        change = MetricChange(
+            series.metric, series.unit, before.value, after.value, worse, first.gradual, left < UNDONE
+        )
+        yield numbers[first.start], numbers[first.start - 1], change
+
+
+def _steps(levels: Sequence[Level]) -> Iterator[tuple[Level, Level, Level]]:
+    """The level before each change, the first after it, and the last: a drift may have several in one direction."""
+    place = 1
+    while place < len(levels):
+        before, first, last = levels[place - 1], levels[place], place
+        while (
+            first.gradual
+            and last + 1 < len(levels)
+            and levels[last + 1].gradual
+            and (levels[last + 1].value > levels[last].value) == (first.value > before.value)
+        ):
+            last += 1
+        yield before, first, levels[last]
+        place = last + 1
+
+
+def _judged(changes: Sequence[MetricChange], headline: str) -> tuple[tuple[MetricChange, ...], bool | None]:
+    """The changes of one run, the deciding one first, and whether they are for the worse.
+
+    The headline decides if it changed; without it, any other metric may get worse. If the tokens of a step changed, see
+    ``_at_other_work``.
+    """
+    by_name = {change.metric: change for change in changes}
+    if TOKENS in by_name:
+        lead, worse = _at_other_work(by_name, headline)
+    else:
+        largest = max(changes, key=lambda one: (one.worse is True, one.worse is False, _size(one), one.metric))
+        lead = by_name.get(headline, largest)
+        worse = lead.worse
+    rest = sorted((one for one in changes if one is not lead), key=lambda one: (-_size(one), one.metric))
+    return (lead, *rest), worse
+
+
+def _at_other_work(changes: Mapping[str, MetricChange], headline: str) -> tuple[MetricChange, bool | None]:
+    """The deciding change if the tokens of a step changed, and whether it is for the worse.
+
+    With more tokens, only a longer time per token is for the worse; with fewer, only a longer step, because a fixed
+    cost makes the time per token grow. What got better must do so in the other of the two.
+    """
+    tokens = changes[TOKENS]
+    pair = [changes.get(TOKEN_RATE), changes.get(headline)]
+    slower, faster = pair if tokens.after > tokens.before else pair[::-1]
+    if slower is not None and slower.worse:
+        return slower, True
+    if faster is not None and faster.worse is False:
+        return faster, False
+    return tokens, None
+
+
+def _size(change: MetricChange) -> float:
+    ratio = change.ratio
+    return max(ratio, 1 / ratio) if ratio is not None and ratio > 0 else float("inf")

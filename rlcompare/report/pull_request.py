@@ -1,0 +1,142 @@
+"""``pull-request.md``: a comment on a pull request, and GitHub's summary of a step.
+
+Its title is the gate's verdict. Then come the headline, the rules that failed, warned or were not decided, and the two
+first causes; the rest is folded. Names are escaped as in ``report.markdown``. It stays below ``LIMIT``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rlcompare.errors import ExitCode
+from rlcompare.model.verdict import GateResult
+from rlcompare.model.words import Status
+from rlcompare.report.checks import Check, Outcome, checks_of, counts_of, source_of
+from rlcompare.report.markdown import code, finding_line, prose
+from rlcompare.report.view import UNVERIFIED, ReportView
+
+LIMIT = 60_000
+"""Bytes of UTF-8. GitHub refuses comments of more than 65,536 characters."""
+
+_TABLE_LIMIT = LIMIT // 2
+_CAUSES = 2
+_ICONS = {Outcome.PASSED: "🟢", Outcome.OPEN: "🟡", Outcome.WARNED: "🟡", Outcome.UNDECIDED: "🟡"}
+_FAILED = "🔴"
+
+
+def render_pull_request(view: ReportView, gate: GateResult) -> str:
+    """The comment for a view and the result of its gate."""
+    checks = checks_of(gate)
+    text = _block(_head(view, gate, checks))
+    end = _block([_end(view, gate)])
+    for block in _folded(view, checks):
+        if _size(text) + _size(block) + _size(end) <= LIMIT:
+            text += block
+    return text + end
+
+
+def title_of(gate: GateResult, checks: Sequence[Check]) -> str:
+    """The verdict: ``failed (1 regressed, 1 missing)``."""
+    if gate.exit_code == ExitCode.NOT_COMPARABLE:
+        return "not comparable"
+    failing = counts_of(tuple(check for check in checks if check.fails))
+    if gate.exit_code != ExitCode.OK:
+        return f"{'not decided' if gate.exit_code == ExitCode.INCONCLUSIVE else 'failed'} ({failing})"
+    counts = {
+        "warned": sum(check.outcome == Outcome.WARNED for check in checks),
+        "not decided": sum(check.outcome == Outcome.OPEN for check in checks),
+        "improved": sum(check.status == Status.IMPROVED for check in checks),
+    }
+    notes = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+    return f"passed ({notes})" if notes else "passed"
+
+
+def _icon(gate: GateResult, checks: Sequence[Check]) -> str:
+    if gate.exit_code == ExitCode.INCONCLUSIVE:
+        return _ICONS[Outcome.UNDECIDED]
+    if gate.exit_code != ExitCode.OK:
+        return _FAILED
+    is_clean = all(check.outcome == Outcome.PASSED for check in checks)
+    return _ICONS[Outcome.PASSED if is_clean else Outcome.OPEN]
+
+
+def _head(view: ReportView, gate: GateResult, checks: Sequence[Check]) -> Iterator[str]:
+    yield f"### {_icon(gate, checks)} rlcompare: {title_of(gate, checks)}"
+    yield ""
+    yield f"{prose(view.title)} · {_headline(view)}"
+    yield ""
+    if view.gate and view.gate.status_tone:
+        yield f"> **{prose(view.gate.status)}**"
+        yield ""
+    yield from _table([check for check in checks if check.outcome != Outcome.PASSED])
+    if view.gate and view.gate.notes:
+        yield from (f"- policy: {prose(note)}" for note in view.gate.notes)
+        yield ""
+    causes = view.causes[:_CAUSES]
+    for number, cause in enumerate(causes):
+        amount = ", ".join(filter(None, (cause.share, cause.delta)))
+        yield f"**Cause {number + 1}** ({prose(amount)}): {prose(cause.text)}  "
+    if causes:
+        yield ""
+
+
+def _headline(view: ReportView) -> str:
+    head = view.headline
+    if head.absent:
+        return prose(head.absent)
+    return f"{code(head.metric)} {prose(f'{head.baseline} → {head.new}')} (**{prose(head.change)}**)"
+
+
+def _table(checks: Sequence[Check]) -> Iterator[str]:
+    """The checks as rows, failing ones first, until the table is full."""
+    if not checks:
+        return
+    yield "| | metric | expected and found |"
+    yield "|---|---|---|"
+    rows = [_row(check) for check in sorted(checks, key=lambda check: not check.fails)]
+    used = 0
+    for number, row in enumerate(rows):
+        used += _size(row)
+        if used > _TABLE_LIMIT:
+            yield f"| | | {len(rows) - number} more in report.html |"
+            break
+        yield row
+    yield ""
+
+
+def _row(check: Check) -> str:
+    icon = _ICONS.get(check.outcome, _FAILED)
+    return f"| {icon} {prose(check.status_text)} | {code(check.name)} | {prose(check.text)} |"
+
+
+def _folded(view: ReportView, checks: Sequence[Check]) -> Iterator[str]:
+    passed = tuple(check for check in checks if check.outcome == Outcome.PASSED)
+    if passed:
+        yield _details(f"Passed: {counts_of(passed)}", list(_table(passed))[:-1])
+    rows = [f"| {prose(item.label)} | {prose(' · '.join(item.first(12)))} |" for item in view.summary]
+    yield _details("Summary", ["| | |", "|---|---|", *rows[:-1]])
+    for title, findings in (("What differs", view.comparability), ("Data quality", view.quality)):
+        if findings:
+            yield _details(f"{title} ({len(findings)})", map(finding_line, findings[:20]))
+    if view.events:
+        yield _details(f"Within the runs ({len(view.events)})", (f"- {prose(event.text)}" for event in view.events))
+
+
+def _details(title: str, lines: Iterable[str]) -> str:
+    return _block([f"<details><summary>{prose(title)}</summary>", "", *lines, "", "</details>", ""])
+
+
+def _end(view: ReportView, gate: GateResult) -> str:
+    rules = code(source_of(gate.policy))
+    parts = [f"rlcompare {prose(view.version)}", f"policy {rules}", f"exit code {gate.exit_code}"]
+    if view.gate and view.gate.unverified:
+        parts.append(f"{UNVERIFIED}: {prose(view.gate.unverified)}")
+    return f"<sub>{' · '.join(parts)}</sub>"
+
+
+def _block(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

@@ -1,0 +1,150 @@
+"""Which of the runs that a user gives are repetitions of each other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlcompare.compare.replicates import counted
+from rlcompare.report.document import from_document
+from tests.run_directories import STEPS, description, lines, write_run
+
+from .conftest import Command
+
+
+def times(number: int) -> dict[str, Any]:
+    """Values by which the runs differ as repetitions do."""
+    return {"update_actor": 0.1 + 0.001 * number}
+
+
+def started(number: int) -> str:
+    return f"2026-11-20T{number:02}:00:00.000+00:00"
+
+
+def compared(rlcompare: Command, new: Path, baseline: Path, *options: object) -> dict[str, Any]:
+    outcome = rlcompare("diff", "-d", new, "-bp", baseline, "--json", *options)
+    assert outcome.code == 0, outcome.err
+    return dict(json.loads(outcome.out))
+
+
+def messages(document: dict[str, Any]) -> dict[str, list[str]]:
+    said: dict[str, list[str]] = {}
+    for finding in document["quality"]:
+        if finding["key"].startswith("runs."):
+            said.setdefault(finding["key"], []).append(finding["message"])
+    return said
+
+
+def test_what_is_no_repetition_is_said_and_not_counted(rlcompare: Command, tmp_path: Path) -> None:
+    base, new = tmp_path / "base", tmp_path / "new"
+    other = {"torch": "2.12.0", "torch_npu": None, "cann": None, "python": "3.11.4"}
+    for number in range(3):  # interleaved with those of the other side
+        write_run(base / f"run{number + 1}", description(started=started(2 * number)), **times(number))
+    differing: list[dict[str, Any]] = [{}, {}, {"status": "failed"}, {"versions": other}, {"seed": 9}]
+    for number, differs in enumerate(differing):
+        run = description(**{"started": started(2 * number + 1), **differs})
+        write_run(new / f"run{number + 1}", run, **times(number))
+    write_run(new / "run6", description(started=started(9)), **times(5))
+    (new / "run6/metrics.jsonl").write_text("\n".join(lines(steps=8, **times(5))) + "\n")
+    # GIVEN a copy under another name, with another run.json
+    shutil.copytree(base / "run1", base / "again")
+    (base / "again/run.json").write_text(json.dumps(description(started=started(8))))
+
+    document = compared(rlcompare, new, base)
+
+    # THEN the copy is not used, and the others do not count
+    assert [(run["name"], run["left_out"]) for run in document["baseline"]["runs"]] == [
+        ("again", ""), ("run2", ""), ("run3", ""),
+    ]  # fmt: skip
+    assert [(run["name"], run["left_out"]) for run in document["new"]["runs"]] == [
+        ("run1", ""), ("run2", ""), ("run3", "the run failed"), ("run4", "torch is 2.12.0, not 2.13.0"), ("run5", ""),
+        ("run6", f"it has 8 of {STEPS} steps"),
+    ]  # fmt: skip
+    said = messages(document)
+    assert said["runs.copy"] == [
+        "Baseline: run1 has the same content as again: it is a copy, not a repetition, and is not used."
+    ]
+    assert len(said["runs.failed"]) == len(said["runs.settings"]) == len(said["runs.shorter"]) == 1
+    assert "do not count run6 as a repetition of the other 3 runs: it has 8 of 12 steps" in said["runs.shorter"][0]
+    diff = from_document(document)
+    assert (counted(diff, "baseline"), counted(diff, "new")) == ((0, 1, 2), (0, 1, 4))
+    # AND all of them keep their samples, and the one that ended early is still a sign of trouble
+    speed = diff.metric("timing_s/step")
+    assert speed is not None
+    assert [len(speed.samples[side]) for side in ("baseline", "new")] == [3, 6]
+    assert "run_failed" in {finding["key"] for finding in document["quality"]}
+
+
+def test_verdicts_do_not_count_them(rlcompare: Command, tmp_path: Path) -> None:
+    # GIVEN a new side of which one run failed, and took twice as long until then
+    for number in range(3):
+        write_run(tmp_path / f"a/run{number}", description(), **times(number))
+        write_run(tmp_path / f"b/run{number}", description(), **times(number + 3))
+    write_run(tmp_path / "b/run3", description("failed"), update_actor=4.0)
+
+    outcome = rlcompare("gate", "-bp", tmp_path / "a", "-d", tmp_path / "b", "--json")
+
+    (speed,) = [found for found in json.loads(outcome.out)["verdicts"] if found["metric"] == "timing_s/step"]
+    assert (outcome.code, speed["status"]) == (0, "pass"), outcome.err
+    assert speed["new"] == pytest.approx(0.264), "the mean of the runs that count"
+
+
+def test_a_side_of_failed_runs_alone_is_judged_by_them(rlcompare: Command, tmp_path: Path) -> None:
+    for number in range(2):
+        write_run(tmp_path / f"a/run{number}", description("failed"), **times(number))
+        write_run(tmp_path / f"b/run{number}", description(), **times(number + 2))
+    document = compared(rlcompare, tmp_path / "b", tmp_path / "a")
+    assert [run["left_out"] for run in document["baseline"]["runs"]] == ["", ""]
+    assert "runs.failed" not in messages(document)
+
+
+def test_an_early_end_still_shows(rlcompare: Command, tmp_path: Path) -> None:
+    config = {"trainer": {"total_training_steps": STEPS}}
+    for number in range(2):
+        write_run(tmp_path / f"a/run{number}", description(config=config), **times(number))
+        write_run(tmp_path / f"b/run{number}", description(config=config), **times(number + 2))
+    (tmp_path / "b/run1/metrics.jsonl").write_text("\n".join(lines(steps=5, **times(4))) + "\n")
+    document = compared(rlcompare, tmp_path / "b", tmp_path / "a")
+    assert [run["left_out"] for run in document["new"]["runs"]] == ["", f"it has 5 of {STEPS} steps"]
+    assert [symptom["key"] for symptom in document["symptoms"]] == ["health.ends_early"]
+
+
+def test_runs_know_when_they_started(rlcompare: Command, tmp_path: Path) -> None:
+    """From run.json, else from times in the log that have a zone."""
+    write_run(tmp_path / "a/run1", description(started="2026-11-20T09:00:00+08:00"), **times(0))
+    write_run(tmp_path / "a/run2", description(started="2026-11-20T09:00:00"), **times(1))
+    log = tmp_path / "b/job.log"
+    log.parent.mkdir()
+    printed = [f"2026-11-20T0{step}:30:00Z step:{step} - timing_s/step:1.0{step} - timing_s/gen:0.5" for step in (1, 2)]
+    log.write_text("\n".join(printed) + "\n")
+    document = compared(rlcompare, log, tmp_path / "a")
+    assert [run["started"] for run in document["baseline"]["runs"]] == ["2026-11-20T01:00:00.000+00:00", None]
+    assert [run["started"] for run in document["new"]["runs"]] == ["2026-11-20T01:30:00.000+00:00"]
+
+
+def test_other_commits_are_named(rlcompare: Command, tmp_path: Path) -> None:
+    for side, commit in (("a", "1" * 40), ("b", "2" * 40)):
+        verl = {"commit": commit, "dirty": side == "b"}
+        versions = {"vllm": "0.11.0" if side == "a" else "0.12.0", "verl": "0.7.1"}
+        write_run(tmp_path / side, description(versions=versions, commits={"verl": verl}), **times(0))
+    document = compared(rlcompare, tmp_path / "b", tmp_path / "a")
+    found = {finding["key"]: finding for finding in document["comparability"]["findings"]}
+    assert found["commit.verl"]["message"] == f"commit.verl differs: {'1' * 12} against {'2' * 12} with changes."
+    assert {found[key]["severity"] for key in ("commit.verl", "vllm")} == {"info"}
+    assert {row["name"] for row in document["sections"]["env"]} >= {"commit.verl", "vllm", "verl"}
+
+
+def test_jobs_of_one_log_are_no_copies(rlcompare: Command, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    steps = [(job, step) for job in (0, 1) for step in range(1, 9)]
+    log.write_text("".join(f"step:{step} - timing_s/step:{1 + step / 10 + job}\n" for job, step in steps))
+    write_run(tmp_path / "a", **times(0))
+    outcome = rlcompare("diff", "-bp", tmp_path / "a", "-d", f"{log}/1", "-d", f"{log}/2", "--json")
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outcome.out)
+    assert len(document["new"]["runs"]) == 2
+    assert "runs.copy" not in messages(document)

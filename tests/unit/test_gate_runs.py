@@ -1,0 +1,253 @@
+"""Verdicts that rest on runs: what they tell, what is assumed, what they do not decide."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlcompare.compare.estimate import FALSE_ALARM, MISS, Spread, allowed
+from rlcompare.errors import UsageError
+from rlcompare.gate import judge
+from rlcompare.gate.decision import Decision, Limits, about_allowed, decide
+from rlcompare.model.diff import OF_WORK, Diff, RunInfo
+from rlcompare.model.verdict import Rule, Verdict
+from rlcompare.model.words import Polarity, RuleSeverity, Status
+from tests.unit.test_gate_rules import delta, diff, policy
+
+FIVE_PERCENT = Rule("time.step", max_relative=0.05)
+BASE = [99.0, 100.0, 101.0, 99.5, 100.5]
+
+
+def times(values: list[float], factor: float) -> list[float]:
+    return [value * factor for value in values]
+
+
+def judged(baseline: list[float], new: list[float], rule: Rule = FIVE_PERCENT, **settings: str) -> Verdict:
+    found = delta(rule.metric, sum(baseline) / len(baseline), sum(new) / len(new), runs=(baseline, new))
+    return judge(diff(found), policy(rule, **{"evidence": "auto", **settings})).verdicts[0]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "new", "status", "verified"),
+    [
+        # one against one: +5 % becomes about +12 % at a noise of 3 %
+        ([100.0], [110.0], "inconclusive", False),
+        ([100.0], [111.4], "inconclusive", False),
+        ([100.0], [111.7], "regressed", False),
+        ([100.0], [100.0], "pass", False),
+        ([100.0], [101.0], "inconclusive", False),
+        ([100.0], [88.0], "improved", False),
+        # measured, from five per side
+        (BASE, times(BASE, 1.07), "regressed", True),
+        (BASE, times(BASE, 1.03), "pass", True),
+        (BASE, BASE, "pass", True),
+        (BASE, times(BASE, 0.93), "improved", True),
+        (BASE, times(BASE, 1.051), "regressed", True),
+        # one run of the baseline is slow: the means differ by less than the limit, the runs do not
+        ([*BASE, 98.0, 120.0, 100.2], times([*BASE, 98.0, 100.2, 99.9, 100.1], 1.08), "regressed", True),
+        ([*BASE, 130.0], times([*BASE, 100.2], 1.08), "inconclusive", True),
+        # two are late: the estimate is within the limit, but the interval reaches beyond twice the limit
+        (BASE, [100.0, 99.0, 101.0, 125.0, 126.0], "inconclusive", True),
+        # one run of the baseline takes longer than twice the others, or runs differ by half: the order still tells
+        ([*BASE[:4], 240.0], times(BASE, 3.0), "regressed", True),
+        ([50.0, 100.0, 200.0, 100.0, 70.0], [500.0, 1000.0, 2000.0, 1000.0, 700.0], "regressed", True),
+        # with four runs it does not, and an assumed spread of 3 % is plainly wrong here
+        ([*BASE[:3], 240.0], times(BASE[:4], 3.0), "inconclusive", False),
+        # one run of the baseline takes longer than twice the others, or runs differ by half: the order still tells
+        ([*BASE[:4], 240.0], times(BASE, 3.0), "regressed", True),
+        ([50.0, 100.0, 200.0, 100.0, 70.0], [500.0, 1000.0, 2000.0, 1000.0, 700.0], "regressed", True),
+        # of four runs it does not, and what is assumed is plainly wrong for them
+        ([*BASE[:3], 240.0], times(BASE[:4], 3.0), "inconclusive", False),
+        # three per side: the order must agree, and the change must exceed what is assumed
+        ([99.0, 100.0, 101.0], [107.0, 108.0, 109.0], "regressed", False),
+        ([99.0, 100.0, 109.5], [107.0, 108.0, 109.0], "inconclusive", False),
+        ([99.0, 100.0, 101.0], [105.0, 105.5, 106.0], "inconclusive", False),
+        ([99.0, 100.0, 101.0], [99.0, 100.0, 101.0], "pass", False),
+    ],
+)
+def test_runs_decide(baseline: list[float], new: list[float], status: str, verified: bool) -> None:
+    verdict = judged(baseline, new)
+    assert (verdict.status, verdict.verified) == (status, verified)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "new", "said"),
+    [
+        ([100.0], [101.0],
+         "found +1.0 % (100 → 101 ms; interval -9.5 … +11.1 % if runs differ by 3 %, the policy's noise);"
+         " about 2 runs per side would decide"),
+        (BASE, times(BASE, 1.07), "found +7.0 % (100 → 107 ms; interval +4.9 … +8.6 %; runs 99, 100, 101, 99.5, 100."),
+        (BASE, [100.0, 99.0, 101.0, 125.0, 126.0], " runs per side would decide"),
+    ],
+)  # fmt: skip
+def test_the_text_says_how_sure_it_is(baseline: list[float], new: list[float], said: str) -> None:
+    assert said in judged(baseline, new).text
+
+
+def test_an_end_that_nothing_tells_is_not_shown() -> None:
+    """4 against 5 is 1 of 126: too often for a failure, rare enough for a pass."""
+    text = judged(BASE[1:], times(BASE, 1.2), evidence="runs").text
+    assert "(100.25 → 120 ms; interval up to +21.8 %; " in text  # 121.2 / 99.5
+    assert text.endswith("; about 5 runs per side would decide")
+    assert "interval" not in judged(BASE[1:], times(BASE[1:], 1.2), evidence="runs").text
+
+
+def test_what_no_number_of_runs_decides_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact tests of a hundred runs per side take seconds: the normal distribution tells about as much."""
+    for runs, tail in ((21, FALSE_ALARM), (30, FALSE_ALARM / 10), (40, MISS)):
+        assert about_allowed(runs, tail) == pytest.approx(allowed(runs, runs, tail), rel=0.03)
+
+    def of_few(few: int, many: int, tail: float) -> int | None:
+        assert many <= 20
+        return allowed(few, many, tail)
+
+    monkeypatch.setattr("rlcompare.gate.decision.allowed", of_few)
+    found = decide(BASE, [100.1, 99.2, 101.0, 99.4, 100.6], Polarity.LOWER, Limits(1e-4, None), Spread(0.03))
+    assert (found.status, found.runs_needed) == (Status.INCONCLUSIVE, None)
+
+
+def test_a_baseline_near_zero_does_not_make_the_other_side_exact() -> None:
+    """3 % of 0.5: one against one differs by 2.6 * 0.03 * sqrt(2) of that."""
+    found = decide([-0.001], [0.5], Polarity.LOWER, Limits(None, 0.1), Spread(0.03))
+    assert (found.status, found.interval.low) == (Status.REGRESSED, pytest.approx(0.501 - 0.0546, abs=1e-3))
+
+
+def test_a_value_whose_square_is_too_large_is_judged() -> None:
+    """A gradient that exploded in one run, beside one of 0: on the scale of the values, which is not logarithmic."""
+    found = decide([0.0, 1.0, 1.0], [1.0, 1e200, 1.0], Polarity.LOWER, Limits(0.1, None), Spread(0.03))
+    assert found.status == Status.INCONCLUSIVE
+
+
+def test_means_of_equal_values_are_equal() -> None:
+    """The mean of three times 1.334 is not exactly that of four times."""
+    tokens = delta("workload.total_tokens", 1.334, 1.334, "neutral", "count", runs=([1.334] * 3, [1.334] * 4))
+    (verdict,) = judge(diff(tokens), policy(Rule(tokens.metric, max_relative=0.0), evidence="auto")).verdicts
+    assert verdict.status == Status.PASS
+
+
+def test_a_rule_and_history_say_how_much_runs_differ() -> None:
+    one = delta("time.step", 100.0, 108.0)
+    quiet = Rule("time.step", max_relative=0.05, noise=0.01)
+    assert judged([100.0], [108.0]).status == "inconclusive"
+    assert judged([100.0], [108.0], quiet).status == "regressed"
+    spreads = {"time.step": Spread(0.01, 30, "the history of 31 runs")}
+    (verdict,) = judge(diff(one), policy(FIVE_PERCENT, evidence="auto"), spreads).verdicts
+    assert (verdict.status, "if runs differ by 1 %, the history of 31 runs" in verdict.text) == ("regressed", True)
+    few = {"time.step": Spread(0.01, 2, "the history of 3 runs")}  # an estimate from three runs may be far off
+    assert judge(diff(one), policy(FIVE_PERCENT, evidence="auto"), few).verdicts[0].status == "inconclusive"
+
+
+def with_runs(found: Diff, old: int, new: int) -> Diff:
+    sides = [
+        replace(found.baseline, runs=tuple(RunInfo(str(place), "", 1, 1, 1) for place in range(count)))
+        for count in (old, new)
+    ]
+    return replace(found, baseline=sides[0], new=sides[1])
+
+
+@pytest.mark.parametrize(("old", "new", "refused"), [(1, 1, True), (4, 4, True), (3, 9, False), (5, 5, False)])
+def test_evidence_by_runs_alone_is_refused_where_it_cannot_fail(old: int, new: int, refused: bool) -> None:
+    runs = ([100.0 + place for place in range(old)], [120.0 + place for place in range(new)])
+    found = with_runs(diff(delta("time.step", 100.0, 120.0, runs=runs)), old, new)
+    asked = policy(FIVE_PERCENT, evidence="runs")
+    if refused:
+        with pytest.raises(UsageError, match=f"{old} against {new} runs cannot decide.* Make 5 runs per side"):
+            judge(found, asked)
+    else:
+        assert judge(found, asked).verdicts[0].status == "regressed"
+
+
+def test_what_comes_after_the_first_rule_shares_the_odds() -> None:
+    """One metric that rose by 8 % beside none or nine that did not: luck reaches 7 % in 1 of 200, 9 % in 1 of 2,000."""
+    spread = 0.0185
+    rose = delta("phase.a.wall", 100.0, 108.0)
+    flat = [delta(f"phase.{name}.wall", 100.0, 100.0) for name in "bcdefghij"]
+    rules = (
+        Rule("time.step", max_relative=0.05, noise=spread), Rule("phase.*.wall", max_relative=0.05, noise=spread)
+    )  # fmt: skip
+    step = delta("time.step", 100.0, 100.0)
+    alone = judge(diff(step, rose), policy(*rules, evidence="auto")).verdicts
+    beside = judge(diff(step, rose, *flat), policy(*rules, evidence="auto")).verdicts
+    assert [verdict.status for verdict in (alone[1], beside[1])] == ["regressed", "inconclusive"]
+    # One that is plain leaves its share to the others, and the first rule shares nothing.
+    plain = judge(diff(delta("time.step", 100.0, 108.0), rose, *flat[:1]), policy(*rules, evidence="auto")).verdicts
+    assert plain[0].status == "regressed"
+    warn = Rule("phase.*.wall", max_relative=0.05, noise=spread, severity=RuleSeverity.WARN)
+    apart = judge(diff(step, rose, *flat), policy(rules[0], warn, Rule("phase.a.wall", max_relative=0.05, noise=spread),
+                                                  evidence="auto")).verdicts  # fmt: skip
+    assert apart[-1].status == "regressed", "errors and warnings share their odds apart"
+
+
+def test_work_that_the_log_separates_is_taken_out() -> None:
+    """Tokens +20 %, of which the log explains 5 of 100 s. Per token it would be an improvement."""
+    tokens = delta("workload.total_tokens", 1000.0, 1200.0, "neutral", "count")
+    rule = Rule("timing_s/step", max_relative=0.05)
+    for new, status, said in ((104.0, "pass", "-1.0 % at equal work"), (125.0, "regressed", "+20.0 % at equal work")):
+        step = replace(delta("timing_s/step", 100.0, new, unit="s"), evidence={OF_WORK: 5.0})
+        verdict = judge(diff(step, tokens), policy(rule)).verdicts[0]
+        assert (verdict.status, said in verdict.text) == (status, True)
+
+
+positive = st.lists(st.floats(50, 200), min_size=1, max_size=6)
+
+
+def decision(baseline: list[float], new: list[float]) -> Decision:
+    return decide(baseline, new, Polarity.LOWER, Limits(0.05, None), Spread(0.03))
+
+
+@settings(max_examples=150)
+@given(positive, positive, st.floats(1.0, 1.5), st.booleans())
+def test_a_run_that_agrees_never_weakens_a_verdict(
+    baseline: list[float], new: list[float], more: float, on_new: bool
+) -> None:
+    """It agrees if each of its changes to the other side's runs is at least as far from the limit as the estimate."""
+    found = decision(baseline, new)
+    factor = 1 + found.interval.change
+    if found.status == Status.INCONCLUSIVE:
+        return
+    towards = {Status.REGRESSED: more, Status.IMPROVED: 1 / more, Status.PASS: 1 / more}[found.status]
+    if found.status == Status.PASS and factor / more <= 1:
+        towards = max(1 / more, 1 / factor) if factor > 1 else 1.0
+    if on_new:
+        run = (max if towards >= 1 and found.status == Status.REGRESSED else min)(baseline) * factor * towards
+        again = decision(baseline, [*new, run])
+    else:
+        run = (min if found.status == Status.REGRESSED else max)(new) / factor / towards
+        again = decision([*baseline, run], new)
+    better = {Status.PASS: (Status.PASS, Status.IMPROVED)}.get(found.status, (found.status,))
+    assert again.status in better
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.03])
+def test_the_proposed_number_of_runs_mostly_decides(noise: float) -> None:
+    """Of inconclusive gates, most are decided by as many new runs as were proposed."""
+    rng = random.Random(7)
+    decided = tried = 0
+    for _ in range(300):
+        sides = [[100 * factor * math.exp(rng.gauss(0, noise)) for _ in range(2)] for factor in (1.0, 1.08)]
+        found = decision(*sides)
+        if found.status != Status.INCONCLUSIVE or found.runs_needed is None:
+            continue
+        for side, factor in zip(sides, (1.0, 1.08), strict=True):
+            side += [100 * factor * math.exp(rng.gauss(0, noise)) for _ in range(found.runs_needed - 2)]
+        tried += 1
+        decided += decision(*sides).status != Status.INCONCLUSIVE
+    assert tried > 20
+    assert decided > 0.6 * tried
+
+
+def test_equal_runs_fail_as_rarely_as_promised() -> None:
+    """Where nothing is assumed, 1 of 200; the noise of these runs is far from normal."""
+    rng = random.Random(11)
+    failed = 0
+    for _ in range(4000):
+        baseline, new = ([rng.paretovariate(3) for _ in range(6)] for _ in range(2))
+        failed += decide(baseline, new, Polarity.LOWER, Limits(0.0, None), None).status == Status.REGRESSED
+    few = allowed(6, 6, FALSE_ALARM)
+    assert few is not None
+    assert 0 < failed <= 4000 * FALSE_ALARM * 1.6
