@@ -150,6 +150,14 @@ def with_runs(found: Diff, old: int, new: int) -> Diff:
     return replace(found, baseline=sides[0], new=sides[1])
 
 
+def test_a_document_may_lack_the_values_of_a_side() -> None:
+    found = with_runs(diff(replace(delta("time.step", 100.0, 100.0), samples={"new": (100.0, 101.0)})), 1, 2)
+    left = replace(found.new.runs[1], left_out="it failed")
+    found = replace(found, new=replace(found.new, runs=(found.new.runs[0], left)))
+    (verdict,) = judge(found, policy(FIVE_PERCENT)).verdicts
+    assert verdict.status == Status.PASS
+
+
 @pytest.mark.parametrize(("old", "new", "refused"), [(1, 1, True), (4, 4, True), (3, 9, False), (5, 5, False)])
 def test_evidence_by_runs_alone_is_refused_where_it_cannot_fail(old: int, new: int, refused: bool) -> None:
     runs = ([100.0 + place for place in range(old)], [120.0 + place for place in range(new)])
