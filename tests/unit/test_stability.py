@@ -480,7 +480,7 @@ def test_every_symptom_is_documented() -> None:
 def test_runs_that_failed(baseline: str, new: str, severity: str) -> None:
     facts = [
         RunFact(side, number, None, status)
-        for side, ends in (("baseline", baseline), ("new", new))
+        for side, ends in zip(SIDES, (baseline, new), strict=True)
         for number, status in enumerate(ends.split())
     ]
     none: dict[SideName, dict[str, str]] = {"baseline": {}, "new": {}}
