@@ -151,7 +151,8 @@ def _print_spread(version: Version) -> None:
     if values and min(values) > 0 and max(values) > _FAR_APART * min(values):
         apart = max(values) / min(values) - 1
         click.echo(
-            f"rlcompare: warning: the runs differ by {apart:.0%} ({_safe(_headline(version))}): a gate may not see a change of that size. Was the machine busy, or is one of them another setting?",
+            f"rlcompare: warning: the runs differ by {apart:.0%} ({_safe(_headline(version))}): a gate may "
+            "not see a change of that size. Was the machine busy, or is one of them another setting?",
             err=True,
         )
 
