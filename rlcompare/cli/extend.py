@@ -69,7 +69,8 @@ def judge_extended(
 
     def judged(odds: Odds) -> GateResult:
         compared.append(compare_sides(Request(**{**options, "quiet": True}), output, policy.varied))
-        return judge(compared[-1], policy, spreads_of(compared[-1], history, policy_file), odds)
+        said = options["quiet"] or len(compared) > 1
+        return judge(compared[-1], policy, spreads_of(compared[-1], history, policy_file, quiet=said), odds)
 
     def say(line: str) -> None:
         if not options["quiet"]:
