@@ -209,7 +209,8 @@ def changes_command(last: int, place: str | None, varied: tuple[str, ...], as_js
     """List since which runs metrics changed, the latest change first.
 
     Exit codes: 0 no unacknowledged change for the worse among the last runs, 1 there is one, 2 wrong usage, 4 the
-    history cannot be read. A change that was undone since does not count, nor do times that grew with the tokens.
+    history cannot be read. A change that was undone since does not count, nor do times that grew with the tokens. Fewer
+    than 17 runs of an environment are not searched; the output says so.
     """
     from rlcompare.history.changes import find_changes
     from rlcompare.history.document import changes_document

@@ -12,7 +12,7 @@ from hashlib import md5
 
 from rlcompare.compare.names import TOKEN_RATE, polarity_of
 from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.history.levels import Level, can_tell, levels_of
+from rlcompare.history.levels import Level, fewest_after, levels_of, runs_needed
 from rlcompare.history.records import Acknowledged, Run, Series
 from rlcompare.history.store import History
 from rlcompare.model.words import Polarity
@@ -118,13 +118,15 @@ class Searched:
 
     Attributes:
         runs: number of usable ones.
-        can_tell: whether there are enough to find a change of the headline.
+        fewest: how many of them a change of the headline must have lasted to be found; None: too few runs for any.
+        needed: the number of runs from which on one can be found.
     """
 
     environment: str
     headline: str
     runs: int
-    can_tell: bool
+    fewest: int | None
+    needed: int
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,8 @@ def find_changes(history: History, today: str) -> Found:
     for environment, found in sorted(by_environment.items()):
         headline = headline_of(found)
         numbers = next(series.numbers for series in found if series.metric == headline)
-        enough = can_tell(min(len(numbers), MOST_RUNS), headline_alpha())
-        searched.append(Searched(environment, headline, len(numbers), enough))
+        fewest = fewest_after(min(len(numbers), MOST_RUNS), headline_alpha())
+        searched.append(Searched(environment, headline, len(numbers), fewest, runs_needed(headline_alpha())))
         changes += _Environment(history, found, headline, today).changes()
     order = {run.number: place for place, run in enumerate(history.runs)}
     changes.sort(key=lambda change: (-order[change.run.number], change.id))

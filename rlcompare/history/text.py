@@ -69,7 +69,11 @@ def changes_lines(found: Found, runs: Sequence[Run], last: int) -> list[Line]:
         noun = "change" if count == 1 else "changes"
         text = f"{count} {noun} for the worse in the last {last} runs{more}; accept with: rlcompare history ack ID"
         return [*lines, Line(text, ((0, len(text), "worse"),))]
-    return [*lines, Line(f"no unacknowledged change for the worse in the last {last} runs{more}")]
+    few = sum(one.fewest is None for one in found.searched)
+    if few == len(found.searched):
+        return [*lines, Line("no changes were searched for: too few runs")]
+    skipped = f"; {few} of {len(found.searched)} environments not searched" if few else ""
+    return [*lines, Line(f"no unacknowledged change for the worse in the last {last} runs{more}{skipped}")]
 
 
 def _change_lines(change: Change) -> list[Line]:
@@ -136,9 +140,12 @@ def _acknowledged_text(row: Acknowledged) -> str:
 
 def _searched_lines(found: Found, runs: Sequence[Run]) -> Iterable[str]:
     for one in found.searched:
-        few = "" if one.can_tell else "; too few to find a change"
+        if one.fewest is None:
+            how = f"not searched, a change can be found from {one.needed} runs on"
+        else:
+            how = f"a change can be found once it has lasted {one.fewest} runs"
         count = "1 run" if one.runs == 1 else f"{one.runs} runs"
-        yield f"environment {one.environment}: {count}, headline {safe_text(one.headline)}{few}"
+        yield f"environment {one.environment}: {count}, headline {safe_text(one.headline)}; {how}"
     left = [run for run in runs if run.status != OK]
     if left:
         shown = ", ".join(f"run {run.number} {run.status}" for run in left[-4:])

@@ -200,3 +200,18 @@ def test_unknown_names_are_said(rlcompare: Command) -> None:
         "is no change of the history; its changes: none"
         in rlcompare("history", "ack", "12345678", "--reason", "x", "--expires", TOMORROW).error
     )
+
+
+def test_too_few_runs_are_not_no_change(rlcompare: Command) -> None:
+    """A jump of 16 % that no search can be sure of: it says so, and from how many runs on it can."""
+    values = [0.99 + number % 3 / 100 for number in range(8)] + [1.15 + number % 3 / 100 for number in range(9)]
+    for count, code, said in ((16, 0, "no changes were searched for: too few runs"), (17, 1, "1 change for the worse")):
+        store.add(place_of(None), [new_run(number, {HEADLINE: values[number - 1]}) for number in range(1, count + 1)])
+        outcome = rlcompare("history", "changes")
+        *_, searched, last = outcome.out.splitlines()
+        assert (outcome.code, said in last) == (code, True)
+        assert ("16 runs, headline timing_s/step; not searched, a change can be found from 17 runs on" in searched) == (
+            count == 16
+        )
+        (one,) = document(rlcompare, "changes")["searched"]
+        assert (one["enough_runs"], one["runs_needed"]) == (count == 17, 17)

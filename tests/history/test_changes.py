@@ -131,4 +131,4 @@ def test_what_differs_from_run_to_run_is_not_named() -> None:
 
 def test_too_few_runs_are_said() -> None:
     found = find_changes(history({HEADLINE: series(1, count=8)}), TODAY)
-    assert [(one.runs, one.can_tell) for one in found.searched] == [(8, False)]
+    assert [(one.runs, one.fewest, one.needed) for one in found.searched] == [(8, None, 17)]
