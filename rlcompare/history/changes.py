@@ -120,6 +120,7 @@ class Searched:
         runs: number of usable ones.
         fewest: how many of them a change of the headline must have lasted to be found; None: too few runs for any.
         needed: the number of runs from which on one can be found.
+        known: whether hardware or configuration of any of them is.
     """
 
     environment: str
@@ -127,6 +128,7 @@ class Searched:
     runs: int
     fewest: int | None
     needed: int
+    known: bool
 
 
 @dataclass(frozen=True)
@@ -149,11 +151,13 @@ def find_changes(history: History, today: str) -> Found:
         by_environment.setdefault(series.environment, []).append(series)
     changes: list[Change] = []
     searched = []
+    described = {setting.number for setting in history.settings if setting.divides}
     for environment, found in sorted(by_environment.items()):
         headline = headline_of(found)
         numbers = next(series.numbers for series in found if series.metric == headline)
         fewest = fewest_after(min(len(numbers), MOST_RUNS), headline_alpha())
-        searched.append(Searched(environment, headline, len(numbers), fewest, runs_needed(headline_alpha())))
+        known = not described.isdisjoint(numbers)
+        searched.append(Searched(environment, headline, len(numbers), fewest, runs_needed(headline_alpha()), known))
         changes += _Environment(history, found, headline, today).changes()
     order = {run.number: place for place, run in enumerate(history.runs)}
     changes.sort(key=lambda change: (-order[change.run.number], change.id))

@@ -93,6 +93,7 @@ def changes_document(found: Found, last: int) -> dict[str, Any]:
             {
                 "environment": one.environment,
                 "headline": one.headline,
+                "known": one.known,
                 "runs": one.runs,
                 "runs_needed": one.needed,
                 "enough_runs": one.fewest is not None,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
 from rlcompare.history.changes import Change, Found, MetricChange
+from rlcompare.history.environment import divides
 from rlcompare.history.records import OK, Acknowledged, Added, Run, Value
 from rlcompare.report.output import Line
 from rlcompare.report.table import cell_text, table_lines
@@ -29,6 +30,8 @@ def added_lines(added: Sequence[Added], place: str) -> list[str]:
             lines.append(f"  {one.run.status}, so it is stored and not used: {safe_text(one.run.reason, 400)}")
         if one.run.started_ns is None:
             lines.append("  its start is unknown: it counts as started now (--started sets it)")
+        if not any(map(divides, one.run.settings)):
+            lines.append("  its hardware and configuration are unknown: it is compared with all runs of which they are")
     return [*lines, f"history: {safe_text(place, 400)}"]
 
 
@@ -144,8 +147,9 @@ def _searched_lines(found: Found, runs: Sequence[Run]) -> Iterable[str]:
             how = f"not searched, a change can be found from {one.needed} runs on"
         else:
             how = f"a change can be found once it has lasted {one.fewest} runs"
+        unknown = "" if one.known else " (hardware and configuration unknown)"
         count = "1 run" if one.runs == 1 else f"{one.runs} runs"
-        yield f"environment {one.environment}: {count}, headline {safe_text(one.headline)}; {how}"
+        yield f"environment {one.environment}{unknown}: {count}, headline {safe_text(one.headline)}; {how}"
     left = [run for run in runs if run.status != OK]
     if left:
         shown = ", ".join(f"run {run.number} {run.status}" for run in left[-4:])

@@ -59,7 +59,15 @@ def test_runs_are_added_once_and_shown(rlcompare: Command, runs: Path, tmp_path:
     assert "out of memory" in added["runs"][2]["reason"]
     assert Path(".rlcompare/history.duckdb").is_file()
     shutil.copytree(runs / "good" / "run2", tmp_path / "copy")
+    Path("metrics.jsonl").write_text('{"step": 1, "data": {"timing_s/step": 1.0}}')
+    unknown = "its hardware and configuration are unknown"
+    assert unknown in rlcompare("history", "add", "metrics.jsonl", "--history", "other.duckdb").out
+    assert (
+        "(hardware and configuration unknown): 1 run"
+        in rlcompare("history", "changes", "--history", "other.duckdb").out
+    )
     again = rlcompare("history", "add", tmp_path / "copy")
+    assert unknown not in again.out
     assert again.out.startswith("run 2 is already in the history")
     shown = document(rlcompare, "show", "timing_s/*", "workload.total_tokens")
     assert [one["run"] for one in shown["runs"]] == [1, 2, 3, 4, 5]
@@ -196,6 +204,8 @@ def test_unknown_names_are_said(rlcompare: Command) -> None:
     store.add(place_of(None), [new_run(1)])
     assert "has the metric timing_s/other" in rlcompare("history", "show", "timing_s/other").error
     assert "has the metric timing_s/other" in rlcompare("history", "plot", "timing_s/other").error
+    for command in ("show", "plot"):
+        assert "did you mean timing_s/step?" in rlcompare("history", command, "timing_s/stp").error
     assert (
         "is no change of the history; its changes: none"
         in rlcompare("history", "ack", "12345678", "--reason", "x", "--expires", TOMORROW).error
