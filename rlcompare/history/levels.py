@@ -84,6 +84,18 @@ def levels_of(values: Sequence[float], alpha: float, least_change: float = 0.0) 
     )
 
 
+def moves_at(values: Sequence[float], cut: int, alpha: float, least_change: float = 0.0) -> bool:
+    """Whether the level changes at a place that another metric gave: fewer runs can tell that than find the place.
+
+    Args:
+        alpha, least_change: as for ``levels_of``, for this place alone.
+    """
+    if min(cut, len(values) - cut) < LEAST_LEVEL:
+        return False
+    found = RankSums(values).odds(cut, len(values))
+    return _stands_out(found, alpha, values, (cut,)) and _is_apart(values[:cut], values[cut:], least_change)
+
+
 def fewest_after(count: int, alpha: float) -> int | None:
     """Of so many runs, the number that must be of a new level for it to be found; None: no change can be found.
 
