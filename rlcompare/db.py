@@ -181,6 +181,19 @@ def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tup
     return rows
 
 
+def run_without_inserts(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Execute the statements of SQL that insert nothing: those that make tables."""
+    for statement in con.extract_statements(sql):
+        if statement.type != duckdb.StatementType.INSERT:
+            con.execute(statement)
+
+
+def empty_tables(con: duckdb.DuckDBPyConnection, database: str) -> frozenset[str]:
+    """The tables of a database that have no rows."""
+    query = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND estimated_size = 0"
+    return frozenset(name for (name,) in con.execute(query, [database]).fetchall())
+
+
 def as_parameter(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Rows as the only parameter of a statement that reads them with ``from_json``.
 

@@ -6,9 +6,11 @@ built wheels only); there they are in the parent folder of the package, the chec
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from rlcompare.sql_header import read_header
 from rlcompare.sql_order import in_order, last_uses, predecessors
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -65,6 +67,15 @@ def sql_predecessors(folder: str) -> dict[str, set[str]]:
     return {
         f"{folder}/{name}": {f"{folder}/{first}" for first in before} for name, before in predecessors(texts).items()
     }
+
+
+def sql_makes_nothing(name: str, is_empty: Callable[[str], bool]) -> bool:
+    """Whether the queries and INSERTs of an SQL file make no rows, because tables that they need have none.
+
+    Args:
+        is_empty: whether a table has no rows; False if that is not known.
+    """
+    return any(all(map(is_empty, tables)) for tables in read_header(sql(name)).nothing_without)
 
 
 @cache

@@ -1,16 +1,19 @@
 """Reads the comment that opens each SQL file: what the file makes, what it needs, and when it runs.
 
-The header is the block of ``--`` lines at the top: prose first, then up to four clauses, in this order, each starting
+The header is the block of ``--`` lines at the top: prose first, then up to five clauses, in this order, each starting
 on a line of its own and ending with a full stop::
 
     -- Kernels of each step, with their phase.
     -- Variables: capture, keep_events (false: only rollups are kept).
     -- Depends on placed, stage_kernel.
+    -- Nothing without stage_kernel.
     -- Runs after chosen_step.
     -- Run by name: in place of text.sql, where a text is not valid UTF-8.
 
 * ``Variables`` lists the DuckDB variables that the file reads, ``Depends on`` the tables, views and macros. A remark in
   parentheses may follow a name.
+* ``Nothing without`` lists tables without whose rows the file's queries and INSERTs have none either, so that they need
+  not run. ``a + b``: if both are empty.
 * ``Runs after`` lists files of the same folder that must run first for another reason, mostly because this file deletes
   what they read.
 * ``Run by name`` keeps a file out of its folder's order, and says when it runs.
@@ -24,9 +27,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
-CLAUSES = ("Variables: ", "Depends on ", "Runs after ", "Run by name: ")
+CLAUSES = ("Variables: ", "Depends on ", "Nothing without ", "Runs after ", "Run by name: ")
 
 _ITEM = re.compile(r"(\w+)(?: \(([^()]*)\))?(?:, |$)")
 
@@ -67,6 +70,12 @@ class Header:
         return self._names("Depends on ")
 
     @cached_property
+    def nothing_without(self) -> tuple[tuple[str, ...], ...]:
+        """Sets of tables: if all tables of a set are empty, the queries and INSERTs of the file make no rows."""
+        text = self.clauses.get("Nothing without ", "")
+        return tuple(tuple(tables.split(" + ")) for tables in text.split(", ")) if text else ()
+
+    @cached_property
     def runs_after(self) -> Names:
         """Files of the same folder that run first."""
         return self._names("Runs after ")
@@ -89,6 +98,7 @@ class Header:
         return names
 
 
+@cache
 def read_header(text: str) -> Header:
     """The header of an SQL file.
 

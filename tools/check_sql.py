@@ -2,8 +2,9 @@
 
 A header (``rlcompare/sql_header.py`` has the grammar) names each variable, table, view and macro that the file reads,
 and nothing else. What it names is made by another file, or by Python (``MADE_BY_PYTHON``). Wherever one file of a
-folder changes what another one reads, the headers say which of the two runs first. ``--fix`` rewrites the clauses
-"Variables" and "Depends on" of all files from their statements. A problem is one line: file, line, what to do.
+folder changes what another one reads, the headers say which of the two runs first. "Nothing without" is what
+``tools/sql_needs.py`` derives. ``--fix`` rewrites this clause, "Variables" and "Depends on" of all files from their
+statements. A problem is one line: file, line, what to do.
 """
 
 from __future__ import annotations
@@ -23,8 +24,12 @@ from rlcompare.sql_header import CLAUSES, Header, HeaderError, Names, read_heade
 from rlcompare.sql_order import in_order, made, predecessors, variables_set
 from tools.sql_columns import FOLDERS, tables_in
 from tools.sql_facts import Facts, facts_of
+from tools.sql_needs import needs_of
 
 WIDTH = 120
+SKIPPED = ("compare", "compare/load")
+"""The folders whose statements are not run where they cannot make rows (clause "Nothing without")."""
+
 SELF = "tools/check_sql.py"
 FIX = "python -m tools.check_sql --fix does it"
 
@@ -117,6 +122,13 @@ class Tree:
         needed = {**indirect, **file.facts.variables}
         return {name: line for name, line in needed.items() if name not in file.facts.sets}
 
+    def needs(self, file: SqlFile) -> str:
+        """The clause "Nothing without": tables that the file needs rows of."""
+        if file.folder not in SKIPPED or file.header.is_run_by_name:
+            return ""
+        sets = [tables for tables in needs_of(file.text) if all(self.kinds.get(name) == "TABLE" for name in tables)]
+        return ", ".join(sorted((" + ".join(sorted(tables)) for tables in sets), key=lambda text: ("+" in text, text)))
+
     def reach(self, file: SqlFile) -> tuple[dict[str, int], dict[str, int]]:
         """Tables and variables that a file reads, directly or through views and macros."""
         tables, variables = dict(file.facts.tables), dict(file.facts.variables)
@@ -144,6 +156,9 @@ def header_problems(tree: Tree) -> Iterator[Problem]:
     for file in tree.files.values():
         yield from _compared(file, "Depends on ", file.header.depends_on, tree.depends_on(file))
         yield from _compared(file, "Variables: ", file.header.variables, tree.variables(file))
+        if file.header.clauses.get("Nothing without ", "") != tree.needs(file):
+            message = f"'Nothing without' is not what the statements say: {tree.needs(file) or 'leave it out'} ({FIX})"
+            yield problem(file.name, file.header.lines.get("Nothing without ", 1), message)
         for name, line in file.facts.tables.items():
             if name not in tree.makers and name not in MADE_BY_PYTHON:
                 message = f"reads {name}, which no SQL file makes: mend the name, or list it in MADE_BY_PYTHON ({SELF})"
@@ -218,7 +233,7 @@ def column_problems(root: Path) -> Iterator[Problem]:
 
 
 def fixed(tree: Tree, file: SqlFile) -> str:
-    """The text of a file with its clauses "Variables" and "Depends on" updated from its statements."""
+    """The text of a file with the clauses that follow from its statements updated: all but those about the order."""
     header, body = [], file.text.split("\n")
     while body and body[0].startswith("--"):
         header.append(body.pop(0))
@@ -230,6 +245,7 @@ def fixed(tree: Tree, file: SqlFile) -> str:
     ):
         items = [f"{name} ({named[name]})" if named.get(name) else name for name in sorted(needed)]
         clauses[clause] = ", ".join(items)
+    clauses["Nothing without "] = tree.needs(file)
     for clause in CLAUSES:
         if clauses.get(clause):
             prose += textwrap.wrap(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from rlcompare.model.diff import Diff
 
 
-def spreads_of(diff: Diff, chosen: str | None, policy_file: Path | None = None) -> Mapping[str, Spread]:
+def spreads_of(diff: Diff, chosen: str | None, policy_file: Path | None) -> Mapping[str, Spread]:
     """By metric, the spread between earlier runs of the baseline's environment; empty without a history.
 
     Args:

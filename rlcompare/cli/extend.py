@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from rlcompare.cli.options import option
 from rlcompare.errors import UsageError
 
 if TYPE_CHECKING:
+    from rlcompare.compare.estimate import Spread
     from rlcompare.gate.sequential import Odds
     from rlcompare.model.diff import Diff
     from rlcompare.model.verdict import GateResult, Policy
@@ -42,20 +43,18 @@ def judge_extended(
     options: dict[str, Any],
     output: Path | None,
     policy: Policy,
-    history: str | None = None,
-    policy_file: Path | None = None,
+    spreads: Callable[[Diff], Mapping[str, Spread]],
 ) -> tuple[Diff, GateResult]:
     """The last comparison of a series of growing sides, and its verdicts.
 
     Args:
-        history, policy_file: where earlier runs are, as for ``spreads_of``.
+        spreads: by metric, how much earlier runs differed.
 
     Raises:
         UsageError: there is no command, or a side is not one folder.
     """
     from rlcompare.app.comparison import Request, compare_sides
     from rlcompare.app.extend import Extension, extend
-    from rlcompare.app.spreads import spreads_of
     from rlcompare.gate import judge
     from rlcompare.model.words import EvidenceMode
     from rlcompare.text import safe_text
@@ -69,7 +68,7 @@ def judge_extended(
 
     def judged(odds: Odds) -> GateResult:
         compared.append(compare_sides(Request(**{**options, "quiet": True}), output, policy.varied))
-        return judge(compared[-1], policy, spreads_of(compared[-1], history, policy_file), odds)
+        return judge(compared[-1], policy, spreads(compared[-1]), odds)
 
     def say(line: str) -> None:
         if not options["quiet"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,11 +167,12 @@ def command(
         diff = _known_data(_document(words), options, policy)
         return _selftest(policy, diff, {} if diff is None else spreads_of(diff, history, policy_file), as_json)
     document = None if extend else _document(words)
+    spreads = partial(spreads_of, chosen=history, policy_file=policy_file)
     if extend:
-        diff, result = judge_extended(extend, words, options, output, policy, history, policy_file)
+        diff, result = judge_extended(extend, words, options, output, policy, spreads)
     else:
         diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
-        result = judge(diff, policy, spreads_of(diff, history, policy_file))
+        result = judge(diff, policy, spreads(diff))
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
     if output:
         from rlcompare.report.write import write_report

@@ -67,7 +67,7 @@ def of_repetitions(diff: Diff) -> Diff:
 
 def _of_runs(delta: Delta, kept: Mapping[SideName, Sequence[int]]) -> Delta:
     samples = {
-        side: tuple(value if number in kept[side] else None for number, value in enumerate(delta.samples[side]))
+        side: tuple(value if number in kept[side] else None for number, value in enumerate(delta.samples.get(side, ())))
         for side in SIDES
     }
     baseline, new = (mean(samples[side]) for side in SIDES)

@@ -4,7 +4,8 @@ Each store is attached read-only. Its rollups are copied under the keys (side, r
 sums steps. Then the store is detached. Raw events are never read.
 
 The tables are small, so most of the time goes into planning statements. Independent statements therefore run in
-parallel, each on one thread, and all queries start as soon as the tables are ready.
+parallel, each on one thread, and all queries start as soon as the tables are ready. Statements that make no rows, since
+tables that they need are empty, are not run.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ class Rollups:
             self._free.put(cursor)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="compare")
         self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
+        self._empty: frozenset[str] = frozenset()
+        """Tables without rows, as far as that is known."""
         self.given: dict[SideName, SideInput] = {}
         """The sides without runs whose content another run of the side has; these are in ``copies``."""
         self.copies: list[Copy] = []
@@ -102,6 +105,7 @@ class Rollups:
             if options.base_steps == options.new_steps:
                 self.shared = [Shared(run, contents[0][key]) for key, run in contents[1].items() if key in contents[0]]
             self._run_folder("compare")
+            self._empty = db.empty_tables(self._con, "memory")
             self._rows = {record: self._pool.submit(self._query, record) for record in _queried()}
         except BaseException:
             self.close()
@@ -135,6 +139,8 @@ class Rollups:
 
     def _query(self, record: type[R]) -> list[R]:
         name = query_of(record)
+        if resources.sql_makes_nothing(f"compare/{name}", self._empty.__contains__):
+            return []
         with self._cursor() as cursor:
             result = cursor.execute(resources.sql(f"compare/{name}"))
             columns = tuple(column[0] for column in result.description or ())
@@ -145,7 +151,10 @@ class Rollups:
 
     def _run_file(self, name: str) -> None:
         with self._cursor() as cursor:
-            cursor.execute(resources.sql(name))
+            if resources.sql_makes_nothing(name, self._empty.__contains__):
+                db.run_without_inserts(cursor, resources.sql(name))
+            else:
+                cursor.execute(resources.sql(name))
 
     def _run_folder(self, folder: str) -> None:
         """Runs the files of a folder, each one as soon as its dependencies have run."""
@@ -210,6 +219,7 @@ class Rollups:
                 "Delete it, or recreate it with rlcompare ingest",
             ) from error
         finally:
+            self._empty = frozenset()
             db.detach(self._con)
 
     def _load(
@@ -220,6 +230,7 @@ class Rollups:
             cursor.execute("SET VARIABLE run = CAST(? AS INTEGER)", [number])
             cursor.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [list(steps or ())])
             cursor.execute("SET VARIABLE ranks = CAST(? AS INTEGER[])", [list(ranks or ())])
+        self._empty = db.empty_tables(self._con, "store")
         self._run_folder("compare/load")
         if steps is not None or ranks is not None:
             self._check_selection(run, steps, ranks)

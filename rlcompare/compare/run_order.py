@@ -169,8 +169,8 @@ def _noise(side: SideName, sides: Mapping[SideName, Side], headline: Delta) -> l
     least = 2 * variation * math.sqrt(sum(1 / len(found) for found in numbers.values()))
     text = (
         f"{SIDE_NAMES[side]}: {headline.metric} of its {len(values)} runs has a coefficient of variation of"
-        f" {variation * 100:.1f} %: with so many runs of so much noise, limits below about {least * 100:.0f} % cannot"
-        " be decided."
+        f" {variation * 100:.0f} %: with this number of runs, the machine is too noisy for limits below about"
+        f" {least * 100:.0f} %."
     )
     return [Finding("runs.noise", None, None, Severity.CAUTION, text)]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+
+from rlcompare.compare.estimate import allowed
 
 ALPHA = 1 / 70
 """Error probability per tail: the chance that four runs per side do not overlap although nothing differs."""
@@ -30,23 +31,4 @@ def overlap(baseline: Sequence[float | None], new: Sequence[float | None]) -> bo
         return None
     higher = sum((there > here) + 0.5 * (there == here) for here in old for there in fresh)
     wrong = min(higher, len(old) * len(fresh) - higher)
-    return wrong > allowed(*sorted((len(old), len(fresh))))
-
-
-@lru_cache(maxsize=256)
-def allowed(few: int, many: int) -> int:
-    """The number of pairs of runs that may be in the wrong order at error probability ``ALPHA`` per tail."""
-    # Coefficients of the Gaussian binomial: the number of orderings with 0, 1, 2, … pairs in the wrong order.
-    ways = [1] + [0] * (few * many)
-    for step in range(1, few + 1):
-        for place in range(len(ways) - 1, many + step - 1, -1):
-            ways[place] -= ways[place - many - step]
-        for place in range(step, len(ways)):
-            ways[place] += ways[place - step]
-    total, found, rarer = math.comb(few + many, few), 0, 0
-    for pairs, number in enumerate(ways):
-        rarer += number
-        if rarer > total * ALPHA:
-            break
-        found = pairs
-    return found
+    return wrong > (allowed(len(old), len(fresh), ALPHA) or 0)

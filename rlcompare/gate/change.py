@@ -95,7 +95,7 @@ class Case:
         by_limits = self.policy.evidence == EvidenceMode.LIMITS
         notes = [self.work.note if self.work else ""]
         if not (certain or by_limits):
-            notes.append(text.interval(decision, delta, self.spread))
+            notes.append(text.interval(decision, delta))
         at_work = f" {self.work.text}" if self.work else ""
         values = text.values(delta, "; ".join(filter(None, notes)))
         found = f"{self._expected}, found {self._change(decision)}{at_work}{values}"

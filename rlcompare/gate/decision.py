@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from statistics import NormalDist, median, variance
+from statistics import NormalDist, fmean, median
 
 from rlcompare.compare.estimate import (
     FALSE_ALARM,
@@ -25,6 +25,9 @@ from rlcompare.model.words import Polarity, Status
 
 MOST_RUNS = 100
 """More runs per side than this are not proposed."""
+
+_DOUBT = 0.01
+"""How often runs that differ as assumed are taken to differ by more."""
 
 _EXACT_RUNS = 20
 """Runs per side up to which the number that would decide is looked for with exact tests. More of these take seconds."""
@@ -57,6 +60,7 @@ class Decision:
         measured: whether the end of the interval that decided, or that left it open, comes from the runs alone.
         runs_needed: about how many runs per side would decide; None: more than ``MOST_RUNS``, or decided already.
         beyond: whether the estimate is beyond the limit for the worse.
+        spread: what was assumed where the runs are too few: as given, or that of the runs if they contradict it.
     """
 
     status: Status
@@ -65,6 +69,7 @@ class Decision:
     measured: bool
     runs_needed: int | None = None
     beyond: bool = False
+    spread: Spread | None = None
 
 
 def decide(
@@ -88,6 +93,21 @@ def decide(
         miss: the probability that a change of twice the limit passes.
     """
     is_relative = min(chain(baseline, new)) > 0
+    spread = _not_contradicted(spread, baseline, new, is_relative)
+    decision = _decided(baseline, new, polarity, limits, spread, is_relative, false_alarm, miss)
+    return replace(decision, spread=spread)
+
+
+def _decided(
+    baseline: Sequence[float],
+    new: Sequence[float],
+    polarity: Polarity,
+    limits: Limits,
+    spread: Spread | None,
+    is_relative: bool,
+    false_alarm: float,
+    miss: float,
+) -> Decision:
     measure = relative_change if is_relative else absolute_change
     if polarity == Polarity.NEUTRAL:
         false_alarm, miss = false_alarm / 2, miss / 2
@@ -109,6 +129,33 @@ def decide(
     if all(judged.is_within_twice(end) for end in far):
         return Decision(Status.PASS, shown, is_relative, found.high_measured)
     return _open(judged, shown, found, worse, spread, found.high_measured, false_alarm, miss)
+
+
+def _not_contradicted(
+    spread: Spread | None, baseline: Sequence[float], new: Sequence[float], is_relative: bool
+) -> Spread | None:
+    """An assumed spread, or that of the runs if these differ by more than luck allows (chi-squared)."""
+    freedom = len(baseline) + len(new) - 2
+    if spread is None or not spread.value or not freedom:
+        return spread
+    level = 1.0 if is_relative else max(abs(median(baseline)), abs(median(new))) or 1.0
+    measured = _deviation(baseline, new, is_relative) / level
+    if measured * math.sqrt(freedom) <= spread.value * math.sqrt(_chi_squared(1 - _DOUBT, freedom)):
+        return spread
+    return Spread(measured, freedom, "as these do")
+
+
+def _deviation(baseline: Sequence[float], new: Sequence[float], is_relative: bool) -> float:
+    """One standard deviation of the runs of a side: of their logarithms, or in their unit."""
+    sides = [[math.log(value) if is_relative else value for value in values] for values in (baseline, new)]
+    freedom = len(baseline) + len(new) - 2
+    return math.hypot(*(value - fmean(values) for values in sides for value in values)) / math.sqrt(freedom)
+
+
+def _chi_squared(probability: float, freedom: int) -> float:
+    """A quantile of the chi-squared distribution (Wilson and Hilferty)."""
+    part = 2 / (9 * freedom)
+    return freedom * (1 - part + NormalDist().inv_cdf(probability) * math.sqrt(part)) ** 3
 
 
 @dataclass(frozen=True)
@@ -170,7 +217,9 @@ def _open(
     if judged.is_relative:
         gap = abs(_logarithm(found.change) - (0.0 if fails else _logarithm(judged.twice)))
     apart = _spread_of_runs(judged, spread)
-    needed = _runs_needed(gap, apart, tail, spread, max(len(judged.baseline), len(judged.new)))
+    old, new = len(judged.baseline), len(judged.new)
+    scaled = spread and replace(spread, value=spread.value * (1.0 if judged.is_relative else judged.level))
+    needed = _runs_needed(gap, apart, tail, scaled, max(old, new) - (old != new))
     return Decision(Status.INCONCLUSIVE, shown, judged.is_relative, measured, needed, fails)
 
 
@@ -180,19 +229,16 @@ def _logarithm(change: float) -> float:
 
 def _spread_of_runs(judged: _Judged, spread: Spread | None) -> float:
     """One standard deviation of runs on the scale of the interval: as measured, or assumed if there are few."""
-    sides = [
-        [math.log(value) if judged.is_relative else value for value in values]
-        for values in (judged.baseline, judged.new)
-    ]
-    freedom = sum(len(values) - 1 for values in sides)
-    assumed = (spread.value if spread else 0.0) * (1.0 if judged.is_relative else judged.level)
-    if freedom < 4:
-        return assumed
-    return math.sqrt(sum(variance(values) * (len(values) - 1) for values in sides if len(values) > 1) / freedom)
+    if len(judged.baseline) + len(judged.new) < 6:
+        return (spread.value if spread else 0.0) * (1.0 if judged.is_relative else judged.level)
+    return _deviation(judged.baseline, judged.new, judged.is_relative)
 
 
 def _runs_needed(gap: float, apart: float, tail: float, spread: Spread | None, have: int) -> int | None:
-    """About how many runs per side decide if the estimate stays as it is."""
+    """About how many runs per side, more than ``have``, decide if the estimate stays as it is.
+
+    ``gap``, ``apart`` and ``spread`` are on the scale of the interval.
+    """
     for runs in range(have + 1, MOST_RUNS + 1):
         wrong = about_allowed(runs, tail)
         if wrong is None:

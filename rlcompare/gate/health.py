@@ -8,8 +8,11 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from rlcompare.model.diff import Diff, Symptom
-from rlcompare.model.verdict import RUNS_NEEDED, Policy, Rule, Verdict
+from rlcompare.model.verdict import Policy, Rule, Verdict
 from rlcompare.model.words import RuleSeverity, Status
+
+_RUNS_NEEDED = 4
+"""Runs per side from which a symptom is no matter of one odd run."""
 
 _CERTAIN = ("health.non_finite", "health.ends_early")
 """Symptoms that one run proves."""
@@ -22,7 +25,7 @@ def is_health_rule(rule: Rule) -> bool:
 
 def health_verdicts(diff: Diff, policy: Policy) -> tuple[Verdict, ...]:
     """One verdict per symptom that the policy does not turn off."""
-    many = min(len(side.runs) for side in (diff.baseline, diff.new)) >= RUNS_NEEDED
+    many = min(len(side.runs) for side in (diff.baseline, diff.new)) >= _RUNS_NEEDED
     found = ((symptom, _rule(symptom, policy)) for symptom in diff.symptoms)
     return tuple(
         Verdict(

@@ -44,8 +44,8 @@ A relative limit is not usable if the baseline is 0, or if it is smaller than th
 few to decide alone: without an absolute limit, such a rule is inconclusive. A phase that only the new side has counts
 as 0 on the baseline.
 
-With ``evidence = "runs"`` no spread between runs is assumed: what they do not decide alone is inconclusive, and a
-policy is refused with so few that nothing can fail. ``"limits"`` judges by the means only.
+With ``evidence = "runs"`` no spread between runs is assumed: what they do not decide alone is inconclusive, and so few
+that nothing can fail are refused. ``"limits"`` judges by the means only.
 
 An absolute limit carries its unit (ns, us, ms, s; B, KiB, MiB, GiB, TiB), and is converted into the metric's: the
 headline is in ms or in s. A bare number is in the metric's own unit, as the diff shows it.

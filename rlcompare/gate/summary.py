@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rlcompare.errors import ExitCode
+from rlcompare.gate.matching import matched
 from rlcompare.gate.work import work_text
 from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.verdict import HEADLINE, GateResult, Policy, Verdict
@@ -42,7 +43,8 @@ def summary_of(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: 
     if open_ones:
         words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
         parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
-    if any(rule.metric == HEADLINE and not any(v.rule == rule for v in verdicts) for rule in policy.rules):
+    of_step = [rule for rule in policy.rules if rule.metric == HEADLINE and rule.severity != RuleSeverity.OFF]
+    if any(matched(rule, diff).problem and not any(v.rule == rule for v in verdicts) for rule in of_step):
         parts.append("The step was not judged: neither side has a step time.")
     if warned:
         parts.append(f"{_count(len(warned), 'warning')}: {_by_status(warned)}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from rlcompare.compare.estimate import Spread
 from rlcompare.compare.runs import known
 from rlcompare.gate.decision import MOST_RUNS, Decision
 from rlcompare.model.diff import Delta
@@ -47,13 +46,18 @@ def estimated(decision: Decision, delta: Delta) -> str:
     return _shift(decision.interval.change, delta, relative=decision.relative)
 
 
-def interval(decision: Decision, delta: Delta, spread: Spread | None) -> str:
+def interval(decision: Decision, delta: Delta) -> str:
     """The interval of a change, and on what it rests."""
     found = decision.interval
-    if math.isinf(found.low) and math.isinf(found.high):
+    nothing = -1.0 if decision.relative else -math.inf  # the lowest change that there is
+    bounded = found.low > nothing, math.isfinite(found.high)
+    if not any(bounded):
         return ""
     low, high = (_shift(end, delta, relative=decision.relative) for end in (found.low, found.high))
     between = f"{low.removesuffix(' %')} … {high}" if decision.relative else f"{low} … {high}"
+    if not all(bounded):
+        between = f"up to {high}" if bounded[1] else f"from {low}"
+    spread = decision.spread
     if spread is None or (found.low_measured and found.high_measured):
         return f"interval {between}"
     return f"interval {between} if runs differ by {spread.value * 100:.2g} %, {spread.source}"

@@ -72,7 +72,6 @@ def is_asked_for(chosen: str | None, from_policy: str | None) -> bool:
 def history_of_policy(policy: Path | None = None) -> str | None:
     """``[gate] history`` of a policy file, else of the repository's, or of what that extends.
 
-
     Raises:
         UsageError: a file of the policy cannot be read, or is not TOML.
     """

@@ -6,10 +6,6 @@ from dataclasses import dataclass
 
 from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity, Status
 
-RUNS_NEEDED = 4
-"""Runs per side that are needed for a verdict. If nothing changed, the probability that all runs of one side lie beyond
-all runs of the other is 2 in 70 with four runs per side, but 2 in 20 with three."""
-
 HEADLINE = "headline"
 """The name of the diff's headline metric in a rule."""
 

@@ -50,6 +50,7 @@ from rlcompare.text import safe_text
 UNVERIFIED = "unverified"
 _FEW_RUNS = "too few runs to measure how much they differ: the verdict rests on an assumed spread (noise)."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
+_ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""
 
@@ -240,13 +241,12 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     shown = tuple(map(_verdict, verdicts))
     from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
 
-    means = _AS_ASKED if gate.policy.evidence == EvidenceMode.LIMITS else _FEW_RUNS
     view = GateView(
         summary=safe_text(gate.summary, MESSAGE_LIMIT),
         policy=safe_text(gate.policy.source),
         exit_code=gate.exit_code,
         verdicts=shown,
-        unverified=means if any(verdict.failing and not verdict.verified for verdict in shown) else "",
+        unverified=_unverified(shown, gate.policy.evidence),
         reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
         notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
     )
@@ -262,6 +262,13 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         findings=findings.merged_views(judged),
         quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
     )
+
+
+def _unverified(verdicts: Sequence[VerdictView], evidence: EvidenceMode) -> str:
+    """Why failing verdicts are marked as unverified."""
+    marked = {verdict.status == Status.UNHEALTHY for verdict in verdicts if verdict.failing and not verdict.verified}
+    of_changes = _AS_ASKED if evidence == EvidenceMode.LIMITS else _FEW_RUNS
+    return " ".join(text for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
 
 
 def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:

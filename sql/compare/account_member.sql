@@ -1,6 +1,7 @@
 -- For each row of section account the member whose change has the largest part in the change of the mean, that part, and the sum of the
 -- sizes of all parts. No rows if the sides have different members, or one each.
 -- Depends on c_account_named, side_mean.
+-- Nothing without c_account_named.
 WITH side_members AS (
     SELECT side, list_sort(list(DISTINCT member)) AS members FROM c_account_named GROUP BY side
 ), several AS (

@@ -1,6 +1,7 @@
 -- The pairs of different sequences of operators that are compared: of each member the most frequent one of its captures and runs on each side.
 -- `part`: for what part of the members of its role and folder. If each side has one member only, they pair whatever their numbers.
 -- Depends on c_capture, c_sequence.
+-- Nothing without c_capture, c_sequence.
 WITH counted AS (
     SELECT side, role, folder, member, hash, count(*) AS times FROM c_sequence JOIN c_capture USING (side, run, capture) GROUP BY ALL
 ), chosen AS (

@@ -1,5 +1,6 @@
 -- Allocations by operator for section memory, in bytes per member and step.
 -- Depends on c_allocation, c_divisor, side_mean.
+-- Nothing without c_allocation, c_divisor.
 WITH exact AS (
     SELECT name, side, divisor, sum(calls) AS calls, sum(size_bytes) AS bytes, max(max_bytes) AS max_bytes,
            sum(unreleased_bytes) AS unreleased_bytes

@@ -1,5 +1,6 @@
 -- Section apis: calls on the host by layer and name.
 -- Depends on c_api, c_divisor, side_mean.
+-- Nothing without c_api, c_divisor.
 WITH exact AS (
     SELECT layer, name, side, divisor, sum(calls) AS calls, sum(sum_ns) AS ns
     FROM c_api JOIN c_divisor USING (side, run, capture) WHERE domain = 'api ' || layer GROUP BY ALL

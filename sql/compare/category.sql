@@ -1,5 +1,6 @@
 -- Section categories.
 -- Depends on c_kernel_sum, side_mean.
+-- Nothing without c_kernel_sum.
 WITH exact AS (
     SELECT category, side, divisor, sum(calls) AS calls, sum(ns) AS ns FROM c_kernel_sum GROUP BY ALL
 )

@@ -1,5 +1,6 @@
 -- Section collectives, without their tasks.
 -- Depends on c_collective_sum, side_mean.
+-- Nothing without c_collective_sum.
 SELECT kind AS name, group_key, CAST(NULL AS VARCHAR) AS task, bool_or(side = 'baseline') AS in_baseline, bool_or(side = 'new') AS in_new,
        side_mean(ns, divisor, side = 'baseline') AS baseline_ns, side_mean(ns, divisor, side = 'new') AS new_ns,
        side_mean(calls, divisor, side = 'baseline') AS baseline_calls, side_mean(calls, divisor, side = 'new') AS new_calls,

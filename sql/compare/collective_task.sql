@@ -1,5 +1,6 @@
 -- Tasks of collectives for section collectives, by kind and name.
 -- Depends on c_divisor, c_task, side_mean.
+-- Nothing without c_divisor, c_task.
 WITH exact AS (
     SELECT kind, name, side, divisor, sum(calls) AS calls, sum(sum_ns) AS ns, sum(size_bytes) AS bytes
     FROM c_task JOIN c_divisor USING (side, run, capture) WHERE domain = 'task' GROUP BY ALL

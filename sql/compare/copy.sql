@@ -1,5 +1,6 @@
 -- Section copies. Bytes per nanosecond are GB/s.
 -- Depends on c_copy, c_divisor, side_mean.
+-- Nothing without c_copy, c_divisor.
 WITH exact AS (
     SELECT kind, side, divisor, sum(calls) AS calls, sum(sum_ns) AS ns, sum(size_bytes) AS bytes, sum(exposed_ns) AS exposed_ns
     FROM c_copy JOIN c_divisor USING (side, run, capture) WHERE domain = 'device' GROUP BY ALL

@@ -1,6 +1,7 @@
 -- Section counters: sampled counters of each member's devices. Bandwidths are means and peaks; packets are counted since the device
 -- started, so those of the capture are the last number without the first.
 -- Depends on c_capture, c_counter.
+-- Nothing without c_capture, c_counter.
 WITH value AS (
     SELECT k.side, k.run, k.capture, k.device_id, c.member, k.name, CASE WHEN ends_with(k.name, '_packets') THEN k.max - k.min ELSE k.mean END AS value,
            CASE WHEN NOT ends_with(k.name, '_packets') THEN k.max END AS most

@@ -2,6 +2,7 @@
 -- TFLOP/s, bytes per nanosecond are GB/s. There is no share of the peak where the operations are an upper limit. Rows meet by exact shapes; only
 -- loosely matched operators with more than 32 shapes by the pattern of their shapes (docs/design.md §6).
 -- Depends on c_kernel_keyed, side_mean, sum_if_known.
+-- Nothing without c_kernel_keyed.
 WITH shaped AS (
     SELECT *, CASE WHEN loose AND op IN (SELECT op FROM c_kernel_keyed GROUP BY op HAVING count(DISTINCT exact_shapes) > 32) THEN input_shapes
                    ELSE exact_shapes END AS shapes

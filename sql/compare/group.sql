@@ -1,5 +1,6 @@
 -- Section groups: collectives by communication group.
 -- Depends on c_collective_sum, side_mean.
+-- Nothing without c_collective_sum.
 WITH exact AS (
     SELECT group_key, side, divisor, sum(calls) AS calls, sum(ns) AS ns, sum(exposed_ns) AS exposed_ns, sum(wait_ns) AS wait_ns,
            sum(transit_ns) AS transit_ns, sum(bytes) AS bytes

@@ -7,6 +7,7 @@
 -- the other side and that of this run. `fallen_step`: the first step from which the metric stays below a tenth of `start`. `risen_step`: the
 -- first step beyond ten times the usual level (`median` or `start`) among the first five whose median is so, too.
 -- Depends on c_watched.
+-- Nothing without c_watched.
 WITH level AS (
     SELECT side, run, name, median(value) AS median, median(value) FILTER (place <= tenth) AS start, min(mean) AS low, max(mean) AS high
     FROM c_watched GROUP BY ALL

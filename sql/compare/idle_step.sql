@@ -1,5 +1,6 @@
 -- Marked steps in which nothing ran on the device, although the capture recorded one: the members, per side and run.
 -- Depends on c_capture, c_time.
+-- Nothing without c_capture, c_time.
 SELECT t.side, t.run, t.step, list(DISTINCT c.member ORDER BY c.member) AS members
 FROM c_time AS t JOIN c_capture AS c USING (side, run, capture)
 WHERE t.step_ns IS NOT NULL AND t.device_span_ns = 0

@@ -1,5 +1,6 @@
 -- Section kernels.
 -- Depends on c_kernel_keyed, side_mean.
+-- Nothing without c_kernel_keyed.
 WITH exact AS (
     SELECT op, input_shapes, input_dtypes, phase, host_op, loose, side, divisor, min(category) AS category, sum(calls) AS calls,
            sum(ns) AS ns, max(max_ns) AS max_ns, sum(gap_ns) AS gap_ns, sum(elements) AS elements

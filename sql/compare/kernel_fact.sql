@@ -2,6 +2,7 @@
 -- shapes of a side. Only of operators with formats, blocks or counters. Operators that are matched loosely and have more than 32
 -- shapes have the pattern of their shapes.
 -- Depends on c_kernel_keyed, side_mean.
+-- Nothing without c_kernel_keyed.
 WITH shaped AS (
     SELECT *, CASE WHEN loose AND op IN (SELECT op FROM c_kernel_keyed GROUP BY op HAVING count(DISTINCT exact_shapes) > 32) THEN input_shapes
                    ELSE exact_shapes END AS shapes

@@ -1,5 +1,6 @@
 -- Section kernel_types.
 -- Depends on c_kernel_sum, side_mean.
+-- Nothing without c_kernel_sum.
 WITH exact AS (
     SELECT op, core_type, side, divisor, sum(calls) AS calls, sum(ns) AS ns, max(max_ns) AS max_ns FROM c_kernel_sum GROUP BY ALL
 )

@@ -1,5 +1,6 @@
 -- Number of captures, ranks, replicas and selected steps of each run.
 -- Depends on c_capture, c_step.
+-- Nothing without c_capture.
 SELECT c.side, c.run, count(DISTINCT c.capture) AS captures, count(DISTINCT c.member) FILTER (WHERE c.replica IS NULL) AS ranks,
        count(DISTINCT c.replica) AS replicas,
        count(DISTINCT s.step) FILTER (WHERE s.selected) AS steps

@@ -3,6 +3,7 @@
 -- 'link' if one of these members was also measured on the other side, in the same group: a link that is missing there moved nothing. If the
 -- sides share no group and each has only one, the group is dropped from the key.
 -- Depends on c_capture, c_divisor, c_link, side_mean.
+-- Nothing without c_capture, c_divisor, c_link.
 WITH shared AS (
     SELECT group_key FROM c_link GROUP BY group_key HAVING count(DISTINCT side) = 2
 ), is_one AS (   -- one group on each side, of different names

@@ -2,6 +2,7 @@
 -- the component that represents the rank. It is chosen among the components that every run with memory data has: PTA (the framework's
 -- pool), else the largest that is not a sum. Different components are never compared: if the runs have none in common, none is marked.
 -- Depends on c_memory.
+-- Nothing without c_memory.
 WITH peak AS (
     SELECT side, run, component, max(allocated_bytes) AS allocated_bytes, max(reserved_bytes) AS reserved_bytes,
            max(active_bytes) AS active_bytes

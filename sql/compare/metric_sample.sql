@@ -1,6 +1,7 @@
 -- One value per run and metric: the mean over the values that count. `invalid` is the number of steps whose value is not a number. `grade`
 -- is 1 if only profiled steps were left, and 2 if only warm-up steps were left.
 -- Depends on c_judged, c_metric.
+-- Nothing without c_metric.
 WITH value_of AS (
     SELECT side, run, name, avg(value ORDER BY step) AS value, stddev_samp(value ORDER BY step) AS deviation, count(*) AS steps,
            max(grade) AS grade

@@ -1,5 +1,6 @@
 -- Section modules.
 -- Depends on c_divisor, c_module, side_mean.
+-- Nothing without c_divisor, c_module.
 WITH exact AS (
     SELECT name, side, divisor, sum(calls) AS calls, sum(host_ns) AS host_ns, sum(device_ns) AS device_ns
     FROM c_module JOIN c_divisor USING (side, run, capture) WHERE domain = 'module' GROUP BY ALL

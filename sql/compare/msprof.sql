@@ -2,6 +2,7 @@
 -- the sum over groups of the mean over members. Names of communication groups contain addresses and times. Therefore groups are matched by
 -- their key, and shown under it unless all captures of both sides use the same name.
 -- Depends on c_divisor, c_msprof, side_mean.
+-- Nothing without c_divisor, c_msprof.
 WITH exact AS (   -- totals of text profiles have fractions, so their order is fixed too
     SELECT sheet, depth, CASE WHEN group_key IS NULL THEN name END AS name, group_key, input_shapes, side, divisor, min(ord) AS ord,
            min(name) AS first_label, max(name) AS last_label, sum(calls) AS calls, sum(total_ns ORDER BY run, capture) AS ns

@@ -1,5 +1,6 @@
 -- Section operators.
 -- Depends on c_divisor, c_operator, side_mean.
+-- Nothing without c_divisor, c_operator.
 WITH exact AS (
     SELECT name, side, divisor, sum(calls) AS calls, sum(host_self_ns) AS host_self_ns, sum(host_total_ns) AS host_total_ns,
            sum(device_self_ns) AS device_self_ns, sum(device_total_ns) AS device_total_ns

@@ -1,6 +1,7 @@
 -- Training's own times of the steps that ran under the profiler: per run, the mean in ns of each phase, and of the whole step (phase NULL).
 -- If the profile has steps with the same numbers, only the selected ones count.
 -- Depends on c_metric, c_step, c_timer.
+-- Nothing without c_metric.
 WITH known AS (
     SELECT DISTINCT m.side, m.run, m.step, s.selected
     FROM c_metric AS m JOIN c_step AS s ON s.side = m.side AND s.run = m.run AND s.step = m.step

@@ -1,5 +1,6 @@
 -- Per side and member: its times (sum over its groups, mean over runs), and how late it starts collectives.
 -- Depends on c_late, c_time_value.
+-- Nothing without c_time_value.
 WITH per_run AS (
     SELECT side, run, member, metric, sum(ns ORDER BY role, folder) AS ns FROM c_time_value GROUP BY ALL
 ), per_side AS (

@@ -2,6 +2,7 @@
 -- warm-up steps are left out if there are others; so is step 0, validation before training. `phase`: the phase of the step that the timer
 -- is; NULL: none.
 -- Depends on c_metric, c_timer.
+-- Nothing without c_metric.
 WITH watched AS (
     SELECT name FROM (SELECT DISTINCT name FROM c_metric)
     WHERE starts_with(name, 'timing_s/') OR regexp_matches(name, '(^|/)(rollout_corr|mismatch)/|(^|/)perf/max_memory_|^(fully_async|separate_async)/')

@@ -1,5 +1,6 @@
 -- Versions and settings in which the runs of one side differ, with the value of each run that has one.
 -- Depends on c_capture, c_env.
+-- Nothing without c_capture + c_env.
 WITH told AS (
     FROM c_env
     UNION SELECT side, run, 'world_size', CAST(world_size AS VARCHAR) FROM c_capture AS c

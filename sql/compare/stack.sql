@@ -1,5 +1,6 @@
 -- Section stacks: exported call stacks by their innermost frames, per member and step.
 -- Depends on c_divisor, c_stack, side_mean.
+-- Nothing without c_divisor, c_stack.
 WITH exact AS (
     SELECT frame, callers, side, divisor, sum(calls) AS calls, sum(self_ns) AS ns
     FROM c_stack JOIN c_divisor USING (side, run, capture) WHERE domain = 'stack' GROUP BY ALL

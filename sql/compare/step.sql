@@ -1,5 +1,6 @@
 -- Section steps: the times of the steps by position, mean over members and runs, in ns.
 -- Depends on c_capture, c_position, c_time.
+-- Nothing without c_capture, c_position, c_time.
 WITH stepped AS (
     SELECT t.side, t.run, c.role, c.folder, c.member, t.step, sum(t.step_ns) AS step_ns, sum(t.device_span_ns) AS device_span_ns,
            sum(t.compute_ns) AS compute_ns, sum(t.comm_ns) AS comm_ns, sum(t.exposed_comm_ns) AS exposed_comm_ns, sum(t.free_ns) AS free_ns

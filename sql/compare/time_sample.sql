@@ -1,6 +1,7 @@
 -- One value per run and time, in ns: the mean, the maximum and the spread over members, each summed over groups. Members without a
 -- measurement are skipped; `missing` is their number. The spread is NULL if no group has two members.
 -- Depends on c_capture, c_time_value.
+-- Nothing without c_capture, c_time_value.
 WITH grouped AS (
     SELECT side, run, role, folder, metric, sum(ns ORDER BY member) / count(*) AS mean_ns, max(ns) AS max_ns, min(ns) AS min_ns,
            count(*) AS members

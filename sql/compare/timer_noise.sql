@@ -1,6 +1,7 @@
 -- How far the mean of each metric may be off by luck, per run: the standard error over the steps that count, for as many independent steps
 -- as the correlation of neighbouring steps leaves. Unknown for two steps or fewer.
 -- Depends on c_judged.
+-- Nothing without c_judged.
 WITH value_of AS (
     SELECT side, run, name, step, value, lag(value) OVER (PARTITION BY side, run, name ORDER BY step) AS before FROM c_judged
 ), moment AS (

@@ -3,6 +3,7 @@
 -- The slowest sample of an agent loop decides how long its generation takes, so its times are parts of the phase; means and extremes over
 -- samples are not, as samples overlap. Where generation runs beside the step, none of it is a part of the phase.
 -- Depends on c_judged, c_timer.
+-- Nothing without c_judged, c_timer.
 WITH inner_timer(way, phase, name, part) AS (
     VALUES (1, 'generate_sequences', 'timing_s/agent_loop/slowest/generate_sequences', 'the generation of the slowest sample'),
            (1, 'generate_sequences', 'timing_s/agent_loop/slowest/tool_calls', 'the tool calls of the slowest sample'),

@@ -1,6 +1,7 @@
 -- Number of steps that training logged per run, the first and the last of them, and how many of them a run of the other side logged too.
 -- Step 0 is validation before training.
 -- Depends on c_metric.
+-- Nothing without c_metric.
 WITH logged AS (
     SELECT DISTINCT side, run, step FROM c_metric WHERE step IS NOT NULL AND (step <> 0 OR NOT starts_with(name, 'val'))
 )

@@ -2,6 +2,7 @@
 -- there; `steps` of `of_steps` have it. Together with '(outside)' the phases sum to timing_s/step. A remainder below one microsecond is
 -- rounding and counts as 0.
 -- Depends on c_judged, c_metric, c_timer.
+-- Nothing without c_judged, c_metric, c_timer.
 WITH step_of AS (
     SELECT side, run, step, value FROM c_judged WHERE name = 'timing_s/step'
 ), whole AS (

@@ -1,5 +1,6 @@
 -- Runs in which members of the same role have different steps: one member with the most steps, and one with the fewest.
 -- Depends on c_capture, c_step.
+-- Nothing without c_capture.
 WITH held AS (
     SELECT c.side, c.run, c.role, c.folder, c.member, coalesce(list_sort(list(DISTINCT s.step) FILTER (s.selected)), []) AS steps
     FROM c_capture AS c LEFT JOIN c_step AS s USING (side, run, capture) GROUP BY ALL

@@ -2,6 +2,7 @@
 -- gaps between profiler windows on the host's clock; overlapping windows leave no gap. If there are ranks of the trainer, only they count:
 -- a rollout replica is another process.
 -- Depends on c_capture, c_step.
+-- Nothing without c_capture, c_step.
 WITH window_of AS (
     SELECT c.side, c.run, c.member, s.step, c.host_start_ns, c.host_end_ns
     FROM c_capture AS c JOIN c_step AS s USING (side, run, capture)

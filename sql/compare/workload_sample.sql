@@ -1,5 +1,6 @@
 -- Amount of work, as far as the profile records it: per run, counts per member and step.
 -- Depends on c_collective, c_divisor, c_kernel.
+-- Nothing without c_divisor.
 WITH counted AS (
     SELECT side, run, capture, 'kernel' AS domain, 'workload.kernels' AS metric, sum(calls) AS amount FROM c_kernel GROUP BY ALL
     UNION ALL SELECT side, run, capture, 'kernel', 'workload.input_elements', sum(elements) FROM c_kernel GROUP BY ALL

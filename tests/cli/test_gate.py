@@ -223,7 +223,7 @@ class TestWrongUse:
 
 
 def test_earlier_runs_tell_how_much_runs_differ(rlcompare: Command) -> None:
-    """+8 % in one run against one may be luck at the noise that is assumed; 14 quiet runs tell that it is not."""
+    """+8 % of one run against one may be luck at the noise that is assumed; 14 quiet runs tell that it is not."""
 
     def log(name: str, step: float) -> str:
         lines = [json.dumps({"step": number, "data": {"timing_s/step": step}}) for number in range(1, 6)]
@@ -242,3 +242,10 @@ def test_earlier_runs_tell_how_much_runs_differ(rlcompare: Command) -> None:
     assert result.code == 1
     assert "if runs differ by 0.52 %, the history of 14 runs" in result.out
     assert rlcompare("gate", *sides, "--history", "absent.duckdb").code == 4
+    # AND so does a policy that names the history, wherever it is
+    Path("perf").mkdir()
+    rule = 'metric = "headline"\nmax_increase = "5%"\n'
+    Path("perf/rules.toml").write_text(f'[gate]\nhistory = "../all.duckdb"\n[[rule]]\n{rule}')
+    assert rlcompare("gate", *sides, "--policy", "perf/rules.toml").code == 1
+    Path("pyproject.toml").write_text(f'[tool.rlcompare.gate]\nhistory = "all.duckdb"\n[[tool.rlcompare.rule]]\n{rule}')
+    assert rlcompare("gate", *sides).code == 1

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from rlcompare.model.diff import Diff
+from rlcompare.sources import exports
 from rlcompare.sources.detect import find_runs
 from rlcompare.writer import SampleRun, write_sample
 from tests.sql.rollup_stores import compared, found
-from tests.stores import rows, store_of
+from tests.stores import rows, store_of, to_fill
 
 CATEGORIES = [
     "parameter", "optimizer_state", "input", "temporary", "activation", "gradient", "autograd_detail", "unknown",
@@ -202,11 +203,20 @@ def test_lines_that_are_no_stacks_are_counted(sample: Path, tmp_path: Path) -> N
 def test_what_is_damaged_is_said_and_left_out(
     sample: Path, tmp_path: Path, name: str, content: bytes, problem: str
 ) -> None:
-    store = read(sample, tmp_path, {name: content})
-    (message,) = said(store)
-    assert name in message and problem in message and str(tmp_path) not in message
-    assert rows(store, "SELECT count(*) FROM memory_category") == [(0,)]
-    assert rows(store, "SELECT count(*) FROM exported_stack") == [(0,)]
+    (run,) = find_runs(beside(sample, tmp_path / "run_ascend_pt", {name: content}))
+    findings = [finding for finding in run.findings if finding.key.endswith("export")]
+    with to_fill() as con:
+        exports.fill(con, run.captures[0], 0, findings.append)
+        assert con.execute("SELECT count(*) FROM memory_category").fetchall() == [(0,)]
+        assert con.execute("SELECT count(*) FROM exported_stack").fetchall() == [(0,)]
+    (finding,) = findings
+    assert name in finding.message and problem in finding.message and str(tmp_path) not in finding.message
+
+
+def test_damaged_files_leave_the_profile(sample: Path, tmp_path: Path) -> None:
+    store = read(sample, tmp_path, {"stacks.log": b"", "memory_timeline.json": b"[[1, 2], [[0, 0, 0,"})
+    timeline, stacks = sorted(said(store))
+    assert "Malformed JSON" in timeline and "the file is empty" in stacks
     assert rows(store, "SELECT count(*) > 0 FROM kernel") == [(True,)]
 
 

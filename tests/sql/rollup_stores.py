@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -52,14 +54,24 @@ SELECT * FROM filled WHERE ns > 0
 """What is not named by kernels and collectives is computation, communication or Python without a name."""
 
 
+@cache
+def empty_store() -> bytes:
+    """The file of a store without rows. Making its tables takes as long as filling them."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.duckdb"
+        with duckdb.connect(str(path)) as con:
+            for name in resources.sql_names("schema/run") + resources.sql_names("schema/rollup"):
+                con.execute(resources.sql(name))
+        return path.read_bytes()
+
+
 class RollupStore:
     """A store under construction; ``path`` is its file. Columns that are not given are NULL, or the defaults below."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        path.write_bytes(empty_store())
         self._con = duckdb.connect(str(path))
-        for name in resources.sql_names("schema/run") + resources.sql_names("schema/rollup"):
-            self._con.execute(resources.sql(name))
 
     def add(self, table: str, **values: Any) -> RollupStore:
         relation = self._con.table(table)

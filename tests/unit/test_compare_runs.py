@@ -6,7 +6,8 @@ from itertools import combinations, product
 
 import pytest
 
-from rlcompare.compare.runs import allowed, overlap
+from rlcompare.compare.estimate import allowed
+from rlcompare.compare.runs import ALPHA, overlap
 
 # Critical values of the two-tailed test, as tables print them: by runs a side, for 2 % and for 5 %.
 TABLES = {5: (1, 2), 6: (3, 5), 7: (6, 8), 8: (9, 13), 9: (14, 17), 10: (19, 23), 20: (114, 127)}
@@ -16,7 +17,7 @@ TABLES = {5: (1, 2), 6: (3, 5), 7: (6, 8), 8: (9, 13), 9: (14, 17), 10: (19, 23)
 def test_lies_between_the_tables(runs: int) -> None:
     """2 in 70 is 2.9 %."""
     strict, lenient = TABLES[runs]
-    assert strict <= allowed(runs, runs) <= lenient
+    assert strict <= (allowed(runs, runs, ALPHA) or 0) <= lenient
 
 
 @pytest.mark.parametrize(("old", "new"), [(4, 4), (4, 5), (5, 5), (4, 6), (3, 8), (6, 6)])
@@ -27,7 +28,9 @@ def test_luck_is_as_rare_as_promised(old: int, new: int) -> None:
     told_apart = sum(not overlap(*side) for side in sides)
     assert 2 <= told_apart <= len(orders) * 2 / 70
     worse = [sum(there < here for here, there in product(*side)) for side in sides]
-    more = sum(min(wrong, old * new - wrong) <= allowed(*sorted((old, new))) + 1 for wrong in worse)
+    most = allowed(old, new, ALPHA)
+    assert most is not None
+    more = sum(min(wrong, old * new - wrong) <= most + 1 for wrong in worse)
     assert more > len(orders) * 2 / 70, "as many as luck allows"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -184,6 +185,15 @@ def test_memory_alone_can_pass_the_built_in_rules() -> None:
         assert [(verdict.metric, verdict.status) for verdict in result.verdicts] == [("memory.peak_allocated", status)]
         assert result.exit_code == exit_code
         assert "The step was not judged: neither side has a step time." in result.summary
+
+
+def test_a_step_that_another_rule_judges_has_a_time() -> None:
+    """The rule of an exception, or one that turns the step off."""
+    rules = (Rule("headline", max_relative=0.05, except_for=("time.step",)), Rule("time.step", max_relative=0.5))
+    off = replace(rules[1], severity=RuleSeverity.OFF, max_relative=None)
+    for other in (rules[1], off):
+        result = judge(diff(delta("time.step", 100.0, 110.0)), policy(rules[0], other))
+        assert (result.exit_code, "neither side" in result.summary) == (0, False)
 
 
 def test_a_headline_in_bytes_is_no_matter_of_the_rule_for_the_step() -> None:

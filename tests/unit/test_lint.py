@@ -65,7 +65,8 @@ def test_the_command_says_nothing_of_our_own_files(capsys: pytest.CaptureFixture
         ("sources/macro/in_window.sql", "-- Variables: from_ns, until_ns.\n", "", 3, "reads from_ns"),
         ("schema/events/kernel.sql", "  -- start, in ns since the epoch", "", 13, "column start_ns has no comment"),
         ("schema/views/busy.sql", "  -- start, in ns since the epoch", "", 10, "column start_ns has no comment"),
-        ("compare/copy.sql", "FROM c_copy", "FROM c_copies", 5, "c_copies, which no SQL file makes"),
+        ("compare/copy.sql", "FROM c_copy", "FROM c_copies", 6, "c_copies, which no SQL file makes"),
+        ("compare/copy.sql", "-- Nothing without c_copy, ", "-- Nothing without c_api, ", 3, "statements say: c_copy"),
         ("compare/copy.sql", "GROUP BY kind;", "GROUP BY kind (;", 1, "sqlglot cannot parse"),
     ],
 )

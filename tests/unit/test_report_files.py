@@ -195,6 +195,10 @@ class TestGate:
         result = diff_examples.verdicts()
         asked = replace(result, policy=replace(result.policy, evidence=EvidenceMode.LIMITS))
         assert 'as the policy asks (evidence = "limits")' in diff_examples.gate_lines(asked)[-1]
+        # a sign of unstable training rests on no spread between runs
+        signs = tuple(replace(verdict, status=Status.UNHEALTHY, verified=False) for verdict in result.verdicts)
+        last = diff_examples.gate_lines(replace(result, verdicts=signs))[-1]
+        assert last.endswith("]    too few runs to tell a sign of unstable training from a single odd run.")
         # what was not judged was not judged by limits either
         open_ones = [verdict for verdict in result.verdicts if verdict.status != "regressed"]
         assert {verdict.verified for verdict in open_ones} == {False}

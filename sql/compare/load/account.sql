@@ -1,6 +1,7 @@
 -- The account of one run, summed over the selected steps, slowest device only. Kernels are named by their type, if known.
 -- Variables: run, side.
 -- Depends on c_time, r_account.
+-- Nothing without c_time, r_account.
 CREATE TABLE IF NOT EXISTS c_account (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- Allocations of one run by operator, summed over the selected steps, or over the whole capture if none has a step.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_allocation.
+-- Nothing without c_capture, r_allocation.
 CREATE TABLE IF NOT EXISTS c_allocation (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -2,6 +2,7 @@
 -- own), these count for the whole capture.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_api.
+-- Nothing without c_capture, r_api.
 CREATE TABLE IF NOT EXISTS c_api (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

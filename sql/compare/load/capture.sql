@@ -3,6 +3,7 @@
 -- capture. A worker group that is recorded in whole steps beside the trainer (a critic with its own processes) has its own ranks.
 -- Variables: ranks (empty: all), run, side.
 -- Depends on capture.
+-- Nothing without capture.
 CREATE TABLE IF NOT EXISTS c_capture (
     side VARCHAR NOT NULL,    -- baseline | new
     run INTEGER NOT NULL,     -- position among the runs of the side, from 0

@@ -1,6 +1,7 @@
 -- Collectives of one run, one by one, in the selected steps, slowest device only.
 -- Variables: run, side.
 -- Depends on c_time, r_collective.
+-- Nothing without c_time, r_collective.
 CREATE TABLE IF NOT EXISTS c_collective (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- Copies of one run by kind, summed over the selected steps, slowest device only.
 -- Variables: run, side.
 -- Depends on c_time, r_copy.
+-- Nothing without c_time, r_copy.
 CREATE TABLE IF NOT EXISTS c_copy (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- Sampled device counters of one run.
 -- Variables: run, side.
 -- Depends on c_capture, r_counter.
+-- Nothing without c_capture, r_counter.
 CREATE TABLE IF NOT EXISTS c_counter (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- Versions and settings of one run.
 -- Variables: run, side.
 -- Depends on c_capture, env.
+-- Nothing without env.
 CREATE TABLE IF NOT EXISTS c_env (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- Findings of the sources about one run.
 -- Variables: run, side.
 -- Depends on c_capture, finding.
+-- Nothing without finding.
 CREATE TABLE IF NOT EXISTS c_finding (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -2,6 +2,7 @@
 -- are used.
 -- Variables: run, side.
 -- Depends on c_capture, c_peak, c_time, r_kernel, sum_if_known.
+-- Nothing without r_kernel.
 CREATE TABLE IF NOT EXISTS c_kernel (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

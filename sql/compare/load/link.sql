@@ -3,6 +3,7 @@
 -- count.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_link.
+-- Nothing without c_capture, r_link.
 CREATE TABLE IF NOT EXISTS c_link (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- Peak memory of one run: the highest device of each capture. Not by step.
 -- Variables: run, side.
 -- Depends on c_capture, r_memory.
+-- Nothing without c_capture, r_memory.
 CREATE TABLE IF NOT EXISTS c_memory (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

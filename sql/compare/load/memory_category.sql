@@ -1,6 +1,7 @@
 -- Memory by category of tensor of one run. Not by step.
 -- Variables: run, side.
 -- Depends on c_capture, memory_category.
+-- Nothing without c_capture, memory_category.
 CREATE TABLE IF NOT EXISTS c_memory_category (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -3,6 +3,7 @@
 -- preemptions, and for unknown times of ranks.
 -- Variables: run, side.
 -- Depends on c_catalogue, c_metric_alias, metric.
+-- Nothing without metric.
 CREATE TABLE IF NOT EXISTS c_metric (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- nn.Module calls of one run, summed over the selected steps.
 -- Variables: run, side.
 -- Depends on c_step, r_module.
+-- Nothing without c_step, r_module.
 CREATE TABLE IF NOT EXISTS c_module (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- The tables of `msprof-analyze compare` of one run.
 -- Variables: run, side.
 -- Depends on c_capture, r_msprof.
+-- Nothing without c_capture, r_msprof.
 CREATE TABLE IF NOT EXISTS c_msprof (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

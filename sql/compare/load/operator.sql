@@ -2,6 +2,7 @@
 -- stamps), these count for the whole capture.
 -- Variables: run, side.
 -- Depends on c_capture, c_step, r_operator.
+-- Nothing without c_capture, r_operator.
 CREATE TABLE IF NOT EXISTS c_operator (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

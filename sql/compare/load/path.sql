@@ -2,6 +2,7 @@
 -- were selected.
 -- Variables: ranks (empty: all), run, side.
 -- Depends on c_step, r_path.
+-- Nothing without r_path.
 CREATE TABLE IF NOT EXISTS c_path (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- What the chips of one run can compute at most.
 -- Variables: run, side.
 -- Depends on c_capture, peak_of.
+-- Nothing without c_capture.
 CREATE TABLE IF NOT EXISTS c_peak (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

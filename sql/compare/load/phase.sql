@@ -1,6 +1,7 @@
 -- Phases of one run, summed over the selected steps, slowest device only.
 -- Variables: run, side.
 -- Depends on c_time, r_phase.
+-- Nothing without c_time, r_phase.
 CREATE TABLE IF NOT EXISTS c_phase (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -2,6 +2,7 @@
 -- step of its capture.
 -- Variables: run, side.
 -- Depends on c_step, r_time, reported_step_time, step.
+-- Nothing without c_step, r_time, reported_step_time.
 CREATE TABLE IF NOT EXISTS c_reported (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- Sequences of operators of one run. Equal ones are kept once; those of steps that were not selected are left out.
 -- Variables: run, side.
 -- Depends on c_step, r_sequence.
+-- Nothing without r_sequence.
 CREATE TABLE IF NOT EXISTS c_sequence (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 -- Exported call stacks of one run, whole captures.
 -- Variables: run, side.
 -- Depends on c_capture, r_stack.
+-- Nothing without c_capture, r_stack.
 CREATE TABLE IF NOT EXISTS c_stack (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

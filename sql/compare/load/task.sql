@@ -1,6 +1,7 @@
 -- Tasks of collectives of one run, summed over the selected steps.
 -- Variables: run, side.
 -- Depends on c_step, r_collective_task.
+-- Nothing without c_step, r_collective_task.
 CREATE TABLE IF NOT EXISTS c_task (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -3,6 +3,7 @@
 -- step is preparing time, so that preparing, span and tail sum to the step.
 -- Variables: run, side.
 -- Depends on c_step, r_time.
+-- Nothing without c_step.
 CREATE TABLE IF NOT EXISTS c_time (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

@@ -1,0 +1,78 @@
+"""The clause "Nothing without" is true: where the tables that it names are empty, DuckDB makes no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from rlcompare import db, resources
+from rlcompare.compare.inputs import CompareOptions
+from rlcompare.compare.rollups import Rollups
+from rlcompare.sql_header import read_header
+from rlcompare.sql_order import made
+from tests.sql.rollup_stores import side
+from tests.sql.test_compare_limits import logged
+from tests.stores import store_of
+
+INPUTS = Path(__file__).resolve().parents[2] / "golden" / "inputs"
+LOG = [{"timing_s/step": 10.0 + step % 3, "timing_s/gen": 4.0 + step % 2, "actor/loss": 0.1} for step in range(40)]
+
+
+@pytest.fixture(scope="module")
+def con(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A comparison of two runs a side, a profile and a log, with the profile's tables in the schema ``store``."""
+    folder = tmp_path_factory.mktemp("rich")
+    profiles = [store_of(INPUTS / f"text_level1_{name}", folder / f"{name}.duckdb") for name in ("baseline", "new")]
+    log = logged(folder / "log.duckdb", *LOG)
+    with Rollups(side("a", profiles[0], log), side("b", profiles[1], log), CompareOptions()) as rollups:
+        rollups._pool.shutdown()
+        con = rollups._cursors[0]
+        db.attach(con, profiles[0], read_only=True, name="file")
+        con.execute("CREATE SCHEMA store")
+        for (table,) in con.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'file'").fetchall():
+            con.execute(f'CREATE TABLE store."{table}" AS FROM file.main."{table}"')
+        con.execute("SET VARIABLE run = 0")  # the profile, once more
+        yield con
+
+
+def clauses(folder: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Files, each with tables without which it makes nothing."""
+    names = resources.sql_names(folder)
+    return [(name, tables) for name in names for tables in read_header(resources.sql(name)).nothing_without]
+
+
+def empty(con: duckdb.DuckDBPyConnection, tables: tuple[str, ...]) -> None:
+    stored = {name.rpartition("/")[2] for kind in ("run", "rollup") for name in resources.sql_names(f"schema/{kind}")}
+    for table in tables:
+        con.execute(f'DELETE FROM store."{table}"' if table in stored else f'DELETE FROM "{table}"')
+
+
+def test_queries(con: duckdb.DuckDBPyConnection) -> None:
+    with_rows = set()
+    for name, tables in clauses("compare"):
+        con.execute("BEGIN")
+        with_rows |= {name} if con.execute(resources.sql(name)).fetchone() else set()
+        empty(con, tables)
+        assert con.execute(resources.sql(name)).fetchall() == [], (name, tables)
+        con.execute("ROLLBACK")
+    assert len(with_rows) > 30, f"{len(with_rows)}: the data is too poor to test this"
+
+
+def test_what_is_loaded(con: duckdb.DuckDBPyConnection) -> None:
+    with_rows = set()
+    for name, tables in clauses("compare/load"):
+        count = " + ".join(f"(SELECT count(*) FROM {table})" for table in sorted(made(resources.sql(name))))
+        counts = []
+        for emptied in ((), tables):
+            con.execute("BEGIN")
+            empty(con, emptied)
+            before = con.execute(f"SELECT {count}").fetchall()
+            con.execute(resources.sql(name))
+            counts.append(con.execute(f"SELECT {count}").fetchall() != before)
+            con.execute("ROLLBACK")
+        assert not counts[1], (name, tables)
+        with_rows |= {name} if counts[0] else set()
+    assert len(with_rows) > 12, f"{len(with_rows)}: the data is too poor to test this"
