@@ -48,6 +48,11 @@ def is_measure(text: str) -> bool:
     return text in (*_MEASURES, "worst10") or any(form.fullmatch(text) for form in (_SHARE, _WINDOW))
 
 
+def is_share(metric: str) -> bool:
+    """Whether a metric is the share of the steps beyond a value."""
+    return _SHARE.fullmatch(metric.rpartition("@")[2]) is not None
+
+
 def metric_aggregates(rows: Sequence[MetricAggregate]) -> tuple[Aggregate, ...]:
     """``Diff.aggregates``."""
     return tuple(

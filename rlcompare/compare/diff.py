@@ -119,6 +119,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
             series=thinned_series(rollups.rows(records.RunSeries)),
             symptoms=symptoms_of(
+                rollups.rows(records.RunFact),
                 rollups.rows(records.HealthLevel),
                 training,
                 env,

@@ -137,11 +137,18 @@ def least_odds(few: int, many: int) -> float:
     return 1 / math.comb(few + many, few)
 
 
+_MOST_PAIRS = 10_000
+"""Pairs of runs up to which their orders are counted. Beyond, their distribution is as good as normal."""
+
+
 @lru_cache(maxsize=1024)
 def allowed(few: int, many: int, tail: float) -> int | None:
     """How many pairs of runs may be in the wrong order at a probability of error; None: not even that none is."""
     if few > many:
         return allowed(many, few, tail)
+    if few * many > _MOST_PAIRS:
+        deviation = math.sqrt(few * many * (few + many + 1) / 12)
+        return math.floor(few * many / 2 - 0.5 + NormalDist().inv_cdf(tail) * deviation) - 1
     bound, found, rarer = math.comb(few + many, few) * tail * (1 + 1e-12), None, 0
     for pairs, number in enumerate(orders(few, many)):
         rarer += number

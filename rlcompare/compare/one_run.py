@@ -49,5 +49,5 @@ def summary_of(run: RunStore) -> RunSummary:
             headline_of(overall),
             tuple((delta.metric, delta.unit, delta.new) for delta in overall if delta.new is not None),
             env["new"],
-            symptoms_of(levels, training, env, set(), logged),
+            symptoms_of((), levels, training, env, set(), logged),
         )

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from rlcompare.compare.health_levels import CERTAIN, WINDOW, Level, Pair, levels_of, show
 from rlcompare.compare.off_policy import off_policy_symptoms
-from rlcompare.compare.records import HealthLevel, Training
+from rlcompare.compare.records import HealthLevel, RunFact, Training
 from rlcompare.compare.runs import overlap
 from rlcompare.model.diff import Symptom
 from rlcompare.model.words import SIDES, RuleSeverity, SideName
@@ -48,6 +48,7 @@ _FEWEST = 5
 
 
 def symptoms_of(
+    runs: Sequence[RunFact],
     levels: Sequence[HealthLevel],
     training: Sequence[Training],
     env: Mapping[SideName, Mapping[str, str]],
@@ -57,13 +58,14 @@ def symptoms_of(
     """All symptoms: those of the new side first, errors before warnings.
 
     Args:
+        runs: how each run ended.
         training: the steps that each run logged.
         env: the environment of each side.
         apart: the metrics that have another meaning on the other side.
         logged: the names of all metrics.
     """
     baseline, new = (levels_of([row for row in levels if row.side == side]) for side in ("baseline", "new"))
-    found = [*_non_finite(baseline, new), *_ends_early(training, env, logged)]
+    found = [*_non_finite(baseline, new), *_failed(runs), *_ends_early(training, env, logged)]
     for name, level in new.items():
         if any(run.steps for run in level.runs):
             other = baseline.get(name)
@@ -115,6 +117,19 @@ def _non_finite(baseline: Mapping[str, Level], new: Mapping[str, Level]) -> Iter
         severity = ERROR if side == "new" else WARN
         prefix = "" if side == "new" else "Baseline: "
         yield Symptom("health.non_finite", name, side, severity, counts["baseline"], counts["new"], step, prefix + text)
+
+
+def _failed(runs: Sequence[RunFact]) -> Iterator[Symptom]:
+    """Runs that say that they failed: an error if nothing of the new side is left, and of the baseline something is."""
+    count = {side: sum(run.side == side for run in runs) for side in SIDES}
+    failed = {side: sum(run.side == side and run.status == "failed" for run in runs) for side in SIDES}
+    of_all = {side: 0 < failed[side] == count[side] for side in SIDES}
+    for side in SIDES:
+        if failed[side]:
+            number = "its run" if count[side] == 1 else f"{failed[side]} of {count[side]} runs"
+            severity = ERROR if side == "new" and of_all["new"] and not of_all["baseline"] else WARN
+            text = f"{'New side' if side == 'new' else 'Baseline'}: {number} failed, according to run.json."
+            yield Symptom("health.failed", "", side, severity, failed["baseline"], failed["new"], None, text)
 
 
 def _ends_early(

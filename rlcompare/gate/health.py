@@ -14,7 +14,7 @@ from rlcompare.model.words import RuleSeverity, Status
 _RUNS_NEEDED = 4
 """Runs per side from which a symptom is no matter of one odd run."""
 
-_CERTAIN = ("health.non_finite", "health.ends_early")
+_CERTAIN = ("health.non_finite", "health.failed", "health.ends_early")
 """Symptoms that one run proves."""
 
 

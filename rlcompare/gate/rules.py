@@ -12,6 +12,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import count
 
+from rlcompare.compare.aggregates import is_share
 from rlcompare.compare.comparability import is_declared
 from rlcompare.compare.estimate import FALSE_ALARM, Spread, allowed, least_odds
 from rlcompare.compare.replicates import counted, of_repetitions
@@ -105,16 +106,28 @@ def _cases(
     for delta in (_with_new_phase(delta, diff) for delta in found.deltas):
         if not (rule.optional and _is_nothing_to_judge(rule, delta)):
             _refuse_wrong_unit(rule, delta, policy)
-            yield Case(rule, delta, diff, policy, _spread(rule, delta, policy, spreads), comparable)
+            yield Case(rule, delta, diff, policy, _spread(rule, delta, diff, policy, spreads), comparable)
 
 
-def _spread(rule: Rule, delta: Delta, policy: Policy, spreads: Mapping[str, Spread]) -> Spread | None:
+def _spread(rule: Rule, delta: Delta, diff: Diff, policy: Policy, spreads: Mapping[str, Spread]) -> Spread | None:
     """How much the runs of a metric differ, where there are too few to tell."""
     if policy.evidence == EvidenceMode.RUNS:
         return None
     if rule.noise is not None:
         return Spread(rule.noise, source="the rule's noise")
-    return spreads.get(delta.metric) or Spread(policy.noise, source="the policy's noise")
+    found = spreads.get(delta.metric) or Spread(policy.noise, source="the policy's noise")
+    return _of_share(found, delta, diff) if is_share(delta.metric) else found
+
+
+def _of_share(assumed: Spread, delta: Delta, diff: Diff) -> Spread:
+    """A share of few steps is not known any better than such a number of steps can tell it."""
+    metric = delta.metric.rpartition("@")[0]
+    steps = min((len(one.steps) for one in diff.series if one.metric == metric), default=0)
+    share = max(delta.baseline or 0.0, delta.new or 0.0)
+    if not steps or not 0 < share < 1:
+        return assumed
+    luck = math.sqrt((1 - share) / (share * steps))
+    return Spread(math.hypot(assumed.value, luck), source=f"as a share of {steps} steps does")
 
 
 def _absent(rule: Rule, found: Match) -> Verdict:

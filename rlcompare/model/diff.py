@@ -162,6 +162,7 @@ class Unexplained:
 
 SYMPTOMS = {
     "health.non_finite": "loss, gradient norm, entropy or reward is not a finite number",
+    "health.failed": "runs that failed, according to their run.json",
     "health.ends_early": "fewer steps than the configuration asks for, or than the baseline",
     "health.entropy_collapse": "entropy falls to a small part of its start and of the baseline's",
     "health.entropy_explosion": "entropy rises far above its start and the baseline's",
@@ -188,7 +189,7 @@ class Symptom:
 
     Attributes:
         key: what a policy calls it, such as ``health.entropy_collapse``.
-        metric: the metric that shows it; empty for ``health.ends_early``.
+        metric: the metric that shows it; empty for ``health.failed`` and ``health.ends_early``.
         severity: ``error`` for what cannot be healthy, ``warn`` for a change against the baseline, for a value that is
             outside its range on both sides, and for whatever is wrong with the baseline itself.
         baseline, new: what was judged of the metric: a level, the worst mean of five steps, the last step, or a number

@@ -14,9 +14,9 @@ from rlcompare.compare.estimate import FALSE_ALARM, MISS, Spread, allowed
 from rlcompare.errors import UsageError
 from rlcompare.gate import judge
 from rlcompare.gate.decision import Decision, Limits, about_allowed, decide
-from rlcompare.model.diff import OF_WORK, Diff, RunInfo
+from rlcompare.model.diff import OF_WORK, Diff, RunInfo, Series
 from rlcompare.model.verdict import Rule, Verdict
-from rlcompare.model.words import Polarity, RuleSeverity, Status
+from rlcompare.model.words import SIDES, Polarity, RuleSeverity, Status
 from tests.unit.test_gate_rules import delta, diff, policy
 
 FIVE_PERCENT = Rule("time.step", max_relative=0.05)
@@ -278,3 +278,23 @@ def test_equal_runs_fail_as_rarely_as_promised() -> None:
     few = allowed(6, 6, FALSE_ALARM)
     assert few is not None
     assert 0 < failed <= 4000 * FALSE_ALARM * 1.6
+
+
+def test_a_share_of_few_steps_is_not_taken_for_exact() -> None:
+    """A tenth of 100 steps: two equal runs differ by 30 % each. With 100,000 steps it is as sure as the noise says."""
+    found = delta("timing_s/step@above40", 0.1, 0.13, unit="ratio")
+    rule = Rule(found.metric, max_relative=0.05)
+    for steps, status in ((100, "inconclusive"), (100_000, "regressed")):
+        series = tuple(
+            Series("timing_s/step", side, 0, steps, tuple(range(steps)), (1.0,) * steps) for side in SIDES
+        )  # fmt: skip
+        verdict = judge(replace(diff(found), series=series), policy(rule, evidence="auto")).verdicts[0]
+        assert (verdict.status, f"as a share of {steps} steps does" in verdict.text) == (status, True)
+
+
+def test_thousands_of_runs_are_judged() -> None:
+    many = [100.0 + number % 7 for number in range(2000)]
+    assert judged(many, times(many, 1.06)).status == "regressed"
+    counted, normal = allowed(100, 100, FALSE_ALARM), allowed(100, 101, FALSE_ALARM)
+    assert counted is not None and normal is not None
+    assert normal / 10_100 == pytest.approx(counted / 10_000, rel=0.005)

@@ -19,7 +19,7 @@ import pytest
 
 from rlcompare import resources
 from rlcompare.cli.main import run
-from rlcompare.compare.records import HealthLevel, Training
+from rlcompare.compare.records import HealthLevel, RunFact, Training
 from rlcompare.compare.stability import symptoms_of
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge, load_policy
@@ -107,7 +107,7 @@ def symptoms(
     sides = {"baseline": baseline, "new": new}
     training = [Training(side, 0, len(sides[side]), min(sides[side]), max(sides[side]), 0) for side in SIDES]
     env = {side: {} if total is None else {TOTAL: str(total)} for side, total in zip(SIDES, asked, strict=True)}
-    return symptoms_of(levels(sides), training, env, (), logged)
+    return symptoms_of((), levels(sides), training, env, (), logged)
 
 
 BASELINE = job(1)
@@ -311,7 +311,7 @@ def test_of_several_runs_the_worst_counts_and_levels_must_not_overlap() -> None:
             "new", *(job(seed, changes=of) for seed, of in enumerate(new, 3))
         )
         none: dict[SideName, dict[str, str]] = {"baseline": {}, "new": {}}
-        return [(symptom.key, symptom.severity) for symptom in symptoms_of(rows, (), none, (), ())]
+        return [(symptom.key, symptom.severity) for symptom in symptoms_of((), rows, (), none, (), ())]
 
     assert found({}, {}) == []
     assert found({}, {ESS: lasting(lambda v: v - 0.57)}) == [("health.ess", "error")]
@@ -343,7 +343,7 @@ def test_weights_of_sequences_have_no_alarming_deviation() -> None:
     wide = job(2, changes={f"{IS}std": lasting(lambda v: v + 1.4)})
     for level, severities in (("token", ["error"]), ("sequence", ["warn"])):
         env = {side: {"algorithm.rollout_correction.rollout_is": level} for side in SIDES}
-        found = symptoms_of(levels({"baseline": BASELINE, "new": wide}), (), env, (), ())
+        found = symptoms_of((), levels({"baseline": BASELINE, "new": wide}), (), env, (), ())
         assert [symptom.severity for symptom in found] == severities
 
 
@@ -470,4 +470,20 @@ def test_real_logs_show_nothing(shared: Path, tmp_path: Path, capfd: pytest.Capt
 def test_every_symptom_is_documented() -> None:
     documented = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
     assert [key for key in SYMPTOMS if f"| `{key}` |" not in documented] == []
-    assert {f"health.{case[2]}" for case in CASES} | {"health.ends_early"} == set(SYMPTOMS)
+    assert {f"health.{case[2]}" for case in CASES} | {"health.failed", "health.ends_early"} == set(SYMPTOMS)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "new", "severity"),
+    [("complete", "failed", "error"), ("failed", "failed", "warn"), ("complete", "failed complete", "warn")],
+)
+def test_runs_that_failed(baseline: str, new: str, severity: str) -> None:
+    facts = [
+        RunFact(side, number, None, status)
+        for side, ends in zip(SIDES, (baseline, new), strict=True)
+        for number, status in enumerate(ends.split())
+    ]
+    none: dict[SideName, dict[str, str]] = {"baseline": {}, "new": {}}
+    found = [one for one in symptoms_of(facts, (), (), none, (), ()) if one.side == "new"]
+    assert [(one.key, one.severity) for one in found] == [("health.failed", severity)]
+    assert symptoms_of([fact for fact in facts if fact.status != "failed"], (), (), none, (), ()) == ()
