@@ -108,8 +108,9 @@ def _finding(finding: FindingView) -> Line:
 
 
 def _verdict(verdict: VerdictView) -> Line:
-    parts = [f"{verdict.metric}: {verdict.text}", *(f"[{note}]" for note in _notes(verdict)), verdict.message]
-    return _entry(verdict.status.replace("_", " "), " ".join(part for part in parts if part), verdict.tone)
+    text = " ".join([f"{verdict.metric}: {verdict.text}", *(f"[{note}]" for note in _notes(verdict))])
+    message = f" · {verdict.message}" if verdict.message else ""
+    return _entry(verdict.status.replace("_", " "), text + message, verdict.tone)
 
 
 def _notes(verdict: VerdictView) -> list[str]:

@@ -48,7 +48,7 @@ from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
 UNVERIFIED = "unverified"
-_FEW_RUNS = "too few runs to measure how much they differ: the verdict rests on an assumed spread (noise)."
+_FEW_RUNS = "too few runs to rule out chance: the verdict also rests on the spread that its interval names."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
 _ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)

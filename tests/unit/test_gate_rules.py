@@ -255,6 +255,18 @@ def test_the_policy_can_declare_what_differs() -> None:
     assert (result.verdicts[0].status, result.exit_code) == ("pass", 0)
 
 
+def test_a_gate_that_judged_nothing_says_why() -> None:
+    skipped = [Rule(name, max_relative=0.05, optional=True) for name in ("my/own", "my/other")]
+    for rules, why in ((skipped, "all 2 rules were skipped"), (skipped[:1], "the only rule was skipped")):
+        result = judge(diff(delta("time.step", 10, 10)), policy(*rules))
+        assert (result.exit_code, [verdict.metric for verdict in result.verdicts]) == (1, ["my/own"])
+        assert result.verdicts[0].text == (
+            f"expected a value, found no such metric on either side; {why}, and an empty comparison does not pass"
+        )
+    off = judge(diff(delta("time.step", 10, 10)), policy(Rule("headline", severity=RuleSeverity.OFF)))
+    assert (off.exit_code, off.summary) == (0, "Nothing was judged: the policy has no rule in force.")
+
+
 def test_exact_metrics_decide_from_one_run() -> None:
     verdict = gate(
         delta("workload.total_tokens", 10, 12, "neutral", "count"),
