@@ -80,6 +80,8 @@ def _lines(gate: GateView) -> Iterator[Line]:
     if gate.status:
         yield _entry("sides", gate.status, gate.status_tone)
         yield from map(_finding, gate.findings)
+    if gate.steps:
+        yield _entry("steps", gate.steps)
     if gate.quality:
         yield _entry("data quality", gate.quality, "caution")
     failing = [verdict for verdict in gate.verdicts if verdict.failing]

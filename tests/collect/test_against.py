@@ -69,7 +69,7 @@ def test_the_sides_take_turns_with_the_same_seeds(series: Series, made: list[Lau
     ]  # fmt: skip
     assert [request.config.data.seed for request in made] == [1, 1, 2, 2]
     assert all(request.fresh for request in made)
-    assert said[0] == "1 of 4: baseline run1 · timing_s/step 1 s"
+    assert said[0] == "1 of 4: baseline run1 · timing_s/step 1 s (1 step)"
 
 
 def test_an_interrupted_series_is_continued(series: Series, made: list[Launch], tmp_path: Path) -> None:

@@ -161,6 +161,14 @@ class TestGate:
         assert lines[4].startswith("regressed")
         assert not any("export_type" in line for line in lines)
 
+    def test_which_steps_the_means_cover_is_said_where_a_side_has_others(self) -> None:
+        """Else the gate's values contradict those of the runs for no reason that it tells."""
+        message = "12 training steps against 2: means cover at most the 2 that both sides have."
+        finding = Finding("training_steps", "12", "2", Severity.INFO, message)
+        diff = replace(_UNLIKE, comparability=Comparability(Comparable.COMPARABLE, (finding,)))
+        lines = diff_examples.gate_lines(diff_examples.verdicts(), diff)
+        assert lines[:2] == ["sides           The two sides are comparable.", f"steps           {message}"]
+
     def test_what_the_policy_declares_does_not_stand_in_the_way(self) -> None:
         verdicts = diff_examples.verdicts()
         result = replace(verdicts, policy=replace(verdicts.policy, varied=("profiler", "captures")))

@@ -132,14 +132,15 @@ def make(planned: Sequence[OneRun], say: Callable[[str], None]) -> None:
         if not run.is_done:
             prepare(run.folder, force=True)  # an unfinished run
             launch(Launch(run.config, run.overrides, run.folder, quiet=True, fresh=True))
-        seconds = step_seconds(run.folder)
-        took = "" if seconds is None else f" · timing_s/step {seconds:.4g} s"
+        times = step_times(run.folder)
+        steps = "1 step" if len(times) == 1 else f"the mean of {len(times)} steps"
+        took = f" · timing_s/step {fmean(times):.4g} s ({steps})" if times else ""
         kept = " · kept" if run.is_done else ""
         say(f"{number + 1} of {len(planned)}: {run.side} {run.folder.name}{took}{kept}")
 
 
-def step_seconds(folder: Path) -> float | None:
-    """The mean time of a run's plain steps; None if there is none."""
+def step_times(folder: Path) -> list[float]:
+    """The times of a run's plain steps, in s."""
     run = _read(folder / RUN_JSON) or {}
     plain = set(run.get("steps", {}).get("plain", ()))
     times = []
@@ -148,7 +149,7 @@ def step_seconds(folder: Path) -> float | None:
         time = line["data"].get("timing_s/step")
         if line["step"] in plain and time is not None and math.isfinite(time):
             times.append(time)
-    return fmean(times) if times else None
+    return times
 
 
 def _is_yaml(path: Path) -> bool:
