@@ -103,6 +103,8 @@ def extend(
     ends = request.ends(series.first)
     turns = _turns(series.first, ends)
     planned = looks(series.first, ends, exact=request.exact)
+    if hint := _hint(request):
+        say(hint)
     result = None
     for number, look in enumerate(planned):
         while not _reached(series, look):
@@ -115,6 +117,15 @@ def extend(
             break
     assert result is not None
     return result
+
+
+def _hint(request: Extension) -> str:
+    """What the command must heed by itself; empty if its words say all that there is to know."""
+    words = {"{out}": "write its run to $RLCOMPARE_OUT", "{side}": "run what $RLCOMPARE_SIDE names"}
+    needed = ("{out}",) if request.fixed else ("{out}", "{side}")
+    absent = [word for word in needed if not any(word in token for token in request.command)]
+    duties = " and ".join(words[word] for word in absent)
+    return f"the command has no {' and no '.join(absent)}: it must {duties} itself" if absent else ""
 
 
 def _is_open(result: GateResult) -> bool:
@@ -189,9 +200,10 @@ def _make(request: Extension, series: _Series, side: SideName, number: int, say:
     if problem is not None:
         kept = _put_aside(request, series, "failed")
         wrote = f"; {kept} has what it wrote" if kept else ""
+        hint = "" if code else f". The run must be written to {target}: pass {{out}}, or read $RLCOMPARE_OUT"
         raise InputError(
             log, f"{problem} ({side}, {target.name}: {shlex.join(command)})",
-            f"Its output is in this file{wrote}. The same command continues the series",
+            f"Its output is in this file{wrote}{hint}. The same command continues the series",
         )  # fmt: skip
     series.made.append(series.current)
     series.current = None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rlcompare.compare.estimate import Spread
     from rlcompare.model.diff import Diff
-    from rlcompare.model.verdict import Policy
+    from rlcompare.model.verdict import GateResult, Policy
 
 POLICY = "Policy"
 PRESETS = ("default", "strict", "health")
@@ -83,10 +83,9 @@ PRESETS = ("default", "strict", "health")
 @option(
     "--bisect",
     is_flag=True,
-    expose_value=False,
     section=POLICY,
-    help='Exit as "git bisect run" wants it: 0 good, 1 bad, 125 instead of 3, 4 and 5 to skip the commit, 128 and more'
-    " to stop the search.",
+    help='Exit as "git bisect run" wants it: 0 good, 1 bad, 125 to skip the commit instead of 3, 4, 5 and where rules'
+    " fail only because something was not measured, 128 and more to stop the search.",
 )
 @extend_option
 @output_options(None, GATE_FORMATS)
@@ -116,6 +115,7 @@ def command(
     print_policy: bool,
     print_schema: bool,
     selftest: bool,
+    bisect: bool,
     on_inconclusive: str | None,
     output: Path | None,
     formats: set[str],
@@ -180,7 +180,15 @@ def command(
         write_report(diff, output, formats, result)
     document_path = str(output / "diff.json") if output else str(document or "rlcompare-out/diff.json")
     print_verdicts(result, diff, document_path, as_json, printed, github)
-    return result.exit_code
+    return _for_bisect(result) if bisect else result.exit_code
+
+
+def _for_bisect(result: GateResult) -> int:
+    """The exit code in a search for a bad commit: one that only lacks a value may be good."""
+    from rlcompare.gate.summary import reasons
+    from rlcompare.model.words import Status
+
+    return ExitCode.INCONCLUSIVE if reasons(result) == (Status.MISSING,) else result.exit_code
 
 
 def _policy(file: Path | None, preset: str | None) -> Policy:

@@ -57,7 +57,8 @@ CONFIGURATION = "Configuration"
     type=path_type(),
     metavar="PATH",
     section=CONFIGURATION,
-    help="Also run a baseline, in turn with the new runs: the configuration of a run directory, or of a YAML file.",
+    help="Also run a baseline, in turn with the new runs: the configuration of a run directory, or of a YAML file. "
+    "KEY=VALUE changes it for the new side.",
 )
 @option(
     "-n",
@@ -86,7 +87,8 @@ def command(
     profile/ to DIR, which "rlcompare diff" can compare. KEYs are those of verl: see --print-config.
 
     With --against, makes both sides of a comparison on this machine, in the order A B B A, so that a drift of the
-    machine is no change: N runs into DIR/baseline, N into DIR/new. The same command continues an interrupted series.
+    machine is no change: N runs into DIR/baseline, N into DIR/new. The new side has the baseline's configuration with
+    KEY=VALUE, or that of -c FILE. The same command continues an interrupted series.
 
     \b
     rlcompare run -o runs/base
@@ -97,7 +99,12 @@ def command(
     from rlcompare.collect.reference.config.load import load_config, to_yaml
 
     given = [*overrides, *([] if seed is None else [f"data.seed={seed}"])]
-    config = load_config(given, file)
+    if against is not None and file is None:
+        from rlcompare.collect.reference.against import new_config
+
+        config, given = new_config(against, given)
+    else:
+        config = load_config(given, file)
     if print_config:
         click.echo(to_yaml(config), nl=False)
         return
@@ -131,15 +138,22 @@ def _run_both(
     against: Path, new: tuple[Config, list[str]], output: Path | None, repeat: int | None, force: bool, quiet: bool
 ) -> None:
     """Makes the runs of both sides, and prints the command that judges them."""
-    from rlcompare.collect.reference.against import RUNS, baseline_config, make, plan
+    from rlcompare.collect.reference.against import RUNS, baseline_config, differences_text, make, plan
     from rlcompare.collect.reference.launched import is_launched
     from rlcompare.text import safe_text
 
     if is_launched():
         raise UsageError("--against starts the processes of its runs itself: do not use it under torchrun")
     folder = output or _new_folder(new[0].trainer.experiment_name)
-    planned = plan(folder, baseline_config(against), new, repeat or RUNS, force)
-    make(planned, lambda line: None if quiet else click.echo(safe_text(line, 1000)))
+    baseline = baseline_config(against)
+    planned = plan(folder, baseline, new, repeat or RUNS, force)
+
+    def say(line: str) -> None:
+        if not quiet:
+            click.echo(safe_text(line, 1000))
+
+    say(f"differs     {differences_text(baseline[0], new[0])}")
+    make(planned, say)
     sides = [shlex.quote(str(folder / side)) for side in ("new", "baseline")]
     click.echo(f"next        rlcompare gate -d {sides[0]} -bp {sides[1]}", err=quiet)
 

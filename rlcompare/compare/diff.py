@@ -10,7 +10,7 @@ from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
 from rlcompare.compare.quality import quality_findings
-from rlcompare.compare.replicates import copies_found, with_replicates
+from rlcompare.compare.replicates import copies_found, same_found, with_replicates
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.run_events import run_events
 from rlcompare.compare.run_order import order_findings
@@ -107,7 +107,12 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 given,
                 [delta for delta in overall if delta.metric in (headline, "workload.kernels")],
                 events,
-                [*copies_found(rollups.copies), *apart, *order_findings(sides, by_name.get(headline))],
+                [
+                    *same_found(rollups.shared),
+                    *copies_found(rollups.copies),
+                    *apart,
+                    *order_findings(sides, by_name.get(headline)),
+                ],
             ),
             sections=sections,
             events=events,

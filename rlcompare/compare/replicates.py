@@ -17,7 +17,7 @@ from rlcompare.compare.comparability import is_declared, severity_of
 from rlcompare.compare.evidence import short
 from rlcompare.compare.overall import mean
 from rlcompare.compare.records import RunFact, RunSetting, Training
-from rlcompare.compare.rollups import Copy
+from rlcompare.compare.rollups import Copy, Shared
 from rlcompare.compare.rows import difference, ratio
 from rlcompare.model.diff import Delta, Diff, Finding, RunInfo, Side
 from rlcompare.model.words import SIDES, Severity, SideName
@@ -136,6 +136,18 @@ def copies_found(copies: Sequence[Copy]) -> list[Finding]:
     ]  # fmt: skip
 
 
+def same_found(shared: Sequence[Shared]) -> list[Finding]:
+    """A finding if runs of both sides are the same: often, a job has compared an old artifact, or a wrong path."""
+    if not shared:
+        return []
+    new, baseline = (_listed([short(run.name, 60) for run in runs]) for runs in zip(*shared, strict=True))
+    text = (
+        f"New side: {new} {'has' if len(shared) == 1 else 'have'} the same content as {baseline} of the baseline,"
+        " and cannot show a change: check the paths."
+    )
+    return [Finding("runs.same", None, None, Severity.CAUTION, text)]
+
+
 def _failed(known: Mapping[int, RunFact], left: _Left) -> None:
     for number, run in known.items():
         if run.status == "failed":
@@ -188,11 +200,14 @@ def _findings(side: SideName, runs: Sequence[RunInfo], left: _Left) -> list[Find
     others = f"the other {'run' if rest == 1 else f'{rest} runs'}"
     made = []
     for (key, reason), names in groups.items():
-        listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-        what = f"{listed} as {'a repetition' if len(names) == 1 else 'repetitions'} of {others}"
+        what = f"{_listed(names)} as {'a repetition' if len(names) == 1 else 'repetitions'} of {others}"
         text = f"{SIDE_NAMES[side]}: verdicts do not count {what}: {reason}."
         made.append(Finding(key, None, None, Severity.CAUTION, text))
     return made
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _iso(started_ns: int | None) -> str | None:

@@ -59,6 +59,13 @@ class Copy(NamedTuple):
     of: RunStore
 
 
+class Shared(NamedTuple):
+    """A run of the new side with the content of one of the baseline."""
+
+    new: RunStore
+    baseline: RunStore
+
+
 class Rollups:
     """The rollups of both sides. ``rows`` returns the result of a record's query. Use it as a context manager."""
 
@@ -81,14 +88,22 @@ class Rollups:
         self.given: dict[SideName, SideInput] = {}
         """The sides without runs whose content another run of the side has; these are in ``copies``."""
         self.copies: list[Copy] = []
+        self.shared: list[Shared] = []
+        """Runs that both sides have, unless other steps of them are compared."""
         try:
             for cursor in self._cursors:
                 for name in ("macro", "late_of", "named_of", "paired_of", "peak_of"):
                     cursor.execute(resources.sql(f"compare/{name}"))
             self._con.execute("SET VARIABLE catalogue = ?", [metrics.as_text()])
             self._con.execute(resources.sql("compare/catalogue"))
-            for side, given, steps in zip(SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True):
+            contents = [
                 self._load_side(side, given, steps, options.ranks)
+                for side, given, steps in zip(
+                    SIDES, (baseline, new), (options.base_steps, options.new_steps), strict=True
+                )
+            ]
+            if options.base_steps == options.new_steps:
+                self.shared = [Shared(run, contents[0][key]) for key, run in contents[1].items() if key in contents[0]]
             self._run_folder("compare")
             self._empty = db.empty_tables(self._con, "memory")
             self._rows = {record: self._pool.submit(self._query, record) for record in _queried()}
@@ -157,8 +172,12 @@ class Rollups:
 
     def _load_side(
         self, side: SideName, given: SideInput, steps: Sequence[int] | None, ranks: Sequence[int] | None
-    ) -> None:
-        """Loads the runs of a side, each content once: a copy of a run is no repetition of it."""
+    ) -> dict[str, RunStore]:
+        """Loads the runs of a side, each content once: a copy of a run is no repetition of it.
+
+        Returns:
+            The runs by their content, as far as it is known.
+        """
         used: list[RunStore] = []
         by_content: dict[str, RunStore] = {}
         for run in given.stores:
@@ -171,6 +190,7 @@ class Rollups:
                 used.append(run)
                 by_content |= {} if content is None else {content: run}
         self.given[side] = replace(given, stores=tuple(used))
+        return by_content
 
     def _content(self) -> str | None:
         found = self._con.execute("SELECT value FROM store.meta WHERE key = 'content'").fetchone()

@@ -19,6 +19,10 @@ from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Samples
 from rlcompare.model.verdict import Policy, Rule, Verdict
 from rlcompare.model.words import SIDES, EvidenceMode, Polarity, Status
 
+_MEANS_APART = 0.01
+_MEANS_APART_OF_CHANGE = 0.1
+"""The change of the means is shown too if it differs by more than this, and by more than this part of itself."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -97,6 +101,10 @@ class Case:
         if not (certain or by_limits):
             notes.append(text.interval(decision, delta))
         at_work = f" {self.work.text}" if self.work else ""
+        of_means = self._of_means(decision)
+        if of_means:
+            notes.insert(0, f"the means: {of_means}{at_work}")
+            at_work += ", the median of all pairs of runs"
         values = text.values(delta, "; ".join(filter(None, notes)))
         found = f"{self._expected}, found {self._change(decision)}{at_work}{values}"
         if decision.status == Status.INCONCLUSIVE:
@@ -120,6 +128,16 @@ class Case:
         elif found.beyond:
             reason = "the work is less, and the part of the time that does not depend on it is unknown"
         return replace(found, status=Status.INCONCLUSIVE, measured=False), reason
+
+    def _of_means(self, decision: Decision) -> str:
+        """The change of the means, which are the values shown, if it clearly differs from the decision's."""
+        judged = self.work.samples if self.work else self.delta.samples
+        baseline, new = (known(judged.get(side, ())) for side in SIDES)
+        if not decision.relative or not baseline or not new or not _mean(baseline) > 0:
+            return ""
+        change = _mean(new) / _mean(baseline) - 1
+        apart = abs(change - decision.interval.change)
+        return text.percent(change) if apart > max(_MEANS_APART, abs(change) * _MEANS_APART_OF_CHANGE) else ""
 
     def _change(self, decision: Decision) -> str:
         if self.work is None and max(len(known(self.delta.samples.get(side, ()))) for side in SIDES) < 2:

@@ -58,7 +58,11 @@ def judge(
     verdicts = tuple(next(made) if isinstance(item, Case) else item for item in found)
     if not verdicts:  # if every rule was skipped, the gate must not pass
         skipped = ((rule, matched(rule, diff)) for rule in rules)
-        verdicts = tuple(_absent(rule, match) for rule, match in skipped if not match.left)[:1]
+        why = "the only rule was skipped" if len(rules) == 1 else f"all {len(rules)} rules were skipped"
+        absent = (_absent(rule, match) for rule, match in skipped if not match.left)
+        verdicts = tuple(
+            replace(found, text=f"{found.text}; {why}, and an empty comparison does not pass") for found in absent
+        )[:1]
     health = health_verdicts(diff, policy)
     if health and diff.unstable:  # then no change is for the better
         passed = (

@@ -35,7 +35,8 @@ def summary_of(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: 
     if failed:
         parts.append(f"{_rules(failed)} of {_extent(verdicts, 'failed')}: {_by_status(failed)}.")
     elif not verdicts:
-        parts.append("Nothing to judge.")
+        in_force = any(rule.severity != RuleSeverity.OFF for rule in policy.rules)
+        parts.append("Nothing to judge." if in_force else "Nothing was judged: the policy has no rule in force.")
     elif open_ones and policy.on_inconclusive == OnInconclusive.FAIL:
         parts.append(f"The evidence is inconclusive ({_extent(verdicts)}).")
     else:

@@ -70,12 +70,17 @@ def runs_needed(decision: Decision) -> str:
     return f"about {decision.runs_needed} runs per side would decide"
 
 
+def percent(change: float) -> str:
+    """A relative change with its sign; a large one as a factor."""
+    if change <= _LARGEST_PART:
+        return f"{round(change * 100, 1) + 0.0:+,.1f} %"
+    return f"× {number(change + 1)}" if math.isfinite(change) else "any"
+
+
 def _shift(value: float, delta: Delta, *, relative: bool) -> str:
     """A change with its sign: as a percentage, or in the metric's unit."""
-    if relative and value <= _LARGEST_PART:
-        return f"{round(value * 100, 1) + 0.0:+,.1f} %"
     if relative:
-        return f"× {number(value + 1)}" if math.isfinite(value) else "any"
+        return percent(value)
     return f"{'+' if value >= 0 else ''}{quantity(value, delta.unit)}" if math.isfinite(value) else "any"
 
 

@@ -50,7 +50,7 @@ class Check:
     Attributes:
         name: the metric; with a number if several rules judge it.
         rule: the metric or pattern of the rule.
-        text: what was expected and found, and all values; then the rule's message and ``unverified``.
+        text: what was expected and found, and all values; then ``unverified`` and the rule's message.
         fingerprint: the same for the same problem in other runs of the job.
         warns: whether the rule only warns, and was not met.
     """
@@ -117,14 +117,14 @@ def _checks(gate: GateResult) -> Iterator[Check]:
         seen[verdict.metric] += 1
         number = seen[verdict.metric]
         name = safe_text(verdict.metric)
-        notes = [safe_text(verdict.text, MESSAGE_LIMIT), safe_text(verdict.rule.message, MESSAGE_LIMIT)]
-        notes += [] if shown_as_verified(verdict) else [f"[{UNVERIFIED}]"]
+        text = safe_text(verdict.text, MESSAGE_LIMIT) + ("" if shown_as_verified(verdict) else f" [{UNVERIFIED}]")
+        message = safe_text(verdict.rule.message, MESSAGE_LIMIT)
         yield Check(
             outcome=_outcome(verdict, gate),
             status=verdict.status.replace("_", " "),
             name=f"{name} (rule {number})" if shared[verdict.metric] > 1 else name,
             rule=safe_text(verdict.rule.metric),
-            text=" ".join(filter(None, notes)),
+            text=f"{text} · {message}" if message else text,
             fingerprint=_fingerprint(verdict.rule.metric, verdict.metric, verdict.status, str(number)),
             warns=verdict.rule.severity != RuleSeverity.ERROR and _outcome(verdict, gate) != Outcome.PASSED,
         )

@@ -80,6 +80,8 @@ def _lines(gate: GateView) -> Iterator[Line]:
     if gate.status:
         yield _entry("sides", gate.status, gate.status_tone)
         yield from map(_finding, gate.findings)
+    if gate.steps:
+        yield _entry("steps", gate.steps)
     if gate.quality:
         yield _entry("data quality", gate.quality, "caution")
     failing = [verdict for verdict in gate.verdicts if verdict.failing]
@@ -108,8 +110,9 @@ def _finding(finding: FindingView) -> Line:
 
 
 def _verdict(verdict: VerdictView) -> Line:
-    parts = [f"{verdict.metric}: {verdict.text}", *(f"[{note}]" for note in _notes(verdict)), verdict.message]
-    return _entry(verdict.status.replace("_", " "), " ".join(part for part in parts if part), verdict.tone)
+    text = " ".join([f"{verdict.metric}: {verdict.text}", *(f"[{note}]" for note in _notes(verdict))])
+    message = f" · {verdict.message}" if verdict.message else ""
+    return _entry(verdict.status.replace("_", " "), text + message, verdict.tone)
 
 
 def _notes(verdict: VerdictView) -> list[str]:

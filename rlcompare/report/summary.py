@@ -108,7 +108,8 @@ def extent_text(diff: Diff, name: str) -> str:
     timed = row.get(f"{name}_steps")
     parts = [runs_text(side)]
     if quantity.is_number(timed) and any(run.ranks or run.replicas for run in side.runs):
-        parts = [f"{parts[0]} profiled", f"{timed:,.0f} timed"]
+        in_all = " in all runs" if len(side.runs) > 1 else ""
+        parts = [f"{parts[0]} profiled", f"{timed:,.0f} timed{in_all}"]
     for key, value in side.env.items():
         # Sampled ticks count as steps of the profile, but each is only a part of a training step.
         word, _, phase = key.partition(".")
@@ -169,9 +170,16 @@ def _cause_rank(diff: Diff) -> str | None:
 
 def _side(key: str, side: Side, extent: str) -> SummaryItem:
     label = label_text(side)
-    paths = [_end_of(run.path) for run in side.runs[:1]]
+    paths = [_end_of(path) for path in _paths(side)]
     short = (label, extent)
     return SummaryItem(key, key, (*short, *(path for path in paths if path != label)), shorter=(short,))
+
+
+def _paths(side: Side) -> tuple[str, ...]:
+    """The path of a side's run, or the folder of all its runs; if there is none, no path is that of the side."""
+    paths = {run.path for run in side.runs}
+    found = paths if len(paths) == 1 else {path.rpartition("/")[0] for path in paths}
+    return tuple(found) if len(found) == 1 and all(found) else ()
 
 
 def _end_of(path: str) -> str:

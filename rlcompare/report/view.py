@@ -48,7 +48,7 @@ from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
 UNVERIFIED = "unverified"
-_FEW_RUNS = "too few runs to measure how much they differ: the verdict rests on an assumed spread (noise)."
+_FEW_RUNS = "too few runs to rule out chance: the verdict also rests on the spread that its interval names."
 _AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
 _ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
@@ -129,9 +129,10 @@ class GateView:
     """The result of the gate.
 
     Attributes:
-        status: whether the sides may be compared; empty if the diff is unknown, as are the next two.
+        status: whether the sides may be compared; empty if the diff is unknown, as are the next three.
         findings: differences that must be shown before the verdicts, and those that the policy declares.
         quality: warnings about the data in one line.
+        steps: which steps the means cover, if a side logged others; empty where ``findings`` say so.
         unverified: why some failed verdicts are marked unverified; empty if none is.
         reasons: the statuses that lead to the exit code, as ``regressed and missing``; empty if it is 0.
         notes: exceptions of the policy that end soon or have ended.
@@ -145,6 +146,7 @@ class GateView:
     status_tone: str = ""
     findings: tuple[FindingView, ...] = ()
     quality: str = ""
+    steps: str = ""
     unverified: str = ""
     reasons: str = ""
     notes: tuple[str, ...] = ()
@@ -261,6 +263,11 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         status_tone={Comparable.CAUTION: "caution", Comparable.NOT_COMPARABLE: "worse"}.get(left, ""),
         findings=findings.merged_views(judged),
         quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
+        steps=" ".join(
+            safe_text(finding.message, MESSAGE_LIMIT)
+            for finding in diff.comparability.findings
+            if finding.key == "training_steps" and not findings.is_serious(finding)
+        ),
     )
 
 

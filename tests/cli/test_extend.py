@@ -133,6 +133,8 @@ def test_what_cannot_be_extended(rlcompare: Command, tmp_path: Path) -> None:
     silent = rlcompare("gate", "--extend", 4, "-d", "a", "-bp", "b", "--", "true")
     assert silent.code == 4
     assert "it wrote no run (baseline, run1: true)" in silent.err
+    assert "the command has no {out} and no {side}: it must write its run to $RLCOMPARE_OUT and" in silent.err
+    assert "The run must be written to b/run1: pass {out}, or read $RLCOMPARE_OUT. The same" in silent.err
     absent = rlcompare("gate", "--extend", 4, "-d", "c", "-bp", "d", "--", "no-such-program")
     assert (absent.code, "No such file" in absent.err) == (2, True)
     assert "needs --extend N before it" in rlcompare("gate", "a", "b").error

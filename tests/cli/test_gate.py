@@ -41,6 +41,9 @@ class TestExitCodes:
         result = rlcompare("gate", document)
         assert (result.code, "exit code 1: missing)" in result.out) == (1, True)
         assert json.loads(rlcompare("gate", document, "--json").out)["reasons"] == ["missing"]
+        assert rlcompare("gate", document, "--bisect").code == 125, "the commit may be good"
+        Path("rlcompare.toml").write_text(STRICT + '[[rule]]\nmetric = "no/such/metric"\nmax_increase = 0.1\n')
+        assert rlcompare("gate", document, "--bisect").code == 1
 
     def test_an_input_that_cannot_be_read(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("gate", "-d", "nowhere", "-bp", samples / "base")

@@ -79,6 +79,22 @@ def test_what_is_no_repetition_is_said_and_not_counted(rlcompare: Command, tmp_p
     assert "run_failed" in {finding["key"] for finding in document["quality"]}
 
 
+def test_a_run_of_both_sides_is_said(rlcompare: Command, tmp_path: Path) -> None:
+    """An old artifact, or a wrong path: it would pass without a word."""
+    for number in range(3):
+        write_run(tmp_path / f"base/run{number}", description(), **times(number))
+    write_run(tmp_path / "new/run0", description(), **times(7))
+    shutil.copytree(tmp_path / "base/run1", tmp_path / "new/run1")
+
+    document = compared(rlcompare, tmp_path / "new", tmp_path / "base")
+    same = rlcompare("gate", "-bp", tmp_path / "base/run0", "-d", tmp_path / "base/run0")
+
+    assert messages(document)["runs.same"] == [
+        "New side: run1 has the same content as run1 of the baseline, and cannot show a change: check the paths."
+    ]
+    assert "has the same content as" in same.out
+
+
 def test_verdicts_do_not_count_them(rlcompare: Command, tmp_path: Path) -> None:
     # GIVEN a new side of which one run failed, and took twice as long until then
     for number in range(3):

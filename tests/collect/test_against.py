@@ -69,7 +69,7 @@ def test_the_sides_take_turns_with_the_same_seeds(series: Series, made: list[Lau
     ]  # fmt: skip
     assert [request.config.data.seed for request in made] == [1, 1, 2, 2]
     assert all(request.fresh for request in made)
-    assert said[0] == "1 of 4: baseline run1 · timing_s/step 1 s"
+    assert said[0] == "1 of 4: baseline run1 · timing_s/step 1 s (1 step)"
 
 
 def test_an_interrupted_series_is_continued(series: Series, made: list[Launch], tmp_path: Path) -> None:
@@ -114,6 +114,28 @@ def test_what_a_baseline_may_be(tmp_path: Path) -> None:
             against.baseline_config(folder)
 
 
+def test_the_new_side_has_the_configuration_of_the_baseline(tmp_path: Path) -> None:
+    """Except for the user's keys, and what follows from them."""
+    own = [*FAST, "actor_rollout_ref.actor.clip_ratio=0.3", "actor_rollout_ref.actor.clip_ratio_high=0.3"]
+    base = load_config([*own, "data.train_batch_size=8"])
+    # GIVEN a run that had a batch size from a file, and the rest from the command line
+    recorded = tmp_path / "run.json"
+    recorded.write_text(json.dumps({"config": to_dict(base), "config_overrides": own}))
+
+    assert against.new_config(tmp_path, [])[0] == base
+    new, overrides = against.new_config(tmp_path, [changed := "actor_rollout_ref.actor.clip_ratio=0.25"])
+
+    # THEN the lower bound follows, and the upper one stays as it was asked for
+    assert new == load_config([*own, "data.train_batch_size=8", changed])
+    assert against.differences_text(base, new) == (
+        "actor_rollout_ref.actor.clip_ratio 0.3 → 0.25, actor_rollout_ref.actor.clip_ratio_low 0.3 → 0.25"
+    )
+    assert overrides == [*own, changed]
+    (tmp_path / "base.yaml").write_text("data: {train_batch_size: 4}\n")
+    assert against.new_config(tmp_path / "base.yaml", [changed])[0] == load_config(["data.train_batch_size=4", changed])
+    assert against.differences_text(base, base) == "nothing: both sides have the same configuration"
+
+
 @pytest.mark.slow
 def test_a_real_series(tmp_path: Path) -> None:
     """Both sides are real runs, each in a process of its own, and what is printed at the end judges them."""
@@ -122,7 +144,9 @@ def test_a_real_series(tmp_path: Path) -> None:
     command = [*RLCOMPARE, "run", "--against", "base.yaml", "-n", "1", "-o", "a b", *FAST, changed]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    *lines, last = done.stdout.splitlines()
+    first, *lines, last = done.stdout.splitlines()
+    assert first.startswith("differs     ")
+    assert "actor_rollout_ref.actor.ppo_epochs 1 → 2" in first
     assert [line.split(" · ")[0] for line in lines] == ["1 of 2: baseline run1", "2 of 2: new run1"]
     assert last == "next        rlcompare gate -d 'a b/new' -bp 'a b/baseline'"
     runs = [json.loads((tmp_path / "a b" / side / "run1/run.json").read_text()) for side in ("baseline", "new")]

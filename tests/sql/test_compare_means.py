@@ -189,6 +189,7 @@ def test_steps_and_ranks_are_selected(tmp_path: Path) -> None:
     assert values(diff, "time.compute") == (11.0, 26.0)
     assert diff.baseline.steps == (1,)
     assert diff.new.steps == (2, 3)
+    assert "runs.same" not in {finding.key for finding in diff.quality}
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,18 @@ def test_the_policy_can_declare_what_differs() -> None:
     assert (result.verdicts[0].status, result.exit_code) == ("pass", 0)
 
 
+def test_a_gate_that_judged_nothing_says_why() -> None:
+    skipped = [Rule(name, max_relative=0.05, optional=True) for name in ("my/own", "my/other")]
+    for rules, why in ((skipped, "all 2 rules were skipped"), (skipped[:1], "the only rule was skipped")):
+        result = judge(diff(delta("time.step", 10, 10)), policy(*rules))
+        assert (result.exit_code, [verdict.metric for verdict in result.verdicts]) == (1, ["my/own"])
+        assert result.verdicts[0].text == (
+            f"expected a value, found no such metric on either side; {why}, and an empty comparison does not pass"
+        )
+    off = judge(diff(delta("time.step", 10, 10)), policy(Rule("headline", severity=RuleSeverity.OFF)))
+    assert (off.exit_code, off.summary) == (0, "Nothing was judged: the policy has no rule in force.")
+
+
 def test_exact_metrics_decide_from_one_run() -> None:
     verdict = gate(
         delta("workload.total_tokens", 10, 12, "neutral", "count"),
@@ -275,6 +287,20 @@ def test_the_text_says_what_was_expected_what_was_found_and_all_values() -> None
         text
         == "expected at most +5.0 % or +1 ms, found +5.6 % (4,752.5 → 5,017.5 ms; runs 4,750, 4,755 against 5,017.5)"
     )
+
+
+def test_the_text_gives_the_change_of_the_means_where_it_is_another() -> None:
+    """Else the values, which are means, contradict the change, which is a median."""
+    # the ratios of the pairs are 1.18, 1.46, 2.86 and 3.54: their median is (1.46 * 2.86) ** 0.5 = 2.042
+    apart = delta("phase.adv.wall", 12.0, 22.4, runs=([7.0, 17.0], [20.0, 24.8]))
+    work = delta("workload.total_tokens", 100, 105, "neutral", "count")
+    rule = Rule("phase.adv.wall", max_relative=0.05)
+    by_runs = policy(rule, evidence="auto")
+    plain, at_work = (judge(found, by_runs).verdicts[0].text for found in (diff(apart), diff(apart, work)))
+    assert "found +104.2 %, the median of all pairs of runs (12 → 22.4 ms; the means: +86.7 %;" in plain
+    assert "found +94.4 % per token, the median of all pairs of runs (12 → 22.4 ms; the means: +77.8 % per" in at_work
+    alike = delta("phase.adv.wall", 12.0, 22.4, runs=([11.9, 12.1], [22.3, 22.5]))
+    assert "the means" not in judge(diff(alike), by_runs).verdicts[0].text
 
 
 @pytest.mark.parametrize(

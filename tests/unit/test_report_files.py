@@ -139,14 +139,14 @@ class TestGate:
         assert len(lines) == 7
         assert lines[0] == (
             "regressed       time.step: expected at most +5.0 %, found +5.6 % (4,752.5 → 5,017.5 ms)"
-            " [unverified] Ask the performance team."
+            " [unverified] · Ask the performance team."
         )
         assert lines[1].endswith("found 0.8204 [warn]")
         assert lines[-3:] == [
             "passed          1 improved, 1 pass",
             "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1: regressed and missing)",
-            "[unverified]    too few runs to measure how much they differ: the verdict rests on an assumed spread "
-            "(noise).",
+            "[unverified]    too few runs to rule out chance: the verdict also rests on the spread that its interval"
+            " names.",
         ]
 
     def test_what_speaks_against_comparing_stands_above_the_verdicts(self) -> None:
@@ -160,6 +160,14 @@ class TestGate:
         ]
         assert lines[4].startswith("regressed")
         assert not any("export_type" in line for line in lines)
+
+    def test_which_steps_the_means_cover_is_said_where_a_side_has_others(self) -> None:
+        """Else the gate's values contradict those of the runs for no reason that it tells."""
+        message = "12 training steps against 2: means cover at most the 2 that both sides have."
+        finding = Finding("training_steps", "12", "2", Severity.INFO, message)
+        diff = replace(_UNLIKE, comparability=Comparability(Comparable.COMPARABLE, (finding,)))
+        lines = diff_examples.gate_lines(diff_examples.verdicts(), diff)
+        assert lines[:2] == ["sides           The two sides are comparable.", f"steps           {message}"]
 
     def test_what_the_policy_declares_does_not_stand_in_the_way(self) -> None:
         verdicts = diff_examples.verdicts()
@@ -184,7 +192,7 @@ class TestGate:
         gate = text[text.index("**Gate: ") : text.index("| verdict |")]
         assert "- caution: `profiler.level` Level0 → Level1" in gate
         assert "- data quality: 2 warnings: Rank 3 has no memory. +1 more" in gate
-        assert "unverified: too few runs to measure" in text
+        assert "unverified: too few runs to rule out chance" in text
 
     def test_verdicts_that_are_verified_need_no_explanation(self) -> None:
         result = diff_examples.verdicts()

@@ -238,6 +238,9 @@ def test_profiled_steps_are_told_from_those_that_speed_is_judged_by() -> None:
     )
     assert items(diff)["baseline"].parts[1] == "1 run × 8 ranks, 2 steps profiled, 10 timed"
     assert items(diff)["new"].parts[1] == "1 run × 8 ranks, 2 steps profiled, 9 timed"
+    several = tuple(replace(base.new.runs[0], path=f"ab/new/run{number}") for number in (1, 2))
+    of_runs = items(replace(diff, new=replace(base.new, runs=several)))["new"].parts
+    assert of_runs[1:] == ("2 runs × 8 ranks, 2 steps profiled, 9 timed in all runs", "ab/new")
     view = build_view(diff, rows=TERMINAL_ROWS)
     assert table_lines(view)[1] == "Overall; time.…: profiled steps, including profiler overhead"
     assert "timing_s/step: unprofiled steps where available." in view.overall.note

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from rlcompare.collect.reference.config.load import load_config, load_tree, to_dict
+from rlcompare.collect.reference.config.load import differences, load_changed, load_config, load_tree, to_dict
 from rlcompare.collect.reference.config.schema import Config
 from rlcompare.collect.reference.launch import Launch, check, launch
 from rlcompare.collect.run_directory import prepare
@@ -23,6 +23,8 @@ from rlcompare.model.words import SideName
 
 RUNS = 5
 """Runs a side unless the user says otherwise."""
+
+_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def baseline_config(path: Path) -> tuple[Config, tuple[str, ...]]:
     Raises:
         UsageError: it cannot be read, or is not one of the reference step.
     """
-    if path.is_file() and path.name != RUN_JSON:
+    if _is_yaml(path):
         return load_config((), path), ()
     recorded = path if path.is_file() else path / RUN_JSON
     if not recorded.is_file():  # a folder of repetitions
@@ -66,6 +68,29 @@ def baseline_config(path: Path) -> tuple[Config, tuple[str, ...]]:
         )
     overrides = run.get("config_overrides")
     return load_tree(run["config"], recorded), tuple(map(str, overrides)) if isinstance(overrides, list) else ()
+
+
+def new_config(path: Path, overrides: Sequence[str]) -> tuple[Config, list[str]]:
+    """The configuration of ``baseline_config`` with other values for some keys; and all its overrides.
+
+    Raises:
+        UsageError: it cannot be read, or a key or value is wrong.
+    """
+    config, own = baseline_config(path)
+    if _is_yaml(path):
+        return load_config(overrides, path), list(overrides)
+    return load_changed(config, overrides, own), [*own, *overrides]
+
+
+def differences_text(baseline: Config, new: Config) -> str:
+    """The keys in which the sides differ, with both values. The seed is that of the new side for both."""
+    shown = [
+        f"{key} {json.dumps(pair[0])} → {json.dumps(pair[1])}"
+        for key, pair in differences(baseline, new).items()
+        if key != "data.seed"
+    ]
+    more = f", and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return ", ".join(shown[:_SHOWN]) + more or "nothing: both sides have the same configuration"
 
 
 def plan(
@@ -107,14 +132,15 @@ def make(planned: Sequence[OneRun], say: Callable[[str], None]) -> None:
         if not run.is_done:
             prepare(run.folder, force=True)  # an unfinished run
             launch(Launch(run.config, run.overrides, run.folder, quiet=True, fresh=True))
-        seconds = step_seconds(run.folder)
-        took = "" if seconds is None else f" · timing_s/step {seconds:.4g} s"
+        times = step_times(run.folder)
+        steps = "1 step" if len(times) == 1 else f"the mean of {len(times)} steps"
+        took = f" · timing_s/step {fmean(times):.4g} s ({steps})" if times else ""
         kept = " · kept" if run.is_done else ""
         say(f"{number + 1} of {len(planned)}: {run.side} {run.folder.name}{took}{kept}")
 
 
-def step_seconds(folder: Path) -> float | None:
-    """The mean time of a run's plain steps; None if there is none."""
+def step_times(folder: Path) -> list[float]:
+    """The times of a run's plain steps, in s."""
     run = _read(folder / RUN_JSON) or {}
     plain = set(run.get("steps", {}).get("plain", ()))
     times = []
@@ -123,7 +149,11 @@ def step_seconds(folder: Path) -> float | None:
         time = line["data"].get("timing_s/step")
         if line["step"] in plain and time is not None and math.isfinite(time):
             times.append(time)
-    return fmean(times) if times else None
+    return times
+
+
+def _is_yaml(path: Path) -> bool:
+    return path.is_file() and path.name != RUN_JSON
 
 
 def _is_done(folder: Path, config: Config) -> bool:

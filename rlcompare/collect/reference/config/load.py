@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -55,6 +55,73 @@ def load_tree(tree: Mapping[str, Any], file: Path) -> Config:
         return _checked(OmegaConf.create(_escaped(dict(tree))), file)
     except (OmegaConfBaseException, ValueError) as error:
         raise UsageError(f"the configuration in {file} cannot be read: {_flat(error)}") from error
+
+
+def load_changed(config: Config, overrides: Sequence[str], named: Sequence[str] = ()) -> Config:
+    """A configuration with other values for some keys. Keys that follow these change too, as in ``load_config``.
+
+    Args:
+        overrides: as in ``load_config``.
+        named: overrides of the configuration itself. Their keys follow no other.
+
+    Raises:
+        UsageError: as in ``load_config``.
+    """
+    from omegaconf import OmegaConf
+
+    own = _own_settings(config, {tuple(_split(override)[0].split(".")) for override in named})
+    user = OmegaConf.merge(OmegaConf.create(own), _user_tree(overrides, None))
+    return _checked(cast("DictConfig", user), None)
+
+
+def differences(one: Config, other: Config) -> dict[str, tuple[Any, Any]]:
+    """The values of both for the keys in which two configurations differ, by dotted key."""
+    found = _leaves(to_dict(one)), _leaves(to_dict(other))
+    pairs = {key: (found[0].get(key), found[1].get(key)) for key in (*found[0], *found[1])}
+    return {".".join(key): pair for key, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _own_settings(config: Config, named: Collection[tuple[str, ...]]) -> dict[str, Any]:
+    """The smallest tree that gives a configuration: without defaults, and without values that follow other keys."""
+    from omegaconf import OmegaConf
+
+    wanted = _leaves(_escaped(to_dict(config)))
+
+    def made(keys: Collection[tuple[str, ...]]) -> dict[tuple[str, ...], Any] | None:
+        try:
+            return _leaves(_escaped(to_dict(_checked(OmegaConf.create(_nested(keys, wanted)), None))))
+        except UsageError:  # some values are possible only beside others
+            return None
+
+    keys = [key for key in wanted if key in named]
+    while (found := made(keys)) != wanted and len(keys) < len(wanted):
+        apart = [key for key in wanted if key not in keys and (found is None or found.get(key) != wanted[key])]
+        keys = [*keys, *apart] if apart else list(wanted)
+    for key in [key for key in keys if key not in named]:
+        rest = [other for other in keys if other != key]
+        if made(rest) == wanted:
+            keys = rest
+    return _nested(keys, wanted)
+
+
+def _leaves(tree: Mapping[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """The values of a tree by the names that lead to them."""
+    found: dict[tuple[str, ...], Any] = {}
+    for name, value in tree.items():
+        inner = _leaves(value, (*above, name)) if isinstance(value, dict) and value else {(*above, name): value}
+        found |= inner
+    return found
+
+
+def _nested(keys: Collection[tuple[str, ...]], values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
+    """A tree of some values."""
+    tree: dict[str, Any] = {}
+    for *above, last in keys:
+        block = tree
+        for name in above:
+            block = block.setdefault(name, {})
+        block[last] = values[(*above, last)]
+    return tree
 
 
 def _checked(user: DictConfig, file: Path | None) -> Config:
