@@ -57,7 +57,8 @@ PRESETS = ("default", "strict", "health")
     "--print-policy",
     is_flag=True,
     section=POLICY,
-    help="Print the rules of --preset or --policy as a policy file.  [default: the built-in rules]",
+    help="Print the rules of --preset or --policy as a policy file.  [default: those that hold here: of the repository,"
+    " else the built-in rules]",
 )
 @option(
     "--selftest",
@@ -127,7 +128,7 @@ def command(
     """Check a comparison against a policy; the exit code is for CI.
 
     Takes two sides like "rlcompare diff", or the diff.json of an earlier diff, which needs no profiles. The rules come
-    from rlcompare.toml or pyproject.toml in your repository; --print-policy prints the built-in rules to start from.
+    from rlcompare.toml or pyproject.toml in your repository; --print-policy prints those that hold, to start from.
 
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
     5 not comparable.
@@ -197,10 +198,17 @@ def _policy(file: Path | None, preset: str | None) -> Policy:
 
 
 def _policy_text(file: Path | None, preset: str | None) -> str:
+    """The rules that were asked for, else those that hold here, as a policy file."""
     from rlcompare.cli.policy_text import policy_text, with_symptoms
-    from rlcompare.gate import load_policy, preset_text
+    from rlcompare.gate import load_policy, preset_text, written_policy
+    from rlcompare.gate.find import find_policy
 
-    return policy_text(load_policy(file)) if file else with_symptoms(preset_text(preset or "default"))
+    if file is None and preset is None:
+        file = find_policy(Path.cwd(), skip_empty=True).path
+    if file is None:
+        return with_symptoms(preset_text(preset or "default"))
+    load_policy(file)  # refuses what cannot hold, such as an exception without limits
+    return policy_text(written_policy(file), file)
 
 
 def _known_data(document: Path | None, options: dict[str, Any], policy: Policy) -> Diff | None:

@@ -119,6 +119,16 @@ def load_policy(path: Path | None, *, today: date | None = None) -> Policy:
     return Policy(source=str(path), rules=rules, notes=notes, **settings)
 
 
+def written_policy(path: Path) -> Policy:
+    """A policy file and all that it extends, as one file says the same. Exceptions are as written, whatever the day.
+
+    Raises:
+        UsageError: as ``load_policy``.
+    """
+    settings, found = _with_extended(path, ())
+    return Policy(source=str(path), rules=tuple(one.rule for one in found), **settings)
+
+
 def _with_extended(path: Path, above: Sequence[Path]) -> tuple[dict[str, Any], list[FileRule]]:
     """Settings and rules of a file and of all that it extends; what it says itself goes before."""
     layer = read_layer(path)

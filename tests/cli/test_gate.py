@@ -139,6 +139,13 @@ class TestPolicy:
             True,
         )
 
+    def test_those_that_hold_are_printed(self, rlcompare: Command) -> None:
+        Path("pyproject.toml").write_text(LENIENT.replace("[[rule]]", "[[tool.rlcompare.rule]]"))
+        rules = load_policy(Path("pyproject.toml")).rules
+        Path("rlcompare.toml").write_text("")  # as the shell makes it before the command runs
+        Path("rlcompare.toml").write_text(rlcompare("gate", "--print-policy").out)
+        assert load_policy(Path("rlcompare.toml")).rules == rules
+
     def test_presets(self, rlcompare: Command, document: Path) -> None:
         Path("rlcompare.toml").write_text(LENIENT)
         result = rlcompare("gate", document, "--preset", "strict")
