@@ -77,6 +77,7 @@ from rlcompare.errors import UsageError
 from rlcompare.gate.exceptions import in_force, merged
 from rlcompare.gate.policy_reader import FileRule, Layer, read_layer, read_text
 from rlcompare.model.verdict import Policy
+from rlcompare.model.words import RuleSeverity
 
 BUILT_IN = "built-in"
 """``Policy.source`` of the built-in policy."""
@@ -115,6 +116,8 @@ def load_policy(path: Path | None, *, today: date | None = None) -> Policy:
     if path is None:
         return built_in_policy()
     settings, found = _with_extended(path, ())
+    if all(one.rule.severity == RuleSeverity.OFF and not one.rule.expires for one in found):
+        raise UsageError(f"{path}: every rule is off, so nothing would be judged")
     rules, notes = in_force(found, today or date.today())
     return Policy(source=str(path), rules=rules, notes=notes, **settings)
 

@@ -95,9 +95,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class GateResult:
-    """All verdicts, and the resulting exit code."""
+    """All verdicts, and the resulting exit code.
+
+    Attributes:
+        skipped: metrics of optional rules that had nothing to judge.
+    """
 
     policy: Policy
     verdicts: tuple[Verdict, ...]
     exit_code: int
     summary: str
+    skipped: tuple[str, ...] = ()

@@ -117,14 +117,15 @@ def _checks(gate: GateResult) -> Iterator[Check]:
         seen[verdict.metric] += 1
         number = seen[verdict.metric]
         name = safe_text(verdict.metric)
-        notes = [safe_text(verdict.text, MESSAGE_LIMIT), safe_text(verdict.rule.message, MESSAGE_LIMIT)]
-        notes += [] if shown_as_verified(verdict) else [f"[{UNVERIFIED}]"]
+        said = safe_text(verdict.text, MESSAGE_LIMIT)
+        said += "" if shown_as_verified(verdict) else f" [{UNVERIFIED}]"
+        message = safe_text(verdict.rule.message, MESSAGE_LIMIT)
         yield Check(
             outcome=_outcome(verdict, gate),
             status=verdict.status.replace("_", " "),
             name=f"{name} (rule {number})" if shared[verdict.metric] > 1 else name,
             rule=safe_text(verdict.rule.metric),
-            text=" ".join(filter(None, notes)),
+            text=f"{said} — {message}" if message else said,
             fingerprint=_fingerprint(verdict.rule.metric, verdict.metric, verdict.status, str(number)),
             warns=verdict.rule.severity != RuleSeverity.ERROR and _outcome(verdict, gate) != Outcome.PASSED,
         )

@@ -102,9 +102,10 @@ def _gate(gate: GateView) -> Iterator[str]:
         yield "| verdict | metric | |"
         yield "|---|---|---|"
     for verdict in failing:
-        notes = [verdict.text, verdict.message, "" if verdict.verified else f"({UNVERIFIED})"]
+        said = verdict.text if verdict.verified else f"{verdict.text} ({UNVERIFIED})"
+        said = f"{said} — {verdict.message}" if verdict.message else said
         status = f"{verdict.status} ({verdict.severity})" if verdict.severity != "error" else verdict.status
-        yield f"| {prose(status)} | {code(verdict.metric)} | {prose(' '.join(note for note in notes if note))} |"
+        yield f"| {prose(status)} | {code(verdict.metric)} | {prose(said)} |"
     if gate.unverified:
         yield ""
         yield f"<sub>{UNVERIFIED}: {gate.unverified}</sub>"

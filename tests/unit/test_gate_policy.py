@@ -126,6 +126,7 @@ def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: t
         ('gate = 3\n[[rule]]\nmetric = "a"\nmax = 1\n', r"must be a table: write \[gate\]"),
         ('[rule]\nmetric = "a"\n', r"write \[\[rule\]\] before each rule"),
         ('[gate]\nevidence = "limits"\n', "so every diff would pass"),
+        ('[[rule]]\nmetric = "a"\nseverity = "off"\n', "every rule is off, so nothing would be judged"),
         ('[[rule]\nmetric = "a"\n', r"not valid TOML: .*line 1"),
     ],
 )  # fmt: skip

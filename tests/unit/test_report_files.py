@@ -139,11 +139,11 @@ class TestGate:
         assert len(lines) == 7
         assert lines[0] == (
             "regressed       time.step: expected at most +5.0 %, found +5.6 % (4,752.5 → 5,017.5 ms)"
-            " [unverified] Ask the performance team."
+            " [unverified] — Ask the performance team."
         )
         assert lines[1].endswith("found 0.8204 [warn]")
         assert lines[-3:] == [
-            "passed          1 improved, 1 pass",
+            "passed          1 improved, 1 within limits",
             "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1: regressed and missing)",
             "[unverified]    too few runs to measure how much they differ: the verdict rests on an assumed spread "
             "(noise).",
