@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from rlcompare.compare.estimate import Spread
     from rlcompare.model.diff import Diff
-    from rlcompare.model.verdict import Policy
+    from rlcompare.model.verdict import GateResult, Policy
 
 POLICY = "Policy"
 PRESETS = ("default", "strict", "health")
@@ -83,10 +83,9 @@ PRESETS = ("default", "strict", "health")
 @option(
     "--bisect",
     is_flag=True,
-    expose_value=False,
     section=POLICY,
-    help='Exit as "git bisect run" wants it: 0 good, 1 bad, 125 instead of 3, 4 and 5 to skip the commit, 128 and more'
-    " to stop the search.",
+    help='Exit as "git bisect run" wants it: 0 good, 1 bad, 125 to skip the commit instead of 3, 4 and 5 and where'
+    " a rule failed only because nothing was measured, 128 and more to stop the search.",
 )
 @extend_option
 @output_options(None, GATE_FORMATS)
@@ -117,6 +116,7 @@ def command(
     print_schema: bool,
     selftest: bool,
     on_inconclusive: str | None,
+    bisect: bool,
     output: Path | None,
     formats: set[str],
     as_json: bool,
@@ -179,7 +179,18 @@ def command(
         write_report(diff, output, formats, result)
     document_path = str(output / "diff.json") if output else str(document or "rlcompare-out/diff.json")
     print_verdicts(result, diff, document_path, as_json, printed, github)
-    return result.exit_code
+    return _skipping(result) if bisect else result.exit_code
+
+
+def _skipping(result: GateResult) -> int:
+    """The exit code for ``git bisect``: a commit at which a metric is only missing is neither good nor bad."""
+    from rlcompare.gate.summary import reasons
+    from rlcompare.model.words import Status
+
+    if reasons(result) != (Status.MISSING,):
+        return result.exit_code
+    click.echo("rlcompare: --bisect: a metric is only missing, so this commit is skipped", err=True)
+    return ExitCode.INCONCLUSIVE
 
 
 def _policy(file: Path | None, preset: str | None) -> Policy:

@@ -42,6 +42,14 @@ class TestExitCodes:
         assert (result.code, "exit code 1: missing)" in result.out) == (1, True)
         assert json.loads(rlcompare("gate", document, "--json").out)["reasons"] == ["missing"]
 
+    @pytest.mark.parametrize(("more", "code"), [("", 125), (STRICT, 1)])
+    def test_a_search_skips_a_commit_at_which_a_metric_is_only_missing(
+        self, rlcompare: Command, document: Path, more: str, code: int
+    ) -> None:
+        Path("rlcompare.toml").write_text('[[rule]]\nmetric = "no/such/metric"\nmax_increase = 0.1\n' + more)
+        result = rlcompare("gate", document, "--bisect")
+        assert (result.code, "this commit is skipped" in result.err) == (code, code == 125)
+
     def test_an_input_that_cannot_be_read(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("gate", "-d", "nowhere", "-bp", samples / "base")
         assert (result.code, "nowhere" in result.error) == (4, True)
