@@ -11,7 +11,7 @@ import click
 
 from rlcompare.app.arguments import problem_of_path, split_commas
 from rlcompare.app.baselines import baselines_in
-from rlcompare.app.comparison import warn_of_unknown_keys
+from rlcompare.app.comparison import warn_of_mistyped_keys, warn_of_unknown_keys
 from rlcompare.app.spreads import spreads_of
 from rlcompare.cli.diff import GATE_FORMATS, output_options
 from rlcompare.cli.extend import extend_option, judge_extended
@@ -172,7 +172,9 @@ def command(
     else:
         diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
         result = judge(diff, policy, spreads_of(diff, history, policy_file))
-    warn_of_unknown_keys(diff, split_commas(options["varied"]))
+    asked = split_commas(options["varied"])
+    warn_of_unknown_keys(diff, asked)
+    warn_of_mistyped_keys(diff, [key for key in policy.varied if key not in asked], policy.source)
     if output:
         from rlcompare.report.write import write_report
 
@@ -241,7 +243,8 @@ def _selftest(policy: Policy, diff: Diff | None, spreads: Mapping[str, Spread], 
         sys.stdout.write("\n")
     else:
         print_selftest(trials, policy, sys.stdout)
-    return ExitCode.REGRESSION if any(trial.problem for trial in trials) or not trials else ExitCode.OK
+    useful = [trial for trial in trials if not trial.skipped]
+    return ExitCode.REGRESSION if any(trial.problem for trial in useful) or not useful else ExitCode.OK
 
 
 def _schema_text() -> str:

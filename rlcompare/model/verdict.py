@@ -64,7 +64,7 @@ class Policy:
         varied: env keys that were meant to differ.
         noise: how much runs of one setting are assumed to differ where this was not measured, as a fraction (one
             standard deviation).
-        notes: exceptions that end soon or have ended, one sentence each.
+        notes: exceptions that end soon or have ended, and rules that repeat others, one sentence each.
     """
 
     source: str

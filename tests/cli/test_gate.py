@@ -84,6 +84,11 @@ class TestPolicy:
         result = rlcompare("gate", document)
         assert (result.code, "rlcompare.toml" in result.out) == (0, True)
 
+    def test_what_may_differ_is_a_typing_error(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text('[gate]\nvaried = ["canm", "torch_npu", "our.own"]\n' + LENIENT)
+        (said,) = rlcompare("gate", document).err.splitlines()
+        assert said == "rlcompare: warning: rlcompare.toml: varied canm: neither side has it; did you mean cann?"
+
     def test_of_a_file(self, rlcompare: Command, document: Path) -> None:
         Path("rlcompare.toml").write_text(LENIENT)
         Path("strict.toml").write_text(STRICT)

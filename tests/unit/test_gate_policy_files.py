@@ -178,6 +178,18 @@ class TestExtends:
             load_policy(write(tmp_path, files))
 
 
+class TestRepeatedRules:
+    def test_a_rule_that_says_the_same_is_used_once_and_one_with_another_limit_is_told(self, tmp_path: Path) -> None:
+        other, value = rule("time.step", limit='max_increase = "9%"'), rule("time.step", limit="max = 900")
+        text = rule("time.step") + rule("time.step", 'message = "m"') + other + value
+        policy = load_policy(write(tmp_path, {"p.toml": text + rule("time.step", 'severity = "warn"')}))
+        assert [one.max_relative for one in policy.rules] == [0.05, 0.09, None, 0.05]
+        assert [note.partition("p.toml:")[2] for note in policy.notes] == [
+            f"4: says the same of time.step as {tmp_path}/p.toml:1 and is not used; remove one",
+            f"8: limits time.step like {tmp_path}/p.toml:1, so the stricter limit decides",
+        ]
+
+
 class TestPyproject:
     TEXT = """\
         [project]
