@@ -256,10 +256,29 @@ def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
 
     from rlcompare.compare.comparability import is_declared
 
-    known = {*diff.baseline.env, *diff.new.env, *(finding.key for finding in diff.comparability.findings)}
-    known |= _OTHER_KEYS
+    known = _known_keys(diff)
     for key in varied:
         if not any(is_declared(name, [key]) for name in known):
             close = get_close_matches(key, known, n=1)
             hint = f"; did you mean {close[0]}?" if close else "; the env section of a report lists all keys"
             click.echo(f"rlcompare: warning: --varied {key}: neither side has it{hint}", err=True)
+
+
+def warn_of_mistyped_keys(diff: Diff, varied: Sequence[str], source: str) -> None:
+    """Warns about keys of a policy's ``varied`` that look like typing errors. Others may be for other comparisons."""
+    from difflib import get_close_matches
+
+    from rlcompare.compare.comparability import is_declared
+
+    known = _known_keys(diff)
+    for key in varied:
+        close = get_close_matches(key, known, n=1)
+        if close and not any(is_declared(name, [key]) for name in known):
+            message = f"varied {key}: neither side has it; did you mean {close[0]}?"
+            click.echo(f"rlcompare: warning: {source}: {message}", err=True)
+
+
+def _known_keys(diff: Diff) -> list[str]:
+    """The keys of settings that a comparison may declare."""
+    found = {finding.key for finding in diff.comparability.findings}
+    return sorted({*diff.baseline.env, *diff.new.env, *found, *_OTHER_KEYS})

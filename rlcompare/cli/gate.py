@@ -12,7 +12,7 @@ import click
 
 from rlcompare.app.arguments import problem_of_path, split_commas
 from rlcompare.app.baselines import baselines_in
-from rlcompare.app.comparison import warn_of_unknown_keys
+from rlcompare.app.comparison import warn_of_mistyped_keys, warn_of_unknown_keys
 from rlcompare.app.spreads import spreads_of
 from rlcompare.cli.diff import GATE_FORMATS, output_options
 from rlcompare.cli.extend import extend_option, judge_extended
@@ -58,7 +58,8 @@ PRESETS = ("default", "strict", "health")
     "--print-policy",
     is_flag=True,
     section=POLICY,
-    help="Print the rules of --preset or --policy as a policy file.  [default: the built-in rules]",
+    help="Print the rules of --preset or --policy as a policy file.  [default: those that hold here: of the repository,"
+    " else the built-in rules]",
 )
 @option(
     "--selftest",
@@ -128,7 +129,7 @@ def command(
     """Check a comparison against a policy; the exit code is for CI.
 
     Takes two sides like "rlcompare diff", or the diff.json of an earlier diff, which needs no profiles. The rules come
-    from rlcompare.toml or pyproject.toml in your repository; --print-policy prints the built-in rules to start from.
+    from rlcompare.toml or pyproject.toml in your repository; --print-policy prints those that hold, to start from.
 
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
     5 not comparable.
@@ -173,22 +174,27 @@ def command(
     else:
         diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
         result = judge(diff, policy, spreads(diff, quiet=options["quiet"]))
-    warn_of_unknown_keys(diff, split_commas(options["varied"]))
+    asked = split_commas(options["varied"])
+    warn_of_unknown_keys(diff, asked)
+    warn_of_mistyped_keys(diff, [key for key in policy.varied if key not in asked], policy.source)
     if output:
         from rlcompare.report.write import write_report
 
         write_report(diff, output, formats, result)
     document_path = str(output / "diff.json") if output else str(document or "rlcompare-out/diff.json")
     print_verdicts(result, diff, document_path, as_json, printed, github)
-    return _for_bisect(result) if bisect else result.exit_code
+    return _skipping(result) if bisect else result.exit_code
 
 
-def _for_bisect(result: GateResult) -> int:
-    """The exit code in a search for a bad commit: one that only lacks a value may be good."""
+def _skipping(result: GateResult) -> int:
+    """The exit code for ``git bisect``: a commit at which a metric is only missing is neither good nor bad."""
     from rlcompare.gate.summary import reasons
     from rlcompare.model.words import Status
 
-    return ExitCode.INCONCLUSIVE if reasons(result) == (Status.MISSING,) else result.exit_code
+    if reasons(result) != (Status.MISSING,):
+        return result.exit_code
+    click.echo("rlcompare: --bisect: a metric is only missing, so this commit is skipped", err=True)
+    return ExitCode.INCONCLUSIVE
 
 
 def _policy(file: Path | None, preset: str | None) -> Policy:
@@ -207,10 +213,17 @@ def _policy(file: Path | None, preset: str | None) -> Policy:
 
 
 def _policy_text(file: Path | None, preset: str | None) -> str:
+    """The rules that were asked for, else those that hold here, as a policy file."""
     from rlcompare.cli.policy_text import policy_text, with_symptoms
-    from rlcompare.gate import load_policy, preset_text
+    from rlcompare.gate import load_policy, preset_text, written_policy
+    from rlcompare.gate.find import find_policy
 
-    return policy_text(load_policy(file)) if file else with_symptoms(preset_text(preset or "default"))
+    if file is None and preset is None:
+        file = find_policy(Path.cwd(), skip_empty=True).path
+    if file is None:
+        return with_symptoms(preset_text(preset or "default"))
+    load_policy(file)  # refuses what cannot hold, such as an exception without limits
+    return policy_text(written_policy(file), file)
 
 
 def _known_data(document: Path | None, options: dict[str, Any], policy: Policy) -> Diff | None:
@@ -232,7 +245,8 @@ def _selftest(policy: Policy, diff: Diff | None, spreads: Mapping[str, Spread], 
         sys.stdout.write("\n")
     else:
         print_selftest(trials, policy, sys.stdout)
-    return ExitCode.REGRESSION if any(trial.problem for trial in trials) or not trials else ExitCode.OK
+    useful = [trial for trial in trials if not trial.skipped]
+    return ExitCode.REGRESSION if any(trial.problem for trial in useful) or not useful else ExitCode.OK
 
 
 def _schema_text() -> str:

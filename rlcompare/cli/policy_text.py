@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from urllib.parse import urlsplit
 
+from rlcompare.gate.find import place_setting
+from rlcompare.gate.health import is_health_rule
 from rlcompare.model.diff import SYMPTOMS
 from rlcompare.model.verdict import Policy, Rule
 from rlcompare.model.words import RuleSeverity
@@ -26,22 +32,44 @@ def with_symptoms(text: str) -> str:
     return text + _HEALTH + "".join(f"# {key:<27}{meaning}\n" for key, meaning in SYMPTOMS.items())
 
 
-def policy_text(policy: Policy) -> str:
-    """The rules that hold, with those of files that it extends, as TOML. Reading it again gives the same rules."""
-    return "\n".join(["# " + _line("policy", policy.source), "", *_lines(policy)]) + "\n"
+def policy_text(policy: Policy, file: Path | None = None) -> str:
+    """A policy with all that it extends as one TOML file, to be kept in the same folder. It gives the same rules.
+
+    Args:
+        policy: as written, see ``gate.written_policy``.
+        file: where it is written, for the paths in its table ``[gate]``.
+    """
+    return "\n".join(["# " + _line("policy", policy.source), "", *_lines(policy, file)]) + "\n"
 
 
-def _lines(policy: Policy) -> Iterator[str]:
+def _lines(policy: Policy, file: Path | None) -> Iterator[str]:
     yield "[gate]"
     yield _line("evidence", policy.evidence)
     yield _line("on_inconclusive", policy.on_inconclusive)
     yield _line("varied", list(policy.varied))
     yield _line("noise", _percent(policy.noise))
+    if file is not None:
+        yield from _places(file)
     for rule in policy.rules:
         yield ""
         yield "[[rule]]"
         for key, value in _items(rule):
             yield _line(key, value) if key != "expires" else f"{key} = {value}"
+
+
+def _places(file: Path) -> Iterator[str]:
+    """Where baselines and the history are. A password is not printed."""
+    for key in ("baselines", "history"):
+        place = place_setting(file, key)
+        if place is None:
+            continue
+        url = urlsplit(place) if "://" in place else None
+        if url is None:
+            yield _line(key, os.path.relpath(place, file.absolute().parent))
+        elif url.password or url.query:
+            yield f"# {key} = a URL that may hold a password: copy it"
+        else:
+            yield _line(key, place)
 
 
 def _items(rule: Rule) -> Iterator[tuple[str, object]]:
@@ -56,7 +84,7 @@ def _items(rule: Rule) -> Iterator[tuple[str, object]]:
     yield from ((key, value) for key, value in named if value is not None)
     if rule.except_for:
         yield "except_for", list(rule.except_for)
-    if rule.severity != RuleSeverity.ERROR:
+    if rule.severity != RuleSeverity.ERROR or is_health_rule(rule):
         yield "severity", rule.severity
     if rule.optional:
         yield "optional", True
@@ -64,13 +92,18 @@ def _items(rule: Rule) -> Iterator[tuple[str, object]]:
 
 
 def _percent(part: float) -> str:
-    return f"{part * 100:.12g}%"
+    return f"{_plain(Decimal(repr(part)) * 100)}%"
+
+
+def _plain(number: Decimal) -> str:
+    """Without an exponent, which limits with a unit do not take."""
+    return f"{number.normalize():f}"
 
 
 def _absolute(rule: Rule) -> str | float | None:
     if rule.max_absolute is None or not rule.absolute_unit:
         return rule.max_absolute
-    return f"{rule.max_absolute:.15g}{rule.absolute_unit}"
+    return f"{_plain(Decimal(repr(rule.max_absolute)))}{rule.absolute_unit}"
 
 
 def _line(key: str, value: object) -> str:

@@ -8,7 +8,8 @@
 | ``above40``, ``below0.3`` | the share of steps with a value above or below that, in the metric's own unit |
 | ``steps100-200`` | the mean over these steps |
 
-The last three need each step. In a run of so many steps that its series is thinned, they are unknown.
+``worst10`` needs ten steps. The last two need each step. Where the series is
+thinned, as in runs of very many steps, these two are unknown.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ _MEASURES: Mapping[str, Callable[[Aggregate], float]] = {
 }
 MEASURES = (*_MEASURES, "worst10", "above40", "below0.3", "steps100-200")
 """What may follow an @, with examples of numbers."""
+
+_WORST = 10
+"""The steps of ``worst10``. A run with fewer has no such measure."""
 
 _EXTREMES: Mapping[bool, Callable[[Aggregate], float]] = {True: lambda of: of.lowest, False: lambda of: of.highest}
 
@@ -112,7 +116,8 @@ def _of_runs(diff: Diff, base: Delta, measure: str) -> dict[tuple[str, int], flo
     """The measure of each run that has it."""
     own = [one for one in diff.aggregates if one.metric == base.metric]
     if measure == "worst10":
-        return {(one.side, one.run): _EXTREMES[base.polarity == Polarity.HIGHER](one) for one in own}
+        enough = (one for one in own if one.steps >= _WORST)
+        return {(one.side, one.run): _EXTREMES[base.polarity == Polarity.HIGHER](one) for one in enough}
     if measure in _MEASURES:
         return {(one.side, one.run): _MEASURES[measure](one) for one in own}
     series = [one for one in diff.series if one.metric == base.metric and one.logged == len(one.steps) > 0]

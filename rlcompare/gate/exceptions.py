@@ -91,6 +91,7 @@ def _is_judged(one: FileRule, standing: Sequence[FileRule]) -> bool:
         any(
             rule.severity != RuleSeverity.OFF
             and (rule.metric == one.rule.metric or fnmatchcase(one.rule.metric, rule.metric))
+            and not any(_may_share(one.rule.metric, other) for other in rule.except_for)
             for rule in rules
         )
         or not one.rule.has_limit

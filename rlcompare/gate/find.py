@@ -23,8 +23,11 @@ class Found:
     ignored: Path | None = None
 
 
-def find_policy(here: Path) -> Found:
+def find_policy(here: Path, *, skip_empty: bool = False) -> Found:
     """The policy of a folder, else of its nearest parent within the same git repository.
+
+    Args:
+        skip_empty: whether an empty rlcompare.toml counts as none: the shell made it for ``> rlcompare.toml``.
 
     Raises:
         UsageError: a pyproject.toml that mentions rlcompare cannot be read.
@@ -34,7 +37,7 @@ def find_policy(here: Path) -> Found:
         own = Path(POLICY_FILE) if folder == here else folder / POLICY_FILE
         project = Path(PYPROJECT) if folder == here else folder / PYPROJECT
         inside = project.is_file() and _has_policy(project)
-        if own.is_file():
+        if own.is_file() and not (skip_empty and own.stat().st_size == 0):
             return Found(own, project if inside else None)
         if inside:
             return Found(project)

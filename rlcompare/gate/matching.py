@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
 from rlcompare.compare.names import is_exact
 from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.gate.vocabulary import RANKS, is_known, mistyped_for
+from rlcompare.gate.vocabulary import RANKS, is_known, measures_of, mistyped_for
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.model.verdict import HEADLINE, Rule
 from rlcompare.model.words import SIDES, Polarity
@@ -47,7 +47,7 @@ def matched(rule: Rule, diff: Diff) -> Match:
         return Match(name, own)
     if found or any(fnmatchcase(name, other) for other in others):
         return Match(name, left=True)
-    return _nothing(name, diff)
+    return _nothing(rule, name, diff)
 
 
 def is_of_headline(rule: Rule) -> bool:
@@ -82,19 +82,24 @@ def _applies(rule: Rule, name: str, delta: Delta) -> bool:
     return has_direction or rule.min_value is not None or rule.max_value is not None
 
 
-def _nothing(name: str, diff: Diff) -> Match:
+def _is_one(measure: str, fitting: tuple[str, ...]) -> bool:
+    return measure in fitting or (fitting == MEASURES and is_measure(measure))
+
+
+def _nothing(rule: Rule, name: str, diff: Diff) -> Match:
     """Why a rule has no metric to judge."""
     base, at, measure = name.rpartition("@")
     measured = [delta.metric for delta in diff.overall]
     of_base = [metric for metric in measured if at and fnmatchcase(metric, base)]
-    if of_base and measure in RANKS:
-        return Match(name, problem=f"expected a value, found {of_base[0]} but not the ranks that @{measure} needs")
-    if of_base and not is_measure(measure) and not is_known(name):
-        known = ", ".join(MEASURES)
-        problem = f"expected a value, found {of_base[0]} but no measure {measure} of it: choose from {known}"
-        return Match(name, problem=problem, mistyped=True)
-    if of_base and is_measure(measure):
-        return Match(name, problem=f"expected a value, found {of_base[0]} but not the steps that @{measure} needs")
+    fitting = measures_of(base)
+    if (of_base or (at and is_known(base))) and not is_known(name) and not _is_one(measure, fitting):
+        choice = f"choose from {', '.join(fitting)}" if fitting else "it has none"
+        problem = f"expected a value, but {of_base[0] if of_base else base} has no measure {measure}: {choice}"
+        # What the headline is, and so which measures it has, depends on the data.
+        return Match(name, problem=problem, mistyped=not is_of_headline(rule))
+    if of_base and (measure in RANKS or is_measure(measure)):
+        needed = "ranks" if measure in RANKS else "steps"
+        return Match(name, problem=f"expected a value, found {of_base[0]} but not the {needed} that @{measure} needs")
     absent = "expected a value, found no such metric on either side"
     if others := [metric for metric in measured if fnmatchcase(metric, name)]:
         problem = f"expected a metric of which one direction is better, found only others, such as {others[0]}"

@@ -77,6 +77,7 @@ from rlcompare.errors import UsageError
 from rlcompare.gate.exceptions import in_force, merged
 from rlcompare.gate.policy_reader import FileRule, Layer, read_layer, read_text
 from rlcompare.model.verdict import Policy
+from rlcompare.model.words import RuleSeverity
 
 BUILT_IN = "built-in"
 """``Policy.source`` of the built-in policy."""
@@ -115,8 +116,42 @@ def load_policy(path: Path | None, *, today: date | None = None) -> Policy:
     if path is None:
         return built_in_policy()
     settings, found = _with_extended(path, ())
+    if all(one.rule.severity == RuleSeverity.OFF and not one.rule.expires for one in found):
+        raise UsageError(f"{path}: every rule is off, so nothing would be judged")
+    found, repeated = _without_repeated(found)
     rules, notes = in_force(found, today or date.today())
-    return Policy(source=str(path), rules=rules, notes=notes, **settings)
+    return Policy(source=str(path), rules=rules, notes=(*repeated, *notes), **settings)
+
+
+def written_policy(path: Path) -> Policy:
+    """A policy file and all that it extends, as one file says the same. Exceptions are as written, whatever the day.
+
+    Raises:
+        UsageError: as ``load_policy``.
+    """
+    settings, found = _with_extended(path, ())
+    return Policy(source=str(path), rules=tuple(one.rule for one in found), **settings)
+
+
+def _without_repeated(rules: Sequence[FileRule]) -> tuple[list[FileRule], list[str]]:
+    """The rules without those that say the same again, and a note on each that adds nothing to an earlier one.
+
+    Rules of one metric may differ in their severity, or limit a change and a value.
+    """
+    first: dict[tuple[object, ...], FileRule] = {}
+    kept, notes = [], []
+    for one in rules:
+        rule = one.rule
+        limits = (rule.max_relative, rule.max_absolute, rule.min_value, rule.max_value)
+        alike = (rule.metric, rule.severity, rule.expires, rule.except_for, *(limit is None for limit in limits))
+        other = first.setdefault(alike, one)
+        same = other is not one and replace(other.rule, message=rule.message) == rule
+        if same:
+            notes.append(f"{one.where}: says the same of {rule.metric} as {other.where} and is not used; remove one")
+        elif other is not one:
+            notes.append(f"{one.where}: limits {rule.metric} like {other.where}, so the stricter limit decides")
+        kept += [] if same else [one]
+    return kept, notes
 
 
 def _with_extended(path: Path, above: Sequence[Path]) -> tuple[dict[str, Any], list[FileRule]]:

@@ -233,6 +233,11 @@ class _Reader:
         key = keys[0] if keys else str(table)
         if number is not None and not keys:  # a rule that is not a table
             number, key = None, "rule"
+        if key == "extends" and number is not None:
+            above = "below [tool.rlcompare], above its other tables" if self._prefix else "above the first table"
+            self._fail(number, key, f"belongs to the whole file: write it {above}")
+        if key in ("min", "max") and isinstance(error.value, str):
+            self._fail(number, key, f"must be a number in the metric's own unit, without the unit, not {error.value!r}")
         if error.problem.startswith("is not known"):
             self._fail(number, key, error.problem.replace("is not known", "is not a policy key", 1))
         problem = error.problem.replace("should", "must", 1).replace("a finite number", "a number")

@@ -22,7 +22,7 @@ from rlcompare.gate.change import Case, in_families, with_new_phase
 from rlcompare.gate.health import health_verdicts, is_health_rule
 from rlcompare.gate.matching import Match, is_of_headline, matched
 from rlcompare.gate.sequential import Odds
-from rlcompare.gate.summary import FAILED, OPEN, summary_of
+from rlcompare.gate.summary import FAILED, OPEN, skipped_rules, summary_of
 from rlcompare.model.diff import Delta, Diff, Finding
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import SIDES, EvidenceMode, OnInconclusive, RuleSeverity, Severity, Status
@@ -56,13 +56,8 @@ def judge(
     found = [item for rule in rules for item in _cases(rule, diff, policy, spreads or {}, comparable=not barred)]
     made = iter(in_families([item for item in found if isinstance(item, Case)], odds or Odds()))
     verdicts = tuple(next(made) if isinstance(item, Case) else item for item in found)
-    if not verdicts:  # if every rule was skipped, the gate must not pass
-        skipped = ((rule, matched(rule, diff)) for rule in rules)
-        why = "the only rule was skipped" if len(rules) == 1 else f"all {len(rules)} rules were skipped"
-        absent = (_absent(rule, match) for rule, match in skipped if not match.left)
-        verdicts = tuple(
-            replace(found, text=f"{found.text}; {why}, and an empty comparison does not pass") for found in absent
-        )[:1]
+    verdicts = verdicts or _nothing_judged(rules, diff, policy)
+    skipped = skipped_rules(rules, verdicts, diff)
     health = health_verdicts(diff, policy)
     if health and diff.unstable:  # then no change is for the better
         passed = (
@@ -70,8 +65,26 @@ def judge(
         )
         verdicts = (*health, *passed)
     return GateResult(
-        policy, verdicts, int(_exit_code(verdicts, policy, barred)), summary_of(verdicts, diff, policy, barred)
+        policy,
+        verdicts,
+        int(_exit_code(verdicts, policy, barred)),
+        summary_of(verdicts, diff, policy, barred, skipped),
+        skipped,
     )
+
+
+def _nothing_judged(rules: Sequence[Rule], diff: Diff, policy: Policy) -> tuple[Verdict, ...]:
+    """The verdict where every rule was skipped. Then the gate does not pass, unless exceptions turn all off."""
+    found = [(rule, matched(rule, diff)) for rule in rules]
+    off = (rule for rule in policy.rules if rule.expires and rule.severity == RuleSeverity.OFF)
+    excused = any(matched(rule, diff).deltas for rule in off)
+    if not found or (excused and all(match.left for _, match in found)):
+        return ()
+    rule, match = min(found, key=lambda item: (item[1].left, item[0].severity != RuleSeverity.ERROR))
+    left = "expected a value, found only metrics that the policy turns off or leaves out" if match.left else ""
+    absent = _absent(rule, replace(match, problem=match.problem or left))
+    why = "" if not rule.optional and not match.left else "nothing was judged, so a skipped rule fails: "
+    return (replace(absent, text=f"{why}{absent.text}"),)
 
 
 def _exit_code(verdicts: Sequence[Verdict], policy: Policy, barred: Sequence[Finding]) -> ExitCode:

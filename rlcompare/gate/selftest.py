@@ -51,6 +51,7 @@ class Trial:
         fires_at: the change or value that fails the rule; empty if none does.
         problem: why the rule is of no use; empty if it fires and holds.
         too_small: whether the metric is too small for the limit. That is a problem only if all metrics of a rule are.
+        skipped: why an optional rule was not tried; empty if it was.
     """
 
     rule: Rule
@@ -62,6 +63,7 @@ class Trial:
     fires_at: str = ""
     problem: str = ""
     too_small: bool = False
+    skipped: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,9 @@ def _of_rule(rule: Rule, policy: Policy, known: _Bench | None, runs: int) -> Ite
         found = matched(alone, bench.data)
         if found.problem and (found.mistyped or not rule.optional or known is None):
             yield Trial(rule, found.name, problem=found.problem)
+            return
+        if not found.deltas:
+            yield Trial(rule, found.name, skipped=found.problem or "other rules judge all that it matches")
             return
         made = [_of_limit(alone, delta, bench) for delta in found.deltas]
         fires = any(not trial.problem for trial in made)

@@ -13,7 +13,7 @@ from rlcompare.errors import ExitCode
 from rlcompare.gate.matching import matched
 from rlcompare.gate.work import work_text
 from rlcompare.model.diff import Diff, Finding
-from rlcompare.model.verdict import HEADLINE, GateResult, Policy, Verdict
+from rlcompare.model.verdict import HEADLINE, GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import OnInconclusive, RuleSeverity, Status
 
 FAILED = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY)
@@ -23,8 +23,24 @@ OPEN = (Status.INCONCLUSIVE, Status.NOT_COMPARABLE)
 """Statuses without a decision; ``on_inconclusive`` sets how they are treated."""
 
 
-def summary_of(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: Sequence[Finding]) -> str:
-    """One line for people: what failed, what is open, what only warns."""
+def skipped_rules(rules: Iterable[Rule], verdicts: Sequence[Verdict], diff: Diff) -> tuple[str, ...]:
+    """The metrics of optional rules that had nothing to judge."""
+    judged = {verdict.rule for verdict in verdicts}
+    return tuple(dict.fromkeys(rule.metric for rule in rules if rule not in judged and not matched(rule, diff).left))
+
+
+def summary_of(
+    verdicts: Sequence[Verdict],
+    diff: Diff,
+    policy: Policy,
+    barred: Sequence[Finding],
+    skipped: Sequence[str] = (),
+) -> str:
+    """One line for people: what failed, what is open, what only warns.
+
+    Args:
+        skipped: see ``skipped_rules``.
+    """
     if barred:
         keys = ", ".join(dict.fromkeys(finding.key for finding in barred))
         return f"The sides must not be compared: {keys} differs. Declare it with --varied {keys.replace(', ', ',')}."
@@ -35,8 +51,7 @@ def summary_of(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: 
     if failed:
         parts.append(f"{_rules(failed)} of {_extent(verdicts, 'failed')}: {_by_status(failed)}.")
     elif not verdicts:
-        in_force = any(rule.severity != RuleSeverity.OFF for rule in policy.rules)
-        parts.append("Nothing to judge." if in_force else "Nothing was judged: the policy has no rule in force.")
+        parts.append(_nothing(policy))
     elif open_ones and policy.on_inconclusive == OnInconclusive.FAIL:
         parts.append(f"The evidence is inconclusive ({_extent(verdicts)}).")
     else:
@@ -44,14 +59,20 @@ def summary_of(verdicts: Sequence[Verdict], diff: Diff, policy: Policy, barred: 
     if open_ones:
         words = " or ".join(dict.fromkeys(verdict.status.replace("_", " ") for verdict in open_ones))
         parts.append(f"{len(open_ones)} {words}: {_names(open_ones)}.")
-    of_step = [rule for rule in policy.rules if rule.metric == HEADLINE and rule.severity != RuleSeverity.OFF]
-    if any(matched(rule, diff).problem and not any(v.rule == rule for v in verdicts) for rule in of_step):
+    if HEADLINE in skipped:
         parts.append("The step was not judged: neither side has a step time.")
     if warned:
         parts.append(f"{_count(len(warned), 'warning')}: {_by_status(warned)}.")
     if any(verdict.unit in ("ms", "s") for verdict in (*failed, *warned, *open_ones)):
         parts.append(work_text(diff))
     return " ".join(filter(None, parts))
+
+
+def _nothing(policy: Policy) -> str:
+    """Why there is no verdict, which only a policy can say."""
+    if any(rule.expires and rule.severity == RuleSeverity.OFF for rule in policy.rules):
+        return "Nothing was judged: exceptions turn off what the rules judge."
+    return "No metric was judged: the policy has rules for signs of unstable training only, and there is no such sign."
 
 
 def reasons(result: GateResult) -> tuple[Status, ...]:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 
+from rlcompare.compare.aggregates import MEASURES
 from rlcompare.compare.names import PHASE_TIMES, TIMES, WORKLOAD
 from rlcompare.metrics import entry
 from rlcompare.metrics.catalogue import entries
+from rlcompare.model.verdict import HEADLINE
 
 _SHORTEST = 4
 """Shorter words are not compared: ``min`` and ``max``, ``gen`` and ``len`` are different words."""
@@ -19,6 +21,9 @@ _LONG = 9
 
 RANKS = ("max", "spread")
 """Measures of a time over its ranks."""
+
+_OF_PROFILES = ("phase.", "role.", "memory.", "workload.")
+"""Metrics of profiles besides times. They have no other measure."""
 
 _OTHERS = ("memory.peak_allocated", "memory.peak_reserved", *WORKLOAD.values(), "workload.kernels",
            "workload.input_elements", "workload.micro_batches", "workload.decode_steps", "workload.response_tokens",
@@ -42,13 +47,21 @@ def is_known(name: str) -> bool:
     return any(fnmatchcase(other, name) for other in known_names())
 
 
+def measures_of(base: str) -> tuple[str, ...]:
+    """What may follow the @ of a metric, or of a glob: times of a profile are of ranks, logged metrics of steps."""
+    if base.startswith("time."):
+        return RANKS
+    return () if base.startswith(_OF_PROFILES) else MEASURES
+
+
 def mistyped_for(name: str, measured: Iterable[str]) -> str | None:
     """The metric that is likely meant by an unknown name, if that is a typing error: nearly the same words.
 
     Args:
         measured: the metrics of the diff, which count as known.
     """
-    candidates = dict.fromkeys((*measured, *known_names()))
+    globs = (other for other in known_names() if "*" in other and "*" in name)  # for a glob rather another glob
+    candidates = dict.fromkeys((*globs, *measured, HEADLINE, *known_names()))
     if name in candidates or is_known(name):
         return None
     return next((other for other in candidates if _is_mistyped(name, other)), None)

@@ -60,7 +60,7 @@ class Policy:
         varied: env keys that were meant to differ.
         noise: how much runs of one setting are assumed to differ where this was not measured, as a fraction (one
             standard deviation).
-        notes: exceptions that end soon or have ended, one sentence each.
+        notes: exceptions that end soon or have ended, and rules that repeat others, one sentence each.
     """
 
     source: str
@@ -91,9 +91,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class GateResult:
-    """All verdicts, and the resulting exit code."""
+    """All verdicts, and the resulting exit code.
+
+    Attributes:
+        skipped: metrics of optional rules that had nothing to judge.
+    """
 
     policy: Policy
     verdicts: tuple[Verdict, ...]
     exit_code: int
     summary: str
+    skipped: tuple[str, ...] = ()

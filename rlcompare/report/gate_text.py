@@ -30,6 +30,9 @@ SCHEMA = "rlcompare.gate/1"
 
 _STATUS_WIDTH = 16
 
+_OUTCOMES = {"pass": "within limits"}
+"""Other words for statuses in the line that counts what passed."""
+
 
 def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> None:
     """Writes the lines, coloured if ``stream`` is a terminal. Lines are not wrapped, so that a log can be searched.
@@ -41,8 +44,8 @@ def print_gate(result: GateResult, stream: TextIO, diff: Diff | None = None) -> 
 
 
 def gate_document(result: GateResult, diff: Diff | None = None) -> dict[str, Any]:
-    """The result as JSON: schema, exit_code, why it is that, summary, counts of rules and verdicts, policy, and one
-    member of verdicts per rule and metric.
+    """The result as JSON: schema, exit_code, why it is that, summary, counts of rules and verdicts, metrics of skipped
+    rules, policy, and one member of verdicts per rule and metric.
 
     With a diff it also holds comparability (status, and findings of severity caution or worse; ``declared`` are those
     that the policy allows) and quality (warnings about the data).
@@ -55,6 +58,7 @@ def gate_document(result: GateResult, diff: Diff | None = None) -> dict[str, Any
         "reasons": list(reasons(result)),
         "summary": result.summary,
         "counts": counts(result.verdicts),
+        "skipped": list(result.skipped),
         "policy": {
             "source": result.policy.source,
             "evidence": result.policy.evidence,
@@ -88,7 +92,10 @@ def _lines(gate: GateView) -> Iterator[Line]:
     yield from map(_verdict, failing)
     counts = Counter(verdict.status for verdict in gate.verdicts if not verdict.failing)
     if counts:
-        yield _entry("passed", ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+        shown = (f"{count} {_OUTCOMES.get(status, status)}" for status, count in sorted(counts.items()))
+        yield _entry("passed", ", ".join(shown))
+    if gate.skipped:
+        yield _entry("skipped", f"{', '.join(gate.skipped)}: nothing to judge")
     yield from (_entry("policy", note, "caution") for note in gate.notes)
     why = f": {gate.reasons}" if gate.reasons else ""
     yield _entry("gate", f"{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code}{why})")

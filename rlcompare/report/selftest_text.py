@@ -45,6 +45,8 @@ def _lines(trials: Sequence[Trial], policy: Policy) -> Iterator[Line]:
             pattern = "" if trial.rule.metric == trial.metric else f" (rule {safe_text(trial.rule.metric)})"
             limit = f"{trial.limit}: " if trial.limit else ""
             yield _entry("problem", f"{metric}{pattern}: {limit}{safe_text(trial.problem, MESSAGE_LIMIT)}", "worse")
+        elif trial.skipped:
+            yield _entry("not tried", f"{metric}: {safe_text(trial.skipped, MESSAGE_LIMIT)}", "caution")
         else:
             yield _entry("ok", f"{metric}: {trial.limit}; {_outcomes(trial)}")
     yield _entry("selftest", f"{_summary(trials)} (policy: {safe_text(policy.source)})")
@@ -63,11 +65,15 @@ def _outcomes(trial: Trial) -> str:
 
 def _summary(trials: Sequence[Trial]) -> str:
     useless = sum(bool(trial.problem) for trial in trials)
-    if not trials:
+    tried = sum(not trial.skipped for trial in trials)
+    if not tried:
         return "No rule could be tried."
     if useless:
-        return f"{useless} of {len(trials)} limits cannot fire, or do not hold where they should."
-    return f"All {len(trials)} limits fire beyond what they allow, and hold within it."
+        limits = "limit" if tried == 1 else "limits"
+        return f"{useless} of {tried} {limits} cannot fire, or do not hold where they should."
+    if tried == 1:
+        return "The only limit fires beyond what it allows, and holds within it."
+    return f"All {tried} limits fire beyond what they allow, and hold within it."
 
 
 def _entry(label: str, text: str, tone: str = "") -> Line:

@@ -136,6 +136,7 @@ class GateView:
         unverified: why some failed verdicts are marked unverified; empty if none is.
         reasons: the statuses that lead to the exit code, as ``regressed and missing``; empty if it is 0.
         notes: exceptions of the policy that end soon or have ended.
+        skipped: metrics of rules that had nothing to judge.
     """
 
     summary: str
@@ -150,6 +151,7 @@ class GateView:
     unverified: str = ""
     reasons: str = ""
     notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         unverified=_unverified(shown, gate.policy.evidence),
         reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
         notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
+        skipped=tuple(map(safe_text, gate.skipped)),
     )
     if diff is None:
         return view

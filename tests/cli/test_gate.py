@@ -45,6 +45,14 @@ class TestExitCodes:
         Path("rlcompare.toml").write_text(STRICT + '[[rule]]\nmetric = "no/such/metric"\nmax_increase = 0.1\n')
         assert rlcompare("gate", document, "--bisect").code == 1
 
+    @pytest.mark.parametrize(("more", "code"), [("", 125), (STRICT, 1)])
+    def test_a_search_skips_a_commit_at_which_a_metric_is_only_missing(
+        self, rlcompare: Command, document: Path, more: str, code: int
+    ) -> None:
+        Path("rlcompare.toml").write_text('[[rule]]\nmetric = "no/such/metric"\nmax_increase = 0.1\n' + more)
+        result = rlcompare("gate", document, "--bisect")
+        assert (result.code, "this commit is skipped" in result.err) == (code, code == 125)
+
     def test_an_input_that_cannot_be_read(self, rlcompare: Command, samples: Path) -> None:
         result = rlcompare("gate", "-d", "nowhere", "-bp", samples / "base")
         assert (result.code, "nowhere" in result.error) == (4, True)
@@ -78,6 +86,11 @@ class TestPolicy:
         Path("rlcompare.toml").write_text(LENIENT)
         result = rlcompare("gate", document)
         assert (result.code, "rlcompare.toml" in result.out) == (0, True)
+
+    def test_what_may_differ_is_a_typing_error(self, rlcompare: Command, document: Path) -> None:
+        Path("rlcompare.toml").write_text('[gate]\nvaried = ["canm", "torch_npu", "our.own"]\n' + LENIENT)
+        (said,) = rlcompare("gate", document).err.splitlines()
+        assert said == "rlcompare: warning: rlcompare.toml: varied canm: neither side has it; did you mean cann?"
 
     def test_of_a_file(self, rlcompare: Command, document: Path) -> None:
         Path("rlcompare.toml").write_text(LENIENT)
@@ -141,6 +154,13 @@ class TestPolicy:
             1,
             True,
         )
+
+    def test_those_that_hold_are_printed(self, rlcompare: Command) -> None:
+        Path("pyproject.toml").write_text(LENIENT.replace("[[rule]]", "[[tool.rlcompare.rule]]"))
+        rules = load_policy(Path("pyproject.toml")).rules
+        Path("rlcompare.toml").write_text("")  # as the shell makes it before the command runs
+        Path("rlcompare.toml").write_text(rlcompare("gate", "--print-policy").out)
+        assert load_policy(Path("rlcompare.toml")).rules == rules
 
     def test_presets(self, rlcompare: Command, document: Path) -> None:
         Path("rlcompare.toml").write_text(LENIENT)

@@ -107,6 +107,8 @@ def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: t
         ('[[rules]]\nmetric = "a"\nmax = 1\n', r":1: rules .*did you mean rule\?"),
         ('[[rule]]\nmetric = "a"\nmax = 1\n[[rule]]\nmetric = "b"\nmax = "much"\n', r":6: \[\[rule\]\] 2: .*'much'"),
         ('[[rule]]\nmetric = "a"\nmax = true\n', ":3: .*must be a number, not True"),
+        ('[[rule]]\nmetric = "a"\nmax = "25ms"\n', ":3: .*max must be a number in the metric's own unit, without the"),
+        ('[gate]\nextends = "strict"\n', ":2: .*extends belongs to the whole file: write it above the first table"),
         ('[[rule]]\nmetric = "a"\nmin = nan\n', ":3: .*must be a number, not nan"),
         ('[[rule]]\nmetric = "a"\nmax_increase = "5"\n', r':3: .*such as "5%" or 0.05, not "5"'),
         ('[[rule]]\nmetric = "a"\nmax_increase = 5\n', r':3: .*write "5%" if you mean 5 percent'),
@@ -126,6 +128,7 @@ def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: t
         ('gate = 3\n[[rule]]\nmetric = "a"\nmax = 1\n', r"must be a table: write \[gate\]"),
         ('[rule]\nmetric = "a"\n', r"write \[\[rule\]\] before each rule"),
         ('[gate]\nevidence = "limits"\n', "so every diff would pass"),
+        ('[[rule]]\nmetric = "a"\nseverity = "off"\n', "every rule is off, so nothing would be judged"),
         ('[[rule]\nmetric = "a"\n', r"not valid TOML: .*line 1"),
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ import pytest
 from rlcompare.cli.gate import PRESETS as CHOICES
 from rlcompare.cli.policy_text import policy_text, with_symptoms
 from rlcompare.errors import UsageError
-from rlcompare.gate import built_in_policy, judge, load_policy, load_preset, preset_text
+from rlcompare.gate import built_in_policy, judge, load_policy, load_preset, preset_text, written_policy
 from rlcompare.gate.find import find_policy
 from rlcompare.gate.policy import PRESETS
 from rlcompare.gate.policy_reader import PYPROJECT, read_table
@@ -103,19 +103,36 @@ class TestExtends:
         assert (policy.noise, policy.evidence, policy.varied) == (0.03, "auto", ("cann",))  # strict is the last
 
     def test_what_holds_is_printed(self, tmp_path: Path) -> None:
-        """With what rules leave to others, exceptions, and any characters. Reading it again gives the same rules."""
+        """With what rules leave to others, exceptions, paths and any characters. It gives the same rules on any day."""
         own = (
-            'extends = "base.toml"\n'
+            'extends = "base/base.toml"\n[gate]\nbaselines = "b"\n'
             + rule("phase.gen.wall", r'message = "🚀 \" \\ \u007f \n"', "noise = 0.015")
             + rule("phase.x.*", "expires = 2026-06-15", 'reason = "r"', limit='severity = "off"')
+            + rule("health.kl", limit='severity = "error"')
         )
-        base = rule("phase.*.wall", 'except_for = ["phase.a.*"]', 'max_increase_abs = "0.5ms"') + rule("memory.peak_*")
-        policy = load_policy(write(tmp_path, {"p.toml": own, "base.toml": base}), today=TODAY)
-        again = load_policy(write(tmp_path, {"again.toml": policy_text(policy)}), today=TODAY)
-        assert again.rules == policy.rules
+        base = (
+            '[gate]\nhistory = "postgresql://me:secret@server/db"\n'
+            + rule("phase.*.wall", 'except_for = ["phase.a.*"]', 'max_increase_abs = "0.000001s"')
+            + rule("memory.peak_*")
+        )
+        path = write(tmp_path, {"p.toml": own, "base/base.toml": base})
+        text = policy_text(written_policy(path), path)
+        again = write(tmp_path, {"again.toml": text})
+        for day in (TODAY, date(2026, 6, 16)):  # after the exception, the rule for the other phases counts again
+            assert load_policy(again, today=day).rules == load_policy(path, today=day).rules
+        assert 'baselines = "b"\n# history' in text
+        assert "secret" not in text
+        assert 'metric = "health.kl"\nseverity = "error"' in text
+        policy = load_policy(path, today=TODAY)
         assert policy.rules[0].except_for == ("phase.a.*", "phase.gen.wall", "phase.x.*")
         found = statuses(policy, phase__a__wall=200, phase__b__wall=200)
         assert {metric for metric, (status, _) in found.items() if status == "regressed"} == {"phase.b.wall"}
+
+    def test_what_a_rule_leaves_out_it_does_not_judge_after_an_exception(self, tmp_path: Path) -> None:
+        text = rule("phase.*.wall", 'except_for = ["phase.gen.wall"]')
+        text += rule("phase.gen.wall", 'severity = "warn"', "expires = 2026-06-14", 'reason = "r"')
+        policy = load_policy(write(tmp_path, {"p.toml": text}), today=TODAY)
+        assert statuses(policy, phase__gen__wall=130) == {"phase.gen.wall": ("regressed", "error")}
 
     def test_a_name_takes_its_metric_from_a_glob_and_a_glob_takes_nothing(self, tmp_path: Path) -> None:
         base = rule("phase.*.wall") + rule("time.step")
@@ -134,8 +151,8 @@ class TestExtends:
         text = rule("phase.*.wall") + rule("phase.gen.*", limit='severity = "off"')
         policy = load_policy(write(tmp_path, {"p.toml": text}))
         assert statuses(policy, phase__gen__wall=200, phase__actor__wall=100) == {"phase.actor.wall": ("pass", "error")}
-        result = judge(diff(delta("phase.gen.wall", 100, 200)), policy)  # nothing is left to judge, as the policy says
-        assert (result.verdicts, result.exit_code) == ((), 0)
+        result = judge(diff(delta("phase.gen.wall", 100, 200)), policy)  # nothing is left to judge
+        assert (result.exit_code, "turns off or leaves out" in result.verdicts[0].text) == (1, True)
         # only one of two rules is turned off where it has a limit
         text = rule("time.step") + rule("time.step", 'severity = "off"', limit="max = 1")
         assert statuses(load_policy(write(tmp_path, {"p.toml": text})), time__step=200)["time.step"][0] == "regressed"
@@ -159,6 +176,18 @@ class TestExtends:
     def test_what_cannot_be_extended(self, tmp_path: Path, files: Mapping[str, str], message: str) -> None:
         with pytest.raises(UsageError, match=message):
             load_policy(write(tmp_path, files))
+
+
+class TestRepeatedRules:
+    def test_a_rule_that_says_the_same_is_used_once_and_one_with_another_limit_is_told(self, tmp_path: Path) -> None:
+        other, value = rule("time.step", limit='max_increase = "9%"'), rule("time.step", limit="max = 900")
+        text = rule("time.step") + rule("time.step", 'message = "m"') + other + value
+        policy = load_policy(write(tmp_path, {"p.toml": text + rule("time.step", 'severity = "warn"')}))
+        assert [one.max_relative for one in policy.rules] == [0.05, 0.09, None, 0.05]
+        assert [note.partition("p.toml:")[2] for note in policy.notes] == [
+            f"4: says the same of time.step as {tmp_path}/p.toml:1 and is not used; remove one",
+            f"8: limits time.step like {tmp_path}/p.toml:1, so the stricter limit decides",
+        ]
 
 
 class TestPyproject:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rlcompare.errors import UsageError
-from rlcompare.gate import built_in_policy, judge
+from rlcompare.gate import built_in_policy, judge, load_policy
 from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Samples, Side
 from rlcompare.model.verdict import GateResult, Policy, Rule
 from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
@@ -185,6 +186,35 @@ def test_memory_alone_can_pass_the_built_in_rules() -> None:
         assert [(verdict.metric, verdict.status) for verdict in result.verdicts] == [("memory.peak_allocated", status)]
         assert result.exit_code == exit_code
         assert "The step was not judged: neither side has a step time." in result.summary
+        assert result.skipped == ("headline", "perf/throughput", "phase.*.wall", "*perf/max_memory_*")
+
+
+def test_what_is_said_where_nothing_is_judged(tmp_path: Path) -> None:
+    """A gate that judged nothing fails, unless exceptions turn off all that there is."""
+    found, policies = diff(delta("time.step", 100, 100)), {
+        "optional": '[[rule]]\nmetric = "actor/entropy"\nmax = 1\noptional = true\n',
+        "warn": '[[rule]]\nmetric = "a"\nmax = 1\noptional = true\nseverity = "warn"\n'
+                '[[rule]]\nmetric = "b"\nmax = 1\noptional = true\n',
+        "exception": '[[rule]]\nmetric = "headline"\nmax = 1\n[[rule]]\nmetric = "headline"\nseverity = "off"\n'
+                     'expires = 2999-12-31\nreason = "r"\n',
+        "signs": '[[rule]]\nmetric = "health.*"\nseverity = "error"\n',
+        "off": '[[rule]]\nmetric = "headline"\nseverity = "off"\n[[rule]]\nmetric = "time.*"\nmax = 200\n',
+    }  # fmt: skip
+    said = {}
+    for name, text in policies.items():
+        (tmp_path / "p.toml").write_text(text)
+        result = judge(found, load_policy(tmp_path / "p.toml"))
+        why = (verdict.text.partition(":")[0] for verdict in result.verdicts)
+        said[name] = (result.exit_code, result.summary, *why)
+    skipped = "nothing was judged, so a skipped rule fails"
+    assert said == {
+        "optional": (1, "1 of 1 rule failed: actor/entropy missing.", skipped),
+        "warn": (1, "1 of 1 rule failed: b missing.", skipped),
+        "exception": (0, "Nothing was judged: exceptions turn off what the rules judge."),
+        "signs": (0, "No metric was judged: the policy has rules for signs of unstable training only, and there is no"
+                     " such sign."),
+        "off": (1, "1 of 1 rule failed: time.* missing.", skipped),
+    }  # fmt: skip
 
 
 def test_a_step_that_another_rule_judges_has_a_time() -> None:

@@ -80,6 +80,14 @@ def test_the_baseline_of_a_diff_is_both_sides(tmp_path: Path) -> None:
     assert (trials[2].metric, trials[2].problem) == ("memory.peak_allocated", "")
 
 
+def test_an_optional_rule_that_nothing_matches_is_told(tmp_path: Path) -> None:
+    text = rule("time.step") + rule("memory.peak_*", "optional = true")
+    trials = tried(tmp_path, text, diff(delta("time.step", 100.0, 100.0)))
+    assert [(trial.metric, trial.skipped != "", trial.problem) for trial in trials] == [
+        ("time.step", False, ""), ("memory.peak_*", True, ""),
+    ]  # fmt: skip
+
+
 def test_a_limit_that_real_runs_cannot_exceed(tmp_path: Path) -> None:
     found = diff(delta("memory.peak_allocated", 2.0**30, 2.0**30, unit="bytes"))
     (trial,) = tried(tmp_path, rule("memory.peak_*", 'max_increase_abs = "1TiB"'), found)

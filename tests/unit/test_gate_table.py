@@ -250,12 +250,30 @@ TYPING = [
     ("time.stepp", "time.step"), ("timing_s.step", "timing_s/step"), ("timing_sstep", "timing_s/step"),
     ("Actor/Grad_norm", "actor/grad_norm"), ("memory.peek_*", "memory.peak_allocated"), ("phase.*.wal", "phase.*.wall"),
     ("phase.update_actr.wall", "phase.update_actor.wall"),
+    ("headlin", "headline"), ("phases.*.wall", "phase.*.wall"),
     ("timing_s/setp@p95", "timing_s/step"), ("timing_s/step@p95", None),
     # metrics that exist and were not logged, others of one's own, and patterns over them
     ("perf/throughput", None), ("perf/throughput_x", None), ("actor/entropy", None), ("phase.my_phase.wall", None),
     ("timing_s/agent_b", None), ("my/score_2", None), ("my/*", None), ("time.*@max", None), ("phase.*.wall", None),
     ("*perf/max_memory_*", None), ("val-core/gsm8k/reward/mean@8", None), ("role.actor.step", None), ("ess", None),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("timing_s/step@max", "but timing_s/step has no measure max: choose from median, "),
+        ("time.step@p95", "but time.step has no measure p95: choose from max, spread"),
+        ("time.bubble@p95", "but time.bubble has no measure p95: choose from max, spread"),  # was not measured
+        ("phase.*.wall@p95", "but phase.*.wall has no measure p95: it has none"),
+        ("time.step@max", ""),
+        ("headline@p95", ""),  # which measures there are depends on what the headline is
+    ],
+)
+def test_an_optional_rule_does_not_excuse_a_measure_that_a_metric_never_has(metric: str, said: str) -> None:
+    result = judge(diff(runs("time.step", 100)), policy(limit("time.step"), limit(metric, optional=True)))
+    missing = [verdict.text for verdict in result.verdicts if verdict.status == "missing"]
+    assert [said in text for text in missing] == ([True] if said else [])
 
 
 @pytest.mark.parametrize(("metric", "meant"), TYPING)

@@ -143,7 +143,7 @@ class TestGate:
         )
         assert lines[1].endswith("found 0.8204 [warn]")
         assert lines[-3:] == [
-            "passed          1 improved, 1 pass",
+            "passed          1 improved, 1 within limits",
             "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1: regressed and missing)",
             "[unverified]    too few runs to rule out chance: the verdict also rests on the spread that its interval"
             " names.",
