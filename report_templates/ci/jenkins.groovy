@@ -1,6 +1,8 @@
 // Measures each build, compares it with the last baseline, and fails if the policy (rlcompare.toml) says so.
 // Written by "rlcompare ci init jenkins", rlcompare @@version@@; docs/ci.md explains it. Adapt the lines marked ADAPT.
-// Plugins: Pipeline, JUnit, and Copy Artifact, which fetches the baseline.
+// Plugins: Pipeline, JUnit, and Copy Artifact, which fetches the baseline. RLCOMPARE_HISTORY in the environment, the URL
+// of a PostgreSQL database (with postgres in the extras of RLCOMPARE) or a file on the machine, keeps a history of the
+// runs on @@branch@@.
 pipeline {
     agent any // ADAPT: agent { label 'npu' }, the machine to measure on
     options {
@@ -30,7 +32,8 @@ pipeline {
                 '''
             }
         }
-        // A baseline that is committed (.rlcompare/baselines) goes first, else that of the last green build.
+        // A baseline that is committed (.rlcompare/baselines) goes first, else that of the last green build. "optional"
+        // means that there need not be one; if the job may not be read, this build fails.
         stage('Fetch the baseline') {
             steps {
                 copyArtifacts(projectName: env.MAIN_JOB, selector: lastSuccessful(), filter: '.rlcompare/baselines/**',
@@ -51,8 +54,10 @@ pipeline {
                     echo "$from" > build/baseline-from
                     echo "The baseline $BASELINE comes from: $from"
                     if [ "$from" = none ] && [ "$ON_MAIN" != true ]; then
-                        echo "There is no baseline $BASELINE yet. The first build of @@branch@@ makes it." >&2
+                        echo "There is no baseline $BASELINE. The next build of @@branch@@ makes one." >&2
                         exit 4
+                    elif [ "$from" = none ]; then
+                        echo "There is no baseline $BASELINE: these runs are not judged, and become it."
                     fi
                 '''
             }
@@ -66,8 +71,8 @@ pipeline {
                 '''
             }
         }
-        // The gate's exit code decides. What passed on @@branch@@ is the next baseline; a committed one is only
-        // replaced by a commit.
+        // The gate's exit code decides; the history only informs. What passed on @@branch@@ is the next baseline; a
+        // committed one is only replaced by a commit. One that cannot be read any more is made anew, if REASON is given.
         stage('Gate') {
             steps {
                 sh '''
@@ -76,11 +81,27 @@ pipeline {
                     if [ "$from" != none ]; then
                         rlcompare gate -d "$NEW" -bp "@$BASELINE" -o rlcompare-out --format pr,junit || code=$?
                     fi
+                    if [ "$ON_MAIN" = true ] && [ -n "${RLCOMPARE_HISTORY:-}" ]; then
+                        rlcompare history add "$NEW" --commit "$GIT_COMMIT" && rlcompare history changes || true
+                    fi
                     if [ "$ON_MAIN" = true ] && [ "$from" != repository ]; then
-                        if [ -n "$REASON" ]; then code=0; fi
                         if [ "$from" = none ]; then how=add; else how=promote; fi
+                        if [ -n "$REASON" ]; then
+                            code=0
+                            if ! rlcompare baseline show "$BASELINE" >/dev/null 2>&1; then
+                                rm -rf ".rlcompare/baselines/$BASELINE"
+                                how=add
+                            fi
+                        fi
                         if [ "$code" -eq 0 ]; then
                             rlcompare baseline "$how" "$BASELINE" "$NEW" --reason "${REASON:-passed on @@branch@@ at $GIT_COMMIT}"
+                        fi
+                    fi
+                    if [ "$code" -ne 0 ] && [ "$code" -ne 2 ]; then
+                        if [ "$from" = repository ]; then
+                            echo "To accept these numbers, commit a new baseline: rlcompare baseline promote $BASELINE RUN... --reason TEXT" >&2
+                        else
+                            echo "To accept these numbers, build @@branch@@ with the parameter REASON: they become the baseline." >&2
                         fi
                     fi
                     exit "$code"

@@ -158,12 +158,13 @@ def add_version(baselines: Library, addition: Addition, runs: Sequence[RunStore]
         The baseline with it.
 
     Raises:
-        UsageError: something speaks against the runs; or the place cannot be written.
+        UsageError: something speaks against the runs, or they are the current version; or the place cannot be written.
         InputError: a store cannot be read.
     """
     from rlcompare.baselines.fitness import measure
 
     contents = _contents(runs)
+    _check_new(addition, contents)
     with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
         measured = measure(runs, _earlier(baselines, addition, Path(folder) / "earlier"))
     if measured.problems and not addition.force:
@@ -203,6 +204,23 @@ def _contents(runs: Sequence[RunStore]) -> list[str | None]:
                 "name it once"
             )
     return contents
+
+
+def _check_new(addition: Addition, contents: Sequence[str | None]) -> None:
+    """Refuses the runs that are the current version already. One of an older schema is made anew from them.
+
+    Raises:
+        UsageError: they are.
+    """
+    from rlcompare.db import SCHEMA_VERSION
+
+    if addition.known is None or None in contents:
+        return
+    current = addition.known.current
+    if current.schema_version == SCHEMA_VERSION and {run.content for run in current.runs} == set(contents):
+        raise UsageError(
+            f"these runs are version {current.number} of baseline {addition.name} already: nothing was changed"
+        )
 
 
 def _packed(

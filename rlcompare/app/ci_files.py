@@ -15,6 +15,7 @@ COMMAND = 'rlcompare run -q -o "$NEW" --repeat 5'
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
+_PACKAGE = re.compile(r"[A-Za-z0-9./][A-Za-z0-9 ._~:/@+#=<>!,;&?%()\[\]-]{0,499}")
 
 
 @dataclass(frozen=True)
@@ -37,36 +38,56 @@ SYSTEMS = {
 }
 
 
-def ci_text(system: str, *, branch: str = "main", baseline: str = "main", command: str = COMMAND) -> str:
+def package_for(command: str) -> str:
+    """What a job installs by default: this version, with what its command needs."""
+    return f"rlcompare{'[collect]' if command.strip().startswith('rlcompare run ') else ''}=={__version__}"
+
+
+def ci_text(
+    system: str,
+    *,
+    branch: str | None = None,
+    baseline: str = "main",
+    command: str = COMMAND,
+    package: str | None = None,
+) -> str:
     """The file for one of ``SYSTEMS``.
 
     Args:
-        branch: its runs that pass make the next baseline.
+        branch: its runs that pass make the next baseline; None: ``main``, and the project's default branch on GitLab.
         baseline: the baseline's name.
         command: one line of shell that leaves a run, or a folder of runs, in ``$NEW``.
+        package: what pip installs; None: ``package_for(command)``.
 
     Raises:
         UsageError: a value would break the file.
     """
-    for option, value, pattern in (("--branch", branch, _BRANCH), ("--baseline", baseline, _NAME)):
-        if not pattern.fullmatch(value):
-            raise UsageError(f"{option} {value!r}: use letters, digits and . _ -")
+    package = package_for(command) if package is None else package
+    _check("--branch", branch or "main", _BRANCH, "use letters, digits and . _ / -")
+    _check("--baseline", baseline, _NAME, "use letters, digits and . _ -")
+    _check("--install", package, _PACKAGE, "use one requirement, path or URL without quotes, $ and \\")
     if not command.strip() or not command.isprintable():
         raise UsageError("--command must be one line; put several into a script, and name that")
     if system == "jenkins":
         if "'''" in command:
             raise UsageError("--command holds ''', which ends the script in a Jenkinsfile; put it into a script")
         command = command.replace("\\", "\\\\")
-    runs_here = command.strip().startswith("rlcompare run ")
+    by_default = "$CI_DEFAULT_BRANCH" if system == "gitlab" else "main"
     values = {
         "version": __version__,
-        "package": f"rlcompare{'[collect]' if runs_here else ''}=={__version__}",
-        "branch": branch,
+        "package": package,
+        "branch": branch or by_default,
+        "rule": f'"{branch}"' if branch else by_default,
         "baseline": baseline,
         "command": command.strip(),
     }
     text = (resource_root("report_templates") / "ci" / SYSTEMS[system].template).read_text(encoding="utf-8")
     return re.sub("@@([a-z]+)@@", lambda found: values[found[1]], text)
+
+
+def _check(option: str, value: str, pattern: re.Pattern[str], hint: str) -> None:
+    if not pattern.fullmatch(value):
+        raise UsageError(f"{option} {value!r}: {hint}")
 
 
 def target_of(system: str, folder: Path) -> Path:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import click
+
+from rlcompare.text import safe_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rlcompare.compare.estimate import Spread
+    from rlcompare.history.records import Series
     from rlcompare.model.diff import Diff
 
 
-def spreads_of(diff: Diff, chosen: str | None, policy_file: Path | None) -> Mapping[str, Spread]:
+def spreads_of(
+    diff: Diff, chosen: str | None, policy_file: Path | None = None, *, quiet: bool = False
+) -> Mapping[str, Spread]:
     """By metric, the spread between earlier runs of the baseline's environment; empty without a history.
+
+    Unless ``quiet``, a line on standard error says that there is a history, and whether it is used.
 
     Args:
         chosen: a file or ``postgresql://`` URL; None: the place of the policy, or the default one if it exists.
@@ -36,6 +44,23 @@ def spreads_of(diff: Diff, chosen: str | None, policy_file: Path | None) -> Mapp
     from rlcompare.history.store import load
 
     environment = environment_of(diff.baseline.env)
-    series = load(place, metrics=[delta.metric for delta in diff.overall]).series
-    found = {one.metric: spread_of(one) for one in series if one.environment == environment}
-    return {metric: spread for metric, spread in found.items() if spread is not None}
+    every = load(place, metrics=[delta.metric for delta in diff.overall]).series
+    series = [one for one in every if one.environment == environment]
+    found = {one.metric: spread for one in series if (spread := spread_of(one)) is not None}
+    if not quiet:
+        click.echo(f"rlcompare: note: {safe_text(_note(series, found, place.shown), 2000)}", err=True)
+    return found
+
+
+def _note(series: Sequence[Series], found: Mapping[str, Spread], shown: str) -> str:
+    """Whether a history is used, and for what not."""
+    from rlcompare.history.changes import headline_of
+    from rlcompare.history.spread import LEAST_RUNS
+
+    runs = max((len(one.numbers) for one in series), default=0)
+    if runs < LEAST_RUNS:
+        count = "1 run" if runs == 1 else f"{runs or 'no'} runs"
+        return f"the history {shown} has {count} like the baseline, of {LEAST_RUNS} needed to tell the noise"
+    headline = headline_of(series)
+    but = "" if headline in found else f", but not for {headline}, which may have changed in its latest runs"
+    return f"noise is taken from the history {shown}: {runs} runs like the baseline{but}"

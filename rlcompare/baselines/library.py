@@ -72,7 +72,8 @@ class Library:
                 self.place.path_of(reference.name, FILE),
                 f"version {version.number} of baseline {reference.name} was made with schema {version.schema_version} "
                 f"(rlcompare {version.rlcompare}), and this version reads schema {SCHEMA_VERSION}",
-                f"Make it anew: rlcompare baseline promote {reference.name} RUN… --reason TEXT",
+                f"Make it anew: rlcompare baseline promote {reference.name} RUN… --reason TEXT. A job of "
+                "rlcompare ci init does so if you run it on the main branch with a reason",
             )
         return version, runs
 

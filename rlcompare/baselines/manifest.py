@@ -170,8 +170,8 @@ def read_manifest(data: bytes, name: str, where: str) -> Manifest:
         return _manifest(data, name)
     except _Misread as error:
         remedy = (
-            "Restore it, for example with git checkout or git log -p; if a merge left it so, keep one side's versions "
-            "and promote again"
+            "Restore it, for example with git checkout; if a merge left it so, keep one side's versions and promote "
+            "again. If it is lost: delete the folder of the baseline, and rlcompare baseline add it again"
         )
         raise InputError(where, f"the manifest of baseline {name} {error}", remedy) from error
 

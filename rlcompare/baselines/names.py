@@ -49,6 +49,19 @@ def reference_in(text: str) -> Reference | None:
     return Reference(name, int(version) if version else None, run, explicit=bool(at))
 
 
+def plain_name(text: str) -> str:
+    """The name of the baseline that a command changes, from ``NAME`` or ``@NAME``.
+
+    Raises:
+        UsageError: it is no name, or that of a version or a run.
+    """
+    match = _REFERENCE.fullmatch(text)
+    if match is not None and (match[3] or match[4]):
+        what = "a run" if match[4] else "a version"
+        raise UsageError(f"{text[:_MOST_SHOWN]} names {what}, but a baseline is changed as a whole: write {match[2]}")
+    return check_name(text.removeprefix("@"))
+
+
 def check_name(name: str) -> str:
     """The name, if a baseline may have it.
 

@@ -24,7 +24,7 @@ from rlcompare.cli.options import (
     path_type,
     prefer_option,
 )
-from rlcompare.errors import RlcompareError
+from rlcompare.errors import RlcompareError, UsageError
 
 if TYPE_CHECKING:
     from rlcompare.baselines.library import Library
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _PLACE = "Place"
 _LABEL = 13
 _SHORT = 12
+_FAR_APART = 1.1
+"""Runs whose headline differs by more get a warning. By the noise that a gate assumes, 3 %, ten runs seldom do."""
 
 
 def _reason_option(function: Decorated) -> Decorated:
@@ -120,11 +122,14 @@ def _keep(
 ) -> None:
     from rlcompare.app.baselines import add_version, ignored_by_git, library, prepare
     from rlcompare.app.comparison import read_runs
+    from rlcompare.baselines.names import plain_name
 
+    name = plain_name(name)
     baselines = library(options["baselines"])
     addition = prepare(baselines, name, action, reason, force=force, keep=keep)
     made = read_runs(paths, lambda runs: add_version(baselines, addition, runs), **options)
     _print_problems(made.current)
+    _print_spread(made.current)
     where = baselines.place.path_of(name)
     click.echo(f"baseline {name}, version {made.current.number}: {_size(made.current)} in {where}")
     ignored = ignored_by_git(baselines, made)
@@ -138,6 +143,18 @@ def _keep(
 def _print_problems(version: Version) -> None:
     for problem in version.accepted:
         click.echo(f"rlcompare: warning: accepted: {_safe(problem)}", err=True)
+
+
+def _print_spread(version: Version) -> None:
+    """Warns about runs that are far apart: what is compared with them has to differ by more."""
+    values = [run.value for run in version.runs if run.value is not None]
+    if values and min(values) > 0 and max(values) > _FAR_APART * min(values):
+        apart = max(values) / min(values) - 1
+        click.echo(
+            f"rlcompare: warning: the runs differ by {apart:.0%} ({_safe(_headline(version))}): a gate may "
+            "not see a change of that size. Was the machine busy, or is one of them another setting?",
+            err=True,
+        )
 
 
 @command.command("list", cls=Command)
@@ -193,18 +210,14 @@ def show_command(name: str, as_json: bool, baselines: str | None, quiet: bool) -
     found = library(baselines)
     reference = reference_in(name if name.startswith("@") else f"@{name}")
     assert reference is not None
+    if reference.run is not None:
+        raise UsageError(f"{reference} is a run: rlcompare show {reference}")
     manifest = found.find(reference.name) or found.get(reference.name)
     if as_json:
         _print_json(_document(manifest))
     else:
         _print(found, manifest, manifest.version(reference))
     found.check(manifest)
-
-
-def _plain(name: str) -> str:
-    from rlcompare.baselines.names import check_name
-
-    return check_name(name.removeprefix("@"))
 
 
 @command.command("rm", cls=Command)
@@ -219,9 +232,10 @@ def rm_command(name: str, reason: str, baselines: str | None, quiet: bool) -> No
     rlcompare baseline rm cann82 --reason "no host has CANN 8.2 any more"
     """
     from rlcompare.app.baselines import library, prepare, remove
+    from rlcompare.baselines.names import plain_name
 
     found = library(baselines)
-    made = remove(found, prepare(found, _plain(name), "rm", reason))
+    made = remove(found, prepare(found, plain_name(name), "rm", reason))
     click.echo(f"baseline {made.name} removed; its log stays in {found.place.path_of(made.name)}")
 
 

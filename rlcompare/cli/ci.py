@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rlcompare.app.ci_files import COMMAND, SYSTEMS, ci_text, target_of, write_ci
+from rlcompare.app.ci_files import COMMAND, SYSTEMS, ci_text, package_for, target_of, write_ci
 from rlcompare.cli.options import common_options, path_type
 
 
@@ -26,7 +26,14 @@ def command() -> None:
     help="What to measure: one line of shell that leaves a run, or a folder of runs, in $NEW.",
 )
 @click.option(
-    "--branch", default="main", show_default=True, help="The branch whose runs that pass make the next baseline."
+    "--install",
+    "package",
+    metavar="PACKAGE",
+    help="What pip installs: a requirement, a wheel or a git URL.  [default: this version, from the package index]",
+)
+@click.option(
+    "--branch",
+    help="The branch whose runs that pass make the next baseline.  [default: main; on GitLab, the default branch]",
 )
 @click.option("--baseline", default="main", show_default=True, metavar="NAME", help="The name of the baseline.")
 @click.option(
@@ -42,7 +49,8 @@ def command() -> None:
 def init_command(
     system: str,
     command_line: str,
-    branch: str,
+    package: str | None,
+    branch: str | None,
     baseline: str,
     output: Path | None,
     printed: bool,
@@ -60,7 +68,7 @@ def init_command(
     rlcompare ci init github --command 'rlcompare launch -o "$NEW" -- bash train.sh'
     rlcompare ci init gitlab --print
     """
-    text = ci_text(system, branch=branch, baseline=baseline, command=command_line)
+    text = ci_text(system, branch=branch, baseline=baseline, command=command_line, package=package)
     if printed:
         click.echo(text, nl=False)
         return
@@ -68,4 +76,6 @@ def init_command(
     write_ci(text, path, force=force)
     if not quiet:
         click.echo(f"written     {path}")
+        if package is None:
+            click.echo(f"installs    {package_for(command_line)} from the package index; --install says another source")
         click.echo("next        adapt the lines marked ADAPT, and commit it")

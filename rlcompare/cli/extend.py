@@ -43,7 +43,7 @@ def judge_extended(
     options: dict[str, Any],
     output: Path | None,
     policy: Policy,
-    spreads: Callable[[Diff], Mapping[str, Spread]],
+    spreads: Callable[..., Mapping[str, Spread]],
 ) -> tuple[Diff, GateResult]:
     """The last comparison of a series of growing sides, and its verdicts.
 
@@ -68,7 +68,8 @@ def judge_extended(
 
     def judged(odds: Odds) -> GateResult:
         compared.append(compare_sides(Request(**{**options, "quiet": True}), output, policy.varied))
-        return judge(compared[-1], policy, spreads(compared[-1]), odds)
+        said = options["quiet"] or len(compared) > 1
+        return judge(compared[-1], policy, spreads(compared[-1], quiet=said), odds)
 
     def say(line: str) -> None:
         if not options["quiet"]:

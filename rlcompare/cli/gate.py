@@ -172,7 +172,7 @@ def command(
         diff, result = judge_extended(extend, words, options, output, policy, spreads)
     else:
         diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
-        result = judge(diff, policy, spreads(diff))
+        result = judge(diff, policy, spreads(diff, quiet=options["quiet"]))
     warn_of_unknown_keys(diff, split_commas(options["varied"]))
     if output:
         from rlcompare.report.write import write_report

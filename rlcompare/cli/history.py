@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, timezone
 from pathlib import Path
 from shutil import get_terminal_size
@@ -140,7 +140,8 @@ def show_command(
     shown = list(dict.fromkeys(value.metric for value in values))
     for metric in metrics:
         if not any(_matches(name, metric) for name in shown):
-            raise UsageError(f"no run of the history has the metric {metric[:200]}")
+            every = {value.metric for value in runs_and_values(_place(place), ["*"])[1]}
+            raise UsageError(f"no run of the history has the metric {metric[:200]}{_meant(metric, every)}")
     if as_json:
         _print_json(runs_document(runs, values))
     else:
@@ -175,7 +176,8 @@ def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...],
             numbers, levels = levels_of_series(chosen, alphas.get(chosen.metric, min(alphas.values())))
             plots.append((chosen, numbers, chosen.values[-len(numbers) :], levels))
     if not plots:
-        raise UsageError(f"no usable run of the history has the metric {(metric or 'headline')[:200]}")
+        known = _meant(metric or "", {one.metric for one in history.series})
+        raise UsageError(f"no usable run of the history has the metric {(metric or 'headline')[:200]}{known}")
     if as_json:
         documents = [
             series_document(one.environment, one.metric, one.unit, numbers, values, levels)
@@ -209,7 +211,8 @@ def changes_command(last: int, place: str | None, varied: tuple[str, ...], as_js
     """List since which runs metrics changed, the latest change first.
 
     Exit codes: 0 no unacknowledged change for the worse among the last runs, 1 there is one, 2 wrong usage, 4 the
-    history cannot be read. A change that was undone since does not count, nor do times that grew with the tokens.
+    history cannot be read. A change that was undone since does not count, nor do times that grew with the tokens. Fewer
+    than 17 runs of an environment are not searched; the output says so.
     """
     from rlcompare.history.changes import find_changes
     from rlcompare.history.document import changes_document
@@ -279,6 +282,13 @@ def _matches(name: str, pattern: str) -> bool:
     from fnmatch import fnmatchcase
 
     return name == pattern or fnmatchcase(name, pattern)
+
+
+def _meant(metric: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(metric, sorted(known), n=1)
+    return f": did you mean {close[0]}?" if close else ""
 
 
 def _today() -> date:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import md5
+from statistics import median
 
 from rlcompare.compare.names import TOKEN_RATE, polarity_of
 from rlcompare.compare.overall import HEADLINES, SPEED
-from rlcompare.history.levels import Level, can_tell, levels_of
+from rlcompare.history.levels import Level, fewest_after, levels_of, moves_at, runs_needed
 from rlcompare.history.records import Acknowledged, Run, Series
 from rlcompare.history.store import History
 from rlcompare.model.words import Polarity
@@ -118,13 +119,17 @@ class Searched:
 
     Attributes:
         runs: number of usable ones.
-        can_tell: whether there are enough to find a change of the headline.
+        fewest: how many of them a change of the headline must have lasted to be found; None: too few runs for any.
+        needed: the number of runs from which on one can be found.
+        known: whether hardware or configuration of any of them is.
     """
 
     environment: str
     headline: str
     runs: int
-    can_tell: bool
+    fewest: int | None
+    needed: int
+    known: bool
 
 
 @dataclass(frozen=True)
@@ -147,11 +152,13 @@ def find_changes(history: History, today: str) -> Found:
         by_environment.setdefault(series.environment, []).append(series)
     changes: list[Change] = []
     searched = []
+    described = {setting.number for setting in history.settings if setting.divides}
     for environment, found in sorted(by_environment.items()):
         headline = headline_of(found)
         numbers = next(series.numbers for series in found if series.metric == headline)
-        enough = can_tell(min(len(numbers), MOST_RUNS), headline_alpha())
-        searched.append(Searched(environment, headline, len(numbers), enough))
+        fewest = fewest_after(min(len(numbers), MOST_RUNS), headline_alpha())
+        known = not described.isdisjoint(numbers)
+        searched.append(Searched(environment, headline, len(numbers), fewest, runs_needed(headline_alpha()), known))
         changes += _Environment(history, found, headline, today).changes()
     order = {run.number: place for place, run in enumerate(history.runs)}
     changes.sort(key=lambda change: (-order[change.run.number], change.id))
@@ -216,13 +223,37 @@ class _Environment:
 
     def changes(self) -> Iterator[Change]:
         place_of = {number: place for place, number in enumerate(self._order)}
+        alphas = judged(list(self._series.values()), self._headline)
         starts = []
-        for metric, alpha in judged(list(self._series.values()), self._headline).items():
+        for metric, alpha in alphas.items():
             numbers, levels = levels_of_series(self._series[metric], alpha)
             for number, before, change in _metric_changes(self._series[metric], numbers, levels):
                 starts.append(_Start(place_of[number], place_of[before], change))
         for group in self._together(starts):
+            if group[0].change.metric == self._headline and not group[0].change.gradual:
+                group += self._likewise(group[0], starts, [*alphas])
             yield self._change(group)
+
+    def _likewise(self, first: _Start, starts: Sequence[_Start], metrics: Sequence[str]) -> list[_Start]:
+        """The metrics that jump with the headline, among those of which a search finds nothing beside that jump.
+
+        If the headline does not change none are tested, so they take nothing from the chance that ``ALPHA`` is.
+        """
+        jumps = [start.place for start in starts if start.change.metric == self._headline]
+        low = max((place for place in jumps if place < first.place), default=max(0, len(self._order) - MOST_RUNS))
+        high = min((place for place in jumps if place > first.place), default=len(self._order))
+        found = {start.change.metric for start in starts if low <= start.place < high}
+        old, new = set(self._order[low : first.place]), set(self._order[first.place : high])
+        likewise = []
+        for series in (self._series[metric] for metric in metrics if metric not in found):
+            points = list(zip(series.numbers, series.values, strict=True))
+            before, after = ([value for number, value in points if number in side] for side in (old, new))
+            if moves_at([*before, *after], len(before), ALPHA / len(metrics), LEAST_CHANGE):
+                levels = median(before), median(after)
+                worse = _is_worse(series.metric, levels[1] - levels[0])
+                change = MetricChange(series.metric, series.unit, *levels, worse, False, first.change.undone)
+                likewise.append(_Start(first.place, first.before, change))
+        return likewise
 
     def _together(self, starts: Sequence[_Start]) -> list[list[_Start]]:
         """Changes of metrics that begin at nearly the same run; the headline decides at which."""
@@ -291,15 +322,19 @@ def _metric_changes(
     series: Series, numbers: Sequence[int], levels: Sequence[Level]
 ) -> Iterator[tuple[int, int, MetricChange]]:
     """The first run after each change, the last one before it, and the change."""
-    polarity = polarity_of(series.metric)
     for before, first, after in _steps(levels):
         rise = after.value - before.value
-        worse = None if polarity is Polarity.NEUTRAL else (rise > 0) == (polarity is Polarity.LOWER)
+        worse = _is_worse(series.metric, rise)
         left = min((level.value - before.value) / rise for level in (after, *levels[levels.index(after) :]))
         change = MetricChange(
             series.metric, series.unit, before.value, after.value, worse, first.gradual, left < UNDONE
         )
         yield numbers[first.start], numbers[first.start - 1], change
+
+
+def _is_worse(metric: str, rise: float) -> bool | None:
+    polarity = polarity_of(metric)
+    return None if polarity is Polarity.NEUTRAL else (rise > 0) == (polarity is Polarity.LOWER)
 
 
 def _steps(levels: Sequence[Level]) -> Iterator[tuple[Level, Level, Level]]:

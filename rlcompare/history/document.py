@@ -90,7 +90,15 @@ def changes_document(found: Found, last: int) -> dict[str, Any]:
         "schema": SCHEMA,
         "open": sum(change.is_open and change.age <= last for change in found.changes),
         "searched": [
-            {"environment": one.environment, "headline": one.headline, "runs": one.runs, "enough_runs": one.can_tell}
+            {
+                "environment": one.environment,
+                "headline": one.headline,
+                "known": one.known,
+                "runs": one.runs,
+                "runs_needed": one.needed,
+                "enough_runs": one.fewest is not None,
+                "fewest_runs_of_a_change": one.fewest,
+            }
             for one in found.searched
         ],
         "changes": [_change(change) for change in found.changes],

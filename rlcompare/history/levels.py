@@ -21,6 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations, pairwise
+from itertools import count as count_from
 from statistics import median
 
 from rlcompare.compare.onset import partition, without_spikes
@@ -83,13 +84,30 @@ def levels_of(values: Sequence[float], alpha: float, least_change: float = 0.0) 
     )
 
 
-def can_tell(count: int, alpha: float) -> bool:
-    """Whether a change at the best place in a series of so many runs would be found."""
+def moves_at(values: Sequence[float], cut: int, alpha: float, least_change: float = 0.0) -> bool:
+    """Whether the level changes at a place that another metric gave: fewer runs can tell that than find the place.
+
+    Args:
+        alpha, least_change: as for ``levels_of``, for this place alone.
+    """
+    if min(cut, len(values) - cut) < LEAST_LEVEL:
+        return False
+    found = RankSums(values).odds(cut, len(values))
+    return _stands_out(found, alpha, values, (cut,)) and _is_apart(values[:cut], values[cut:], least_change)
+
+
+def fewest_after(count: int, alpha: float) -> int | None:
+    """Of so many runs, the number that must be of a new level for it to be found; None: no change can be found.
+
+    The clearest change is meant: its runs are beyond all before. With noise or slow runs it takes more.
+    """
     places = _end_places(count, alpha)
-    return (
-        bool(places)
-        and least_odds(places[len(places) // 2], count - places[len(places) // 2]) * len(places) <= AT_ENDS * alpha
-    )
+    return count - places[-1] if places else None
+
+
+def runs_needed(alpha: float) -> int:
+    """The number of runs from which on a change can be found."""
+    return next(number for number in count_from(2 * LEAST_LEVEL) if _end_places(number, alpha))
 
 
 def _found(values: Sequence[float], start: int, stop: int, alpha: float) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
 from rlcompare.history.changes import Change, Found, MetricChange
+from rlcompare.history.environment import divides
 from rlcompare.history.records import OK, Acknowledged, Added, Run, Value
 from rlcompare.report.output import Line
 from rlcompare.report.table import cell_text, table_lines
@@ -29,6 +30,8 @@ def added_lines(added: Sequence[Added], place: str) -> list[str]:
             lines.append(f"  {one.run.status}, so it is stored and not used: {safe_text(one.run.reason, 400)}")
         if one.run.started_ns is None:
             lines.append("  its start is unknown: it counts as started now (--started sets it)")
+        if not any(map(divides, one.run.settings)):
+            lines.append("  its hardware and configuration are unknown: it is compared with all runs of which they are")
     return [*lines, f"history: {safe_text(place, 400)}"]
 
 
@@ -69,7 +72,11 @@ def changes_lines(found: Found, runs: Sequence[Run], last: int) -> list[Line]:
         noun = "change" if count == 1 else "changes"
         text = f"{count} {noun} for the worse in the last {last} runs{more}; accept with: rlcompare history ack ID"
         return [*lines, Line(text, ((0, len(text), "worse"),))]
-    return [*lines, Line(f"no unacknowledged change for the worse in the last {last} runs{more}")]
+    few = sum(one.fewest is None for one in found.searched)
+    if few == len(found.searched):
+        return [*lines, Line("no changes were searched for: too few runs")]
+    skipped = f"; {few} of {len(found.searched)} environments not searched" if few else ""
+    return [*lines, Line(f"no unacknowledged change for the worse in the last {last} runs{more}{skipped}")]
 
 
 def _change_lines(change: Change) -> list[Line]:
@@ -136,9 +143,13 @@ def _acknowledged_text(row: Acknowledged) -> str:
 
 def _searched_lines(found: Found, runs: Sequence[Run]) -> Iterable[str]:
     for one in found.searched:
-        few = "" if one.can_tell else "; too few to find a change"
+        if one.fewest is None:
+            how = f"not searched, a change can be found from {one.needed} runs on"
+        else:
+            how = f"a change can be found once it has lasted {one.fewest} runs"
+        unknown = "" if one.known else " (hardware and configuration unknown)"
         count = "1 run" if one.runs == 1 else f"{one.runs} runs"
-        yield f"environment {one.environment}: {count}, headline {safe_text(one.headline)}{few}"
+        yield f"environment {one.environment}{unknown}: {count}, headline {safe_text(one.headline)}; {how}"
     left = [run for run in runs if run.status != OK]
     if left:
         shown = ", ".join(f"run {run.number} {run.status}" for run in left[-4:])

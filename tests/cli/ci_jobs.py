@@ -29,7 +29,15 @@ with (store / "calls.jsonl").open("a") as calls:
     calls.write(json.dumps([name, *words]) + "\\n")
 value = lambda option: words[words.index(option) + 1]
 if name == "gh" and words[:2] == ["run", "list"]:
-    print("77" if baselines.exists() else "")
+    assert "/" + value("--workflow") + "@" in os.environ["GITHUB_WORKFLOW_REF"], value("--workflow")
+    runs = [{{"databaseId": 79, "event": "pull_request"}}, {{"databaseId": 78, "event": "push"}}]
+    runs += [{{"databaseId": 77, "event": "push"}}] if baselines.exists() else []
+    subprocess.run(["jq", "-r", value("--jq")], input=json.dumps(runs), text=True, check=True)
+elif name == "gh" and words[0] == "api" and "/artifacts?" in words[1]:
+    run = words[1].split("/")[-2]
+    assert run in ("77", "78") and words[1].endswith("?name=rlcompare-baseline")
+    found = [{{"expired": "EXPIRED" in os.environ}}] if run == "77" else []
+    subprocess.run(["jq", "-r", value("--jq")], input=json.dumps({{"artifacts": found}}), text=True, check=True)
 elif name == "gh" and words[:2] == ["run", "download"]:
     assert words[2] == "77" and value("--name") == "rlcompare-baseline"
     shutil.copytree(baselines, value("--dir"), dirs_exist_ok=True)
@@ -42,6 +50,8 @@ elif name == "curl" and "--output" in words and "/jobs/artifacts/" in words[-1]:
     status = os.environ.get("CURL_STATUS", "200" if baselines.exists() else "404")
     print(status)
     if status != "200":
+        message = os.environ.get("CURL_MESSAGE", f"{{status}} Not Found")
+        pathlib.Path(value("--output")).write_text(json.dumps({{"message": message}}))
         sys.exit(0)
     shutil.copytree(baselines, store / "zip/.rlcompare/baselines", dirs_exist_ok=True)
     pathlib.Path(shutil.make_archive(store / "last", "zip", store / "zip")).rename(value("--output"))
@@ -151,13 +161,15 @@ def run_github(machine: Machine, path: Path, event: str, ref: str, reason: str =
     temporary = machine.folder / "runner"
     temporary.mkdir(exist_ok=True)
     fixed = {
-        "GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "owner/name", "GITHUB_SHA": "a" * 40,
+        "GITHUB_ACTIONS": "true", "GITHUB_REF": ref, "GITHUB_REPOSITORY": "owner/name", "GITHUB_SHA": "a" * 40,
         "RUNNER_TEMP": str(temporary), "GITHUB_STEP_SUMMARY": str(temporary / "summary.md"),
         "GITHUB_OUTPUT": str(temporary / "output"),
+        "GITHUB_WORKFLOW_REF": f"owner/name/{path.relative_to(machine.repository)}@{ref}",
     }  # fmt: skip
     context: dict[str, Any] = {
         "github.event_name": event, "github.ref": ref, "github.token": "a-token", "inputs.reason": reason,
         "github.event.pull_request.number": 12,
+        "secrets.RLCOMPARE_HISTORY": machine.variables.get("RLCOMPARE_HISTORY", ""),
     }  # fmt: skip
     for step in job["steps"]:
         condition = _plain(step.get("if", "success()"))

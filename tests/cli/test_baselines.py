@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import hashlib
 import json
@@ -385,6 +386,31 @@ def test_the_same_run_twice(kept: Path, rlcompare: Command, tmp_path: Path, runs
     assert (again.code, "are the same run" in again.err) == (2, True)
 
 
+def test_what_changes_nothing_and_what_is_far_apart(
+    kept: Path, rlcompare: Command, tmp_path: Path, runs_of_main: list[Path]
+) -> None:
+    # GIVEN the runs of the current version, in another order
+    again = rlcompare("baseline", "promote", "@main", *reversed(runs_of_main), *REASON)
+    assert (again.code, "are version 1 of baseline main already" in again.err) == (2, True)
+    assert rlcompare("baseline", "promote", "main", "@main", *REASON).code == 2
+    assert len(manifest_of(kept)["versions"]) == 1
+    # AND the same runs make a version of an older schema anew
+    version = manifest_module.read_manifest((kept / "baseline.json").read_bytes(), "main", "").current
+    older = manifest_module.with_version(None, "main", dataclasses.replace(version, schema_version=1))
+    (kept / "baseline.json").write_bytes(manifest_module.to_bytes(older))
+    assert "run it on the main branch with a reason" in rlcompare("show", "@main/run1").error
+    assert rlcompare("baseline", "promote", "main", *runs_of_main, *REASON).code == 0
+    # AND a command that changes a baseline takes the whole of it
+    for name, said in (("main:1", "names a version"), ("@main/run1", "names a run")):
+        refused = rlcompare("baseline", "rm", name, *REASON)
+        assert (refused.code, said in refused.err, "write main" in refused.err) == (2, True, True)
+    assert "rlcompare show @main/run1" in rlcompare("baseline", "show", "main/run1").err
+    # AND runs that are far apart are said to be
+    far = rlcompare("baseline", "promote", "main", runs_of_main[0], run_of(tmp_path / "far", gen=0.9), *REASON)
+    assert (far.code, "the runs differ by" in far.err) == (0, True), far.err
+    assert "the runs differ by" not in rlcompare("baseline", "add", "other", *runs_of_main, *REASON).err
+
+
 def with_clocks(store: Path, *clocks: float) -> None:
     """Sets the mean clock of each rank, and makes the store one of another run."""
     with duckdb.connect(str(store)) as con:
@@ -437,7 +463,8 @@ def test_where_baselines_are(kept: Path, rlcompare: Command, tmp_path: Path, mon
     # AND a URL works alike
     url = f"memory://team/{tmp_path.name}"
     assert rlcompare("baseline", "add", "remote", run, *REASON, "--store", url).code == 0
-    assert rlcompare("baseline", "promote", "remote", "@remote", *REASON, "--store", url).code == 0
+    more = run_of(tmp_path / "more", gen=0.301)
+    assert rlcompare("baseline", "promote", "remote", "@remote", more, *REASON, "--store", url).code == 0
     assert rlcompare("baseline", "show", "remote", "--store", url).code == 0
     assert rlcompare("diff", "--store", url, "-bp", "remote", "-d", run).code == 0
     assert rlcompare("baseline", "rm", "remote", *REASON, "--store", url).code == 0
@@ -478,15 +505,16 @@ def test_a_lock_is_waited_for_and_leaves_nothing(tmp_path: Path, monkeypatch: py
 @pytest.mark.slow
 def test_two_writers_lose_nothing(kept: Path, tmp_path: Path) -> None:
     # GIVEN processes that change the same place at once: new baselines, and new versions of one
-    run = run_of(tmp_path / "run", gen=0.3)
-    changes = [("add", f"new{number}") for number in range(3)] + [("promote", "main")] * 3
+    runs = [run_of(tmp_path / f"run{number}", gen=0.3 + number / 1000) for number in range(3)]
+    changes = [("add", f"new{number}", run) for number, run in enumerate(runs)]
+    changes += [("promote", "main", run) for run in runs]
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "rlcompare", "baseline", action, name, str(run), *REASON],
             stderr=subprocess.PIPE,
             text=True,
         )
-        for action, name in changes
+        for action, name, run in changes
     ]
     ended = [(process.communicate()[1], process.returncode) for process in processes]
     # THEN each has either done it or said why not, and everything that was done is there and sound

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 import yaml
 
 from rlcompare import __version__
+from rlcompare.baselines import manifest as manifest_module
 from tests.ci_schemas import check_json
 
 from .ci_jobs import Job, Machine, run_github, run_gitlab, run_jenkins
@@ -67,7 +70,8 @@ class TestFiles:
 
     @pytest.mark.parametrize(("system", "schema"), [("github", "github-workflow.json"), ("gitlab", "gitlab-ci.json")])
     def test_is_valid(self, rlcompare: Command, system: str, schema: str) -> None:
-        for options in ([], ["--command", "bash x.sh: '#' \"@\" ${{ }}", "--branch", "on", "--baseline", "1.0"]):
+        hard = ["--command", "bash x.sh: '#' \"@\" ${{ }}", "--branch", "on", "--baseline", "1.0"]
+        for options in ([], [*hard, "--install", "rlcompare[collect] @ git+https://host.invalid/x.git@v1#egg=x"]):
             document = yaml.safe_load(rlcompare("ci", "init", system, "--print", *options).out)
             # YAML 1.1 reads the key "on" as true.
             check_json({"on" if key is True else key: value for key, value in document.items()}, schema)
@@ -78,6 +82,14 @@ class TestFiles:
         assert f"{line}\n" in document["rlcompare"]["script"]
         groovy = rlcompare("ci", "init", "jenkins", "--print", "--command", line).out
         assert line in groovy.replace("\\\\", "\\") and line not in groovy
+
+    @pytest.mark.parametrize("system", PLACES)
+    def test_says_and_lets_choose_what_is_installed_and_the_branch(self, rlcompare: Command, system: str) -> None:
+        assert f"rlcompare[collect]=={__version__} from the package index" in rlcompare("ci", "init", system).out
+        chosen = rlcompare("ci", "init", system, "--print", "--install", "./dist/x.whl", "--branch", "trunk").out
+        assert "./dist/x.whl" in chosen and f"=={__version__}" not in chosen
+        # THEN no other branch is left
+        assert "trunk" in chosen and not re.search("CI_DEFAULT_BRANCH|heads/main|== .main", chosen)
 
     def test_only_the_systems_own_actions_pinned_by_major_version(self, rlcompare: Command) -> None:
         (job,) = yaml.safe_load(rlcompare("ci", "init", "github", "--print").out)["jobs"].values()
@@ -102,6 +114,9 @@ class TestFiles:
             ["--command", "two\nlines"],
             ["--command", " "],
             ["--command", "echo '''"],
+            ["--install", "x' y"],
+            ["--install", "-r x"],
+            ["--install", ""],
         ],
     )
     def test_what_would_break_the_file_is_refused(self, rlcompare: Command, options: list[str]) -> None:
@@ -141,10 +156,19 @@ def reasons(machine: Machine) -> list[str]:
     return [version["reason"] for version in json.loads(manifest)["versions"]]
 
 
+def make_older(machine: Machine) -> None:
+    """Makes the baseline one of an older schema, as after an upgrade of rlcompare."""
+    path = machine.store / "rlcompare-baseline/main/baseline.json"
+    version = manifest_module.read_manifest(path.read_bytes(), "main", "").current
+    older = dataclasses.replace(version, schema_version=version.schema_version - 1)
+    path.write_bytes(manifest_module.to_bytes(manifest_module.with_version(None, "main", older)))
+
+
 @pytest.mark.slow
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the stand-in for gh needs jq")
 def test_github(machine: Machine) -> None:
-    workflow = machine.repository / PLACES["github"]
-    has_jq = shutil.which("jq") is not None
+    workflow = (machine.repository / PLACES["github"]).rename(machine.repository / ".github/workflows/perf.yml")
+    commit(machine)
 
     def run(kind: str, event: str = "pull_request", ref: str = "refs/pull/12/merge", reason: str = "") -> Job:
         machine.variables["KIND"] = kind
@@ -155,7 +179,7 @@ def test_github(machine: Machine) -> None:
         return (machine.store / "rlcompare-report/pull-request.md").read_text(encoding="utf-8").splitlines()[0]
 
     without = run("same")
-    assert (without.code, "There is no baseline main yet" in without.out) == (4, True)
+    assert (without.code, "There is no baseline main. The next run on main" in without.out) == (4, True), without.out
     assert "Train and profile" not in without.ran
 
     first = run("base", "push", "refs/heads/main")
@@ -166,22 +190,34 @@ def test_github(machine: Machine) -> None:
     assert (slow.code, report()) == (1, "### 🔴 rlcompare: failed (1 regressed)"), slow.out
     assert "::error title=rlcompare%3A timing_s/step%3A regressed::" in slow.out
     assert "### 🔴" in (machine.folder / "runner/summary.md").read_text(encoding="utf-8")
+    assert "run this workflow by hand on main with a reason" in slow.out
     assert "Promote the baseline" not in slow.ran
-    if has_jq:
-        assert (machine.store / "comment.md").read_text(encoding="utf-8").startswith("<!-- rlcompare main -->\n### 🔴")
+    assert (machine.store / "comment.md").read_text(encoding="utf-8").startswith("<!-- rlcompare main -->\n### 🔴")
 
     unclear = run("unclear")
     assert (unclear.code, report()) == (3, "### 🟡 rlcompare: not decided (1 inconclusive)"), unclear.out
     same = run("same")
     assert (same.code, report()) == (0, "### 🟢 rlcompare: passed"), same.out
-    if has_jq:
-        assert ["gh", "api", "--method", "PATCH", "repos/owner/name/issues/comments/5"] in [
-            call[:5] for call in machine.calls()
-        ]
+    assert ["gh", "api", "--method", "PATCH", "repos/owner/name/issues/comments/5"] in [
+        call[:5] for call in machine.calls()
+    ]
 
     assert (run("slow", "push", "refs/heads/main").code, len(reasons(machine))) == (1, 1)
     accepted = run("slow", "workflow_dispatch", "refs/heads/main", reason='it\'s "$(meant)"')
     assert (accepted.code, reasons(machine)[-1]) == (0, 'it\'s "$(meant)"'), accepted.out
+
+    # An upgrade of rlcompare: the baseline cannot be read. The message tells the way out, which works.
+    make_older(machine)
+    upgraded = run("slow", "push", "refs/heads/main")
+    assert (upgraded.code, "run it on the main branch with a reason" in upgraded.out) == (4, True), upgraded.out
+    assert run("slow", "workflow_dispatch", "refs/heads/main", reason="upgrade").code == 0
+    assert reasons(machine)[-1] == "upgrade"
+
+    # The artifact expired: the next run on main makes a new baseline, and says so. There is a history by now.
+    machine.variables |= {"EXPIRED": "1", "RLCOMPARE_HISTORY": str(machine.folder / "history.duckdb")}
+    anew = run("base", "push", "refs/heads/main")
+    assert (anew.code, "these runs are not judged" in anew.out, len(reasons(machine))) == (0, True, 1), anew.out
+    assert "environment" in anew.out and (machine.folder / "history.duckdb").exists()
 
 
 @pytest.mark.slow
@@ -195,8 +231,9 @@ def test_gitlab(machine: Machine) -> None:
 
     assert run("same", **request).code == 4
     # No permission is not the same as no baseline: the main branch would make a new one each time, and judge nothing.
-    refused = run("base", CI_COMMIT_BRANCH="main", CURL_STATUS="401")
-    assert (refused.code, "status 401" in refused.out) == (4, True), refused.out
+    for status, message in (("401", "Unauthorized"), ("404", "404 Project Not Found")):
+        refused = run("base", CI_COMMIT_BRANCH="main", CURL_STATUS=status, CURL_MESSAGE=message)
+        assert (refused.code, f"status {status}" in refused.out, message in refused.out) == (4, True, True), refused.out
     first = run("base", CI_COMMIT_BRANCH="main")
     assert (first.code, len(reasons(machine))) == (0, 1), first.out
     slow = run("slow", **request)
@@ -209,6 +246,14 @@ def test_gitlab(machine: Machine) -> None:
     assert (refused.code, "version 2" in refused.out) == (1, False), refused.out
     accepted = run("slow", CI_COMMIT_BRANCH="main", REASON="meant")
     assert (accepted.code, reasons(machine)[-1]) == (0, "meant"), accepted.out
+
+    # A baseline that is damaged is made anew with a reason only.
+    (machine.store / "rlcompare-baseline/main/baseline.json").write_text("{")
+    damaged = run("slow", CI_COMMIT_BRANCH="main")
+    assert (damaged.code, "run a pipeline by hand on main with the variable REASON" in damaged.out) == (4, True)
+    history = str(machine.folder / "history.duckdb")
+    accepted = run("slow", CI_COMMIT_BRANCH="main", REASON="damaged", RLCOMPARE_HISTORY=history)
+    assert (accepted.code, reasons(machine), Path(history).exists()) == (0, ["damaged"], True), accepted.out
 
 
 @pytest.mark.slow
@@ -225,8 +270,12 @@ def test_jenkins(machine: Machine) -> None:
     slow = run("slow", on_main=True)
     assert (slow.code, "version 2" in slow.out) == (1, False), slow.out
     assert (machine.store / "rlcompare-report/junit.xml").is_file()
+    assert "build main with the parameter REASON" in slow.out
+    machine.variables["RLCOMPARE_HISTORY"] = str(machine.folder / "history.duckdb")
+    make_older(machine)
     accepted = run("slow", on_main=True, reason="meant")
     assert (accepted.code, reasons(machine)[-1]) == (0, "meant"), accepted.out
+    assert (machine.folder / "history.duckdb").exists()
 
 
 @pytest.mark.slow

@@ -244,6 +244,10 @@ def test_earlier_runs_tell_how_much_runs_differ(rlcompare: Command) -> None:
 
     assert result.code == 1
     assert "if runs differ by 0.52 %, the history of 14 runs" in result.out
+    assert result.err == "rlcompare: note: noise is taken from the history all.duckdb: 14 runs like the baseline\n"
+    rlcompare("history", "add", "run0.jsonl", "--history", "few.duckdb")
+    result = rlcompare("gate", *sides, "--history", "few.duckdb")
+    assert "few.duckdb has 1 run like the baseline, of 5 needed" in result.err
     assert rlcompare("gate", *sides, "--history", "absent.duckdb").code == 4
     # AND so does a policy that names the history, wherever it is
     Path("perf").mkdir()

@@ -59,7 +59,15 @@ def test_runs_are_added_once_and_shown(rlcompare: Command, runs: Path, tmp_path:
     assert "out of memory" in added["runs"][2]["reason"]
     assert Path(".rlcompare/history.duckdb").is_file()
     shutil.copytree(runs / "good" / "run2", tmp_path / "copy")
+    Path("metrics.jsonl").write_text('{"step": 1, "data": {"timing_s/step": 1.0}}')
+    unknown = "its hardware and configuration are unknown"
+    assert unknown in rlcompare("history", "add", "metrics.jsonl", "--history", "other.duckdb").out
+    assert (
+        "(hardware and configuration unknown): 1 run"
+        in rlcompare("history", "changes", "--history", "other.duckdb").out
+    )
     again = rlcompare("history", "add", tmp_path / "copy")
+    assert unknown not in again.out
     assert again.out.startswith("run 2 is already in the history")
     shown = document(rlcompare, "show", "timing_s/*", "workload.total_tokens")
     assert [one["run"] for one in shown["runs"]] == [1, 2, 3, 4, 5]
@@ -196,7 +204,24 @@ def test_unknown_names_are_said(rlcompare: Command) -> None:
     store.add(place_of(None), [new_run(1)])
     assert "has the metric timing_s/other" in rlcompare("history", "show", "timing_s/other").error
     assert "has the metric timing_s/other" in rlcompare("history", "plot", "timing_s/other").error
+    for command in ("show", "plot"):
+        assert "did you mean timing_s/step?" in rlcompare("history", command, "timing_s/stp").error
     assert (
         "is no change of the history; its changes: none"
         in rlcompare("history", "ack", "12345678", "--reason", "x", "--expires", TOMORROW).error
     )
+
+
+def test_too_few_runs_are_not_no_change(rlcompare: Command) -> None:
+    """A jump of 16 % that no search can be sure of: it says so, and from how many runs on it can."""
+    values = [0.99 + number % 3 / 100 for number in range(8)] + [1.15 + number % 3 / 100 for number in range(9)]
+    for count, code, said in ((16, 0, "no changes were searched for: too few runs"), (17, 1, "1 change for the worse")):
+        store.add(place_of(None), [new_run(number, {HEADLINE: values[number - 1]}) for number in range(1, count + 1)])
+        outcome = rlcompare("history", "changes")
+        *_, searched, last = outcome.out.splitlines()
+        assert (outcome.code, said in last) == (code, True)
+        assert ("16 runs, headline timing_s/step; not searched, a change can be found from 17 runs on" in searched) == (
+            count == 16
+        )
+        (one,) = document(rlcompare, "changes")["searched"]
+        assert (one["enough_runs"], one["runs_needed"]) == (count == 17, 17)

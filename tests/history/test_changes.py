@@ -50,6 +50,20 @@ def test_a_change_of_several_metrics_is_one() -> None:
     assert change.is_open
 
 
+def test_metrics_that_moved_with_a_young_change_are_told() -> None:
+    """GIVEN 26 runs, too few to search 30 metrics, most that jump with the headline are listed, no other."""
+    names = [f"phase.m{number}.wall" for number in range(4)]
+    told: list[str] = []
+    for seed in range(10):
+        moving = {name: series(50_000 + 100 * seed + place, 21, 0.12, 26) for place, name in enumerate(names)}
+        flat = {f"phase.p{place}.wall": series(1000 * seed + place, count=26) for place in range(26)}
+        for change in changes_of(history({HEADLINE: series(seed, 21, 0.1, 26), **moving, **flat})):
+            assert (change.run.number, change.metrics[0].metric, change.worse) == (22, HEADLINE, True)
+            told += [one.metric for one in change.metrics[1:]]
+    assert set(told) <= set(names)
+    assert len(told) >= 24
+
+
 def test_improvements_are_told_and_are_not_open() -> None:
     (change,) = changes_of(history({HEADLINE: series(1, 40, -0.1)}))
     assert change.worse is False
@@ -131,4 +145,4 @@ def test_what_differs_from_run_to_run_is_not_named() -> None:
 
 def test_too_few_runs_are_said() -> None:
     found = find_changes(history({HEADLINE: series(1, count=8)}), TODAY)
-    assert [(one.runs, one.can_tell) for one in found.searched] == [(8, False)]
+    assert [(one.runs, one.fewest, one.needed) for one in found.searched] == [(8, None, 17)]

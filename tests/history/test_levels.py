@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from rlcompare.history.levels import can_tell, levels_of
+from rlcompare.history.levels import fewest_after, levels_of, runs_needed
 from rlcompare.history.ranks import RankSums, least_odds, odds
 from tests.history.examples import noisy
 
@@ -123,9 +123,16 @@ def test_small_changes_may_be_left_out() -> None:
 
 
 def test_few_runs_tell_nothing_and_that_is_known() -> None:
-    """``can_tell`` agrees with the search in the clearest case: a jump in the middle without noise."""
-    for count in range(2, 40):
-        values = [1.0 + (place >= count // 2) + (place % 2) / 1000 + place / 1e9 for place in range(count)]
-        assert (len(levels_of(values, ALPHA)) > 1) == can_tell(count, ALPHA)
+    """How long a change must have lasted agrees with the search in the clearest case: a jump without noise."""
+    for count in range(2, 61):
+        lengths = range(1, count // 2 + 1) if count < 30 or count == 60 else ()
+        found = [
+            length
+            for length in lengths
+            if len(levels_of([1 + (place >= count - length) + (place % 2) / 1000 for place in range(count)], ALPHA)) > 1
+        ]
+        if lengths:
+            assert fewest_after(count, ALPHA) == min(found, default=None), count
+            assert (count >= runs_needed(ALPHA)) == bool(found)
     assert levels_of([], ALPHA) == ()
     assert [len(levels_of([1.0] * count, ALPHA)) for count in range(1, 5)] == [1, 1, 1, 1]
