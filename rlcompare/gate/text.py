@@ -24,7 +24,8 @@ def expected(rule: Rule, delta: Delta) -> str:
     if rule.max_absolute is not None:
         own = f"{number(rule.max_absolute)} {rule.absolute_unit}"
         limits.append(f"{sign}{own if rule.absolute_unit else quantity(rule.max_absolute, delta.unit)}")
-    parts = [f"at most {' or '.join(limits)}"] if limits else []
+    larger = "the larger of " if len(limits) > 1 else ""  # the rule fails only if both are exceeded
+    parts = [f"at most {larger}{' and '.join(limits)}"] if limits else []
     if rule.min_value is not None:
         parts.append(f"at least {quantity(rule.min_value, delta.unit)}")
     if rule.max_value is not None:

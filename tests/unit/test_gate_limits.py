@@ -146,7 +146,7 @@ def test_severe_differences_end_with_5_unless_they_are_declared() -> None:
         (Rule("x", max_relative=0.05), "lower", "ms", "at most +5.0 %"),
         (Rule("x", max_relative=0.05), "higher", "ms", "at most -5.0 %"),
         (Rule("x", max_relative=0.05), "neutral", "ms", "at most ±5.0 %"),
-        (Rule("x", max_relative=0.05, max_absolute=1.5), "lower", "ms", "at most +5.0 % or +1.5 ms"),
+        (Rule("x", max_relative=0.05, max_absolute=1.5), "lower", "ms", "at most the larger of +5.0 % and +1.5 ms"),
         (Rule("x", max_absolute=64.0, absolute_unit="MiB"), "lower", "bytes", "at most +64 MiB"),
         (Rule("x", min_value=10.5), "lower", "ms", "at least 10.5 ms"),
         (Rule("x", max_value=20.5), "lower", "ms", "no more than 20.5 ms"),
