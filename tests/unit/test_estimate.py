@@ -41,6 +41,12 @@ def test_odds_equal_scipy(old: int, new: int) -> None:
         assert p_value(baseline, fresh) == pytest.approx(oracle, rel=1e-12)
 
 
+def test_equal_values_speak_for_nothing() -> None:
+    """They count as being in the wrong order: of whatever order they really had, none is rarer than that."""
+    assert p_value([1.0] * 5, [1.0] * 5) == 1.0
+    assert p_value([1.0, 2.0, 3.0], [3.0, 4.0, 5.0]) == pytest.approx(2 / 20)
+
+
 @pytest.mark.parametrize(("old", "new"), [(1, 4), (3, 3), (4, 4), (3, 5), (5, 5)])
 def test_orders_are_all_that_there_are(old: int, new: int) -> None:
     counted = [0] * (old * new + 1)
