@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.util
 import os
 import signal
-import sys
 from pathlib import Path
 
 # PyTorch's threads would wait for each other on cores that other tests use. That costs five times what they gain.
@@ -14,18 +11,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
-
-
-class _NoPandas(importlib.abc.MetaPathFinder):
-    """Says at once that pandas is absent. DuckDB asks for every value that it is passed: 0.1 ms of search each time."""
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError("No module named 'pandas'", name="pandas")
-
-
-if importlib.util.find_spec("pandas") is None:
-    sys.meta_path.insert(0, _NoPandas())
 
 # A suite that was started in the background ignores Ctrl-C, and so would all commands that it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

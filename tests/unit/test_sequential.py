@@ -82,7 +82,10 @@ def test_all_looks_at_equal_runs_fail_rarely(most: int) -> None:
                 values[number, 0, :m].tolist(), values[number, 1, :n].tolist(), Polarity.LOWER, Limits(1e-9, None),
                 Spread(noise), false_alarm=look.odds.false_alarm, miss=look.odds.miss,
             )  # fmt: skip
-            assert (found.status == Status.REGRESSED) == fails[number]
+            # Few runs that contradict what is assumed are inconclusive: then less fails than is counted here.
+            assert found.status == Status.REGRESSED if fails[number] and fits is not None else (
+                fails[number] or found.status != Status.REGRESSED
+            )
         failed |= fails
     assert failed.mean() <= FALSE_ALARM + 3 * math.sqrt(FALSE_ALARM / SEQUENCES)
 
