@@ -68,7 +68,7 @@ def test_work_that_differs_by_a_hundredth_is_other_work(new: float, tokens: floa
         (99.0, 0.03, "about 2 runs per side would decide"),
         (103.0, 0.001, "the work is less, and the part of the time that does not depend on it is unknown"),
         # beyond the limit also for as many tokens: again only a matter of runs
-        (111.5, 0.03, "the time itself, +11.5 %, is not decided: about 2 runs per side would decide"),
+        (111.4, 0.03, "the time itself, +11.4 %, is not decided: about 2 runs per side would decide"),
     ],
 )
 def test_fewer_tokens_are_the_reason_only_where_runs_would_not_help(new: float, noise: float, said: str) -> None:

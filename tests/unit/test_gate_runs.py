@@ -79,7 +79,7 @@ def test_runs_decide(baseline: list[float], new: list[float], status: str, verif
     ("baseline", "new", "said"),
     [
         ([100.0], [101.0],
-         "found +1.0 % (100 → 101 ms; interval -9.5 … +11.1 % if runs differ by 3 %, the policy's noise);"
+         "found +1.0 % (100 → 101 ms; interval -9.4 … +11.1 % if runs differ by 3 %, the policy's noise);"
          " about 2 runs per side would decide"),
         (BASE, times(BASE, 1.07), "found +7.0 % (100 → 107 ms; interval +4.9 … +8.6 %; runs 99, 100, 101, 99.5, 100."),
         (BASE, [100.0, 99.0, 101.0, 125.0, 126.0], " runs per side would decide"),
@@ -171,7 +171,7 @@ def test_evidence_by_runs_alone_is_refused_where_it_cannot_fail(old: int, new: i
 
 
 def test_what_comes_after_the_first_rule_shares_the_odds() -> None:
-    """One metric that rose by 8 % beside none or nine that did not: luck reaches 7 % in 1 of 200, 9 % in 1 of 2,000."""
+    """One metric that rose by 8 % beside none or nine that did not: luck reaches 7 % in 1 of 190, 9 % in 1 of 2,000."""
     spread = 0.0185
     rose = delta("phase.a.wall", 100.0, 108.0)
     flat = [delta(f"phase.{name}.wall", 100.0, 100.0) for name in "bcdefghij"]
@@ -269,7 +269,7 @@ def test_the_proposed_number_of_runs_mostly_decides(noise: float) -> None:
 
 
 def test_equal_runs_fail_as_rarely_as_promised() -> None:
-    """Where nothing is assumed, 1 of 200; the noise of these runs is far from normal."""
+    """Where nothing is assumed, 1 of 190; the noise of these runs is far from normal."""
     rng = random.Random(11)
     failed = 0
     for _ in range(4000):
