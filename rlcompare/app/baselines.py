@@ -18,6 +18,7 @@ import rlcompare
 from rlcompare.baselines.names import Reference, check_name, reference_in, slug_of
 from rlcompare.errors import InputError, RlcompareError, UsageError
 from rlcompare.remote import url_of
+from rlcompare.repository import root_of
 
 if TYPE_CHECKING:
     from rlcompare.baselines.fitness import Measured
@@ -43,13 +44,7 @@ def library(chosen: str | None) -> Library:
     from rlcompare.baselines.places import place_at
 
     named = chosen or os.environ.get(ENVIRONMENT_VARIABLE) or _of_policy()
-    return Library(place_at(named or str(_repository() / FOLDER)))
-
-
-def _repository() -> Path:
-    """The root of the git repository, else the working folder."""
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    return Library(place_at(named or str(root_of(Path.cwd()) / FOLDER)))
 
 
 def _of_policy() -> str | None:

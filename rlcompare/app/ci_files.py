@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rlcompare import __version__
 from rlcompare.errors import OutputError, UsageError
+from rlcompare.repository import root_of
 from rlcompare.resources import resource_root
 
 COMMAND = 'rlcompare run -q -o "$NEW" --repeat 5'
@@ -92,8 +93,7 @@ def _check(option: str, value: str, pattern: re.Pattern[str], hint: str) -> None
 
 def target_of(system: str, folder: Path) -> Path:
     """Where the file belongs: at the root of the git repository around a folder, else in the folder itself."""
-    root = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
-    return root / SYSTEMS[system].path
+    return root_of(folder) / SYSTEMS[system].path
 
 
 def write_ci(text: str, path: Path, *, force: bool) -> None:

@@ -40,12 +40,10 @@ def spreads_of(
         return {}
 
     from rlcompare.history.environment import environment_of
-    from rlcompare.history.spread import spread_of
-    from rlcompare.history.store import load
+    from rlcompare.history.spread import series_of, spread_of
 
-    environment = environment_of(diff.baseline.env)
-    every = load(place, metrics=[delta.metric for delta in diff.overall]).series
-    series = [one for one in every if one.environment == environment]
+    metrics = [delta.metric for delta in diff.overall]
+    series = series_of(place, metrics, environment_of(diff.baseline.env))
     found = {one.metric: spread for one in series if (spread := spread_of(one)) is not None}
     if not quiet:
         click.echo(f"rlcompare: note: {safe_text(_note(series, found, place.shown), 2000)}", err=True)

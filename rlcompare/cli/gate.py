@@ -29,6 +29,7 @@ from rlcompare.cli.options import (
     side_options,
 )
 from rlcompare.errors import ExitCode, UsageError
+from rlcompare.model.verdict import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from rlcompare.model.verdict import GateResult, Policy
 
 POLICY = "Policy"
-PRESETS = ("default", "strict", "health")
 
 
 @click.command("gate", cls=Command)

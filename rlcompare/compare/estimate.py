@@ -130,7 +130,12 @@ def p_value(baseline: Sequence[float], new: Sequence[float]) -> float:
     Exact, one-sided. Equal values count as being in the wrong order.
     """
     wrong = sum(there <= here for here in baseline for there in new)
-    ways = orders(*sorted((len(baseline), len(new))))
+    return odds_of_order(len(baseline), len(new), wrong)
+
+
+def odds_of_order(few: int, many: int, wrong: int) -> float:
+    """The odds that by luck at most so many pairs of runs are in the wrong order."""
+    ways = orders(*sorted((few, many)))
     return sum(ways[: wrong + 1]) / sum(ways)
 
 

@@ -120,8 +120,10 @@ class Case:
         if work.growth > 1:
             only_per_token = found.status == Status.IMPROVED and plain.status != Status.IMPROVED
             return (replace(found, status=Status.PASS) if only_per_token else found), ""
-        if plain.status == Status.REGRESSED or found.status in (Status.PASS, Status.IMPROVED):
-            return replace(found, status=plain.status if plain.status == Status.REGRESSED else found.status), ""
+        if plain.status == Status.REGRESSED:
+            return replace(found, status=Status.REGRESSED), ""
+        if found.status in (Status.PASS, Status.IMPROVED):
+            return found, ""
         reason = ""  # the change at equal work lies between both
         if plain.beyond:
             reason = f"the time itself, {text.estimated(plain, self.delta)}, is not decided: {text.runs_needed(plain)}"

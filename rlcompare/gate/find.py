@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.gate.policy_reader import PYPROJECT, read_table, read_text
+from rlcompare.repository import root_of
 
 POLICY_FILE = "rlcompare.toml"
 
@@ -32,7 +33,7 @@ def find_policy(here: Path, *, skip_empty: bool = False) -> Found:
     Raises:
         UsageError: a pyproject.toml that mentions rlcompare cannot be read.
     """
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    root = root_of(here)
     for folder in (here, *(parent for parent in here.parents if parent.is_relative_to(root))):
         own = Path(POLICY_FILE) if folder == here else folder / POLICY_FILE
         project = Path(PYPROJECT) if folder == here else folder / PYPROJECT

@@ -76,14 +76,11 @@ from typing import Any
 from rlcompare.errors import UsageError
 from rlcompare.gate.exceptions import in_force, merged
 from rlcompare.gate.policy_reader import FileRule, Layer, read_layer, read_text
-from rlcompare.model.verdict import Policy
+from rlcompare.model.verdict import PRESETS, Policy
 from rlcompare.model.words import RuleSeverity
 
 BUILT_IN = "built-in"
 """``Policy.source`` of the built-in policy."""
-
-PRESETS = ("default", "strict", "health")
-"""The policies that come with rlcompare, as ``presets/<name>.toml``."""
 
 _DEEPEST = 10
 """Files that extend each other in a row."""

@@ -10,11 +10,10 @@ steps, is left to the next look. Looks with fewer runs, which assume a spread, s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.compare.estimate import FALSE_ALARM, MISS, allowed, least_odds, orders
+from rlcompare.compare.estimate import FALSE_ALARM, MISS, allowed, least_odds, odds_of_order
 
 EXACT_PART = 0.8
 """The part of the odds that is left to looks with exact tests, if there are any."""
@@ -77,15 +76,14 @@ def levels(planned: Sequence[Runs], total: float) -> list[float]:
 
 def attained(runs: Runs, level: float) -> float:
     """The odds of the exact test at a level: the largest that it can have; 0 if it cannot be done."""
-    few, many = sorted(runs)
-    wrong = allowed(few, many, level)
-    return 0.0 if wrong is None else sum(orders(few, many)[: wrong + 1]) / math.comb(few + many, few)
+    wrong = allowed(*runs, level)
+    return 0.0 if wrong is None else odds_of_order(*runs, wrong)
 
 
 def _exact(planned: Sequence[Runs], total: float) -> list[Runs]:
     """The last looks, as many as can have an exact test with an equal share of the odds."""
     for begin in range(len(planned)):
         left = planned[begin:]
-        if all(least_odds(*sorted(runs)) <= total / len(left) for runs in left):
+        if all(least_odds(*runs) <= total / len(left) for runs in left):
             return list(left)
     return []

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from rlcompare.errors import UsageError
 from rlcompare.gate.find import find_policy, place_setting
+from rlcompare.repository import root_of
 
 ENVIRONMENT_VARIABLE = "RLCOMPARE_HISTORY"
 DEFAULT = Path(".rlcompare") / "history.duckdb"
@@ -55,7 +56,7 @@ def place_of(chosen: str | None, from_policy: str | None = None) -> Place:
     """
     text = chosen or os.environ.get(ENVIRONMENT_VARIABLE) or from_policy
     if not text:
-        return _file(_root(Path.cwd()) / DEFAULT)
+        return _file(root_of(Path.cwd()) / DEFAULT)
     scheme = text.partition("://")[0].lower() if "://" in text else ""
     if scheme in _SCHEMES:
         return _server(text)
@@ -77,11 +78,6 @@ def history_of_policy(policy: Path | None = None) -> str | None:
     """
     file = policy or find_policy(Path.cwd()).path
     return None if file is None else place_setting(file, "history")
-
-
-def _root(folder: Path) -> Path:
-    """The root of the git repository of a folder, else the folder."""
-    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
 def _file(path: Path) -> Place:

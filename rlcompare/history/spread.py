@@ -26,11 +26,8 @@ BY_LUCK = 0.02
 """The odds below which the order of the runs says that it is a jump, and not a few slow runs."""
 
 
-def run_spread(history: Place, metric: str, environment: str) -> Spread | None:
-    """The spread of a metric between the runs of an environment; None: too few runs, or values that are not positive.
-
-    It is the standard deviation of the natural logarithm of the metric within stretches of one level. Slow runs count:
-    they will come again. Changes of level do not, nor does a jump that is too recent for the search to confirm.
+def series_of(history: Place, metrics: Sequence[str], environment: str) -> list[Series]:
+    """The series of metrics over the runs of an environment.
 
     Args:
         environment: ``environment.environment_of`` the settings of the runs to be judged.
@@ -38,13 +35,15 @@ def run_spread(history: Place, metric: str, environment: str) -> Spread | None:
     Raises:
         InputError: there is no history, or it cannot be read.
     """
-    found = load(history, metrics=[metric]).series
-    series = next((one for one in found if one.environment == environment and one.metric == metric), None)
-    return None if series is None else spread_of(series)
+    return [one for one in load(history, metrics=metrics).series if one.environment == environment]
 
 
 def spread_of(series: Series) -> Spread | None:
-    """The spread of a series; None: too few runs, values that are not positive, or a change that is still in doubt."""
+    """The spread of a series; None: too few runs, values that are not positive, or a change that is still in doubt.
+
+    It is the standard deviation of the natural logarithm of the metric within stretches of one level. Slow runs count:
+    they will come again. Changes of level do not, nor does a jump that is too recent for the search to confirm.
+    """
     numbers, levels = levels_of_series(series, headline_alpha())
     values = series.values[-len(numbers) :]
     if not values or min(values) <= 0:

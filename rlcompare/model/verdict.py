@@ -9,6 +9,9 @@ from rlcompare.model.words import EvidenceMode, OnInconclusive, RuleSeverity, St
 HEADLINE = "headline"
 """The name of the diff's headline metric in a rule."""
 
+PRESETS = ("default", "strict", "health")
+"""The policies that come with rlcompare, as ``rlcompare/gate/presets/<name>.toml``."""
+
 
 @dataclass(frozen=True)
 class Rule:

@@ -17,6 +17,7 @@ from rlcompare.model.verdict import GateResult, Policy, Verdict
 from rlcompare.model.words import OnInconclusive, RuleSeverity, Status, Word
 from rlcompare.report.findings import MESSAGE_LIMIT
 from rlcompare.report.view import UNVERIFIED, shown_as_verified
+from rlcompare.repository import root_of
 from rlcompare.text import safe_text
 
 POLICY_FILE = "rlcompare.toml"
@@ -101,8 +102,7 @@ def place_of(policy: Policy) -> str:
     path = Path(policy.source).absolute()
     if not path.is_file():  # built-in rules
         return POLICY_FILE
-    root = next((folder for folder in path.parents if (folder / ".git").exists()), path.parent)
-    return path.relative_to(root).as_posix()
+    return path.relative_to(root_of(path.parent)).as_posix()
 
 
 def source_of(policy: Policy) -> str:

@@ -13,12 +13,13 @@ import pytest
 
 from rlcompare import db
 from rlcompare.cli.main import run as rlcompare
+from rlcompare.compare.estimate import Spread
 from rlcompare.errors import InputError, RlcompareError
 from rlcompare.history import database, store
 from rlcompare.history.environment import environment_of
 from rlcompare.history.place import Place, place_of
 from rlcompare.history.records import UNSTABLE
-from rlcompare.history.spread import run_spread
+from rlcompare.history.spread import series_of, spread_of
 from tests.history.conftest import PASSWORD, QUOTED, Server
 from tests.history.examples import HEADLINE, new_run, noisy
 
@@ -100,6 +101,10 @@ def test_environments_and_what_may_vary(file: Place) -> None:
     assert found[2] == found[3] == found[4]
     for varied in (("chip", "data"), ("ch*", "data.train_batch_size")):
         assert len({run.environment for run in store.load(file, varied).runs}) == 1
+
+
+def run_spread(place: Place, metric: str, environment: str) -> Spread | None:
+    return next(map(spread_of, series_of(place, [metric], environment)), None)
 
 
 def test_the_spread_of_an_environment(file: Place) -> None:

@@ -11,20 +11,20 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import click
 import jsonschema
 import pytest
 
 import rlcompare.gate
-from rlcompare.cli.gate import PRESETS as CHOICES
+from rlcompare.cli.gate import command
 from rlcompare.cli.policy_text import policy_text, with_symptoms
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge, load_policy, load_preset, preset_text, written_policy
 from rlcompare.gate.find import find_policy
-from rlcompare.gate.policy import PRESETS
 from rlcompare.gate.policy_reader import PYPROJECT, read_table
 from rlcompare.gate.policy_schema import policy_schema
 from rlcompare.model.diff import Symptom
-from rlcompare.model.verdict import Policy
+from rlcompare.model.verdict import PRESETS, Policy
 from rlcompare.model.words import RuleSeverity
 from tests.unit.test_gate_rules import delta, diff
 
@@ -56,7 +56,9 @@ def statuses(policy: Policy, **changed: float) -> dict[str, tuple[str, str]]:
 class TestPresets:
     def test_they_are_those_that_are_offered(self) -> None:
         files = {path.stem for path in (Path(rlcompare.gate.__file__).parent / "presets").iterdir()}
-        assert files == set(PRESETS) == set(CHOICES)
+        (offered,) = (option.type for option in command.params if option.name == "preset")
+        assert isinstance(offered, click.Choice)
+        assert files == set(PRESETS) == set(offered.choices)
 
     @pytest.mark.parametrize("name", PRESETS)
     def test_the_printed_policy_is_the_one_that_holds(self, tmp_path: Path, name: str) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rlcompare.gate import built_in_policy, load_policy, load_preset
-from rlcompare.gate.policy import PRESETS
 from rlcompare.gate.selftest import Trial, try_policy
 from rlcompare.model.diff import Diff
+from rlcompare.model.verdict import PRESETS
 from tests.unit.test_gate_policy_files import rule
 from tests.unit.test_gate_rules import delta, diff
 
