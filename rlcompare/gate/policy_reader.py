@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rlcompare import toml
 from rlcompare.errors import UsageError
 from rlcompare.gate import units
 from rlcompare.gate.health import is_health_rule
 from rlcompare.model.diff import SYMPTOMS
 from rlcompare.model.verdict import Rule
 from rlcompare.model.words import RuleSeverity
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from rlcompare.gate.policy_file import GateTable, RuleTable
@@ -103,8 +98,8 @@ def read_table(path: Path, text: str) -> Any:
         UsageError: it is not TOML.
     """
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = toml.loads(text)
+    except toml.TOMLDecodeError as error:
         raise UsageError(f"the policy {path} is not valid TOML: {error}") from error
     if path.name != PYPROJECT:
         return document

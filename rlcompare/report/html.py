@@ -13,24 +13,31 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from rlcompare import language
 from rlcompare.report.view import ReportView
 from rlcompare.resources import resource_root
 
+_STYLES = ("base.css", "first.css", "charts.css", "tables.css", "narrow.css", "print.css")
+_SCRIPTS = ("tables.js",)
+"""Files of ``report_templates/page``, in the order in which they take effect."""
+
 
 def render_html(view: ReportView) -> str:
-    """The page of a view."""
-    style, script = _asset("report.css"), _asset("report.js")
+    """The page of a view, in the language in use."""
+    style, script = _assets(_STYLES), _assets(_SCRIPTS)
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     # Both assets are our own files. Escaping them would change their hashes.
     page = environment().get_template("report.html.j2")
-    return page.render(view=view, policy=policy, style=Markup(style), script=Markup(script))
+    return page.render(
+        view=view, policy=policy, style=Markup(style), script=Markup(script), language=language.current()
+    )
 
 
 @cache
 def environment() -> Environment:
     """Templates from our own folder, with autoescape on."""
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(resource_root("report_templates")),
         autoescape=True,
         undefined=StrictUndefined,
@@ -38,12 +45,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.globals |= {"_": language.tr, "_n": language.trn}
+    return made
 
 
 @cache
-def _asset(name: str) -> str:
+def _assets(names: tuple[str, ...]) -> str:
     # A browser hashes the text after converting line endings to \n, as read_text does too.
-    return (resource_root("report_templates") / name).read_text(encoding="utf-8")
+    folder = resource_root("report_templates") / "page"
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 def _hash(text: str) -> str:

@@ -16,6 +16,8 @@ from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
+from rlcompare.report.charts import charts_of
+from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.shares import are_times
@@ -179,6 +181,7 @@ class ReportView:
     events: tuple[EventView, ...]
     bars: tuple[Bar, ...]
     bars_note: str
+    charts: tuple[Chart, ...]
     overall: Table
     tables: tuple[Table, ...]
     quality: tuple[FindingView, ...]
@@ -225,6 +228,7 @@ def build_view(
         events=event_views(diff),
         bars=bars,
         bars_note=bars_note,
+        charts=charts_of(diff),
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),

@@ -1,0 +1,17 @@
+"""The pictures of a report, one module each; ``charts_of`` makes those that a diff has data for, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rlcompare.model.diff import Diff
+from rlcompare.report.charts.chart import Chart
+
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = ()
+"""In the order of the page."""
+
+
+def charts_of(diff: Diff) -> tuple[Chart, ...]:
+    """The pictures that a diff has data for."""
+    made = (maker(diff) for maker in _MAKERS)
+    return tuple(chart for chart in made if chart is not None)
