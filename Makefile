@@ -63,6 +63,7 @@ demo: $(VENV)/.installed-run
 # What is generated in docs/; tests fail where docs/cli.md is not current. The picture needs a Chromium.
 docs: $(VENV)/.installed-dev
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python -m tools.man_page
 	$(BIN)/python -m tools.sql_reference >/dev/null
 	$(BIN)/python tools/report_picture.py
 
@@ -137,7 +138,7 @@ $(VENV)/.installed-mutants: $(VENV)/.installed-dev
 
 PACKAGED := $(shell find rlcompare sql report_templates -type f -not -name '*.pyc' 2>/dev/null)
 
-$(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE rlcompare-probe.pth $(PACKAGED)
+$(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE rlcompare-probe.pth docs/rlcompare.1 $(PACKAGED)
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	rm -rf build/dist
 	$(WHEEL_VENV)/bin/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir build/dist .
