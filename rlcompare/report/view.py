@@ -14,6 +14,7 @@ from rlcompare.errors import ExitCode
 from rlcompare.model.diff import Delta, Diff, Section, Side
 from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
+from rlcompare.report.answer import Answer, answer_of
 from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
@@ -24,11 +25,13 @@ from rlcompare.report.shares import are_times
 from rlcompare.report.status import status_of
 from rlcompare.report.summary import (
     SummaryItem,
+    command_of,
     extent_text,
     label_text,
     next_command,
     summary_items,
 )
+from rlcompare.report.symptoms import symptoms_tone
 from rlcompare.report.tables import (
     ROW_LIMIT,
     Table,
@@ -49,13 +52,21 @@ from rlcompare.report.tone import (
 )
 from rlcompare.text import safe_text
 
+CAUSES_SHOWN = 2
+"""Causes that the first screen names; the others follow on request."""
+
 _FAILED: dict[int, str] = {ExitCode.INCONCLUSIVE: "not decided", ExitCode.NOT_COMPARABLE: "not comparable"}
 
 
 @dataclass(frozen=True)
 class CauseView:
-    """A cause. ``section`` is empty if no table holds the evidence, ``share`` if the time tells more."""
+    """A cause. ``section`` is empty if no table holds the evidence, ``share`` if the time tells more.
 
+    Attributes:
+        number: its place in the list, and in the picture.
+    """
+
+    number: int
     text: str
     share: str
     delta: str
@@ -66,10 +77,17 @@ class CauseView:
 
 @dataclass(frozen=True)
 class SideView:
-    """One side: its label, how much was read, and from where."""
+    """One side: its label, how much was read, and from where.
+
+    Attributes:
+        started: when its runs started; empty if unknown.
+        commits: of what ran, as far as recorded.
+    """
 
     label: str
     extent: str
+    started: str
+    commits: tuple[str, ...]
     runs: tuple[str, ...]
     steps: str
     captures: Table
@@ -98,6 +116,8 @@ class ReportView:
         status: comparability; also ``caution`` if the workload differs much.
         symptoms: the signs of unstable training, errors first.
         unstable: whether the new side has some: then nothing is shown as better.
+        more_causes: the part of the causes beyond ``CAUSES_SHOWN``; empty if there are none.
+        command: what makes this report again; empty if it would be too long to paste.
     """
 
     title: str
@@ -107,10 +127,12 @@ class ReportView:
     status: str
     status_text: str
     comparability: tuple[FindingView, ...]
+    answer: Answer
     headline: Headline
     summary: tuple[SummaryItem, ...]
     gate: GateView | None
     causes: tuple[CauseView, ...]
+    more_causes: str
     unexplained: str
     events: tuple[EventView, ...]
     bars: tuple[Bar, ...]
@@ -119,9 +141,12 @@ class ReportView:
     overall: Table
     tables: tuple[Table, ...]
     quality: tuple[FindingView, ...]
+    quality_counts: str
     symptoms: tuple[str, ...]
+    symptoms_tone: str
     unstable: bool
     thresholds: str
+    command: str
     next_command: str
 
 
@@ -144,6 +169,7 @@ def build_view(
     status, status_text = status_of(diff, diff.comparability.status)
     bars, bars_note = bars_of(diff)
     summary = summary_items(diff, document)
+    measured = _without_praise(_headline(diff, headline, summary), gate)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
     tables = tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values())
     return ReportView(
@@ -154,10 +180,12 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        headline=_without_praise(_headline(diff, headline, summary), gate),
+        answer=answer_of(diff, measured.absent, failed=gate is not None and gate.exit_code != ExitCode.OK),
+        headline=measured,
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff),
+        more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
         bars=bars,
@@ -166,9 +194,12 @@ def build_view(
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),
+        quality_counts=findings.quality_counts(diff.quality) if diff.quality else "",
+        symptoms_tone=symptoms_tone(diff),
         symptoms=tuple(safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
+        command=command_of(diff),
         next_command=next_command(diff, document),
     )
 
@@ -178,10 +209,20 @@ def _side(side: Side, extent: str, rows: int) -> SideView:
     return SideView(
         label=label_text(side),
         extent=extent,
+        started=_started(side),
+        commits=tuple(safe_text(value, 60) for key, value in side.env.items() if key.split(".")[0] == "commit"),
         runs=tuple(safe_text(run.path) for run in side.runs),
         steps=_steps_text(side.steps),
         captures=section_table(captures, 0.0, rows),
     )
+
+
+def _started(side: Side) -> str:
+    """When the first run of a side started, and the last one if that was on another day."""
+    days = sorted({safe_text(run.started, 40).replace("T", " ")[:16] for run in side.runs if run.started})
+    if not days:
+        return ""
+    return f"{days[0]} UTC" if days[0][:10] == days[-1][:10] else f"{days[0][:10]} – {days[-1][:10]} UTC"
 
 
 def _steps_text(steps: tuple[int, ...]) -> str:
@@ -220,6 +261,7 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
     shown = {name for name, section in diff.sections.items() if section.rows}
     return tuple(
         CauseView(
+            number=number,
             text=safe_text(cause.text, MESSAGE_LIMIT),
             share="" if are_times(diff) else quantity.share(cause.share),
             delta=quantity.signed_quantity(cause.delta_ms, "ms"),
@@ -227,8 +269,17 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
             section_title=title_of(cause.section) if cause.section in shown else "",
             row=safe_text(cause.row),
         )
-        for cause in diff.causes
+        for number, cause in enumerate(diff.causes, 1)
     )
+
+
+def _more_causes(diff: Diff) -> str:
+    """What the causes that are not shown first make up together."""
+    others = diff.causes[CAUSES_SHOWN:]
+    if not others:
+        return ""
+    moved = quantity.signed_quantity(sum(cause.delta_ms for cause in others), "ms")
+    return moved if are_times(diff) else f"{moved}, {quantity.share(sum(cause.share for cause in others))}"
 
 
 def _unexplained(diff: Diff) -> str:
