@@ -9,13 +9,22 @@ from __future__ import annotations
 
 from rlcompare.model.diff import Diff
 from rlcompare.report.summary.change import cause_item, event_items, phases_item, rest_item
-from rlcompare.report.summary.command import COMMAND_LIMIT, next_command
+from rlcompare.report.summary.command import COMMAND_LIMIT, command_of, next_command
 from rlcompare.report.summary.headline import headline_item, stability_items, workload_item
 from rlcompare.report.summary.health import quality_item, ranks_item, sampling_item
 from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.summary.sides import differs_item, extent_text, label_text, runs_text, side_item
 
-__all__ = ["COMMAND_LIMIT", "SummaryItem", "extent_text", "label_text", "next_command", "runs_text", "summary_items"]
+__all__ = [
+    "COMMAND_LIMIT",
+    "SummaryItem",
+    "command_of",
+    "extent_text",
+    "label_text",
+    "next_command",
+    "runs_text",
+    "summary_items",
+]
 
 
 def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:

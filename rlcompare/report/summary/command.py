@@ -1,4 +1,4 @@
-"""The next command to type."""
+"""The next command to type, and the one that was typed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,17 @@ def next_command(diff: Diff, document: str) -> str:
     if rank is not None:
         candidates.append(f"rlcompare diff {sides} --rank {rank}")
     candidates.append(f"rlcompare gate {shlex.quote(document)}")
-    usable = (
-        command
-        for command in candidates
-        if len(command) <= COMMAND_LIMIT and safe_text(command, COMMAND_LIMIT) == command
-    )
-    return next(usable, "rlcompare gate DIFF.json")
+    return next(filter(_can_be_pasted, candidates), "rlcompare gate DIFF.json")
+
+
+def command_of(diff: Diff) -> str:
+    """The command that compares the same runs; empty if it is too long, or cannot be pasted."""
+    command = f"rlcompare diff {_side_options(diff)}"
+    return command if _can_be_pasted(command) and diff.new.runs and diff.baseline.runs else ""
+
+
+def _can_be_pasted(command: str) -> bool:
+    return len(command) <= COMMAND_LIMIT and safe_text(command, COMMAND_LIMIT) == command
 
 
 def _side_options(diff: Diff) -> str:
