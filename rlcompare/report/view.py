@@ -15,7 +15,6 @@ from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
 from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
-from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
@@ -179,8 +178,6 @@ class ReportView:
     causes: tuple[CauseView, ...]
     unexplained: str
     events: tuple[EventView, ...]
-    bars: tuple[Bar, ...]
-    bars_note: str
     charts: tuple[Chart, ...]
     overall: Table
     tables: tuple[Table, ...]
@@ -208,7 +205,6 @@ def build_view(
     headline = diff.metric(diff.headline)
     floor, judged = floor_of(headline), not profile_disagrees(diff)
     status, status_text = _status(diff, diff.comparability.status)
-    bars, bars_note = bars_of(diff)
     summary = summary_items(diff, document)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
     tables = tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values())
@@ -226,8 +222,6 @@ def build_view(
         causes=_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
-        bars=bars,
-        bars_note=bars_note,
         charts=charts_of(diff),
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rlcompare.model.diff import Diff
+from rlcompare.report.charts.account import account_chart
 from rlcompare.report.charts.chart import Chart
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = ()
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (account_chart,)
 """In the order of the page."""
 
 
