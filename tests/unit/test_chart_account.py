@@ -22,7 +22,9 @@ from tests.unit.diff_examples import metric, row
 _STEP = metric("time.step", 140.0, 120.0)
 
 
-def _with(rows: dict[str, tuple[Row, ...]], overall: tuple[Delta, ...] = (_STEP,), headline: str = "time.step") -> Diff:
+def with_rows(
+    rows: dict[str, tuple[Row, ...]], overall: tuple[Delta, ...] = (_STEP,), headline: str = "time.step"
+) -> Diff:
     base = diff_examples.identical()
     of = next(iter(base.sections.values()))
     empty = {name: replace(section, rows=()) for name, section in base.sections.items()}
@@ -54,7 +56,7 @@ def test_bars_are_the_rows_of_the_account_in_proportion() -> None:
         _account("generate_sequences", "python", 10.0, 40.0),
         _account(None, "queue", 10.0, 0.0),
     )
-    (panel,) = _content(_with({"account": rows})).panels
+    (panel,) = _content(with_rows({"account": rows})).panels
     assert [line.name for line in panel.lines] == ["generate_sequences", "update_actor", "outside of phases"]
     assert panel.step.pair == "140.00 → 120.00 ms"
     assert _drawn(panel.step, "baseline") == pytest.approx(
@@ -74,7 +76,7 @@ def test_bars_are_the_rows_of_the_account_in_proportion() -> None:
 def test_small_phases_and_kinds_are_shown_together_with_their_sum() -> None:
     rows = [_account("update_actor", "compute", 1000.0, 1000.0)]
     rows += [_account(f"tiny {number}", kind, 1.0, 2.0) for number, kind in enumerate(("copy", "gc", "launch", "comm"))]
-    (account,) = accounts_of(_with({"account": tuple(rows)}))
+    (account,) = accounts_of(with_rows({"account": tuple(rows)}))
     assert [group.name for group in account.groups] == ["update_actor", "4 small phases"]
     assert account.groups[1].value("new") == 8.0
     assert [(group.name, group.value("baseline")) for group in account.kinds()] == [("compute", 1000.0), ("other", 4.0)]
@@ -89,7 +91,7 @@ def test_a_log_and_a_profile_are_two_steps() -> None:
     timer = metric("timing_s/step", 0.1, 0.12, "s")
     rows = (_account("update_actor", "compute", 300.0, 320.0), _account(None, "python", 1.0, 5.0))
     plain, profiled = _content(
-        _with({"phases": phases, "account": rows}, (timer, metric("time.step", 301.0, 325.0)), "timing_s/step")
+        with_rows({"phases": phases, "account": rows}, (timer, metric("time.step", 301.0, 325.0)), "timing_s/step")
     ).panels
     assert (plain.step.pair, plain.keys) == ("100.00 → 120.00 ms", ())
     assert {kind for bar in plain.step.bars for kind in {part.kind for part in bar.segments}} == {"whole"}
@@ -97,7 +99,7 @@ def test_a_log_and_a_profile_are_two_steps() -> None:
     disagreeing = metric("timing_s/step", 0.12, 0.1, "s")
     timers = (row("update_actor", 110.0, 90.0, kind="wall"), row("(outside)", 10.0, 10.0, kind="wall"))
     judged = (disagreeing, metric("time.step", 301.0, 325.0))
-    _, unjudged = _content(_with({"phases": timers, "account": rows}, judged, "timing_s/step")).panels
+    _, unjudged = _content(with_rows({"phases": timers, "account": rows}, judged, "timing_s/step")).panels
     assert unjudged.step.tone == ""
 
 
@@ -107,7 +109,9 @@ def test_phases_that_overlap_leave_less_than_nothing() -> None:
         row("train", 60.0, 60.0, kind="wall"),
         row("(outside)", -20.0, -20.0, kind="wall"),
     )
-    (panel,) = _content(_with({"phases": rows}, (metric("timing_s/step", 0.12, 0.12, "s"),), "timing_s/step")).panels
+    (panel,) = _content(
+        with_rows({"phases": rows}, (metric("timing_s/step", 0.12, 0.12, "s"),), "timing_s/step")
+    ).panels
     assert panel.step.bars[0].total == "120.00 ms"
     assert (panel.step.bars[0].segments[0].start, panel.step.bars[0].segments[0].length) == (
         0.0,
@@ -122,25 +126,25 @@ def test_parts_of_a_step_without_phases_and_an_account() -> None:
     names = ("step", "preparing", "compute", "exposed_comm", "free", "tail")
     values = ((140.0, 120.0), (20.0, 20.0), (30.0, 40.0), (60.0, 60.0), (10.0, 10.0), (20.0, -10.0))
     overall = tuple(metric(f"time.{name}", *pair) for name, pair in zip(names, values, strict=True))
-    (panel,) = _content(_with({}, overall)).panels
+    (panel,) = _content(with_rows({}, overall)).panels
     assert [(line.name, line.pair) for line in panel.lines] == [
         ("computation", "30.00 → 40.00 ms"),
         ("communication", "60.00 → 60.00 ms"),
         ("host", "40.00 → 10.00 ms"),
         ("free", "10.00 → 10.00 ms"),
     ]
-    unmarked = _content(_with({}, overall[2:5], "time.device_span")).panels[0]
+    unmarked = _content(with_rows({}, overall[2:5], "time.device_span")).panels[0]
     assert unmarked.title == "The device's part of the step" and len(unmarked.lines) == 3
-    assert account_chart(_with({}, ())) is None
+    assert account_chart(with_rows({}, ())) is None
     assert account_chart(diff_examples.empty()) is None
 
 
 def test_a_side_without_data_has_no_bar() -> None:
     rows = (_account("update_actor", "compute", None, 50.0), _account(None, "python", None, 5.0))
-    (panel,) = _content(_with({"account": rows})).panels
+    (panel,) = _content(with_rows({"account": rows})).panels
     assert [bar.side for bar in panel.step.bars] == ["new"]
     assert panel.step.pair == "— → 55.000 ms"
-    assert render_html(build_view(_with({"account": rows}))).count("<svg") > 2
+    assert render_html(build_view(with_rows({"account": rows}))).count("<svg") > 2
 
 
 _TIMES = st.one_of(st.none(), st.floats(1e-6, 1e9), st.integers(0, 10).map(float))
@@ -152,7 +156,7 @@ _KINDS = st.sampled_from(
 
 @given(st.lists(st.tuples(_NAMES, _KINDS, _TIMES, _TIMES), max_size=12))
 def test_bars_stay_inside_and_sum_to_the_step(rows: list[tuple[str | None, str, float | None, float | None]]) -> None:
-    diff = _with({"account": tuple(_account(*values) for values in rows)})
+    diff = with_rows({"account": tuple(_account(*values) for values in rows)})
     chart = account_chart(diff)
     sums = {
         "baseline": math.fsum(baseline or 0.0 for *_, baseline, _ in rows),

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from rlcompare.model.diff import Diff
 from rlcompare.report.charts.account import account_chart
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.run_dots import runs_chart
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (account_chart,)
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (account_chart, runs_chart)
 """In the order of the page."""
 
 

@@ -14,6 +14,7 @@ from rlcompare.model.diff import Diff
 from rlcompare.model.words import SIDES, Polarity, SideName
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
+from rlcompare.report.charts.marks import side_label
 from rlcompare.report.charts.step_account import (
     OTHER,
     WHOLE,
@@ -235,11 +236,7 @@ def _bar(group: Group, side: SideName, scale: float, style: _Style) -> Bar:
         segments.append(Segment(part.kind, start if value > 0 else 0.0, length, text, negative=value < 0))
         start += length if value > 0 else 0.0
     total = group.value(side)
-    return Bar(side, _side_label(side), style.text(total), 100 * total / scale, tuple(segments))
-
-
-def _side_label(side: SideName) -> str:
-    return tr("baseline") if side == "baseline" else tr("new")
+    return Bar(side, side_label(side), style.text(total), 100 * total / scale, tuple(segments))
 
 
 def _bands(account: StepAccount, longest: float) -> tuple[Band, ...]:
