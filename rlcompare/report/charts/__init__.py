@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rlcompare.model.diff import Diff
+from rlcompare.report.charts.account import account_chart
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.run_dots import runs_chart
 from rlcompare.report.charts.waterfall import waterfall
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (waterfall,)
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (waterfall, account_chart, runs_chart)
 """In the order of the page."""
 
 
