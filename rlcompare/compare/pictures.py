@@ -31,14 +31,14 @@ def _phases(measured: Sequence[RankPhase]) -> tuple[str, ...]:
     sizes: dict[str, float] = {}
     for row in measured:
         for place, phase in enumerate(row.phases):
-            sizes[phase] = sizes.get(phase, 0.0) + math.fsum(row.amounts[place :: len(row.phases)])
+            sizes[phase] = sizes.get(phase, 0.0) + math.fsum(ns or 0.0 for ns in row.amounts[place :: len(row.phases)])
     return tuple(sorted(sizes, key=lambda phase: (phase == OUTSIDE, -sizes[phase], phase)))
 
 
 def _times(row: RankPhase, phases: Sequence[str]) -> RankTimes:
     places = [row.phases.index(phase) for phase in phases]
     values = {
-        member: tuple(_ms(row.amounts[at * len(phases) + place]) for place in places)
+        member: tuple(_known_ms(row.amounts[at * len(phases) + place]) for place in places)
         for at, member in enumerate(row.members)
     }
     ranks = tuple(sorted(values, key=natural))
@@ -54,9 +54,12 @@ def _path(rows: Sequence[RankPath], phases: Sequence[str]) -> tuple[PathTime, ..
 
 
 def _sized(row: CollectiveSize) -> SizedCollectives:
-    transit = None if row.transit_ns is None else _ms(row.transit_ns)
-    return SizedCollectives(row.side, row.name, row.power, row.calls, row.bytes, _ms(row.ns), transit)
+    return SizedCollectives(row.side, row.name, row.power, row.calls, row.bytes, _ms(row.ns), _known_ms(row.transit_ns))
 
 
 def _ms(ns: float) -> float:
     return float(f"{ns / NS_PER_MS:.6g}")
+
+
+def _known_ms(ns: float | None) -> float | None:
+    return None if ns is None else _ms(ns)

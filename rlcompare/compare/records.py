@@ -289,7 +289,7 @@ class RankPhase(NamedTuple):
     what: str
     phases: list[str]
     members: list[str]
-    amounts: list[float]
+    amounts: list[float | None]
 
 
 class ReportedGap(NamedTuple):

@@ -364,7 +364,7 @@ class Diff:
     aggregates: tuple[Aggregate, ...] = ()
     series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
-    pictures: Pictures = Pictures()
+    pictures: Pictures = field(default_factory=Pictures)
 
     @property
     def unstable(self) -> bool:

@@ -17,16 +17,18 @@ class RankTimes:
     All values of a rank sum to its step, as the section ``ranks`` has it.
 
     Attributes:
-        what: ``compute``; ``transfer``, a collective that all its ranks have started; ``wait``, one that another rank has
-            not started; ``comm``, one of which that is not known; ``idle``, the rest: copies, launches, the host.
+        what: ``compute``; ``transfer``, a collective that all its ranks have started; ``wait``, one that another
+            rank has not started; ``comm``, one of which that is not known; ``idle``, the rest: copies, launches, the
+            host; ``unknown``, compute or idle of a rank whose kernels were not recorded.
         ranks: those that were profiled, in natural order.
-        values: one tuple per rank, with a value for each of ``Pictures.phases``; 0 where a rank has no such phase.
+        values: one tuple per rank, with a value for each of ``Pictures.phases``; 0 where a rank has no such phase,
+            None where it was not recorded.
     """
 
     side: SideName
     what: str
     ranks: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
+    values: tuple[tuple[float | None, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ class Pictures:
     """See above.
 
     Attributes:
-        phases: the phases of ``ranks``, those that take the most time first, then ``(outside)``, which stands alone where
-            no phase is marked on both sides; empty if no side has two ranks.
+        phases: the phases of ``ranks``, those that take the most time first, then ``(outside)``, which stands alone
+            where no phase is marked on both sides; empty if no side has two ranks.
     """
 
     phases: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +194,7 @@ class _Document:
     aggregates: tuple[Aggregate, ...] = ()
     series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
-    pictures: Pictures = Pictures()
+    pictures: Pictures = field(default_factory=Pictures)
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:

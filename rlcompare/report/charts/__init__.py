@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from rlcompare.model.diff import Diff
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.ranks import ranks_chart
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = ()
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (ranks_chart,)
 """In the order of the page."""
 
 
