@@ -23,6 +23,7 @@ _STYLES = (
     "waterfall.css",
     "charts.css",
     "pictures.css",
+    "ranks.css",
     "tables.css",
     "narrow.css",
     "print.css",
