@@ -31,6 +31,7 @@ from rlcompare.model.diff import (
     Symptom,
     Unexplained,
 )
+from rlcompare.model.timeline import Timeline
 
 Document = dict[str, Any]
 
@@ -89,6 +90,7 @@ def to_document(diff: Diff) -> Document:
         "series": [
             {**vars(series), "steps": list(series.steps), "values": list(series.values)} for series in diff.series
         ],
+        "timeline": None if diff.timeline is None else asdict(diff.timeline),
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},
         "section_info": {
             name: {
@@ -130,6 +132,7 @@ def from_document(document: object) -> Diff:
         causes=found.causes,
         unexplained=found.unexplained,
         symptoms=found.symptoms,
+        timeline=found.timeline,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
         events=found.events,
@@ -183,6 +186,7 @@ class _Document:
     aggregates: tuple[Aggregate, ...] = ()
     series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
+    timeline: Timeline | None = None
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:

@@ -17,7 +17,7 @@ from rlcompare import language
 from rlcompare.report.view import ReportView
 from rlcompare.resources import resource_root
 
-_STYLES = ("base.css", "first.css", "charts.css", "tables.css", "narrow.css", "print.css")
+_STYLES = ("base.css", "first.css", "charts.css", "timeline.css", "tables.css", "narrow.css", "print.css")
 _SCRIPTS = ("tables.js",)
 """Files of ``report_templates/page``, in the order in which they take effect."""
 

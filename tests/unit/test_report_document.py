@@ -131,6 +131,7 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         events=(diff_examples.ONSET,),
         aggregates=(Aggregate("timing_s/step", "new", 0, 3, 2.0, 2.0, 1.0, 3.0, 2.0, 2.0),),
         series=(Series("timing_s/step", "new", 0, 3, (1, 2, 3), (1.0, 2.0, 3.0)),),
+        timeline=diff_examples.TIMELINE,
     )
     document, definitions = to_document(diff), schema["$defs"]
     written = {
@@ -146,6 +147,12 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "aggregate": (document["aggregates"][0], definitions["aggregate"]),
         "series": (document["series"][0], definitions["series"]),
         "symptom": (document["symptoms"][0], definitions["symptom"]),
+        "timeline": (document["timeline"], definitions["timeline"]),
+        "timeline_side": (document["timeline"]["new"], definitions["timeline_side"]),
+        "task": (
+            document["timeline"]["new"]["tasks"][0],
+            definitions["timeline_side"]["properties"]["tasks"]["items"],
+        ),
         "info": (document["section_info"]["kernels"], schema["properties"]["section_info"]["additionalProperties"]),
     }
     for place, (value, definition) in written.items():

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from rlcompare.model.diff import Diff
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.timeline import timeline_chart
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = ()
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (timeline_chart,)
 """In the order of the page."""
 
 
