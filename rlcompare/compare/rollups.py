@@ -144,7 +144,7 @@ class Rollups:
     @contextmanager
     def opened(self, side: SideName, run: int) -> Iterator[None]:
         """Attaches the store of a run again, as ``store``."""
-        with self._attached(self.given[side].stores[run]):
+        with self._attached(self.given[side].stores[run], again=True):
             yield
 
     @contextmanager
@@ -218,10 +218,10 @@ class Rollups:
         return None if found is None else found[0]
 
     @contextmanager
-    def _attached(self, run: RunStore) -> Iterator[None]:
+    def _attached(self, run: RunStore, *, again: bool = False) -> Iterator[None]:
         """Attaches the store of a run as ``store``."""
         try:
-            db.attach(self._con, run.store, read_only=True)
+            db.attach(self._con, run.store, read_only=True, again=again)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             if db.is_damage(error):
