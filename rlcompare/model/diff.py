@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rlcompare.model.pictures import Pictures
+from rlcompare.model.timeline import Timeline
 from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, SideName
 
 SCHEMA = "rlcompare.diff/1"
@@ -349,6 +350,7 @@ class Diff:
         series: of each timer and metric of the work and of health, by run.
         symptoms: signs of unstable training: those of the new side first, errors before warnings.
         pictures: what pictures show beyond the sections.
+        timeline: what a device did in the phase that changed most; None if a side has no device tasks.
     """
 
     baseline: Side
@@ -365,6 +367,7 @@ class Diff:
     series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
     pictures: Pictures = field(default_factory=Pictures)
+    timeline: Timeline | None = None
 
     @property
     def unstable(self) -> bool:

@@ -32,6 +32,7 @@ from rlcompare.model.diff import (
     Unexplained,
 )
 from rlcompare.model.pictures import Pictures
+from rlcompare.model.timeline import Timeline
 
 Document = dict[str, Any]
 
@@ -99,6 +100,7 @@ def to_document(diff: Diff) -> Document:
             "path": [dict(vars(piece)) for piece in diff.pictures.path],
             "collectives": [dict(vars(sized)) for sized in diff.pictures.collectives],
         },
+        "timeline": None if diff.timeline is None else asdict(diff.timeline),
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},
         "section_info": {
             name: {
@@ -141,6 +143,7 @@ def from_document(document: object) -> Diff:
         unexplained=found.unexplained,
         symptoms=found.symptoms,
         pictures=found.pictures,
+        timeline=found.timeline,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
         events=found.events,
@@ -195,6 +198,7 @@ class _Document:
     series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
     pictures: Pictures = field(default_factory=Pictures)
+    timeline: Timeline | None = None
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:

@@ -24,6 +24,7 @@ _STYLES = (
     "charts.css",
     "pictures.css",
     "ranks.css",
+    "timeline.css",
     "tables.css",
     "narrow.css",
     "print.css",
