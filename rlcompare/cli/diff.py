@@ -24,7 +24,7 @@ from rlcompare.cli.options import (
 )
 
 DEFAULT_OUTPUT = Path("rlcompare-out")
-FORMATS = ("html", "json", "md", "csv", "parquet")
+FORMATS = ("html", "json", "md", "csv", "xlsx", "parquet")
 GATE_FORMATS = ("pr", "junit", "code-quality", "sarif")
 """Formats of verdicts, which only ``rlcompare gate`` has."""
 

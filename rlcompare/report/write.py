@@ -22,7 +22,7 @@ from rlcompare.report.data_files import cut, write_parquet
 from rlcompare.report.document import json_parts, to_document
 from rlcompare.report.view import ReportView, build_view
 
-FORMATS = frozenset({"html", "json", "md", "csv", "parquet"})
+FORMATS = frozenset({"html", "json", "md", "csv", "parquet", "xlsx"})
 """Formats of a comparison."""
 
 GATE_FILES = {
@@ -47,8 +47,8 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
     All rows of tables that are too long for ``diff.json`` are written to the folder ``data``.
 
     Args:
-        formats: of ``FORMATS``; ``md`` adds ``report.md``, ``csv`` and ``parquet`` a file per section in the folders
-            ``csv`` and ``data``. With a gate, of ``GATE_FILES`` too.
+        formats: of ``FORMATS``; ``md`` adds ``report.md``, ``xlsx`` ``tables.xlsx``, ``csv`` and ``parquet`` a file per
+            section in the folders ``csv`` and ``data``. With a gate, of ``GATE_FILES`` too.
         gate: its verdicts are shown in the report.
 
     Returns:
@@ -87,6 +87,10 @@ def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str],
         from rlcompare.report.csv_files import csv_texts
 
         writers |= {f"csv/{name}": _of_text(text) for name, text in csv_texts(diff).items()}
+    if "xlsx" in formats:
+        from rlcompare.report.workbook import write_workbook
+
+        writers["tables.xlsx"] = partial(write_workbook, diff, view)
     for name, table in tables_of(diff).items():
         if "parquet" in formats or (name in short.sections and short.sections[name].rest and not table.rest):
             writers[f"data/{name}.parquet"] = partial(write_parquet, table)
