@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from rlcompare.language import tr, trn
 from rlcompare.model.diff import Diff, Row, Section
@@ -36,7 +37,7 @@ class _Table:
         return self.section.rows[: xlsx.MOST_ROWS - 1]
 
 
-def write_workbook(diff: Diff, view: ReportView, path: Path) -> None:
+def write_workbook(diff: Diff, view: ReportView, path: Path | BinaryIO) -> None:
     """Writes the workbook of a diff, whose view has the texts of the first sheet."""
     tables = _named(tables_of(diff))
     xlsx.write_xlsx([_readme(view, tables), *map(_sheet, tables)], path)

@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import chain
 from math import isfinite
 from pathlib import Path
+from typing import BinaryIO
 from xml.sax.saxutils import escape
 
 from rlcompare.model.diff import Value
@@ -95,7 +96,7 @@ class Sheet:
     links: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_xlsx(sheets: Sequence[Sheet], path: Path) -> None:
+def write_xlsx(sheets: Sequence[Sheet], path: Path | BinaryIO) -> None:
     """Writes a workbook. The same sheets give the same bytes."""
     with zipfile.ZipFile(path, "w") as book:
         for name, text in _frame([sheet.name for sheet in sheets]).items():
@@ -146,7 +147,9 @@ def _file_of(number: int) -> str:
 
 def _xml_of(sheet: Sheet) -> Iterator[str]:
     yield f'{_XML}<worksheet xmlns="{_MAIN}" xmlns:r="{_OFFICE}">'
-    if sheet.is_table:
+    area = f"A1:{letters(len(sheet.widths) - 1)}{sheet.size}" if sheet.is_table and sheet.widths else ""
+    if area:
+        yield f'<dimension ref="{area}"/>'
         yield '<sheetViews><sheetView workbookViewId="0"><pane xSplit="1" ySplit="1" topLeftCell="B2" '
         yield 'activePane="bottomRight" state="frozen"/></sheetView></sheetViews>'
     if sheet.widths:
@@ -157,8 +160,8 @@ def _xml_of(sheet: Sheet) -> Iterator[str]:
     yield "<sheetData>"
     yield from (_row(number, cells) for number, cells in enumerate(sheet.rows, 1))
     yield "</sheetData>"
-    if sheet.is_table and sheet.widths:
-        yield f'<autoFilter ref="A1:{letters(len(sheet.widths) - 1)}{sheet.size}"/>'
+    if area:
+        yield f'<autoFilter ref="{area}"/>'
     if sheet.links:
         links = (f'<hyperlink ref="{at}" location="\'{name}\'!A1"/>' for at, name in sheet.links.items())
         yield from chain(("<hyperlinks>",), links, ("</hyperlinks>",))
