@@ -4,13 +4,36 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from rlcompare.errors import UsageError
 
 STDOUT = Path("-")
+
+REPLACED = (".html", ".htm", ".md", ".xlsx")
+"""Endings of files that are replaced: those of pages and their like, which can be made again."""
+
+
+def check_output(output: Path, inputs: Sequence[Path], option: str) -> None:
+    """Refuses to write into an input, or over a file that is no page.
+
+    Args:
+        option: the option that named the output.
+
+    Raises:
+        UsageError: choose another name.
+    """
+    from rlcompare.app.stores import refuse_within
+
+    if output == STDOUT:
+        return
+    if output.is_dir():
+        raise UsageError(f"{output} is a folder: name a file with {option}, such as {output / 'report.html'}")
+    if os.path.lexists(output) and (not output.is_file() or output.suffix.lower() not in REPLACED):
+        raise UsageError(f"{output} exists and is no page: choose another name with {option}")
+    refuse_within(output, inputs, "the page", option)
 
 
 def into_file(output: Path, write: Callable[[BinaryIO], object]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rlcompare.cli.explain import DEFAULT
-from rlcompare.cli.one_file import STDOUT, into_file, write_text
+from rlcompare.cli.one_file import STDOUT, check_output, into_file, write_text
 from rlcompare.cli.options import OUTPUT, Command, common_options, option, path_type
 from rlcompare.errors import UsageError
 
@@ -48,10 +48,7 @@ def command(document: Path | None, output: Path, form: str | None, quiet: bool) 
     source = document or DEFAULT
     ending = output.suffix.removeprefix(".")
     form = form or (ending if ending in FORMATS else "html")
-    if output.is_dir():
-        raise UsageError(f"{output} is a folder: name a file, such as {output / 'report.html'}")
-    if output != STDOUT and output.exists() and source.exists() and output.samefile(source):
-        raise UsageError(f"-o {output} is the diff.json itself: name another file")
+    check_output(output, [source], "-o")
     if form == "xlsx":
         _write_workbook(source, output)
     else:
