@@ -25,6 +25,7 @@ _STYLES = (
     "pictures.css",
     "ranks.css",
     "timeline.css",
+    "single.css",
     "tables.css",
     "narrow.css",
     "print.css",
@@ -35,11 +36,16 @@ _SCRIPTS = ("theme.js", "print.js", "tables.js")
 
 def render_html(view: ReportView) -> str:
     """The page of a view, in the language in use."""
+    return page_of("report.html.j2", view)
+
+
+def page_of(template: str, view: object) -> str:
+    """A page with our style, our scripts and a policy that allows only these."""
     style, script = _assets(_STYLES), _assets(_SCRIPTS)
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     # Both assets are our own files. Escaping them would change their hashes.
-    page = environment().get_template("report.html.j2")
+    page = environment().get_template(template)
     return page.render(
         view=view,
         policy=policy,
