@@ -17,6 +17,7 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    language_option,
     option,
     path_type,
     selection_options,
@@ -81,6 +82,7 @@ def output_options(default: Path | None, further: tuple[str, ...] = ()) -> Calla
 @side_options
 @output_options(DEFAULT_OUTPUT)
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print diff.json to standard output instead.")
+@language_option
 @selection_options
 @engine_options
 @cache_options

@@ -19,6 +19,7 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    language_option,
     layout_option,
     option,
     path_type,
@@ -52,6 +53,7 @@ VIEWER_WIDTH = 4000
 @click.command("show", cls=Command)
 @click.argument("path", metavar="RUN", type=path_type())
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the sections as one JSON object instead.")
+@language_option
 @step_option
 @rank_option
 @layout_option

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Delta, Diff, Row, Value
 from rlcompare.report import quantity
 from rlcompare.text import safe_text
@@ -17,13 +18,17 @@ from rlcompare.text import safe_text
 LONGEST = 1000
 PHASES_SHOWN = 12
 
-_PHASE_PARTS = (("compute", "compute"), ("exposed_comm", "exposed communication"), ("free", "free"))
+_PHASE_PARTS = (
+    ("compute", mark("compute")),
+    ("exposed_comm", mark("exposed communication")),
+    ("free", mark("free")),
+)
 _STEP_PARTS = (
-    ("time.preparing", "host", "preparing"),
-    ("time.compute", "compute", "compute"),
-    ("time.exposed_comm", "exposed_comm", "exposed communication"),
-    ("time.free", "free", "free"),
-    ("time.tail", "host", "tail"),
+    ("time.preparing", "host", mark("preparing")),
+    ("time.compute", "compute", mark("compute")),
+    ("time.exposed_comm", "exposed_comm", mark("exposed communication")),
+    ("time.free", "free", mark("free")),
+    ("time.tail", "host", mark("tail")),
 )
 _SIDES = ("baseline", "new")
 
@@ -58,14 +63,16 @@ def bars_of(diff: Diff) -> tuple[tuple[Bar, ...], str]:
     rows = () if section is None else section.rows
     if any(row.get("name") != OUTSIDE for row in rows):
         wall = "wall" in {row.get("kind") for row in rows}
-        of_what = "wall time on the host, and the device's time within it" if wall else "time on the device"
-        mean = ", mean over ranks" if diff.metric(PATH) else ""
-        return _phases(rows[:PHASES_SHOWN]), f"Phases of the step{mean}: {of_what}."
+        of_what = tr("wall time on the host, and the device's time within it") if wall else tr("time on the device")
+        phases = tr("Phases of the step, mean over ranks") if diff.metric(PATH) else tr("Phases of the step")
+        return _phases(rows[:PHASES_SHOWN]), tr("{what}: {measure}.", what=phases, measure=of_what)
     step = diff.metric("time.step")
     marked = step is not None and any(quantity.is_number(value) for value in (step.baseline, step.new))
     if marked:
-        return _step(diff, "step", step), "The step: wall time on the host, and the device's time within it."
-    return _step(diff, "device span", diff.metric("time.device_span")), "The step: time on the device."
+        note = tr("The step: wall time on the host, and the device's time within it.")
+        return _step(diff, tr("step"), step), note
+    bars = _step(diff, tr("device span"), diff.metric("time.device_span"), of_device=True)
+    return bars, tr("The step: time on the device.")
 
 
 def _phases(rows: Iterable[Row]) -> tuple[Bar, ...]:
@@ -73,7 +80,7 @@ def _phases(rows: Iterable[Row]) -> tuple[Bar, ...]:
     for row in rows:
         for side in _SIDES:
             values = [(kind, label, row.get(f"{side}_{kind}")) for kind, label in _PHASE_PARTS]
-            parts: list[_Part] = [(kind, label, value, value) for kind, label, value in values]
+            parts: list[_Part] = [(kind, tr(label), value, value) for kind, label, value in values]
             bars.append((safe_text(row.get("name"), 60), side, row.get(side), _fitted(row.get(side), parts)))
     return _scaled(bars)
 
@@ -87,21 +94,21 @@ def _fitted(total: Value, parts: list[_Part]) -> list[_Part]:
     if not 0 < _positive(total) < size:
         return parts
     return [
-        (kind, f"{label} of the profiled step", value, _positive(length) * _positive(total) / size)
+        (kind, tr("{what} of the profiled step", what=label), value, _positive(length) * _positive(total) / size)
         for kind, label, value, length in parts
     ]
 
 
-def _step(diff: Diff, name: str, total: Delta | None) -> tuple[Bar, ...]:
+def _step(diff: Diff, name: str, total: Delta | None, *, of_device: bool = False) -> tuple[Bar, ...]:
     bars = []
     for side in _SIDES if total is not None else ():
         # Without a mark of the step, the host's time before and after the device is unknown.
         values = [
             (kind, label, _value(diff.metric(metric), side))
             for metric, kind, label in _STEP_PARTS
-            if kind != "host" or name == "step"
+            if kind != "host" or not of_device
         ]
-        parts: list[_Part] = [(kind, label, value, value) for kind, label, value in values]
+        parts: list[_Part] = [(kind, tr(label), value, value) for kind, label, value in values]
         bars.append((name, side, _value(total, side), parts))
     return _scaled(bars)
 

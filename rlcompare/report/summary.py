@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from rlcompare.compare.evidence import RUN_NOISE
 from rlcompare.compare.overall import OUTSIDE, PATH, SPEED
 from rlcompare.compare.runs import known
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import NOT_COMPARED, Delta, Diff, Row, Side
 from rlcompare.model.words import SIDES, Comparable, Health, Presence, Severity
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences, is_serious, quality_counts, quality_texts
 from rlcompare.report.run_events import event_parts
+from rlcompare.report.sentences import said
 from rlcompare.report.shares import part, part_of_change
 from rlcompare.report.step_parts import number_of, parts_of_step, rows_of
 from rlcompare.report.symptoms import symptom_parts
@@ -34,14 +36,14 @@ _PARTS_SHOWN = 6
 _PATH_LIMIT = 40
 _CAUSE_LIMIT = 330
 _STATUS = {
-    Comparable.COMPARABLE: "comparable",
-    Comparable.CAUTION: "with caution",
-    Comparable.NOT_COMPARABLE: "NOT COMPARABLE",
+    Comparable.COMPARABLE: mark("comparable"),
+    Comparable.CAUTION: mark("with caution"),
+    Comparable.NOT_COMPARABLE: mark("NOT COMPARABLE"),
 }
 _HEALTH = (
     (("rollout_is_eff_sample_size",), "ESS"),
-    (("rollout_is_mean",), "mean"),
-    (("rollout_is_veto_fraction",), "vetoed"),
+    (("rollout_is_mean",), mark("mean")),
+    (("rollout_is_veto_fraction",), mark("vetoed")),
     (("mismatch_kl", "kl"), "KL"),
 )
 _HEALTH_PREFIXES = ("mismatch", "rollout_corr", "actor/rollout_corr")
@@ -72,7 +74,7 @@ class SummaryItem:
     def first(self, number: int) -> tuple[str, ...]:
         """The first ``number`` parts. If there are more, the last one says how many."""
         more = len(self.parts) - number
-        return (*self.parts[:number], f"+{more} more") if more > 0 else self.parts
+        return (*self.parts[:number], tr("+{n} more", n=more)) if more > 0 else self.parts
 
 
 def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
@@ -92,13 +94,13 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         _ranks(diff),
         _quality(diff),
         _rest(diff, headline),
-        SummaryItem("next", "next", (next_command(diff, document),)),
+        SummaryItem("next", tr("next"), (next_command(diff, document),)),
     )
 
 
 def label_text(side: Side) -> str:
     """The name of a side."""
-    return _end_of(side.label) or "(no label)"
+    return _end_of(side.label) or tr("(no label)")
 
 
 def extent_text(diff: Diff, name: str) -> str:
@@ -108,31 +110,37 @@ def extent_text(diff: Diff, name: str) -> str:
     timed = row.get(f"{name}_steps")
     parts = [runs_text(side)]
     if quantity.is_number(timed) and any(run.ranks or run.replicas for run in side.runs):
-        in_all = " in all runs" if len(side.runs) > 1 else ""
-        parts = [f"{parts[0]} profiled", f"{timed:,.0f} timed{in_all}"]
+        steps = f"{timed:,.0f}"
+        in_all = tr("{n} timed in all runs", n=steps) if len(side.runs) > 1 else tr("{n} timed", n=steps)
+        parts = [tr("{runs} profiled", runs=parts[0]), in_all]
     for key, value in side.env.items():
         # Sampled ticks count as steps of the profile, but each is only a part of a training step.
         word, _, phase = key.partition(".")
         if word == "sampled":
-            parts.append(safe_text(f"{phase}: {value} only" if phase else f"{value} only", 60))
-    return ", ".join(parts)
+            only = tr("{what} only", what=value)
+            parts.append(safe_text(f"{phase}: {only}" if phase else only, 60))
+    return tr(", ").join(parts)
 
 
 def runs_text(side: Side) -> str:
     """The size of a side: ``2 runs × 8 ranks, 4 steps``."""
     if not side.runs:
-        return "no runs"
+        return tr("no runs")
     steps = len(side.steps) or max(run.steps for run in side.runs)
     counted = _spread([run.ranks for run in side.runs], "rank"), _spread([run.replicas for run in side.runs], "replica")
     if not any(counted):
-        return f"{count(len(side.runs), 'run')} without a profile, {count(steps, 'step')}"
-    return f"{count(len(side.runs), 'run')} × {' + '.join(filter(None, counted))}, {count(steps, 'step')}"
+        numbers = {"runs": count(len(side.runs), "run"), "steps": count(steps, "step")}
+        return tr("{runs} without a profile, {steps}", **numbers)
+    size = f"{count(len(side.runs), 'run')} × {' + '.join(filter(None, counted))}"
+    return tr(", ").join((size, count(steps, "step")))
 
 
 def _spread(numbers: Sequence[int], noun: str) -> str:
     """``8 ranks``, or ``6 to 8 ranks`` if runs differ; empty if there are none."""
     least, most = min(numbers), max(numbers)
-    return "" if not most else count(least, noun) if least == most else f"{least} to {most} {noun}s"
+    if not most or least == most:
+        return count(least, noun) if most else ""
+    return tr("{least} to {most}", least=least, most=count(most, noun))
 
 
 def next_command(diff: Diff, document: str) -> str:
@@ -172,7 +180,12 @@ def _side(key: str, side: Side, extent: str) -> SummaryItem:
     label = label_text(side)
     paths = [_end_of(path) for path in _paths(side)]
     short = (label, extent)
-    return SummaryItem(key, key, (*short, *(path for path in paths if path != label)), shorter=(short,))
+    return SummaryItem(key, label_of(key), (*short, *(path for path in paths if path != label)), shorter=(short,))
+
+
+def label_of(side: str) -> str:
+    """The word for a side: ``baseline`` or ``new``."""
+    return {"baseline": tr("baseline"), "new": tr("new")}.get(side, side)
 
 
 def _paths(side: Side) -> tuple[str, ...]:
@@ -191,7 +204,7 @@ def _differs(diff: Diff) -> SummaryItem:
     status = diff.comparability.status
     findings = diff.comparability.findings
     other_work = status == Comparable.COMPARABLE and large_differences(diff)
-    parts = ["comparable settings, but the workload differs" if other_work else _STATUS[status]]
+    parts = [tr("comparable settings, but the workload differs") if other_work else tr(_STATUS[status])]
     parts += differences(findings)
     known = {finding.key for finding in findings}
     environment = rows_of(diff, "env")
@@ -202,25 +215,26 @@ def _differs(diff: Diff) -> SummaryItem:
     ]
     if len(parts) == 1:
         recorded = diff.baseline.env and diff.new.env
-        parts.append("no recorded setting differs" if recorded else "no settings were recorded")
+        parts.append(tr("no recorded setting differs") if recorded else tr("no settings were recorded"))
     mood = "caution" if status == Comparable.CAUTION or other_work else ""
     mood = "worse" if status == Comparable.NOT_COMPARABLE else mood
-    return SummaryItem("differs", "differs", tuple(parts), mood)
+    return SummaryItem("differs", tr("differs"), tuple(parts), mood)
 
 
 def _headline(diff: Diff, delta: Delta | None) -> SummaryItem:
     metric = diff.headline
-    label = "step" if metric in ("time.step", PATH) else "headline"
+    label = tr("step") if metric in ("time.step", PATH) else tr("headline")
     if delta is None or (delta.baseline is None and delta.new is None):
-        return SummaryItem("headline", label, ("no time was measured on either side", *_memory(diff)), "caution")
+        return SummaryItem("headline", label, (tr("no time was measured on either side"), *_memory(diff)), "caution")
     if delta.delta is None:
-        missing = "baseline" if delta.baseline is None else "new side"
-        parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", f"not measured on the {missing}"]
+        missing = tr("not measured on the baseline") if delta.baseline is None else tr("not measured on the new side")
+        parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", missing]
         return SummaryItem("headline", label, tuple(parts), "caution")
     mood = tone_of(delta, diff)
     word = word_of(delta, diff)
     samples = [len(known(delta.samples.get(side, ()))) for side in SIDES]
-    number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run per side"
+    against = {"runs": count(samples[0], "run"), "others": samples[1]}
+    number = tr("{runs} against {others}", **against) if max(samples) > 1 else tr("one run per side")
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
     moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
@@ -241,12 +255,12 @@ def _stability(diff: Diff) -> tuple[SummaryItem, ...]:
     if not diff.symptoms:
         return ()
     full, shorter, mood = symptom_parts(diff)
-    return (SummaryItem("stability", "stability", full, mood, lines=3, shorter=shorter),)
+    return (SummaryItem("stability", tr("stability"), full, mood, lines=3, shorter=shorter),)
 
 
 def _workload(diff: Diff) -> SummaryItem:
     texts, differs = workload_texts(diff)
-    return SummaryItem("workload", "workload", texts, "caution" if differs else "")
+    return SummaryItem("workload", tr("workload"), texts, "caution" if differs else "")
 
 
 def _may_be_luck(headline: Delta | None) -> str:
@@ -255,37 +269,43 @@ def _may_be_luck(headline: Delta | None) -> str:
         return ""
     if any(len(known(values)) > 1 for values in headline.samples.values()):
         return ""
-    return f"; two runs of one setting may differ by {RUN_NOISE:.0%}".replace("%", " %")
+    return tr("; two runs of one setting may differ by {part}", part=f"{RUN_NOISE:.0%}".replace("%", " %"))
 
 
 def _cause(diff: Diff, headline: Delta | None) -> SummaryItem:
     if not diff.causes:
         still = headline is not None and tone_of(headline, diff) == "noise"
         if still:
-            return SummaryItem("cause", "cause", ("no change to explain",))
-        return SummaryItem("cause", "cause", (f"none found: unexplained{_may_be_luck(headline)}",))
-    parts = [f"{part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms)}: "]
-    parts += [f"And {part(diff, cause.share, cause.delta_ms)}: " for cause in diff.causes[1:2]]
+            return SummaryItem("cause", tr("cause"), (tr("no change to explain"),))
+        none = tr("none found: unexplained{why}", why=_may_be_luck(headline))
+        return SummaryItem("cause", tr("cause"), (none,))
+    parts = [tr("{part}: ", part=part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms))]
+    parts += [tr("And {part}: ", part=part(diff, cause.share, cause.delta_ms)) for cause in diff.causes[1:2]]
     first, *second = (
-        start + safe_text(cause.text, _CAUSE_LIMIT) for cause, start in zip(diff.causes, parts, strict=False)
+        start + safe_text(said(cause.text), _CAUSE_LIMIT) for cause, start in zip(diff.causes, parts, strict=False)
     )
     left = [_left_after(diff, shown) for shown in (2, 1)]
-    return SummaryItem("cause", "cause", (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,)))
+    return SummaryItem(
+        "cause", tr("cause"), (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,))
+    )
 
 
 def _within_run(diff: Diff) -> tuple[SummaryItem, ...]:
     """Since when a run is slower or less healthy; nothing if no run changes."""
     parts, tone = event_parts(diff)
-    return (SummaryItem("events", "within run", parts, tone, lines=2),) if parts else ()
+    return (SummaryItem("events", tr("within run"), parts, tone, lines=2),) if parts else ()
 
 
 def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
     """The parts of all causes but the first ``shown``, and of what none explains: with theirs, the whole change."""
     others, left = diff.causes[shown:], diff.unexplained
     sums = sum(cause.share for cause in others), sum(cause.delta_ms for cause in others)
-    more = [f"other causes {part(diff, *sums)}"] if others else []
-    rest = [f"unexplained {part(diff, left.share, left.delta_ms)}"] if left else []
-    return (", ".join([*more, *rest]).capitalize() + ".",) if more or rest else ()
+    more, rest = part(diff, *sums), part(diff, left.share, left.delta_ms) if left else ""
+    if not others:
+        return (tr("Unexplained {rest}.", rest=rest),) if left else ()
+    if not left:
+        return (tr("Other causes {more}.", more=more),)
+    return (tr("Other causes {more}, unexplained {rest}.", more=more, rest=rest),)
 
 
 def _size(headline: Delta | None) -> tuple[float, ...]:
@@ -299,11 +319,11 @@ def _size(headline: Delta | None) -> tuple[float, ...]:
 def _phases(diff: Diff, headline: Delta | None) -> SummaryItem:
     label, rows = parts_of_step(diff)
     if not rows:
-        return SummaryItem("phases", label, ("no device time was recorded",))
+        return SummaryItem("phases", tr(label), (tr("no device time was recorded"),))
     ordered = sorted(rows, key=lambda row: -abs(number_of(row.get("delta"))))
     size = _size(headline)
     full, *shorter = (_summed(ordered, shown, size) for shown in range(min(len(ordered), _PARTS_SHOWN), 0, -1))
-    return SummaryItem("phases", label, full, lines=3, shorter=tuple(shorter))
+    return SummaryItem("phases", tr(label), full, lines=3, shorter=tuple(shorter))
 
 
 def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str, ...]:
@@ -311,16 +331,16 @@ def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str
     parts = [_part(row, size) for row in rows[:shown]]
     if len(rows) > shown:
         total = sum(number_of(row.get("delta")) for row in rows[shown:])
-        parts.append(f"{len(rows) - shown} more {quantity.moved(total, 'ms', size)}")
+        parts.append(tr("{n} more {moved}", n=len(rows) - shown, moved=quantity.moved(total, "ms", size)))
     return tuple(parts)
 
 
 def _part(row: Row, size: Sequence[float]) -> str:
-    name, delta, ratio = safe_text(row.get("name"), 40), row.get("delta"), row.get("ratio")
+    name, delta, ratio = tr(safe_text(row.get("name"), 40)), row.get("delta"), row.get("ratio")
     if not quantity.is_number(delta):
         return f"{name} {quantity.ABSENT}"
     moved = f"{name} {quantity.moved(delta, 'ms', size)}"
-    words: dict[str, str] = {Presence.NEW_ONLY: "added", Presence.BASELINE_ONLY: "gone"}
+    words: dict[str, str] = {Presence.NEW_ONLY: tr("added"), Presence.BASELINE_ONLY: tr("gone")}
     word = words.get(str(row.get("presence")))
     if word is None and quantity.is_number(ratio):
         word = quantity.change(ratio)
@@ -334,25 +354,30 @@ def _sampling(diff: Diff) -> SummaryItem:
         if stem.startswith("rollout_is_") or prefix in _HEALTH_PREFIXES:
             values.setdefault(stem, row)
     found = [(label, [values[stem] for stem in stems if stem in values][:1]) for stems, label in _HEALTH]
-    parts = [f"{label} {_before_and_after(row)}" for label, rows in found for row in rows]
+    parts = [f"{tr(label)} {_before_and_after(row)}" for label, rows in found for row in rows]
     outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == Health.OUTSIDE]
     if not parts and not outside:
-        text = "not measured: no importance-sampling metric was recorded"
-        return SummaryItem("sampling", "rollout IS", (text,), spare=True)
+        text = tr("not measured: no importance-sampling metric was recorded")
+        return SummaryItem("sampling", tr("rollout IS"), (text,), spare=True)
     if not outside:
-        return SummaryItem("sampling", "rollout IS", tuple(parts))
-    named = [f"{stem.removeprefix('rollout_is_')} (ideal {row.get('ideal')})" for stem, row in outside]
-    left = [safe_text(f"outside: {named[0]}", 80), *(safe_text(name, 80) for name in named[1:])]
-    advice = next((safe_text(row.get("advice"), _CAUSE_LIMIT) for _, row in outside if row.get("advice")), "")
-    texts = (*parts, *left, *((advice,) if advice else ()))
-    shorter = ((*parts, *left, *filter(None, (advice.partition(";")[0],))), (*parts, *left), tuple(left))
-    return SummaryItem("sampling", "rollout IS", texts, "caution", lines=4, shorter=shorter)
+        return SummaryItem("sampling", tr("rollout IS"), tuple(parts))
+    named = [
+        tr("{metric} (ideal {range})", metric=stem.removeprefix("rollout_is_"), range=row.get("ideal"))
+        for stem, row in outside
+    ]
+    left = [safe_text(tr("outside: {metric}", metric=named[0]), 80), *(safe_text(name, 80) for name in named[1:])]
+    advice = next((str(row.get("advice")) for _, row in outside if row.get("advice")), "")
+    full, brief = (safe_text(said(text), _CAUSE_LIMIT) for text in (advice, advice.partition(";")[0]))
+    texts = (*parts, *left, *((full,) if full else ()))
+    shorter = ((*parts, *left, *filter(None, (brief,))), (*parts, *left), tuple(left))
+    return SummaryItem("sampling", tr("rollout IS"), texts, "caution", lines=4, shorter=shorter)
 
 
 def _before_and_after(row: Row) -> str:
     """Both values; without an arrow if their meanings differ."""
     baseline, new = quantity.brief(row.get("baseline")), quantity.brief(row.get("new"))
-    return f"{baseline} and {new} (not compared)" if row.get(NOT_COMPARED) else f"{baseline} → {new}"
+    apart = tr("{old} and {new} (not compared)", old=baseline, new=new)
+    return apart if row.get(NOT_COMPARED) else f"{baseline} → {new}"
 
 
 def _ranks(diff: Diff) -> SummaryItem:
@@ -362,21 +387,22 @@ def _ranks(diff: Diff) -> SummaryItem:
     replicas = [max((run.replicas for run in side.runs), default=0) for side in sides]
     number = " + ".join(filter(None, (_change(ranks, "rank"), _change(replicas, "replica"))))
     if not number:
-        return SummaryItem("ranks", "ranks", ("unknown: there is no profile",), spare=True)
+        return SummaryItem("ranks", tr("ranks"), (tr("unknown: there is no profile"),), spare=True)
     if max(*ranks, *replicas) < 2:
-        return SummaryItem("ranks", "ranks", (number, "a straggler needs at least two"))
+        return SummaryItem("ranks", tr("ranks"), (number, tr("a straggler needs at least two")))
     found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
     if not any(found.values()):
-        return SummaryItem("ranks", "ranks", (number, "no straggler", *_slowest(diff)), lines=2)
+        return SummaryItem("ranks", tr("ranks"), (number, tr("no straggler"), *_slowest(diff)), lines=2)
     if found["baseline"] == found["new"]:
         late = [quantity.pair(row.get("baseline_late_ms"), row.get("new_late_ms"), "ms") for row in found["new"]]
         names = [safe_text(row.get("name"), 40) for row in found["new"]]
-        parts = [f"{name}, on average {text} late" for name, text in zip(names, late, strict=True)]
+        parts = [
+            tr("{rank}, on average {time} late", rank=name, time=text) for name, text in zip(names, late, strict=True)
+        ]
     else:
         parts = [_straggler(side, row) for side, rows in found.items() for row in rows]
-    return SummaryItem(
-        "ranks", "ranks", (number, f"straggler {parts[0]}", *parts[1:], *_slowest(diff)), "caution", lines=2
-    )
+    first = tr("straggler {rank}", rank=parts[0])
+    return SummaryItem("ranks", tr("ranks"), (number, first, *parts[1:], *_slowest(diff)), "caution", lines=2)
 
 
 def _slowest(diff: Diff) -> tuple[str, ...]:
@@ -386,7 +412,7 @@ def _slowest(diff: Diff) -> tuple[str, ...]:
     if diff.headline != PATH or mean is None or slowest is None:
         return ()
     pairs = [quantity.pair(delta.baseline, delta.new, delta.unit) for delta in (mean, slowest)]
-    return (f"step: mean {pairs[0]}, slowest {pairs[1]}",)
+    return (tr("step: mean {mean}, slowest {slowest}", mean=pairs[0], slowest=pairs[1]),)
 
 
 def _change(counts: Sequence[int], noun: str) -> str:
@@ -400,32 +426,37 @@ def _straggler(side: str, row: Row) -> str:
     late = row.get(f"{side}_late_ms")
     text = safe_text(row.get("name"), 40)
     if not quantity.is_number(late):
-        return f"{text} ({side})"
-    return f"{text}, on average {quantity.quantity(late, 'ms')} late ({side})"
+        return f"{text} ({label_of(side)})"
+    shown = {"rank": text, "time": quantity.quantity(late, "ms"), "side": label_of(side)}
+    return tr("{rank}, on average {time} late ({side})", **shown)
 
 
 def _quality(diff: Diff) -> SummaryItem:
     if not diff.quality:
-        return SummaryItem("quality", "quality", ("no data missing or left out",))
+        return SummaryItem("quality", tr("quality"), (tr("no data missing or left out"),))
     serious = any(map(is_serious, diff.quality))
     # Warnings are not cut. Those that do not fit are listed in full below the summary, notes in the report.
-    where = "warnings below, full list in report.html" if serious else "in report.html"
-    shorter = ((f"{quality_counts(diff.quality)}: {where}",),)
+    where = tr("warnings below, full list in report.html") if serious else tr("in report.html")
+    shorter = ((tr("{counts}: {first}", counts=quality_counts(diff.quality), first=where),),)
     mood = "caution" if serious else ""
-    return SummaryItem("quality", "quality", tuple(quality_texts(diff.quality)), mood, shorter=shorter)
+    return SummaryItem("quality", tr("quality"), tuple(quality_texts(diff.quality)), mood, shorter=shorter)
 
 
 def _rest(diff: Diff, headline: Delta | None) -> SummaryItem:
     label, rows = parts_of_step(diff)
     deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
     if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
-        return SummaryItem("rest", "rest", ("unknown: there is no change to break down",), spare=True)
+        return SummaryItem("rest", tr("rest"), (tr("unknown: there is no change to break down"),), spare=True)
     change = headline.delta * (1e3 if headline.unit == "s" else 1)
     rest = change - sum(map(number_of, deltas))
-    where = "not in any phase" if label == "phases" else "not in any part above"
     moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
+    text = (
+        tr("{left} of {moved} is not in any phase", left=left, moved=moved)
+        if label == "phases"
+        else tr("{left} of {moved} is not in any part above", left=left, moved=moved)
+    )
     outside = _outside_profile(diff)
-    return SummaryItem("rest", "rest", (f"{left} of {moved} is {where}", *outside), lines=1 + len(outside))
+    return SummaryItem("rest", tr("rest"), (text, *outside), lines=1 + len(outside))
 
 
 def _outside_profile(diff: Diff) -> tuple[str, ...]:
@@ -434,4 +465,4 @@ def _outside_profile(diff: Diff) -> tuple[str, ...]:
     if outside is None or step is None or max(number_of(outside.baseline), number_of(outside.new)) <= 0:
         return ()
     parts = [quantity.pair(delta.baseline, delta.new, "ms") for delta in (outside, step)]
-    return (f"not in the profile: {parts[0]} of the profiled step's {parts[1]}",)
+    return (tr("not in the profile: {part} of the profiled step's {whole}", part=parts[0], whole=parts[1]),)

@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 
 from rlcompare import __version__
 from rlcompare.errors import ExitCode
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
 from rlcompare.model.verdict import GateResult, Verdict
-from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
+from rlcompare.model.words import Comparable, EvidenceMode, RuleSeverity, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.run_events import EventView, event_views
+from rlcompare.report.sentences import datum, said
 from rlcompare.report.shares import are_times
 from rlcompare.report.summary import (
     SummaryItem,
@@ -49,10 +51,10 @@ from rlcompare.report.tone import (
 from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
-UNVERIFIED = "unverified"
-_FEW_RUNS = "too few runs to rule out chance: the verdict also rests on the spread that its interval names."
-_AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
-_ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
+UNVERIFIED = mark("unverified")
+_FEW_RUNS = mark("too few runs to rule out chance: the verdict also rests on the spread that its interval names.")
+_AS_ASKED = mark('only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.')
+_ODD_RUN = mark("too few runs to tell a sign of unstable training from a single odd run.")
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""
 
@@ -66,11 +68,16 @@ _VERDICT_TONE = {
     Status.INCONCLUSIVE: "caution",
     Status.IMPROVED: "better",
 }
-_FAILED: dict[int, str] = {ExitCode.INCONCLUSIVE: "not decided", ExitCode.NOT_COMPARABLE: "not comparable"}
+_FAILED: dict[int, str] = {
+    ExitCode.INCONCLUSIVE: mark("not decided"),
+    ExitCode.NOT_COMPARABLE: mark("not comparable"),
+}
 _STATUS_TEXT = {
-    Comparable.COMPARABLE: "The two sides are comparable.",
-    Comparable.CAUTION: "The two sides may be compared with caution: something besides the change under test differs.",
-    Comparable.NOT_COMPARABLE: "The two sides must not be compared: do not trust the numbers below.",
+    Comparable.COMPARABLE: mark("The two sides are comparable."),
+    Comparable.CAUTION: mark(
+        "The two sides may be compared with caution: something besides the change under test differs."
+    ),
+    Comparable.NOT_COMPARABLE: mark("The two sides must not be compared: do not trust the numbers below."),
 }
 
 
@@ -213,7 +220,7 @@ def build_view(
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
     tables = tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values())
     return ReportView(
-        title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
+        title=tr("{new} against {baseline}", new=label_text(diff.new), baseline=label_text(diff.baseline)),
         version=version,
         baseline=_side(diff.baseline, extent_text(diff, "baseline"), rows),
         new=_side(diff.new, extent_text(diff, "new"), rows),
@@ -232,7 +239,7 @@ def build_view(
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),
-        symptoms=tuple(safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms),
+        symptoms=tuple(safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
         next_command=next_command(diff, document),
@@ -250,13 +257,13 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
 
     view = GateView(
-        summary=safe_text(gate.summary, MESSAGE_LIMIT),
-        policy=safe_text(gate.policy.source),
+        summary=safe_text(said(gate.summary), MESSAGE_LIMIT),
+        policy=safe_text(datum(gate.policy.source)),
         exit_code=gate.exit_code,
         verdicts=shown,
         unverified=_unverified(shown, gate.policy.evidence),
-        reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
-        notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
+        reasons=tr(" and ").join(status_word(status) for status in reasons(gate)),
+        notes=tuple(safe_text(said(note), MESSAGE_LIMIT) for note in gate.policy.notes),
         skipped=tuple(map(safe_text, gate.skipped)),
     )
     if diff is None:
@@ -271,18 +278,42 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         findings=findings.merged_views(judged),
         quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
         steps=" ".join(
-            safe_text(finding.message, MESSAGE_LIMIT)
+            safe_text(said(finding.message), MESSAGE_LIMIT)
             for finding in diff.comparability.findings
             if finding.key == "training_steps" and not findings.is_serious(finding)
         ),
     )
 
 
+def status_word(status: str) -> str:
+    """A verdict's status for a reader."""
+    words: dict[str, str] = {
+        Status.PASS: tr("pass"),
+        Status.IMPROVED: tr("improved"),
+        Status.REGRESSED: tr("regressed"),
+        Status.INCONCLUSIVE: tr("inconclusive"),
+        Status.NOT_COMPARABLE: tr("not comparable"),
+        Status.MISSING: tr("missing"),
+        Status.UNHEALTHY: tr("unhealthy"),
+    }
+    return words.get(status, status.replace("_", " "))
+
+
+def severity_word(severity: str) -> str:
+    """What a rule that failed does, for a reader."""
+    words: dict[str, str] = {
+        RuleSeverity.ERROR: tr("error"),
+        RuleSeverity.WARN: tr("warn"),
+        RuleSeverity.OFF: tr("off"),
+    }
+    return words.get(severity, severity)
+
+
 def _unverified(verdicts: Sequence[VerdictView], evidence: EvidenceMode) -> str:
     """Why failing verdicts are marked as unverified."""
     marked = {verdict.status == Status.UNHEALTHY for verdict in verdicts if verdict.failing and not verdict.verified}
     of_changes = _AS_ASKED if evidence == EvidenceMode.LIMITS else _FEW_RUNS
-    return " ".join(text for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
+    return " ".join(tr(text) for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
 
 
 def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
@@ -306,17 +337,17 @@ def gate_status(judged: Sequence[Finding]) -> Comparable:
 
 
 def _one_line(texts: Sequence[str]) -> str:
-    return f"{texts[0]} +{len(texts) - 1} more" if len(texts) > 1 else texts[0]
+    return tr("{first} +{n} more", first=texts[0], n=len(texts) - 1) if len(texts) > 1 else texts[0]
 
 
 def _status(diff: Diff, status: Comparable) -> tuple[Comparable, str]:
     """The status and its sentence, which also takes differences of the workload into account."""
     workload = ", ".join(large_differences(diff))
     if not workload or status == Comparable.NOT_COMPARABLE:
-        return status, _STATUS_TEXT[status]
+        return status, tr(_STATUS_TEXT[status])
     if status == Comparable.COMPARABLE:
-        return Comparable.CAUTION, f"Comparable settings, but the workload differs: {workload}."
-    return status, f"{_STATUS_TEXT[status]} The workload differs too: {workload}."
+        return Comparable.CAUTION, tr("Comparable settings, but the workload differs: {workload}.", workload=workload)
+    return status, f"{tr(_STATUS_TEXT[status])} {tr('The workload differs too: {workload}.', workload=workload)}"
 
 
 def _verdict(verdict: Verdict) -> VerdictView:
@@ -326,7 +357,7 @@ def _verdict(verdict: Verdict) -> VerdictView:
         failing=verdict.status in FAILING,
         severity=safe_text(verdict.rule.severity, 20),
         metric=safe_text(verdict.metric),
-        text=safe_text(verdict.text, MESSAGE_LIMIT),
+        text=safe_text(said(verdict.text), MESSAGE_LIMIT),
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
         verified=shown_as_verified(verdict),
     )
@@ -350,9 +381,11 @@ def _side(side: Side, extent: str, rows: int) -> SideView:
 
 def _steps_text(steps: tuple[int, ...]) -> str:
     if not steps:
-        return "no steps are marked"
-    shown = f"{'step' if len(steps) == 1 else 'steps'} {', '.join(map(str, steps[:12]))}"
-    return f"{shown} and {len(steps) - 12} more" if len(steps) > 12 else shown
+        return tr("no steps are marked")
+    listed = ", ".join(map(str, steps[:12]))
+    if len(steps) > 12:
+        return tr("steps {steps} and {n} more", steps=listed, n=len(steps) - 12)
+    return tr("step {step}", step=listed) if len(steps) == 1 else tr("steps {steps}", steps=listed)
 
 
 def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -> Headline:
@@ -377,14 +410,14 @@ def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
     """The headline; not better if the gate fails."""
     if gate is None or gate.exit_code == ExitCode.OK or headline.tone != "better":
         return headline
-    return replace(headline, tone="caution", word=_FAILED.get(gate.exit_code, "gate failed"))
+    return replace(headline, tone="caution", word=tr(_FAILED.get(gate.exit_code, mark("gate failed"))))
 
 
 def _causes(diff: Diff) -> tuple[CauseView, ...]:
     shown = {name for name, section in diff.sections.items() if section.rows}
     return tuple(
         CauseView(
-            text=safe_text(cause.text, MESSAGE_LIMIT),
+            text=safe_text(said(cause.text), MESSAGE_LIMIT),
             share="" if are_times(diff) else quantity.share(cause.share),
             delta=quantity.signed_quantity(cause.delta_ms, "ms"),
             section=cause.section if cause.section in shown else "",
@@ -400,12 +433,13 @@ def _unexplained(diff: Diff) -> str:
     if diff.unexplained is None:
         return ""
     left = quantity.signed_quantity(diff.unexplained.delta_ms, "ms")
-    return left if are_times(diff) else f"{left}, {quantity.share(diff.unexplained.share)} of the change"
+    share = quantity.share(diff.unexplained.share)
+    return left if are_times(diff) else tr("{time}, {part} of the change", time=left, part=share)
 
 
 def _thresholds(floor: float) -> str:
     relative = quantity.share(NOISE_RELATIVE)
     if not floor:
-        return f"Changes below {relative} are grey."
-    part = f"{NOISE_OF_HEADLINE * 100:g} % of the headline"
-    return f"Changes below {relative}, or below {quantity.quantity(floor, 'ms')} ({part}), are grey."
+        return tr("Changes below {part} are grey.", part=relative)
+    limits = {"part": relative, "time": quantity.quantity(floor, "ms"), "of_headline": f"{NOISE_OF_HEADLINE * 100:g} %"}
+    return tr("Changes below {part}, or below {time} ({of_headline} of the headline), are grey.", **limits)

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from rlcompare import language
 from rlcompare.errors import UsageError
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
@@ -66,8 +67,14 @@ def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str],
     # Imported here, so that a format that is not requested costs nothing.
     from rlcompare.report.html import render_html
 
-    view = build_view(diff, gate, document=str(out_dir / "diff.json"))
-    texts = {"report.html": render_html(view), "diff.json": to_json(to_document(diff))}
+    document = str(out_dir / "diff.json")
+    view = build_view(diff, gate, document=document)
+    if language.of_page() == language.current():
+        page = render_html(view)
+    else:
+        with language.speaking(language.of_page()):
+            page = render_html(build_view(diff, gate, document=document))
+    texts = {"report.html": page, "diff.json": to_json(to_document(diff))}
     if "md" in formats:
         from rlcompare.report.markdown import render_markdown
 
@@ -88,12 +95,17 @@ def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str],
 
 def gate_text(name: str, view: ReportView, gate: GateResult) -> str:
     """One format of ``GATE_FILES`` as text."""
-    from rlcompare.report.checks import place_of
-
     if name == "pr":
         from rlcompare.report.pull_request import render_pull_request
 
         return render_pull_request(view, gate)
+    with language.speaking(language.ENGLISH):  # machines read the others
+        return _machine_text(name, gate)
+
+
+def _machine_text(name: str, gate: GateResult) -> str:
+    from rlcompare.report.checks import place_of
+
     if name == "junit":
         from rlcompare.report.junit import render_junit
 
