@@ -22,8 +22,11 @@ ENGLISH = "en"
 LANGUAGES = (ENGLISH, "zh-CN")
 VARIABLE = "RLCOMPARE_LANG"
 
-SENTENCES, ENDS, WORDS, DATA = "sentences", "ends", "words", "data"
+SENTENCES, ENDS, PLACES, WORDS, DATA = "sentences", "ends", "places", "words", "data"
 """Tables of a catalogue for texts that a diff holds, which ``report.sentences`` reads; the others are for ``tr``."""
+
+COLUMNS = "columns"
+"""The table for headings that follow from the names of columns: the only texts for ``tr`` that are no literals."""
 
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
 _asked: ContextVar[str | None] = ContextVar("language", default=None)
@@ -86,7 +89,12 @@ def trn(one: str, many: str, number: int, /, **values: Any) -> str:
 @cache
 def texts(language: str) -> Mapping[str, str]:
     """The translations of a language for ``tr``: English text → text."""
-    held = (SENTENCES, ENDS, WORDS, DATA)
+    return {**catalogue(language).get(COLUMNS, {}), **fixed_texts(language)}
+
+
+def fixed_texts(language: str) -> Mapping[str, str]:
+    """The translations of literals."""
+    held = (SENTENCES, ENDS, PLACES, WORDS, DATA, COLUMNS)
     tables = (table for name, table in catalogue(language).items() if name not in held)
     return {key: value for table in tables for key, value in table.items()}
 

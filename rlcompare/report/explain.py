@@ -68,8 +68,9 @@ def _cause(diff: Diff, place: int) -> list[str]:
     share = part_of_change(diff, cause.share, cause.delta_ms)
     if not are_times(diff):
         share = tr("{part}, {time}", part=share, time=quantity.signed_quantity(cause.delta_ms, "ms"))
-    head = tr("cause {n} of {all}: {part}", n=place + 1, all=len(diff.causes), part=share)
-    lines = [f"{head} {_per(diff)}", safe_text(said(cause.text)), ""]
+    numbers = {"n": place + 1, "all": len(diff.causes)}
+    head = tr("cause {n} of {all}: {part} {per}", part=share, per=_per(diff), **numbers)
+    lines = [head, safe_text(said(cause.text)), ""]
     return [*lines, *_rows(diff, cause), "", *_from(diff, cause)]
 
 
@@ -171,7 +172,7 @@ def _unexplained(diff: Diff) -> list[str] | None:
     if not are_times(diff):
         found = tr("{part}, {time}", part=found, time=quantity.signed_quantity(left.delta_ms, "ms"))
     return [
-        f"{tr('unexplained: {part}', part=found)} {tr('per step and rank')}",
+        tr("unexplained: {part} {per}", part=found, per=tr("per step and rank")),
         tr(
             "What is left of the change when all causes are taken away. It is spread over rows that are each too small"
             " to\nname, or was not measured: see the section account of the report."

@@ -28,14 +28,14 @@ _SEVERAL = {"captures": mark("{n} roles differ")}
 """What is said of several findings of a key."""
 
 _COUNTED = {
-    "capture": (mark("{n} capture"), mark("{n} captures")),
-    "error": (mark("{n} error"), mark("{n} errors")),
-    "note": (mark("{n} note"), mark("{n} notes")),
-    "rank": (mark("{n} rank"), mark("{n} ranks")),
-    "replica": (mark("{n} replica"), mark("{n} replicas")),
-    "run": (mark("{n} run"), mark("{n} runs")),
-    "step": (mark("{n} step"), mark("{n} steps")),
-    "warning": (mark("{n} warning"), mark("{n} warnings")),
+    "capture": ("{n} capture", mark("{n} captures")),
+    "error": ("{n} error", mark("{n} errors")),
+    "note": ("{n} note", mark("{n} notes")),
+    "rank": ("{n} rank", mark("{n} ranks")),
+    "replica": ("{n} replica", mark("{n} replicas")),
+    "run": ("{n} run", mark("{n} runs")),
+    "step": ("{n} step", mark("{n} steps")),
+    "warning": ("{n} warning", mark("{n} warnings")),
 }
 _SEVERITY: dict[str, str] = {
     Severity.INFO: mark("info"),

@@ -97,7 +97,7 @@ def _lines(gate: GateView) -> Iterator[Line]:
     counts = Counter(verdict.status for verdict in gate.verdicts if not verdict.failing)
     if counts:
         words = {status: tr(_OUTCOMES[status]) if status in _OUTCOMES else status_word(status) for status in counts}
-        shown = (f"{count} {words[status]}" for status, count in sorted(counts.items()))
+        shown = (tr("{n} {status}", n=count, status=words[status]) for status, count in sorted(counts.items()))
         yield _entry(tr("passed"), ", ".join(shown))
     if gate.skipped:
         yield _entry(tr("skipped"), tr("{metrics}: nothing to judge", metrics=", ".join(gate.skipped)))

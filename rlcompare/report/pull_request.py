@@ -48,7 +48,7 @@ def title_of(gate: GateResult, checks: Sequence[Check]) -> str:
         tr("not decided"): sum(check.outcome == Outcome.OPEN for check in checks),
         tr("improved"): sum(check.status == Status.IMPROVED for check in checks),
     }
-    notes = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+    notes = tr(", ").join(tr("{n} {status}", n=number, status=what) for what, number in counts.items() if number)
     return f"{tr('passed')} ({notes})" if notes else tr("passed")
 
 

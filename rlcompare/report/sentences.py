@@ -6,15 +6,16 @@ same names and numbers. A sentence of which any part is unknown stays English as
 nothing is added to what the English one says.
 
 Tables of a catalogue: ``sentences`` are whole ones, ``ends`` follow another phrase, ``words`` are values of fields
-whose names begin with ``word``, ``data`` are texts of a diff that are not sentences. A field ``n``, ``n1``, … is a
-number without blanks, ``t``, ``t1``, … a time with its unit, ``c``, ``c1``, … a phrase itself; other fields are names,
-which stay as they are.
+whose names begin with ``word``, ``data`` are texts of a diff that are not sentences. A field ``k`` is a name without
+blanks, ``n``, ``n1``, … a number without blanks, ``t``, ``t1``, … a time with its unit, ``c``, ``c1``, … a phrase
+itself, ``p`` an operator and its place, of the table ``places`` or a mere name; other fields are names, which stay as
+they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,8 +25,15 @@ LIMIT = 1000
 """Longer sentences stay English: none of ours is so long without a name that would not be shown in full."""
 
 _DEPTH = 8
+_SENTENCE = re.compile(r"(?<=[.?]) (?=[A-Z0-9])")
+_STOP = "。"
 _FIELD = re.compile(r"\{(\w+)\}")
+_NAME = r"(?:(?!; |\. ).)+?"
+"""A name has no end of a clause inside, or it would swallow what follows it."""
+
 _PATTERNS = {
+    "k": r"\S+?",
+    "c": ".+?",
     "n": r"[^\s;:()]+?",
     "t": r"[+\-−]?[\d.,]+ (?:ms|s)",
 }
@@ -43,6 +51,7 @@ class _Rule:
 class _Grammar:
     sentences: tuple[_Rule, ...]
     ends: tuple[_Rule, ...]
+    places: tuple[_Rule, ...]
     words: Mapping[str, str]
 
 
@@ -62,17 +71,11 @@ def datum(text: str) -> str:
 @cache
 def _said(spoken: str, text: str) -> str:
     grammar = _grammar(spoken)
-    parts = [text] if _parsed(grammar, text.removesuffix("."), 0) else list(_split(text))
-    found = [_parsed(grammar, part.removesuffix("."), 0) for part in parts]
-    if None in found:
-        return text
-    stop = "。"
-    return stop.join(part for part in found if part) + (stop if text.endswith(".") else "")
-
-
-def _split(text: str) -> Iterator[str]:
-    """The sentences of a text; an advice is one."""
-    return iter(re.split(r"(?<=[.?]) (?=[A-Z])", text))
+    for parts in (_SENTENCE.split(text), [text]):
+        found = [_parsed(grammar, part.removesuffix("."), 0) for part in parts]
+        if None not in found:
+            return _STOP.join(part for part in found if part) + (_STOP if text.endswith(".") else "")
+    return text
 
 
 def _parsed(grammar: _Grammar, text: str, depth: int) -> str | None:
@@ -102,19 +105,29 @@ def _filled(grammar: _Grammar, rule: _Rule, found: re.Match[str], depth: int) ->
             shown = grammar.words.get(value)
         elif name.rstrip("0123456789") == "c":
             shown = _parsed(grammar, value, depth + 1)
+        elif name == "p":
+            shown = _placed(grammar, value)
         if shown is None:
             return None
         values[name] = shown
     return _FIELD.sub(lambda field: values[field[1]], rule.said)
 
 
+def _placed(grammar: _Grammar, text: str) -> str:
+    found = ((rule, match) for rule in grammar.places if (match := rule.pattern.fullmatch(text)))
+    rule, match = next(found, (None, None))
+    return text if rule is None or match is None else _FIELD.sub(lambda field: match[field[1]], rule.said)
+
+
 @cache
 def _grammar(spoken: str) -> _Grammar:
     tables = language.catalogue(spoken)
     words = tables.get(language.WORDS, {})
-    sentences = tuple(_Rule(re.compile(_pattern(key, words)), said) for key, said in tables["sentences"].items())
-    ends = tuple(_Rule(re.compile(_pattern(key, words) + "$"), said) for key, said in tables["ends"].items())
-    return _Grammar(sentences, ends, words)
+    sentences, ends, places = (
+        tuple(_Rule(re.compile(_pattern(key, words) + end), said) for key, said in tables.get(name, {}).items())
+        for name, end in ((language.SENTENCES, ""), (language.ENDS, "$"), (language.PLACES, ""))
+    )
+    return _Grammar(sentences, ends, places, words)
 
 
 def _pattern(key: str, words: Mapping[str, str]) -> str:
@@ -134,4 +147,4 @@ def _pattern(key: str, words: Mapping[str, str]) -> str:
 def _value(field: str, words: Mapping[str, str]) -> str:
     if field.startswith("word"):
         return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
-    return _PATTERNS.get(re.sub(r"\d*$", "", field), ".+?")
+    return _PATTERNS.get(re.sub(r"\d*$", "", field), _NAME)
