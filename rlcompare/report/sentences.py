@@ -25,7 +25,7 @@ LIMIT = 1000
 """Longer sentences stay English: none of ours is so long without a name that would not be shown in full."""
 
 _DEPTH = 8
-_SENTENCE = re.compile(r"(?<=[.?]) (?=[A-Z0-9])")
+_SENTENCE = re.compile(r"(?<=[.?]) (?=\w)")
 _STOP = "。"
 _FIELD = re.compile(r"\{(\w+)\}")
 _NAME = r"(?:(?!; |\. ).)+?"
@@ -34,7 +34,7 @@ _NAME = r"(?:(?!; |\. ).)+?"
 _PATTERNS = {
     "k": r"\S+?",
     "c": ".+?",
-    "n": r"[^\s;:()]+?",
+    "n": r"(?:[+\-−±]?\d[\d.,]*(?:[eE][+\-]?\d+)?(?: ?%)?|nan|-?inf|—)",
     "t": r"[+\-−]?[\d.,]+ (?:ms|s)",
 }
 

@@ -362,7 +362,7 @@ def _sampling(diff: Diff) -> SummaryItem:
     if not outside:
         return SummaryItem("sampling", tr("rollout IS"), tuple(parts))
     named = [
-        tr("{metric} (ideal {range})", metric=stem.removeprefix("rollout_is_"), range=row.get("ideal"))
+        tr("{metric} (ideal {range})", metric=stem.removeprefix("rollout_is_"), range=said(str(row.get("ideal"))))
         for stem, row in outside
     ]
     left = [safe_text(tr("outside: {metric}", metric=named[0]), 80), *(safe_text(name, 80) for name in named[1:])]
