@@ -14,7 +14,7 @@ from rlcompare.language import mark, tr
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
 from rlcompare.model.words import Polarity, Presence
 from rlcompare.report import quantity
-from rlcompare.report.sentences import said
+from rlcompare.report.sentences import datum, said
 from rlcompare.report.tone import floor_in, phase_of, tone
 from rlcompare.text import safe_text
 
@@ -354,6 +354,8 @@ def _cell(row: Row, key: str, unit: str, time_unit: str, decimals: int) -> Cell:
         text = quantity.signed(value, unit, shown)
     elif unit == "share" and quantity.is_number(value):
         text = quantity.share(value)
+    elif _stem(key)[0] == "health" and isinstance(value, str):
+        text = datum(value)
     else:
         text = quantity.amount(value, unit, shown)
     plain = unit not in ("bytes", "share")
