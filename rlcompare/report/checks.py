@@ -17,8 +17,8 @@ from rlcompare.language import tr
 from rlcompare.model.verdict import GateResult, Policy, Verdict
 from rlcompare.model.words import OnInconclusive, RuleSeverity, Status, Word
 from rlcompare.report.findings import MESSAGE_LIMIT
+from rlcompare.report.gate_view import UNVERIFIED, shown_as_verified, status_word
 from rlcompare.report.sentences import datum, said
-from rlcompare.report.view import UNVERIFIED, shown_as_verified, status_word
 from rlcompare.repository import root_of
 from rlcompare.text import safe_text
 
@@ -103,8 +103,7 @@ def checks_of(gate: GateResult) -> tuple[Check, ...]:
 
 def counts_of(checks: tuple[Check, ...]) -> str:
     """``1 regressed, 2 missing``: the statuses of checks with their number."""
-    counts = Counter(check.word for check in checks)
-    return tr(", ").join(tr("{n} {status}", n=number, status=status) for status, number in counts.items())
+    return ", ".join(f"{number} {status}" for status, number in Counter(check.word for check in checks).items())
 
 
 def place_of(policy: Policy) -> str:

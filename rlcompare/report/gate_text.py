@@ -17,8 +17,7 @@ from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import RuleSeverity, Severity
 from rlcompare.report.findings import FindingView, is_serious
-from rlcompare.report.output import Line, print_lines
-from rlcompare.report.view import (
+from rlcompare.report.gate_view import (
     UNVERIFIED,
     GateView,
     VerdictView,
@@ -28,6 +27,7 @@ from rlcompare.report.view import (
     severity_word,
     status_word,
 )
+from rlcompare.report.output import Line, print_lines
 from rlcompare.text import pad
 
 SCHEMA = "rlcompare.gate/1"
@@ -97,7 +97,7 @@ def _lines(gate: GateView) -> Iterator[Line]:
     counts = Counter(verdict.status for verdict in gate.verdicts if not verdict.failing)
     if counts:
         words = {status: tr(_OUTCOMES[status]) if status in _OUTCOMES else status_word(status) for status in counts}
-        shown = (tr("{n} {status}", n=count, status=words[status]) for status, count in sorted(counts.items()))
+        shown = (f"{count} {words[status]}" for status, count in sorted(counts.items()))
         yield _entry(tr("passed"), ", ".join(shown))
     if gate.skipped:
         yield _entry(tr("skipped"), tr("{metrics}: nothing to judge", metrics=", ".join(gate.skipped)))

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from rlcompare import language
 from rlcompare.language import mark, tr
 from rlcompare.report.findings import FindingView
+from rlcompare.report.gate_view import UNVERIFIED, GateView, severity_word, status_word
 from rlcompare.report.tables import Table, TableRow
-from rlcompare.report.view import UNVERIFIED, GateView, ReportView, severity_word, status_word
+from rlcompare.report.view import ReportView
 from rlcompare.text import safe_text
 
 TABLE_ROWS = 5

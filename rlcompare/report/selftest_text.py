@@ -12,9 +12,9 @@ from rlcompare.language import tr, trn
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import Status
 from rlcompare.report.findings import MESSAGE_LIMIT
+from rlcompare.report.gate_view import severity_word, status_word
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.sentences import datum, said
-from rlcompare.report.view import severity_word, status_word
 from rlcompare.text import pad, safe_text
 
 if TYPE_CHECKING:

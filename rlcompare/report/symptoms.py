@@ -22,4 +22,11 @@ def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
     keys = ", ".join(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
     full, short = ((tr("{counts}: {first}", counts=counts, first=shown[0]), *shown[1:]) for shown in (texts, brief))
     named = tr("{counts}: {first}", counts=counts, first=keys)
-    return full, (short, (named,)), "worse" if errors else "caution"
+    return full, (short, (named,)), symptoms_tone(diff)
+
+
+def symptoms_tone(diff: Diff) -> str:
+    """``worse`` if one of the symptoms is an error, else ``caution``; empty if there are none."""
+    if not diff.symptoms:
+        return ""
+    return "worse" if any(found.severity == RuleSeverity.ERROR for found in diff.symptoms) else "caution"

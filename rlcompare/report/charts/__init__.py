@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from rlcompare.model.diff import Diff
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.waterfall import waterfall
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = ()
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (waterfall,)
 """In the order of the page."""
 
 
