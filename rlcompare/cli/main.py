@@ -54,7 +54,7 @@ COMMANDS = {
 
 SECTIONS = {
     "Collect": ("run", "launch", "attach", "analyse", "sample"),
-    "Compare": ("diff", "explain", "gate", "ci"),
+    "Compare": ("diff", "explain", "report", "gate", "ci"),
     "Look at runs": ("show", "sql", "ingest"),
     "Keep runs": ("baseline", "history", "cache"),
     "Set up": ("doctor", "completion"),
