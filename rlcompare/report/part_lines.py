@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.language import tr, trn
+from rlcompare.language import tr
 from rlcompare.model.diff import Diff, Row, Value
 from rlcompare.model.words import Polarity
 from rlcompare.report import quantity
@@ -65,14 +65,14 @@ def part_lines(diff: Diff) -> PartLines | None:
     largest = max(number_of(row.get(side)) for row in ordered for side in ("baseline", "new"))
     judged, floor = not profile_disagrees(diff), floor_of(diff.metric(diff.headline))
     lines = [_line(row, largest, _tone(row, floor, judged, diff.unstable)) for row in ordered]
-    return PartLines(label, quantity.shown_unit("ms", (largest,)), tuple(lines))
+    return PartLines(tr(label), quantity.shown_unit("ms", (largest,)), tuple(lines))
 
 
 def _sum_of(rows: Sequence[Row]) -> Row:
     sums = {side: sum(number_of(row.get(side)) for row in rows) for side in ("baseline", "new")}
     ratio = sums["new"] / sums["baseline"] if sums["baseline"] > 0 else None
     delta = sum(number_of(row.get("delta")) for row in rows)
-    return {"name": trn("{n} more", "{n} more", len(rows)), "delta": delta, "ratio": ratio, **sums}
+    return {"name": tr("{n} more", n=len(rows)), "delta": delta, "ratio": ratio, **sums}
 
 
 def _tone(row: Row, floor: float, judged: bool, unstable: bool) -> str:
@@ -89,7 +89,7 @@ def _line(row: Row, largest: float, mood: str) -> PartLine:
     change = tr("added") if baseline is None else tr("gone") if new is None else ""
     lengths = sorted(max(value or 0.0, 0.0) / largest for value in (baseline, new))
     return PartLine(
-        name=safe_text(row.get("name"), _NAME_LIMIT),
+        name=tr(safe_text(row.get("name"), _NAME_LIMIT)),
         baseline=texts[0],
         new=texts[1],
         delta=quantity.signed(quantity.in_unit(delta, "ms", shown), shown, decimals),

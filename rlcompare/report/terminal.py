@@ -136,11 +136,11 @@ def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
 def _warnings(view: ReportView, width: int) -> Iterator[Line]:
     stability = next((item for item in view.summary if item.key == "stability"), None)
     if stability and not is_whole(stability.parts, width - _LABEL, stability.lines or 1):
-        yield from _list("Stability", view.symptoms, stability.tone, width)
+        yield from _list(tr("Stability"), view.symptoms, stability.tone, width)
     quality = next(item for item in view.summary if item.key == "quality")
     warnings = [finding.message for finding in view.quality if finding.tone]
     if warnings and not is_whole(quality.parts, width - _LABEL, 1):
-        yield from _list("Warnings about the data", warnings, "caution", width)
+        yield from _list(tr("Warnings about the data"), warnings, "caution", width)
 
 
 def _list(title: str, texts: Sequence[str], tone: str, width: int) -> Iterator[Line]:
@@ -151,4 +151,4 @@ def _list(title: str, texts: Sequence[str], tone: str, width: int) -> Iterator[L
         yield Line(first, ((0, len(first), tone),))
         yield from (Line(f"  {text}", ((0, len(text) + 2, tone),)) for text in rest)
     if len(texts) > WARNINGS:
-        yield Line(f"+{len(texts) - WARNINGS} more in report.html")
+        yield Line(tr("+{n} more in report.html", n=len(texts) - WARNINGS))

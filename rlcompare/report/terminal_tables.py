@@ -70,8 +70,8 @@ def _is_worth_a_row(row: TableRow) -> bool:
 
 def _title(table: Table) -> str:
     unit = next((f", {column.unit}" for column in table.columns if column.unit), "")
-    matched = f" ({table.matched} matched)" if table.matched else ""
-    profiled = f"; {OF_PROFILE}" if OF_PROFILE in table.note else ""
+    matched = f" ({tr('{part} matched', part=table.matched)})" if table.matched else ""
+    profiled = f"; {tr(OF_PROFILE)}" if tr(OF_PROFILE) in table.note else ""
     return f"{table.title}{unit}{matched}{profiled}"
 
 
@@ -99,7 +99,7 @@ def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Lin
 def _headings(table: Table) -> list[tuple[str, str]]:
     keys = {column.key: column.label for column in table.columns}
     headings = [(key, keys[key]) for key in _MEASURES]
-    return [*headings, ("calls", "calls")] if "new_calls" in keys else headings
+    return [*headings, ("calls", tr("calls"))] if "new_calls" in keys else headings
 
 
 def _value(table: Table, row: TableRow, key: str) -> str:

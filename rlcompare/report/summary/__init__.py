@@ -8,6 +8,7 @@ next command to type.
 
 from __future__ import annotations
 
+from rlcompare.language import tr
 from rlcompare.model.diff import Diff
 from rlcompare.report.summary.change import cause_item, event_items, phases_item, rest_item
 from rlcompare.report.summary.command import COMMAND_LIMIT, command_of, next_command
@@ -45,5 +46,5 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         quality_item(diff),
         side_item("baseline", diff.baseline, extent_text(diff, "baseline")),
         side_item("new", diff.new, extent_text(diff, "new")),
-        SummaryItem("next", "next", (next_command(diff, document),)),
+        SummaryItem("next", tr("next"), (next_command(diff, document),)),
     )

@@ -1,4 +1,4 @@
-"""The next command to type, and the one that compares the same runs."""
+"""The next command to type, and the one that was typed."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rlcompare.compare.overall import PATH
+from rlcompare.language import tr
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.report import quantity
 from rlcompare.report.summary.item import SummaryItem
@@ -14,12 +15,12 @@ from rlcompare.text import safe_text
 def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
     """The headline: both values and the change. What it is worth is in the answer."""
     metric = diff.headline
-    label = "step" if metric in ("time.step", PATH) else "headline"
+    label = tr("step") if metric in ("time.step", PATH) else tr("headline")
     if delta is None or (delta.baseline is None and delta.new is None):
-        return SummaryItem("headline", label, ("no time was measured on either side", *_memory(diff)), "caution")
+        return SummaryItem("headline", label, (tr("no time was measured on either side"), *_memory(diff)), "caution")
     if delta.delta is None:
-        missing = "baseline" if delta.baseline is None else "new side"
-        parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", f"not measured on the {missing}"]
+        missing = tr("not measured on the baseline") if delta.baseline is None else tr("not measured on the new side")
+        parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", missing]
         return SummaryItem("headline", label, tuple(parts), "caution")
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
@@ -43,10 +44,10 @@ def stability_items(diff: Diff) -> tuple[SummaryItem, ...]:
     if not diff.symptoms:
         return ()
     full, shorter, mood = symptom_parts(diff)
-    return (SummaryItem("stability", "stability", full, mood, lines=3, shorter=shorter),)
+    return (SummaryItem("stability", tr("stability"), full, mood, lines=3, shorter=shorter),)
 
 
 def workload_item(diff: Diff) -> SummaryItem:
     """How much work both sides did."""
     texts, differs = workload_texts(diff)
-    return SummaryItem("workload", "workload", texts, "caution" if differs else "")
+    return SummaryItem("workload", tr("workload"), texts, "caution" if differs else "")
