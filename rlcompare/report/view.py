@@ -20,6 +20,7 @@ from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
+from rlcompare.report.part_lines import PartLines, part_lines
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.sentences import said
 from rlcompare.report.shares import are_times
@@ -146,6 +147,7 @@ class ReportView:
     quality_counts: str
     symptoms: tuple[str, ...]
     symptoms_tone: str
+    parts: PartLines | None
     unstable: bool
     thresholds: str
     command: str
@@ -196,6 +198,7 @@ def build_view(
         quality_counts=findings.quality_counts(diff.quality) if diff.quality else "",
         symptoms_tone=symptoms_tone(diff),
         symptoms=tuple(safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms),
+        parts=part_lines(diff),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
         command=command_of(diff),
