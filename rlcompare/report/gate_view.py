@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rlcompare.errors import ExitCode
+from rlcompare.language import tr
 from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
@@ -34,7 +36,11 @@ _VERDICT_TONE = {
 
 @dataclass(frozen=True)
 class VerdictView:
-    """A verdict of the gate; ``failing`` if its status is not pass or improved."""
+    """A verdict of the gate; ``failing`` if its status is not pass or improved.
+
+    Attributes:
+        brief, rest: its text up to the values, and the values with what follows; ``rest`` may be empty.
+    """
 
     status: str
     tone: str
@@ -44,6 +50,8 @@ class VerdictView:
     text: str
     message: str
     verified: bool
+    brief: str
+    rest: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,7 @@ class GateView:
     """The result of the gate.
 
     Attributes:
+        outcome: whether it passed, in a word or two.
         status: whether the sides may be compared; empty if the diff is unknown, as are the next three.
         findings: differences that must be shown before the verdicts, and those that the policy declares.
         quality: warnings about the data in one line.
@@ -61,6 +70,7 @@ class GateView:
         skipped: metrics of rules that had nothing to judge.
     """
 
+    outcome: str
     summary: str
     policy: str
     exit_code: int
@@ -87,6 +97,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
 
     view = GateView(
+        outcome=_outcome(gate.exit_code),
         summary=safe_text(gate.summary, MESSAGE_LIMIT),
         policy=safe_text(gate.policy.source),
         exit_code=gate.exit_code,
@@ -113,6 +124,11 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
             if finding.key == "training_steps" and not findings.is_serious(finding)
         ),
     )
+
+
+def _outcome(exit_code: int) -> str:
+    open_ = {int(ExitCode.INCONCLUSIVE): tr("not decided"), int(ExitCode.NOT_COMPARABLE): tr("not comparable")}
+    return tr("passed") if exit_code == ExitCode.OK else open_.get(exit_code, tr("failed"))
 
 
 def _unverified(verdicts: Sequence[VerdictView], evidence: EvidenceMode) -> str:
@@ -147,15 +163,19 @@ def _one_line(texts: Sequence[str]) -> str:
 
 
 def _verdict(verdict: Verdict) -> VerdictView:
+    text = safe_text(verdict.text, MESSAGE_LIMIT)
+    brief, bracket, rest = text.partition(" (")
     return VerdictView(
         status=verdict.status,
         tone=_VERDICT_TONE.get(verdict.status, ""),
         failing=verdict.status in FAILING,
         severity=safe_text(verdict.rule.severity, 20),
         metric=safe_text(verdict.metric),
-        text=safe_text(verdict.text, MESSAGE_LIMIT),
+        text=text,
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
         verified=shown_as_verified(verdict),
+        brief=brief,
+        rest=f"{bracket}{rest}".strip(),
     )
 
 

@@ -30,7 +30,7 @@ from rlcompare.report.summary import (
     next_command,
     summary_items,
 )
-from rlcompare.report.symptoms import symptoms_tone
+from rlcompare.report.symptoms import symptoms_tone, training_texts
 from rlcompare.report.tables import (
     ROW_LIMIT,
     Table,
@@ -115,6 +115,7 @@ class ReportView:
         status: comparability; also ``caution`` if the workload differs much.
         symptoms: the signs of unstable training, errors first.
         unstable: whether the new side has some: then nothing is shown as better.
+        training: entropy, reward and the like on both sides; empty if training logged none of them.
         more_causes: the part of the causes beyond ``CAUSES_SHOWN``; empty if there are none.
         command: what makes this report again; empty if it would be too long to paste.
     """
@@ -141,6 +142,7 @@ class ReportView:
     quality_counts: str
     symptoms: tuple[str, ...]
     symptoms_tone: str
+    training: tuple[str, ...]
     unstable: bool
     thresholds: str
     command: str
@@ -190,6 +192,7 @@ def build_view(
         quality=findings.views(diff.quality),
         quality_counts=findings.quality_counts(diff.quality) if diff.quality else "",
         symptoms_tone=symptoms_tone(diff),
+        training=training_texts(diff),
         symptoms=tuple(safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
