@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rlcompare.errors import ExitCode
-from rlcompare.language import tr
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.verdict import GateResult, Verdict
-from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
+from rlcompare.model.words import Comparable, EvidenceMode, RuleSeverity, Severity, Status
 from rlcompare.report import findings
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
+from rlcompare.report.sentences import datum, said
 from rlcompare.report.status import status_of
 from rlcompare.text import safe_text
 
-UNVERIFIED = "unverified"
-_FEW_RUNS = "too few runs to rule out chance: the verdict also rests on the spread that its interval names."
-_AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
-_ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
+_VALUES = r" \(|\uff08"
+"""Where the values of a verdict begin: at a bracket, of Latin or Chinese width."""
+
+UNVERIFIED = mark("unverified")
+_FEW_RUNS = mark("too few runs to rule out chance: the verdict also rests on the spread that its interval names.")
+_AS_ASKED = mark('only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.')
+_ODD_RUN = mark("too few runs to tell a sign of unstable training from a single odd run.")
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""
 
@@ -98,13 +103,13 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
 
     view = GateView(
         outcome=_outcome(gate.exit_code),
-        summary=safe_text(gate.summary, MESSAGE_LIMIT),
-        policy=safe_text(gate.policy.source),
+        summary=safe_text(said(gate.summary), MESSAGE_LIMIT),
+        policy=safe_text(datum(gate.policy.source)),
         exit_code=gate.exit_code,
         verdicts=shown,
         unverified=_unverified(shown, gate.policy.evidence),
-        reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
-        notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
+        reasons=tr(" and ").join(status_word(status) for status in reasons(gate)),
+        notes=tuple(safe_text(said(note), MESSAGE_LIMIT) for note in gate.policy.notes),
         skipped=tuple(map(safe_text, gate.skipped)),
     )
     if diff is None:
@@ -119,7 +124,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         findings=findings.merged_views(judged),
         quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
         steps=" ".join(
-            safe_text(finding.message, MESSAGE_LIMIT)
+            safe_text(said(finding.message), MESSAGE_LIMIT)
             for finding in diff.comparability.findings
             if finding.key == "training_steps" and not findings.is_serious(finding)
         ),
@@ -131,11 +136,35 @@ def _outcome(exit_code: int) -> str:
     return tr("passed") if exit_code == ExitCode.OK else open_.get(exit_code, tr("failed"))
 
 
+def status_word(status: str) -> str:
+    """A verdict's status for a reader."""
+    words: dict[str, str] = {
+        Status.PASS: tr("pass"),
+        Status.IMPROVED: tr("improved"),
+        Status.REGRESSED: tr("regressed"),
+        Status.INCONCLUSIVE: tr("inconclusive"),
+        Status.NOT_COMPARABLE: tr("not comparable"),
+        Status.MISSING: tr("missing"),
+        Status.UNHEALTHY: tr("unhealthy"),
+    }
+    return words.get(status, status.replace("_", " "))
+
+
+def severity_word(severity: str) -> str:
+    """What a rule that failed does, for a reader."""
+    words: dict[str, str] = {
+        RuleSeverity.ERROR: tr("error"),
+        RuleSeverity.WARN: tr("warn"),
+        RuleSeverity.OFF: tr("off"),
+    }
+    return words.get(severity, severity)
+
+
 def _unverified(verdicts: Sequence[VerdictView], evidence: EvidenceMode) -> str:
     """Why failing verdicts are marked as unverified."""
     marked = {verdict.status == Status.UNHEALTHY for verdict in verdicts if verdict.failing and not verdict.verified}
     of_changes = _AS_ASKED if evidence == EvidenceMode.LIMITS else _FEW_RUNS
-    return " ".join(text for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
+    return " ".join(tr(text) for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
 
 
 def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
@@ -159,12 +188,13 @@ def gate_status(judged: Sequence[Finding]) -> Comparable:
 
 
 def _one_line(texts: Sequence[str]) -> str:
-    return f"{texts[0]} +{len(texts) - 1} more" if len(texts) > 1 else texts[0]
+    return tr("{first} +{n} more", first=texts[0], n=len(texts) - 1) if len(texts) > 1 else texts[0]
 
 
 def _verdict(verdict: Verdict) -> VerdictView:
-    text = safe_text(verdict.text, MESSAGE_LIMIT)
-    brief, bracket, rest = text.partition(" (")
+    text = safe_text(said(verdict.text), MESSAGE_LIMIT)
+    bracket = re.search(_VALUES, text)
+    brief = text[: bracket.start()] if bracket else text
     return VerdictView(
         status=verdict.status,
         tone=_VERDICT_TONE.get(verdict.status, ""),
@@ -175,7 +205,7 @@ def _verdict(verdict: Verdict) -> VerdictView:
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
         verified=shown_as_verified(verdict),
         brief=brief,
-        rest=f"{bracket}{rest}".strip(),
+        rest=text.removeprefix(brief).strip(),
     )
 
 
