@@ -183,7 +183,7 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        answer=answer_of(diff, measured.absent, failed=gate is not None and gate.exit_code != ExitCode.OK),
+        answer=answer_of(diff, measured.absent, gate),
         headline=measured,
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
