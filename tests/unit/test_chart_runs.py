@@ -99,7 +99,7 @@ def test_runs_that_do_not_count_are_hollow_and_not_in_the_median() -> None:
     content = _content(diff)
     assert [dot.hollow for dot in content.runs[1].dots] == [False, True]
     assert content.runs[1].text == "1 run, median 38.00 s"
-    assert content.left_out == ("Not counted of new: run1: it failed.",)
+    assert content.left_out == ("Not counted, new: run1: it failed.",)
     assert [side.dots.path.count("M") for side in content.steps] == [1, 2]
 
 

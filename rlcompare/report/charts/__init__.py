@@ -7,9 +7,10 @@ from collections.abc import Callable
 from rlcompare.model.diff import Diff
 from rlcompare.report.charts.account import account_chart
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.health import health_chart
 from rlcompare.report.charts.run_dots import runs_chart
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (account_chart, runs_chart)
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (account_chart, runs_chart, health_chart)
 """In the order of the page."""
 
 

@@ -230,7 +230,7 @@ def _left_out(diff: Diff) -> list[str]:
             if run.left_out:
                 found.setdefault((side, safe_text(run.left_out)), []).append(_run_name(diff, side, place))
     return [
-        tr("Not counted of {side}: {runs}: {reason}.", side=side_label(side), runs=_listed(runs), reason=reason)
+        tr("Not counted, {side}: {runs}: {reason}.", side=side_label(side), runs=_listed(runs), reason=reason)
         for (side, reason), runs in found.items()
     ]
 
