@@ -9,8 +9,9 @@ from rlcompare.report.charts.account import account_chart
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.health import health_chart
 from rlcompare.report.charts.run_dots import runs_chart
+from rlcompare.report.charts.waterfall import waterfall
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (account_chart, runs_chart, health_chart)
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (waterfall, account_chart, runs_chart, health_chart)
 """In the order of the page."""
 
 
