@@ -26,7 +26,7 @@ _STYLES = (
     "narrow.css",
     "print.css",
 )
-_SCRIPTS = ("theme.js", "print.js", "tables.js")
+_SCRIPTS = ("theme.js", "print.js", "tables.js", "charts.js")
 """Files of ``report_templates/page``, in the order in which they take effect."""
 
 

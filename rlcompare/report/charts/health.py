@@ -61,6 +61,7 @@ class SideLine:
     """A side in a panel: paths in a box of 1000 × 100 (``marks``). The band is empty with one run."""
 
     side: SideName
+    label: str
     line: str
     band: str
 
@@ -80,6 +81,7 @@ class HealthPanel:
     Attributes:
         pair: the values of both sides, as in the section ``metrics``.
         ideal: the healthy range in words; empty if none is defined.
+        axis: that of the values; the page's script reads the lines back with it.
         beyond: the value farthest from the others, if it is beyond the axis.
         shared: steps at which the time of the step changed.
     """
@@ -93,6 +95,7 @@ class HealthPanel:
     marks: tuple[Mark, ...]
     shared: tuple[Mark, ...]
     beyond: str
+    axis: Axis
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class HealthContent:
 
     panels: tuple[HealthPanel, ...]
     numbers: tuple[Tick, ...]
+    steps: Axis
     sides: tuple[tuple[SideName, str], ...]
 
 
@@ -128,7 +132,7 @@ def health_chart(diff: Diff) -> Chart | None:
         title=tr("Importance sampling and training health"),
         finding=_finding(diff),
         note=_note(courses, [name for name in ordered if name not in shown]),
-        content=HealthContent(panels, step_ticks(numbers), sides),
+        content=HealthContent(panels, step_ticks(numbers), numbers, sides),
         table=_table(diff, courses),
     )
 
@@ -199,13 +203,14 @@ def _panel(diff: Diff, name: str, courses: _Courses, numbers: Axis, shared: tupl
         ideal=_ideal(ranges),
         healthy=None if limits is None else _healthy(axis, limits),
         lines=tuple(
-            SideLine(side, line_of(course, numbers, axis), band_of(course, numbers, axis))
+            SideLine(side, side_label(side), line_of(course, numbers, axis), band_of(course, numbers, axis))
             for side, course in courses.items()
         ),
         ticks=axis.ticks(unit, most=5),
         marks=_marks(diff, name, numbers),
         shared=shared,
         beyond="" if far is None else tr("up to {value}", value=quantity.quantity(far, unit)),
+        axis=axis,
     )
 
 

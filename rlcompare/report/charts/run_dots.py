@@ -127,7 +127,7 @@ def runs_chart(diff: Diff) -> Chart | None:
         name="runs",
         title=tr("Runs and steps"),
         finding=_finding(diff, headline, change),
-        note=_note(several=several, steps=bool(steps)),
+        note=_note(several=several, logged=any(found.runs for found in steps.values()), steps=bool(steps)),
         content=content,
         table=_table(diff, headline, change),
     )
@@ -319,12 +319,14 @@ def _finding(diff: Diff, headline: Delta, change: Decision | None) -> str:
     return tr("The runs show a certain change: {text}.", text=text)
 
 
-def _note(*, several: bool, steps: bool) -> str:
+def _note(*, several: bool, logged: bool, steps: bool) -> str:
     texts = []
     if several:
         texts.append(tr("A dot above is a run, the line the median; a hollow dot does not count."))
         texts.append(tr("The change is the median over all pairs of runs, its interval that of the gate."))
-    if steps:
+    if steps and not logged:
+        texts.append(tr("A dot below is a profiled step, the mean over ranks and runs."))
+    elif steps:
         texts.append(
             tr("A dot below is a step of a run that counts, without a profiler and after warm-up where there are such.")
         )
