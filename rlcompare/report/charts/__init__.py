@@ -7,13 +7,16 @@ from collections.abc import Callable
 from rlcompare.model.diff import Diff
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.collectives import collectives_chart
+from rlcompare.report.charts.levels import clock_chart, memory_chart
 from rlcompare.report.charts.ranks import ranks_chart
 from rlcompare.report.charts.roofline import roofline_chart
 
 _MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (
     ranks_chart,
+    memory_chart,
     collectives_chart,
     roofline_chart,
+    clock_chart,
 )
 """In the order of the page."""
 
