@@ -139,6 +139,7 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
             collectives=(SizedCollectives("new", "all_reduce", 4, 2.0, 40.0, 1.5, None),),
             levels=(Level("new", "allocated", "PTA", 0, "rank 1", (0.0, 2.5), (1e9, 2e9)),),
         ),
+        timeline=diff_examples.TIMELINE,
     )
     document, definitions = to_document(diff), schema["$defs"]
     written = {
@@ -159,6 +160,12 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "path_time": (document["pictures"]["path"][0], definitions["path_time"]),
         "level": (document["pictures"]["levels"][0], definitions["level"]),
         "sized": (document["pictures"]["collectives"][0], definitions["sized_collectives"]),
+        "timeline": (document["timeline"], definitions["timeline"]),
+        "timeline_side": (document["timeline"]["new"], definitions["timeline_side"]),
+        "task": (
+            document["timeline"]["new"]["tasks"][0],
+            definitions["timeline_side"]["properties"]["tasks"]["items"],
+        ),
         "info": (document["section_info"]["kernels"], schema["properties"]["section_info"]["additionalProperties"]),
     }
     for place, (value, definition) in written.items():
