@@ -19,8 +19,10 @@ from rlcompare.model.verdict import GateResult
 from rlcompare.report.document import to_document, to_json
 from rlcompare.report.view import ReportView, build_view
 
-FORMATS = frozenset({"html", "json", "md", "csv"})
+FORMATS = frozenset({"html", "json", "md", "csv", "trace"})
 """Formats of a comparison."""
+
+TRACE = "trace.json.gz"
 
 GATE_FILES = {
     "pr": "pull-request.md",
@@ -36,13 +38,16 @@ _MARKER_HEAD = "A report of rlcompare. The files listed here are replaced by the
 _STAGE = ".rlcompare-part-"
 
 
-def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult | None = None) -> list[Path]:
+def write_report(
+    diff: Diff, out_dir: Path, formats: set[str], gate: GateResult | None = None, trace: Path | None = None
+) -> list[Path]:
     """Writes ``report.html`` and ``diff.json``, and the requested further formats.
 
     Args:
         formats: of ``FORMATS``; ``md`` adds ``report.md``, ``csv`` a folder ``csv`` with one file per section. With a
             gate, of ``GATE_FILES`` too.
         gate: its verdicts are shown in the report.
+        trace: a trace that was made; copied to ``TRACE`` if it exists.
 
     Returns:
         The files, ``report.html`` first.
@@ -56,6 +61,9 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
     try:
         with _stage(out_dir) as stage:
             files = _render(diff, gate, stage, formats, out_dir)
+            if trace is not None and trace.exists():
+                shutil.copyfile(trace, stage / TRACE)
+                files.append(PurePosixPath(TRACE))
             return _publish(stage, out_dir, files)
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -169,4 +177,4 @@ def _listed(out_dir: Path) -> list[PurePosixPath]:
 
 
 def _is_ours(name: PurePosixPath) -> bool:
-    return name.suffix.removeprefix(".") in FORMATS or name.name in GATE_FILES.values()
+    return name.suffix.removeprefix(".") in FORMATS or name.name in (TRACE, *GATE_FILES.values())
