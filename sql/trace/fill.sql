@@ -4,7 +4,7 @@
 -- Depends on capture, collective, copy, host_api, host_compute, host_op, kernel, phase, step, trace_arg, trace_text.
 -- Run by name: for each side, with its store attached.
 CREATE OR REPLACE TEMP TABLE trace_capture AS
-SELECT capture, executor, row_number() OVER (ORDER BY replica NULLS FIRST, rank NULLS LAST, role, capture) AS member_order,
+SELECT capture, executor, coalesce(replica + 1, 0) * 1000000 + coalesce(rank, ordinal) AS member_order,
        CASE WHEN replica IS NULL AND rank IS NULL THEN 'capture ' || ordinal
             ELSE concat_ws(' ', CASE WHEN phase IS NULL AND replica IS NULL THEN role END, 'replica ' || replica, 'rank ' || rank) END AS member
 FROM store.capture WHERE list_contains(getvariable('captures'), capture);

@@ -3,7 +3,7 @@
 CREATE TABLE trace_event (
     side VARCHAR NOT NULL,          -- baseline | new
     member VARCHAR NOT NULL,        -- "rank 3", "replica 1", …: the process
-    member_order INTEGER NOT NULL,
+    member_order BIGINT NOT NULL,   -- by replica and rank, as on the other side
     kind VARCHAR NOT NULL,          -- step | phase | compute | comm | copy | launch
     lane VARCHAR NOT NULL,          -- title of the lane
     lane_order BIGINT NOT NULL,

@@ -145,6 +145,21 @@ def test_what_is_left_out_is_said(rlcompare: Command, samples: Path, monkeypatch
 
 
 @pytest.mark.slow
+def test_a_rank_of_several_captures_is_one_process(rlcompare: Command, tmp_path: Path) -> None:
+    """GIVEN verl's folders, one a phase."""
+    options = ("--mode", "discrete", "--layout", "verl", "--layers", "1", "--decode-steps", "2")
+    phases = ("--phases", "compute_log_prob,update_actor")
+    assert rlcompare("sample", "-o", tmp_path / "base", *options, *phases).code == 0
+    result = rlcompare("diff", "-d", tmp_path / "base", "-bp", tmp_path / "base", "--format", "trace")
+
+    assert result.code == 0
+    document = document_of(Path("rlcompare-out"))
+    assert names(document, "process_name") == ["baseline rank 0", "new rank 0", "baseline rank 1", "new rank 1"]
+    phase_of = {event["args"]["phase"] for event in spans_of(document) if event["cat"] == "compute"}
+    assert phase_of == {"old_log_prob", "update_actor"}
+
+
+@pytest.mark.slow
 def test_stores_without_events_are_not_drawn(rlcompare: Command, samples: Path) -> None:
     assert rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--cache-dir", "cache").code == 0
     store = next(Path("cache").glob("base*.duckdb"))
