@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlcompare.cli.one_file import check_output, write_text
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -150,11 +151,21 @@ def show_command(
 
 @command.command("plot", cls=Command)
 @click.argument("metric", metavar="METRIC", required=False)
+@option(
+    "--html",
+    "page",
+    type=path_type(dir_okay=False),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write a page instead, one file with the plots; - for standard output.",
+)
 @_place_option
 @_varied_option
 @_json_option
 @common_options
-def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...], as_json: bool, quiet: bool) -> None:
+def plot_command(
+    metric: str | None, page: Path | None, place: str | None, varied: tuple[str, ...], as_json: bool, quiet: bool
+) -> None:
     """Plot a metric over the runs of each environment, with the levels that "changes" finds.
 
     METRIC is a name; by default the headline.
@@ -165,6 +176,8 @@ def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...],
     from rlcompare.history.store import load
     from rlcompare.text import safe_text
 
+    if page is not None:
+        check_output(page, [], "--html")
     history = load(_place(place), _split(varied))
     plots = []
     for environment in dict.fromkeys(run.environment for run in history.runs):
@@ -178,6 +191,11 @@ def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...],
     if not plots:
         known = _meant(metric or "", {one.metric for one in history.series})
         raise UsageError(f"no usable run of the history has the metric {(metric or 'headline')[:200]}{known}")
+    if page is not None:
+        from rlcompare.history.page import history_view
+        from rlcompare.report.html import page_of
+
+        return write_text(page_of("history.html.j2", history_view(plots, history.runs)), page)
     if as_json:
         documents = [
             series_document(one.environment, one.metric, one.unit, numbers, values, levels)
