@@ -23,6 +23,7 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    language_option,
     option,
     path_type,
     selection_options,
@@ -104,6 +105,7 @@ POLICY = "Policy"
     section=OUTPUT,
     help="In a GitHub job: print annotations, and add to the step's summary ($GITHUB_STEP_SUMMARY).",
 )
+@language_option
 @selection_options
 @engine_options
 @cache_options

@@ -8,7 +8,7 @@ import click
 
 from rlcompare.cli.explain import DEFAULT
 from rlcompare.cli.one_file import STDOUT, check_output, into_file, write_text
-from rlcompare.cli.options import OUTPUT, Command, common_options, option, path_type
+from rlcompare.cli.options import OUTPUT, Command, common_options, language_option, option, path_type
 from rlcompare.errors import UsageError
 
 FORMATS = ("html", "md", "xlsx")
@@ -33,6 +33,7 @@ _REMEDY = "Pass the diff.json that rlcompare diff wrote"
     section=OUTPUT,
     help="A page, Markdown, or a workbook of all tables.  [default: by the ending of FILE, else html]",
 )
+@language_option
 @common_options
 def command(document: Path | None, output: Path, form: str | None, quiet: bool) -> None:
     """Write the page of an earlier comparison, without its profiles.
@@ -67,9 +68,9 @@ def _text(source: Path, form: str) -> str:
         from rlcompare.report.markdown import render_markdown
 
         return render_markdown(view)
-    from rlcompare.report.html import render_html
+    from rlcompare.report.html import render_page
 
-    return render_html(view)
+    return render_page(diff, None, str(source), view)
 
 
 def _write_workbook(source: Path, output: Path) -> None:

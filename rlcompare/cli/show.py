@@ -20,6 +20,7 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    language_option,
     layout_option,
     option,
     path_type,
@@ -27,10 +28,11 @@ from rlcompare.cli.options import (
     rank_option,
     step_option,
 )
+from rlcompare.language import mark, tr
 
 Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 
-LATE = "; late: mean delay behind the first rank of its group to start a collective"
+LATE = mark("; late: mean delay behind the first rank of its group to start a collective")
 
 ROWS_SHOWN = 40
 PIPED_WIDTH = 140
@@ -59,6 +61,7 @@ VIEWER_WIDTH = 4000
     section=OUTPUT,
     help="Write a page instead, one file with pictures; - for standard output.",
 )
+@language_option
 @step_option
 @rank_option
 @layout_option
@@ -140,13 +143,14 @@ def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], vie
             continue
         shown = [[row[index] for index in places] for row in rows[:ROWS_SHOWN]]
         names = [columns[index] for index in places]
-        title = SECTIONS[name] + (LATE if "late_ms" in names else "")
+        title = tr(SECTIONS[name]) + (tr(LATE) if "late_ms" in names else "")
         texts = _table(names, shown, None if name in WHOLE else width)
         lines += [Line(""), Line(title, ((0, len(title), "title"),)), *map(Line, texts)]
         if len(rows) > ROWS_SHOWN:
-            lines.append(Line(f"... and {len(rows) - ROWS_SHOWN} more"))
+            lines.append(Line(tr("... and {n} more", n=len(rows) - ROWS_SHOWN)))
     if viewers:
-        lines += [Line(""), Line(TITLE, ((0, len(TITLE), "title"),))]
+        heading = tr(TITLE)
+        lines += [Line(""), Line(heading, ((0, len(heading), "title"),))]
         lines += [Line(safe_text(line, VIEWER_WIDTH)) for line in viewers]
     print_lines(lines[1:], sys.stdout)
 

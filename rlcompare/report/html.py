@@ -14,17 +14,44 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from rlcompare import language
-from rlcompare.report.view import ReportView
+from rlcompare.model.diff import Diff
+from rlcompare.model.verdict import GateResult
+from rlcompare.report.view import CAUSES_SHOWN, ReportView, build_view
 from rlcompare.resources import resource_root
 
-_STYLES = ("base.css", "first.css", "charts.css", "single.css", "tables.css", "narrow.css", "print.css")
-_SCRIPTS = ("tables.js",)
+_STYLES = (
+    "base.css",
+    "first.css",
+    "waterfall.css",
+    "charts.css",
+    "pictures.css",
+    "ranks.css",
+    "timeline.css",
+    "single.css",
+    "tables.css",
+    "narrow.css",
+    "print.css",
+)
+_SCRIPTS = ("theme.js", "print.js", "tables.js")
 """Files of ``report_templates/page``, in the order in which they take effect."""
 
 
 def render_html(view: ReportView) -> str:
     """The page of a view, in the language in use."""
     return page_of("report.html.j2", view)
+
+
+def render_page(diff: Diff, gate: GateResult | None, document: str, view: ReportView) -> str:
+    """The page of a diff in the language of pages.
+
+    Args:
+        document: path of the diff.json that goes with it.
+        view: the same in the language in use, which is mostly that of pages too.
+    """
+    if language.of_page() == language.current():
+        return render_html(view)
+    with language.speaking(language.of_page()):
+        return render_html(build_view(diff, gate, document=document))
 
 
 def page_of(template: str, view: object) -> str:
@@ -35,7 +62,12 @@ def page_of(template: str, view: object) -> str:
     # Both assets are our own files. Escaping them would change their hashes.
     page = environment().get_template(template)
     return page.render(
-        view=view, policy=policy, style=Markup(style), script=Markup(script), language=language.current()
+        view=view,
+        policy=policy,
+        style=Markup(style),
+        script=Markup(script),
+        language=language.current(),
+        causes_shown=CAUSES_SHOWN,
     )
 
 

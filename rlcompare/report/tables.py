@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
 from rlcompare.model.words import Polarity, Presence
 from rlcompare.report import quantity
+from rlcompare.report.sentences import datum, said
 from rlcompare.report.tone import floor_in, phase_of, tone
 from rlcompare.text import safe_text
 
@@ -20,47 +22,47 @@ ROW_LIMIT = 500
 """Maximum number of rows of a table in a report. ``diff.json``, or a file beside it, holds all rows."""
 
 _TITLES = {
-    "account": "Where the step goes",
-    "apis": "Framework and CANN calls",
-    "categories": "Kernel categories",
-    "collectives": "Collectives",
-    "copies": "Copies",
-    "counters": "Device counters",
-    "efficiency": "What kernels achieve",
-    "env": "Environment",
-    "groups": "Communication groups",
-    "kernel_types": "Kernel types",
-    "kernels": "Kernels",
-    "links": "Links between ranks",
-    "memory": "Memory",
-    "memory_categories": "Memory by category of tensor",
-    "metrics": "Training and importance-sampling metrics",
-    "modules": "Modules",
-    "msprof": "As counted by msprof-analyze compare",
-    "operators": "Framework operators",
-    "path": "Where the step of the job goes (critical path)",
-    "phases": "Phases of the step",
-    "ranks": "Ranks",
-    "stacks": "Call stacks",
-    "steps": "Steps",
-    "workload": "Workload",
+    "account": mark("Where the step goes"),
+    "apis": mark("Framework and CANN calls"),
+    "categories": mark("Kernel categories"),
+    "collectives": mark("Collectives"),
+    "copies": mark("Copies"),
+    "counters": mark("Device counters"),
+    "efficiency": mark("What kernels achieve"),
+    "env": mark("Environment"),
+    "groups": mark("Communication groups"),
+    "kernel_types": mark("Kernel types"),
+    "kernels": mark("Kernels"),
+    "links": mark("Links between ranks"),
+    "memory": mark("Memory"),
+    "memory_categories": mark("Memory by category of tensor"),
+    "metrics": mark("Training and importance-sampling metrics"),
+    "modules": mark("Modules"),
+    "msprof": mark("As counted by msprof-analyze compare"),
+    "operators": mark("Framework operators"),
+    "path": mark("Where the step of the job goes (critical path)"),
+    "phases": mark("Phases of the step"),
+    "ranks": mark("Ranks"),
+    "stacks": mark("Call stacks"),
+    "steps": mark("Steps"),
+    "workload": mark("Workload"),
 }
-OF_PROFILE = "time.…: profiled steps, including profiler overhead"
+OF_PROFILE = mark("time.…: profiled steps, including profiler overhead")
 """Note for tables that show the profile's times beside those that training measured."""
 
 _DETAIL_LIMIT = 120
 _MEASURE = ("baseline", "new", "delta", "ratio")
 _LABELS = {
-    "cube": "cube unit",
+    "cube": mark("cube unit"),
     "delta": "Δ",
-    "delta_calls": "Δ by calls",
-    "delta_per_call": "Δ by time per call",
+    "delta_calls": mark("Δ by calls"),
+    "delta_per_call": mark("Δ by time per call"),
     "gb_per_s": "GB/s",
-    "l2_hit": "L2 hits",
-    "load": "loading (MTE2)",
-    "peak": "share of peak",
-    "polarity": "better is",
-    "ratio": "change",
+    "l2_hit": mark("L2 hits"),
+    "load": mark("loading (MTE2)"),
+    "peak": mark("share of peak"),
+    "polarity": mark("better is"),
+    "ratio": mark("change"),
     "tflops": "TFLOP/s",
 }
 _NEUTRAL = ("workload", "metrics", "env")
@@ -68,8 +70,8 @@ _TIMES = ("bubble", "comm", "compute", "exposed_comm", "exposed_copy", "free", "
 _COUNTS = ("calls", "count", "captures", "ranks", "steps", "kernels", "collectives")
 _SUFFIXES = ("ms", "bytes", "share")
 _ONE_SIDED: dict[str, tuple[str, str]] = {
-    Presence.BASELINE_ONLY: ("only baseline", "gone"),
-    Presence.NEW_ONLY: ("only new", "added"),
+    Presence.BASELINE_ONLY: (mark("only baseline"), mark("gone")),
+    Presence.NEW_ONLY: (mark("only new"), mark("added")),
 }
 
 
@@ -135,11 +137,13 @@ class Table:
 
 def title_of(name: str) -> str:
     """The heading of a section."""
-    return _TITLES.get(name, name.replace("_", " ").capitalize())
+    return tr(_TITLES.get(name, name.replace("_", " ").capitalize()))
 
 
-_DISAGREES = "The profiled steps changed in the other direction than the headline: no row of the profile is judged."
-_APART = "The profile saw another change than the timers in {}: its times there are not judged."
+_DISAGREES = mark(
+    "The profiled steps changed in the other direction than the headline: no row of the profile is judged."
+)
+_APART = mark("The profile saw another change than the timers in {phases}: its times there are not judged.")
 _PROFILED = ("time.", "role.")
 _NOT_OF_PROFILE = frozenset({"phases", "metrics", "workload", "env", "memory", "memory_categories"})
 
@@ -162,7 +166,7 @@ def section_table(section: Section, floor: float, limit: int, *, judged: bool = 
     return Table(
         name=section.name,
         title=title_of(section.name),
-        note=safe_text(section.note if judged else f"{section.note} {_DISAGREES}".strip(), 600),
+        note=safe_text(said(section.note) if judged else f"{said(section.note)} {tr(_DISAGREES)}".strip(), 600),
         matched="" if section.matched_share is None else quantity.share(section.matched_share),
         columns=tuple(_column(key, shown if unit == "ms" else unit, rows) for key, unit in units.items()),
         rows=tuple(
@@ -202,16 +206,16 @@ def overall_table(
         return judged or not metric.startswith(_PROFILED)
 
     columns = [
-        Column("metric", "metric", False),
-        Column("baseline", "baseline", True),
-        Column("new", "new", True),
+        Column("metric", tr("metric"), False),
+        Column("baseline", tr("baseline"), True),
+        Column("new", tr("new"), True),
         Column("delta", "Δ", True, coloured=True),
-        Column("ratio", "change", True, coloured=True),
-        Column("polarity", "better is", False),
+        Column("ratio", tr("change"), True, coloured=True),
+        Column("polarity", tr("better is"), False),
     ]
     several = any(len(values) > 1 for delta in overall for values in delta.samples.values())
     if several:
-        columns += [Column("samples", "values of the runs", False), Column("evidence", "evidence", False)]
+        columns += [Column("samples", tr("values of the runs"), False), Column("evidence", tr("evidence"), False)]
     times = [value for delta in overall if delta.unit == "ms" for value in (delta.baseline, delta.new)]
     decimals = quantity.decimals_for(value for value in times if quantity.shown_unit("ms", (value,)) == "ms")
     rows = tuple(
@@ -226,17 +230,17 @@ def overall_table(
         )
         for delta in overall
     )
-    note = "Means over runs of the mean over ranks of the mean over steps."
+    notes = [tr("Means over runs of the mean over ranks of the mean over steps.")]
     if not headline.startswith("time.") and any(delta.metric.startswith("time.") for delta in overall):
-        note += f" {OF_PROFILE}; {headline}: unprofiled steps where available."
+        notes.append(f"{tr(OF_PROFILE)}; {tr('{metric}: unprofiled steps where available.', metric=headline)}")
     if not judged:
-        note += f" {_DISAGREES}"
+        notes.append(tr(_DISAGREES))
     elif apart:
-        note += f" {_APART.format(', '.join(safe_text(name, 60) for name in sorted(apart)))}"
+        notes.append(tr(_APART, phases=", ".join(safe_text(name, 60) for name in sorted(apart))))
     tails = [value for delta in overall if delta.metric == "time.tail" for value in (delta.baseline, delta.new)]
     if any(value < 0 for value in tails if value is not None):
-        note += " A negative tail: the device finished after the host's step."
-    return Table("overall", "Overall", note, "", tuple(columns), rows, len(rows))
+        notes.append(tr("A negative tail: the device finished after the host's step."))
+    return Table("overall", tr("Overall"), " ".join(notes), "", tuple(columns), rows, len(rows))
 
 
 def without_praise(table: Table) -> Table:
@@ -248,9 +252,10 @@ def samples_text(delta: Delta) -> str:
     """The values of the runs of both sides, or a note that there is one run per side."""
     sides = [delta.samples.get(side, ()) for side in ("baseline", "new")]
     if max(map(len, sides)) < 2:
-        return "one run per side"
+        return tr("one run per side")
     texts = [", ".join(quantity.amount(value, delta.unit) for value in values[:10]) for values in sides]
-    return " against ".join(text or quantity.ABSENT for text in texts)
+    old, new = (text or quantity.ABSENT for text in texts)
+    return tr("{old} against {new}", old=old, new=new)
 
 
 def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
@@ -266,13 +271,17 @@ def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
         Cell(quantity.quantity(new, unit, shown), _sort_key(delta.new)),
         Cell(quantity.signed_quantity(moved, unit, shown), _sort_key(delta.delta)),
         Cell(quantity.change_of(delta.delta, delta.ratio, delta.baseline), _sort_key(delta.ratio)),
-        Cell("" if delta.polarity == Polarity.NEUTRAL else delta.polarity),
+        Cell(_better(delta.polarity)),
     )
+
+
+def _better(polarity: Polarity) -> str:
+    return {Polarity.LOWER: tr("lower"), Polarity.HIGHER: tr("higher")}.get(polarity, "")
 
 
 def _evidence(delta: Delta) -> str:
     if RUNS_OVERLAP in delta.evidence:
-        return "runs overlap" if delta.evidence[RUNS_OVERLAP] else "runs do not overlap"
+        return tr("runs overlap") if delta.evidence[RUNS_OVERLAP] else tr("runs do not overlap")
     return ", ".join(f"{safe_text(key, 40)} {quantity.amount(value, '')}" for key, value in delta.evidence.items())
 
 
@@ -308,7 +317,10 @@ def _unit(key: str, section: Section) -> str:
 def _column(key: str, unit: str, rows: tuple[Row, ...]) -> Column:
     stem, side = _stem(key)
     plain = stem.rsplit("_", 1)[0] if stem.endswith(tuple(f"_{suffix}" for suffix in _SUFFIXES)) else stem
-    words = safe_text(f"{_LABELS.get(plain, plain.replace('_', ' '))} {side}".strip(), 60)
+    name = tr(_LABELS.get(plain, safe_text(plain.replace("_", " "), 60)))
+    if side:
+        name = tr("{what} baseline", what=name) if side == "baseline" else tr("{what} new", what=name)
+    words = safe_text(name, 60)
     values = [row.get(key) for row in rows]
     numeric = key in _MEASURE or any(map(quantity.is_number, values))
     strings = any(isinstance(value, str) for value in values)
@@ -345,6 +357,8 @@ def _cell(row: Row, key: str, unit: str, time_unit: str, decimals: int) -> Cell:
         text = quantity.signed(value, unit, shown)
     elif unit == "share" and quantity.is_number(value):
         text = quantity.share(value)
+    elif _stem(key)[0] == "health" and isinstance(value, str):
+        text = datum(value)
     else:
         text = quantity.amount(value, unit, shown)
     plain = unit not in ("bytes", "share")
@@ -360,7 +374,7 @@ def _change(row: Row) -> str:
     if isinstance(presence, str) and presence in _ONE_SIDED:
         # "gone" and "added" need a side that measured and found nothing; else it may not have been measured there.
         unknown, known = _ONE_SIDED[presence]
-        return unknown if delta is None else known
+        return tr(unknown if delta is None else known)
     numbers = (value if quantity.is_number(value) else None for value in (delta, ratio, row.get("baseline")))
     return quantity.change_of(*numbers)
 

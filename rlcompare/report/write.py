@@ -71,12 +71,13 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
 
 def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str], out_dir: Path) -> list[PurePosixPath]:
     # Imported here, so that a format that is not requested costs nothing.
-    from rlcompare.report.html import render_html
+    from rlcompare.report.html import render_page
 
     short = cut(diff)
-    view = build_view(short, gate, document=str(out_dir / "diff.json"))
+    document = str(out_dir / "diff.json")
+    view = build_view(short, gate, document=document)
     writers: dict[str, _Writer] = {
-        "report.html": _of_text(render_html(view)),
+        "report.html": _of_text(render_page(short, gate, document, view)),
         "diff.json": partial(_write_parts, json_parts(to_document(short))),
     }
     if "md" in formats:
@@ -115,12 +116,17 @@ def _write_parts(parts: Iterable[str], path: Path) -> None:
 
 def gate_text(name: str, view: ReportView, gate: GateResult) -> str:
     """One format of ``GATE_FILES`` as text."""
-    from rlcompare.report.checks import place_of
-
     if name == "pr":
         from rlcompare.report.pull_request import render_pull_request
 
         return render_pull_request(view, gate)
+    with language.speaking(language.ENGLISH):  # machines read the others
+        return _machine_text(name, gate)
+
+
+def _machine_text(name: str, gate: GateResult) -> str:
+    from rlcompare.report.checks import place_of
+
     if name == "junit":
         from rlcompare.report.junit import render_junit
 
