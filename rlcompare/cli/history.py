@@ -22,12 +22,14 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    language_option,
     layout_option,
     option,
     path_type,
     prefer_option,
 )
 from rlcompare.errors import ExitCode, UsageError
+from rlcompare.language import of_page, speaking
 
 if TYPE_CHECKING:
     from rlcompare.history.place import Place
@@ -160,6 +162,7 @@ def show_command(
     section=OUTPUT,
     help="Write a page instead, one file with the plots; - for standard output.",
 )
+@language_option
 @_place_option
 @_varied_option
 @_json_option
@@ -196,7 +199,9 @@ def plot_command(
         from rlcompare.history.page import history_view
         from rlcompare.report.html import page_of
 
-        return write_text(page_of("history.html.j2", history_view(plots, history.runs)), page)
+        with speaking(of_page()):
+            text = page_of("history.html.j2", history_view(plots, history.runs))
+        return write_text(text, page)
     if as_json:
         documents = [
             series_document(one.environment, one.metric, one.unit, numbers, values, levels)
