@@ -63,7 +63,7 @@ def _cause(diff: Diff, place: int) -> list[str]:
 
 def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
     """The rows of a cause, with both sides of the row of the account that each is a part of."""
-    section = diff.sections.get(_account(diff))
+    section = diff.sections.get(account_of(diff))
     found = {_key(row): row for row in section.rows} if section else {}
     timers = {row["name"]: row for row in diff.sections["phases"].rows} if "phases" in diff.sections else {}
     table: list[tuple[object, ...]] = []
@@ -77,14 +77,14 @@ def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
         yield f"The last column sums to {summed}. Times are in ms {_per(diff)}."
 
 
-def _account(diff: Diff) -> str:
+def account_of(diff: Diff) -> str:
     """The section whose rows causes consist of: the critical path, if both sides have one."""
     path = diff.metric(PATH)
     return "account" if path is None or path.delta is None else "path"
 
 
 def _per(diff: Diff) -> str:
-    return "per step" if _account(diff) == "path" else "per step and rank"
+    return "per step" if account_of(diff) == "path" else "per step and rank"
 
 
 def _key(row: Row) -> tuple[object, ...]:
@@ -96,7 +96,7 @@ def _from(diff: Diff, cause: Cause) -> Iterator[str]:
         yield f"evidence  section {cause.section} of the report, row {safe_text(cause.row)}"
         return
     timers = any(row["kind"] == "timer" for row in cause.rows)
-    of_account = {"path": ("critical_path", "r_path"), "account": ("account", "r_account")}[_account(diff)]
+    of_account = {"path": ("critical_path", "r_path"), "account": ("account", "r_account")}[account_of(diff)]
     query, table = ("timer", "metric") if timers else of_account
     yield f"query     sql/compare/{query}.sql, from table {table} of each run"
     if timers:

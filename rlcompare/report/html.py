@@ -18,7 +18,7 @@ from rlcompare.report.view import ReportView
 from rlcompare.resources import resource_root
 
 _STYLES = ("base.css", "first.css", "charts.css", "tables.css", "narrow.css", "print.css")
-_SCRIPTS = ("tables.js",)
+_SCRIPTS = ("state.js", "tables.js", "rows.js", "search.js", "columns.js", "copy.js", "keys.js")
 """Files of ``report_templates/page``, in the order in which they take effect."""
 
 

@@ -7,12 +7,14 @@ that are empty in all rows are omitted. A value that is missing in one row is sh
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rlcompare.language import tr, trn
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
 from rlcompare.model.words import Polarity, Presence
 from rlcompare.report import quantity
+from rlcompare.report.sums import SUMMED, Sum, largest_change, shares_of, sum_of, whole_of
 from rlcompare.report.tone import floor_in, phase_of, tone
 from rlcompare.text import safe_text
 
@@ -50,7 +52,9 @@ OF_PROFILE = "time.…: profiled steps, including profiler overhead"
 
 _DETAIL_LIMIT = 120
 _MEASURE = ("baseline", "new", "delta", "ratio")
+_SHARE = "change_share"
 _LABELS = {
+    "change": "share of change",
     "cube": "cube unit",
     "delta": "Δ",
     "delta_calls": "Δ by calls",
@@ -100,12 +104,31 @@ class TableRow:
         tone: see ``tone.tone``; ``differs`` if two texts differ.
         depth: indentation of the row if rows form a tree.
         detail: the keys that, with the name, identify the row.
+        same: whether nothing changed, or too little to matter; also where rows are neither better nor worse.
+        causes: the numbers of the causes that consist of it, or whose evidence it is.
+        unit: of its sort values, where rows have different ones.
     """
 
     cells: tuple[Cell, ...]
     tone: str
     depth: int = 0
     detail: str = ""
+    same: bool = False
+    causes: tuple[int, ...] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class SumRow:
+    """Rows added up.
+
+    Attributes:
+        part: ``changed``, ``same`` (no notable change), ``beyond`` (not in the table) or ``all``.
+        cells: one per column of the table; empty where there is nothing to add up.
+    """
+
+    part: str
+    cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -115,6 +138,8 @@ class Table:
     Attributes:
         matched: the share of the measure in rows that both sides have; empty if it is not meaningful.
         total: the number of all rows; ``rows`` are the first of them.
+        sums: rows added up, as lines below the table: first those in it, then those that it leaves out, then all.
+        beyond: a sentence on the rows that it leaves out.
     """
 
     name: str
@@ -124,6 +149,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
     total: int
+    sums: tuple[SumRow, ...] = ()
+    beyond: str = ""
 
     @property
     def hidden(self) -> int:
@@ -142,16 +169,26 @@ _PROFILED = ("time.", "role.")
 _NOT_OF_PROFILE = frozenset({"phases", "metrics", "workload", "env", "memory", "memory_categories"})
 
 
-def section_table(section: Section, floor: float, limit: int, *, judged: bool = True) -> Table:
+def section_table(
+    section: Section,
+    floor: float,
+    limit: int,
+    *,
+    judged: bool = True,
+    causes: Mapping[int, tuple[int, ...]] | None = None,
+) -> Table:
     """The table of a section.
 
     Args:
         floor: changes of a time below this are noise, in ms.
         limit: maximum number of rows to show.
         judged: whether times of the profile are better or worse (``tone.profile_disagrees``).
+        causes: the numbers of the causes that a row belongs to, by its place (``cause_rows.marks_of``).
     """
     judged = judged or section.name in _NOT_OF_PROFILE
-    rows = section.rows[:limit]
+    tones = [_tone(row, section, floor) for row in section.rows[:limit]]
+    sums = _sums(section, [tone == "noise" for tone in tones])
+    rows = _with_shares(section.rows[:limit], sums, floor)
     units = {key: _unit(key, section) for key in _columns(section, rows)}
     # All times of a table have the same number of decimals, so that a reader can add and subtract.
     times = [row.get(key) for key, unit in units.items() if unit == "ms" for row in rows]
@@ -166,14 +203,72 @@ def section_table(section: Section, floor: float, limit: int, *, judged: bool = 
         rows=tuple(
             TableRow(
                 _cells(row, units, shown, decimals),
-                _tone(row, section, floor) if judged else "",
+                tone if judged else "",
                 _depth(row),
                 _detail(row, section.keys),
+                same=tone == "noise" or _is_same_text(row),
+                causes=(causes or {}).get(place, ()),
             )
-            for row in rows
+            for place, (row, tone) in enumerate(zip(rows, tones, strict=True))
         ),
         total=len(section.rows),
+        sums=tuple(_sum_row(part, found, units, shown, decimals) for part, found in sums.items()),
+        beyond=_beyond(section, limit),
     )
+
+
+def _sums(section: Section, same: Sequence[bool]) -> dict[str, Sum]:
+    """The lines below a table of disjoint times; none where they would tell nothing new."""
+    if section.name not in SUMMED or len(section.rows) < 2:
+        return {}
+    shown = section.rows[: len(same)]
+    parts = {
+        "changed": sum_of([row for row, noise in zip(shown, same, strict=True) if not noise]),
+        "same": sum_of([row for row, noise in zip(shown, same, strict=True) if noise]),
+        "beyond": sum_of(section.rows[len(same) :]),
+    }
+    parts = {part: found for part, found in parts.items() if found.rows}
+    whole = whole_of(list(parts.values()))
+    if whole.baseline is None and whole.new is None:
+        return {}
+    return {**(parts if len(parts) > 1 else {}), "all": whole}
+
+
+def _with_shares(rows: tuple[Row, ...], sums: Mapping[str, Sum], floor: float) -> tuple[Row, ...]:
+    """The rows with their part of the table's change, where that says something."""
+    shares = shares_of(rows, sums["all"], floor) if "all" in sums else ()
+    return tuple({**row, _SHARE: share} for row, share in zip(rows, shares, strict=True)) if shares else rows
+
+
+def _sum_row(part: str, found: Sum, units: dict[str, str], shown: str, decimals: int) -> SumRow:
+    label = {
+        "changed": trn("{n} row that changed", "{n} rows that changed", found.rows),
+        "same": trn("{n} row of no notable change", "{n} rows of no notable change", found.rows),
+        "beyond": trn("{n} row that is not on this page", "{n} rows that are not on this page", found.rows),
+        "all": trn("{n} row in all", "{n} rows in all", found.rows),
+    }[part]
+    row: Row = {
+        "name": label,
+        "baseline": found.baseline,
+        "new": found.new,
+        "delta": found.delta,
+        "ratio": found.ratio,
+    }
+    cells = _cells(row, units, shown, decimals)
+    return SumRow(part, tuple(cell if key in row else Cell("") for key, cell in zip(units, cells, strict=True)))
+
+
+def _beyond(section: Section, limit: int) -> str:
+    """A sentence on the rows that the table leaves out; empty if it has all."""
+    rows = section.rows[limit:]
+    if not rows:
+        return ""
+    text = trn("{n} more row is in diff.json", "{n} more rows are in diff.json", len(rows))
+    largest = largest_change(rows) if section.unit == "ms" else None
+    if largest is None:
+        return f"{text}."
+    most = quantity.quantity(largest, section.unit)
+    return tr("{text}; none of them changed by more than {most}.", text=text, most=most)
 
 
 def overall_table(
@@ -220,6 +315,7 @@ def overall_table(
             tone(delta.delta, delta.ratio, delta.polarity, floor_in(delta.unit, floor), delta.baseline)
             if is_judged(delta.metric)
             else "",
+            unit=delta.unit,
         )
         for delta in overall
     )
@@ -277,7 +373,7 @@ def _columns(section: Section, rows: tuple[Row, ...]) -> list[str]:
     seen = {key: None for row in rows for key, value in row.items() if value is not None and value != ""}
     measured = any(quantity.is_number(row.get(key)) for row in rows for key in ("baseline", "new"))
     always = {"name", *(_MEASURE if measured else ())}
-    fixed = [key for key in ("name", *_MEASURE, "baseline_calls", "new_calls") if key in seen or key in always]
+    fixed = [key for key in ("name", *_MEASURE, _SHARE, "baseline_calls", "new_calls") if key in seen or key in always]
     # String keys are shown beside the name, where a reader looks for them.
     texts = {key for key in section.keys if not any(quantity.is_number(row.get(key)) for row in rows)}
     return fixed + [key for key in seen if key not in (*fixed, *texts, "presence", "depth")]
@@ -360,6 +456,11 @@ def _change(row: Row) -> str:
         return unknown if delta is None else known
     numbers = (value if quantity.is_number(value) else None for value in (delta, ratio, row.get("baseline")))
     return quantity.change_of(*numbers)
+
+
+def _is_same_text(row: Row) -> bool:
+    """Whether both sides have the same text."""
+    return isinstance(row.get("baseline"), str) and row.get("baseline") == row.get("new")
 
 
 def _tone(row: Row, section: Section, floor: float) -> str:

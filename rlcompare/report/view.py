@@ -16,6 +16,7 @@ from rlcompare.model.verdict import GateResult, Verdict
 from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
 from rlcompare.report import findings, quantity
 from rlcompare.report.bars import Bar, bars_of
+from rlcompare.report.cause_rows import Marks, anchors_of, marks_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
@@ -76,7 +77,11 @@ _STATUS_TEXT = {
 
 @dataclass(frozen=True)
 class CauseView:
-    """A cause. ``section`` is empty if no table holds the evidence, ``share`` if the time tells more."""
+    """A cause. ``section`` is empty if no table holds the evidence, ``share`` if the time tells more.
+
+    Attributes:
+        anchors: of the rows on the page that it consists of, those of its evidence's table first.
+    """
 
     text: str
     share: str
@@ -84,6 +89,7 @@ class CauseView:
     section: str
     section_title: str
     row: str
+    anchors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -211,7 +217,11 @@ def build_view(
     bars, bars_note = bars_of(diff)
     summary = summary_items(diff, document)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
-    tables = tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values())
+    marks = marks_of(diff)
+    tables = tuple(
+        section_table(section, floor, rows, judged=judged, causes=marks.get(section.name))
+        for section in diff.sections.values()
+    )
     return ReportView(
         title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
         version=version,
@@ -223,7 +233,7 @@ def build_view(
         headline=_without_praise(_headline(diff, headline, summary), gate),
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
-        causes=_causes(diff),
+        causes=_causes(diff, marks, rows),
         unexplained=_unexplained(diff),
         events=event_views(diff),
         bars=bars,
@@ -380,7 +390,7 @@ def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
     return replace(headline, tone="caution", word=_FAILED.get(gate.exit_code, "gate failed"))
 
 
-def _causes(diff: Diff) -> tuple[CauseView, ...]:
+def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
     shown = {name for name, section in diff.sections.items() if section.rows}
     return tuple(
         CauseView(
@@ -390,8 +400,9 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",
             row=safe_text(cause.row),
+            anchors=anchors_of(marks, number, rows),
         )
-        for cause in diff.causes
+        for number, cause in enumerate(diff.causes, 1)
     )
 
 
