@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs check test test-npu-all lint editable wheel mutants verl-wheels ci-schemas clean
+.PHONY: demo docs check test test-npu-all lint editable wheel mutants verl-wheels ci-schemas axe clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,6 +18,7 @@ SINCE ?= main
 FUNCTIONS ?= 10
 SEED ?= 1
 CI_SCHEMAS := build/ci-schemas
+AXE := build/axe
 VERL := build/verl
 VERL_VERSIONS := 0.5.0 0.6.1 0.7.1 0.8.0 0.9.1
 # verl composes its configuration with Hydra, which needs an older omegaconf than ours: it gets a folder of its own.
@@ -42,6 +43,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export RLCOMPARE_SHARED ?= $(abspath $(CURDIR)/../shared)
 export RLCOMPARE_VERL ?= $(CURDIR)/$(VERL)
 export RLCOMPARE_CI_SCHEMAS ?= $(CURDIR)/$(CI_SCHEMAS)
+export RLCOMPARE_AXE ?= $(CURDIR)/$(AXE)
 
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles all modules again (0.25 s).
 unexport PYTHONDONTWRITEBYTECODE
@@ -63,6 +65,7 @@ demo: $(VENV)/.installed-run
 # What is generated in docs/; tests fail where docs/cli.md is not current. The picture needs a Chromium.
 docs: $(VENV)/.installed-dev
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python -m tools.man_page
 	$(BIN)/python -m tools.sql_reference >/dev/null
 	$(BIN)/python tools/report_picture.py
 
@@ -90,7 +93,7 @@ mutants: $(VENV)/.installed-mutants
 editable: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/cli/test_installation.py
 
-wheel: $(WHEEL_VENV)/.installed verl-wheels ci-schemas $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
+wheel: $(WHEEL_VENV)/.installed verl-wheels ci-schemas axe $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
@@ -118,6 +121,11 @@ ci-schemas: $(WHEEL_VENV)/.installed
 	@test -f $(CI_SCHEMAS)/sarif-2.1.0.json || $(WHEEL_VENV)/bin/python -m tools.ci_schemas $(CI_SCHEMAS) || \
 	  echo "The schemas of CI systems are not to be had: the tests that need them are skipped"
 
+# What the page is checked with for accessibility.
+axe: $(WHEEL_VENV)/.installed
+	@test -f $(AXE)/axe.min.js || $(WHEEL_VENV)/bin/python -m tools.axe $(AXE) || \
+	  echo "axe-core is not to be had: the tests of accessibility are skipped"
+
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e .
@@ -137,7 +145,7 @@ $(VENV)/.installed-mutants: $(VENV)/.installed-dev
 
 PACKAGED := $(shell find rlcompare sql report_templates -type f -not -name '*.pyc' 2>/dev/null)
 
-$(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE rlcompare-probe.pth $(PACKAGED)
+$(WHEEL_VENV)/.installed: pyproject.toml constraints.txt README.md LICENSE rlcompare-probe.pth docs/rlcompare.1 $(PACKAGED)
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	rm -rf build/dist
 	$(WHEEL_VENV)/bin/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir build/dist .

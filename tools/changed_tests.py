@@ -37,7 +37,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/cli/baseline.py": ("tests/cli/test_baselines.py", "tests/docs/test_cli_reference.py"),
     "rlcompare/cli/": (
         "tests/cli/test_main.py", "tests/cli/test_diff.py", "tests/cli/test_gate.py",
-        "tests/docs/test_cli_reference.py",
+        "tests/docs/test_cli_reference.py", "tests/docs/test_man_page.py", "tests/cli/test_completion.py",
     ),
     "rlcompare/app/ci_files.py": ("tests/cli/test_ci.py",),
     "rlcompare/collect/": ("tests/collect",),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from rlcompare.cli.main import cli
+from rlcompare.cli.main import COMMANDS, cli
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 REGENERATE = "python tools/cli_reference.py"
@@ -28,7 +28,7 @@ _HEAD = f"""\
 
 Exit codes are in [gate.md](gate.md#exit-codes). Every command takes `-h` and `--help`.
 """
-_VERBATIM = "\b"
+VERBATIM = "\b"
 """First line of a docstring paragraph whose lines click keeps unchanged."""
 
 
@@ -49,7 +49,7 @@ class _Markdown(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         for paragraph in text.split("\n\n"):
             lines = [line.strip() for line in paragraph.strip(" \n").splitlines()]
-            if lines[:1] != [_VERBATIM]:
+            if lines[:1] != [VERBATIM]:
                 self.write(f"{_escaped(' '.join(lines))}\n\n")
             elif all(line.startswith("rlcompare") for line in lines[1:]):
                 self.write("\n".join(["```", *lines[1:], "```"]) + "\n\n")
@@ -75,30 +75,33 @@ def _escaped(text: str) -> str:
     return text.replace("*", "\\*").replace("<", "&lt;")
 
 
+def contexts() -> Iterator[click.Context]:
+    """The context of every command, and after it those of its subcommands."""
+    return _below(click.Context(cli, info_name="rlcompare", **cli.context_settings))
+
+
+def _below(parent: click.Context) -> Iterator[click.Context]:
+    group = parent.command
+    assert isinstance(group, click.Group)
+    for name in group.list_commands(parent):
+        command = group.get_command(parent, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
+        yield context
+        if isinstance(command, click.Group):
+            yield from _below(context)
+
+
 def reference() -> str:
     """The text of docs/cli.md."""
-    context = click.Context(cli, info_name="rlcompare", **cli.context_settings)
-    commands = [(cli.get_command(context, name), name) for name in cli.list_commands(context)]
-    summary = "\n".join(
-        f"| [`{name}`](#rlcompare-{name}) | {_cell(command.get_short_help_str(limit=200))} |"
-        for command, name in commands
-        if command is not None
-    )
-    pages = [page for command, name in commands if command is not None for page in _pages(command, name, context)]
-    return "\n".join([_HEAD, f"| command | |\n|---|---|\n{summary}\n", *pages])
+    rows = "\n".join(f"| [`{name}`](#rlcompare-{name}) | {_cell(text)} |" for name, text in COMMANDS.items())
+    return "\n".join([_HEAD, f"| command | |\n|---|---|\n{rows}\n", *map(_page, contexts())])
 
 
-def _pages(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
-    """The page of a command, and those of its subcommands."""
-    context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
+def _page(context: click.Context) -> str:
     formatter = _Markdown()
-    command.format_help(context, formatter)
-    yield f"## {context.command_path}\n\n{formatter.getvalue().rstrip()}\n"
-    if isinstance(command, click.Group):
-        for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
-            assert found is not None
-            yield from _pages(found, inner, context)
+    context.command.format_help(context, formatter)
+    return f"## {context.command_path}\n\n{formatter.getvalue().rstrip()}\n"
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-// The keyboard, the edges of wide tables, and which details are open. The last script: it starts the state.
+// The keyboard, the edges of wide tables, and in the address the theme and which details are open. The last script: it starts the state.
 (() => {
   "use strict";
   const sections = [...document.querySelectorAll("main > section")];
@@ -51,9 +51,10 @@
 
   // Details by their place in their section: those that differ from how the page begins.
   const details = new Map();
-  for (const section of sections) {
-    const found = section.querySelectorAll("details:not(.columns)");
-    found.forEach((each, index) => details.set(`${section.id}.${index}`, { each, began: each.open }));
+  for (const each of document.querySelectorAll("main details:not(.columns)")) {
+    const id = each.closest("section")?.id ?? "";
+    const index = [...details.keys()].filter((key) => key.startsWith(`${id}.`)).length;
+    details.set(`${id}.${index}`, { each, began: each.open });
   }
   function onToggle() {
     const turned = [...details].filter(([, { each, began }]) => each.open !== began).map(([key]) => key);
@@ -66,6 +67,18 @@
     });
   });
   details.forEach(({ each }) => each.addEventListener("toggle", onToggle));
+
+  // The theme is an attribute of the page (theme.js); the system's has none.
+  const root = document.documentElement;
+  const themes = ["light", "dark"];
+  pageState.onChange(() => {
+    const wanted = pageState.get("theme");
+    if (themes.includes(wanted)) root.dataset.theme = wanted;
+    else delete root.dataset.theme;
+  });
+  new MutationObserver(() => {
+    pageState.set("theme", themes.includes(root.dataset.theme) ? root.dataset.theme : "");
+  }).observe(root, { attributeFilter: ["data-theme"] });
 
   document.querySelectorAll(".wide").forEach(watchEdges);
   document.addEventListener("keydown", onKey);

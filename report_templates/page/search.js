@@ -6,7 +6,7 @@
   const output = box.querySelector("output");
   const main = document.querySelector("main");
   const { tables, wordsOf } = pageTables;
-  const others = [...main.querySelectorAll(":scope > section:not(.data)")];
+  const others = [...main.querySelectorAll(":scope > :is(section, .first):not(.data)")];
   const links = [...document.querySelectorAll("nav a[href^='#']")];
   let texts = null;
 
@@ -35,7 +35,7 @@
     }
     for (const link of links) {
       const target = document.getElementById(link.hash.slice(1));
-      link.closest("li")?.classList.toggle("unmatched", target?.classList.contains("unmatched") ?? false);
+      link.closest("li")?.classList.toggle("unmatched", Boolean(target?.closest(".unmatched")));
     }
     document.body.classList.toggle("searching", words.length > 0);
     output.textContent = words.length ? told(found, sections) : "";

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.app.baselines import VERSIONS_KEPT
+from rlcompare.cli.groups import Group
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -56,7 +57,7 @@ def _reading_options(function: Decorated) -> Decorated:
     return layout_option(prefer_option(baselines_option(_PLACE)(engine_options(function))))
 
 
-@click.group("baseline")
+@click.group("baseline", cls=Group)
 def command() -> None:
     """Keep runs under a name, to compare with for months.
 

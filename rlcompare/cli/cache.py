@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from rlcompare.cli.groups import Group
 from rlcompare.cli.options import Decorated, common_options, path_type
 from rlcompare.errors import UsageError
 
@@ -33,7 +34,7 @@ def _directory_option(function: Decorated) -> Decorated:
     )(function)
 
 
-@click.group("cache")
+@click.group("cache", cls=Group)
 def command() -> None:
     """List, prune or locate cached stores.
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from rlcompare.app.ci_files import COMMAND, SYSTEMS, ci_text, package_for, target_of, write_ci
+from rlcompare.cli.groups import Group
 from rlcompare.cli.options import common_options, path_type
 
 
-@click.group("ci")
+@click.group("ci", cls=Group)
 def command() -> None:
     """Write a CI job: measure, compare with the last baseline, gate."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlcompare.cli.groups import Group
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -62,7 +63,7 @@ def _json_option(function: Decorated) -> Decorated:
     return option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print JSON instead.")(function)
 
 
-@click.group("history")
+@click.group("history", cls=Group)
 def command() -> None:
     """Keep all runs' metrics, and find since when they changed.
 

@@ -15,11 +15,16 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rlcompare import __version__, interrupt
+from rlcompare.cli.groups import Group
 from rlcompare.errors import ExitCode, RlcompareError, UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 EXIT_INTERNAL = 70
 EXIT_BROKEN_PIPE = 141
@@ -42,8 +47,18 @@ COMMANDS = {
     "ci": "Write a CI job: measure, compare with the last baseline, gate.",
     "sample": "Write a sample profile to try rlcompare on.",
     "cache": "List, prune or locate cached stores.",
+    "completion": "Print the completion script of bash, zsh or fish.",
 }
 """Every command and its short help, in the order in which a newcomer meets them."""
+
+SECTIONS = {
+    "Collect": ("run", "launch", "attach", "analyse", "sample"),
+    "Compare": ("diff", "explain", "gate", "ci"),
+    "Look at runs": ("show", "sql", "ingest"),
+    "Keep runs": ("baseline", "history", "cache"),
+    "Set up": ("doctor", "completion"),
+}
+"""The headings under which the help lists the commands."""
 
 
 # click 8.1 shows the help by itself and has no such error.
@@ -56,7 +71,7 @@ class _BrokenPipeError(Exception):
     """The reader of standard output closed it. click would exit with 1, which means a regression here."""
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     """A group that imports a command's module when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -71,8 +86,18 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for section, names in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in names])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # click's own way imports the module of every command.
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -184,7 +209,12 @@ def _wrong_usage(error: click.ClickException) -> int:
         return ExitCode.USAGE
     context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context else ""
-    return _fail(error.format_message().rstrip(".") + hint, ExitCode.USAGE, debug=False)
+    if isinstance(error, click.NoSuchOption):
+        near = " or ".join((error.possibilities or ())[:3])
+        message = f"no such option {error.option_name}{f'; did you mean {near}?' if near else ''}"
+    else:
+        message = error.format_message().rstrip(".")
+    return _fail(message + hint, ExitCode.USAGE, debug=False)
 
 
 def _fail(message: str, code: int, debug: bool, reasons: Sequence[str] = ()) -> int:

@@ -124,14 +124,25 @@ def command(
     is_first = not is_launched() or os.environ["RANK"] == "0"
     targets = prepare_all(folder, repeat, force) if is_first else [folder]
     for number, target in enumerate(targets):
+        if repeat > 1 and not quiet:
+            click.echo(f"{target.name} of {repeat}")
         seed_of = config.data.seed + number
         seeded = replace(config, data=replace(config.data, seed=seed_of))
         overrides_of = [*given, f"data.seed={seed_of}"] if repeat > 1 else given
         launch(Launch(seeded, overrides_of, target, quiet, fresh=repeat > 1))
     if is_first:
-        from rlcompare.text import safe_text
+        _end(folder, quiet)
 
-        click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
+
+def _end(folder: Path, quiet: bool) -> None:
+    """Prints where the run is, and the next command."""
+    from rlcompare.collect.reference.console import next_command
+    from rlcompare.text import safe_text
+
+    click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
+    command = next_command(folder)
+    if not quiet and safe_text(command, 1000) == command:
+        click.echo(f"next        {command}")
 
 
 def _run_both(

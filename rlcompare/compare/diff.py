@@ -9,6 +9,7 @@ from rlcompare.compare.comparability import assess
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
+from rlcompare.compare.pictures import make_pictures
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.replicates import copies_found, same_found, with_replicates
 from rlcompare.compare.rollups import Rollups
@@ -118,6 +119,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             events=events,
             aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
             series=thinned_series(rollups.rows(records.RunSeries)),
+            pictures=make_pictures(rollups),
             symptoms=symptoms_of(
                 rollups.rows(records.RunFact),
                 rollups.rows(records.HealthLevel),

@@ -46,6 +46,16 @@ class Capture(NamedTuple):
     executor: str | None
 
 
+class CollectiveSize(NamedTuple):
+    side: SideName
+    name: str
+    power: int | None
+    calls: float
+    bytes: float | None
+    ns: float
+    transit_ns: float | None
+
+
 class DeviceCounter(NamedTuple):
     name: str
     member: str
@@ -265,6 +275,21 @@ class Rank(NamedTuple):
     most_late_ns: int | None
     late_per_step_ns: float | None
     times_last: int
+
+
+class RankPath(NamedTuple):
+    side: SideName
+    member: str
+    phase: str
+    ns: float
+
+
+class RankPhase(NamedTuple):
+    side: SideName
+    what: str
+    phases: list[str]
+    members: list[str]
+    amounts: list[float | None]
 
 
 class ReportedGap(NamedTuple):

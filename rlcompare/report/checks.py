@@ -16,7 +16,7 @@ from rlcompare.errors import ExitCode
 from rlcompare.model.verdict import GateResult, Policy, Verdict
 from rlcompare.model.words import OnInconclusive, RuleSeverity, Status, Word
 from rlcompare.report.findings import MESSAGE_LIMIT
-from rlcompare.report.view import UNVERIFIED, shown_as_verified
+from rlcompare.report.gate_view import UNVERIFIED, shown_as_verified
 from rlcompare.repository import root_of
 from rlcompare.text import safe_text
 

@@ -16,8 +16,7 @@ from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import RuleSeverity, Severity
 from rlcompare.report.findings import FindingView, is_serious
-from rlcompare.report.output import Line, print_lines
-from rlcompare.report.view import (
+from rlcompare.report.gate_view import (
     UNVERIFIED,
     GateView,
     VerdictView,
@@ -25,6 +24,7 @@ from rlcompare.report.view import (
     gate_status,
     gate_view,
 )
+from rlcompare.report.output import Line, print_lines
 
 SCHEMA = "rlcompare.gate/1"
 

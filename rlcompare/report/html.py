@@ -14,11 +14,31 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from rlcompare import language
-from rlcompare.report.view import ReportView
+from rlcompare.report.view import CAUSES_SHOWN, ReportView
 from rlcompare.resources import resource_root
 
-_STYLES = ("base.css", "first.css", "charts.css", "tables.css", "narrow.css", "print.css")
-_SCRIPTS = ("state.js", "tables.js", "rows.js", "search.js", "columns.js", "copy.js", "keys.js")
+_STYLES = (
+    "base.css",
+    "first.css",
+    "waterfall.css",
+    "charts.css",
+    "pictures.css",
+    "ranks.css",
+    "tables.css",
+    "narrow.css",
+    "print.css",
+)
+_SCRIPTS = (
+    "state.js",
+    "theme.js",
+    "print.js",
+    "tables.js",
+    "rows.js",
+    "search.js",
+    "columns.js",
+    "copy.js",
+    "keys.js",
+)
 """Files of ``report_templates/page``, in the order in which they take effect."""
 
 
@@ -30,7 +50,12 @@ def render_html(view: ReportView) -> str:
     # Both assets are our own files. Escaping them would change their hashes.
     page = environment().get_template("report.html.j2")
     return page.render(
-        view=view, policy=policy, style=Markup(style), script=Markup(script), language=language.current()
+        view=view,
+        policy=policy,
+        style=Markup(style),
+        script=Markup(script),
+        language=language.current(),
+        causes_shown=CAUSES_SHOWN,
     )
 
 

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 
 from rlcompare.report.findings import FindingView
+from rlcompare.report.gate_view import UNVERIFIED, GateView
 from rlcompare.report.tables import Table, TableRow
-from rlcompare.report.view import UNVERIFIED, GateView, ReportView
+from rlcompare.report.view import ReportView
 from rlcompare.text import safe_text
 
 TABLE_ROWS = 5

@@ -12,8 +12,9 @@ from rlcompare.errors import ExitCode
 from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import Status
 from rlcompare.report.checks import Check, Outcome, checks_of, counts_of, source_of
+from rlcompare.report.gate_view import UNVERIFIED
 from rlcompare.report.markdown import code, finding_line, prose
-from rlcompare.report.view import UNVERIFIED, ReportView
+from rlcompare.report.view import ReportView
 
 LIMIT = 60_000
 """Bytes of UTF-8. GitHub refuses comments of more than 65,536 characters."""

@@ -19,4 +19,11 @@ def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
     brief = [text.partition(ADVICE)[0] for text in texts]
     keys = ", ".join(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
     full, short = ((f"{counts}: {shown[0]}", *shown[1:]) for shown in (texts, brief))
-    return full, (short, (f"{counts}: {keys}",)), "worse" if errors else "caution"
+    return full, (short, (f"{counts}: {keys}",)), symptoms_tone(diff)
+
+
+def symptoms_tone(diff: Diff) -> str:
+    """``worse`` if one of the symptoms is an error, else ``caution``; empty if there are none."""
+    if not diff.symptoms:
+        return ""
+    return "worse" if any(found.severity == RuleSeverity.ERROR for found in diff.symptoms) else "caution"

@@ -11,24 +11,27 @@ from dataclasses import dataclass, replace
 
 from rlcompare import __version__
 from rlcompare.errors import ExitCode
-from rlcompare.model.diff import Delta, Diff, Finding, Section, Side
-from rlcompare.model.verdict import GateResult, Verdict
-from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
+from rlcompare.model.diff import Delta, Diff, Section, Side
+from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
-from rlcompare.report.bars import Bar, bars_of
+from rlcompare.report.answer import Answer, answer_of
 from rlcompare.report.cause_rows import Marks, anchors_of, marks_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
+from rlcompare.report.gate_view import GateView, gate_view
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.shares import are_times
+from rlcompare.report.status import status_of
 from rlcompare.report.summary import (
     SummaryItem,
+    command_of,
     extent_text,
     label_text,
     next_command,
     summary_items,
 )
+from rlcompare.report.symptoms import symptoms_tone
 from rlcompare.report.tables import (
     ROW_LIMIT,
     Table,
@@ -47,32 +50,12 @@ from rlcompare.report.tone import (
     tone_of,
     word_of,
 )
-from rlcompare.report.workload import large_differences
 from rlcompare.text import safe_text
 
-UNVERIFIED = "unverified"
-_FEW_RUNS = "too few runs to rule out chance: the verdict also rests on the spread that its interval names."
-_AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
-_ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
-_DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
-"""Statuses for which verification matters. The others mean that nothing changed or was decided."""
+CAUSES_SHOWN = 2
+"""Causes that the first screen names; the others follow on request."""
 
-FAILING = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY, Status.NOT_COMPARABLE, Status.INCONCLUSIVE)
-
-_VERDICT_TONE = {
-    Status.REGRESSED: "worse",
-    Status.MISSING: "worse",
-    Status.UNHEALTHY: "worse",
-    Status.NOT_COMPARABLE: "worse",
-    Status.INCONCLUSIVE: "caution",
-    Status.IMPROVED: "better",
-}
 _FAILED: dict[int, str] = {ExitCode.INCONCLUSIVE: "not decided", ExitCode.NOT_COMPARABLE: "not comparable"}
-_STATUS_TEXT = {
-    Comparable.COMPARABLE: "The two sides are comparable.",
-    Comparable.CAUTION: "The two sides may be compared with caution: something besides the change under test differs.",
-    Comparable.NOT_COMPARABLE: "The two sides must not be compared: do not trust the numbers below.",
-}
 
 
 @dataclass(frozen=True)
@@ -80,9 +63,11 @@ class CauseView:
     """A cause. ``section`` is empty if no table holds the evidence, ``share`` if the time tells more.
 
     Attributes:
+        number: its place in the list, and in the picture.
         anchors: of the rows on the page that it consists of, those of its evidence's table first.
     """
 
+    number: int
     text: str
     share: str
     delta: str
@@ -94,10 +79,17 @@ class CauseView:
 
 @dataclass(frozen=True)
 class SideView:
-    """One side: its label, how much was read, and from where."""
+    """One side: its label, how much was read, and from where.
+
+    Attributes:
+        started: when its runs started; empty if unknown.
+        commits: of what ran, as far as recorded.
+    """
 
     label: str
     extent: str
+    started: str
+    commits: tuple[str, ...]
     runs: tuple[str, ...]
     steps: str
     captures: Table
@@ -119,50 +111,6 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class VerdictView:
-    """A verdict of the gate; ``failing`` if its status is not pass or improved."""
-
-    status: str
-    tone: str
-    failing: bool
-    severity: str
-    metric: str
-    text: str
-    message: str
-    verified: bool
-
-
-@dataclass(frozen=True)
-class GateView:
-    """The result of the gate.
-
-    Attributes:
-        status: whether the sides may be compared; empty if the diff is unknown, as are the next three.
-        findings: differences that must be shown before the verdicts, and those that the policy declares.
-        quality: warnings about the data in one line.
-        steps: which steps the means cover, if a side logged others; empty where ``findings`` say so.
-        unverified: why some failed verdicts are marked unverified; empty if none is.
-        reasons: the statuses that lead to the exit code, as ``regressed and missing``; empty if it is 0.
-        notes: exceptions of the policy that end soon or have ended.
-        skipped: metrics of rules that had nothing to judge.
-    """
-
-    summary: str
-    policy: str
-    exit_code: int
-    verdicts: tuple[VerdictView, ...]
-    status: str = ""
-    status_tone: str = ""
-    findings: tuple[FindingView, ...] = ()
-    quality: str = ""
-    steps: str = ""
-    unverified: str = ""
-    reasons: str = ""
-    notes: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class ReportView:
     """The content of a report, in order.
 
@@ -170,6 +118,8 @@ class ReportView:
         status: comparability; also ``caution`` if the workload differs much.
         symptoms: the signs of unstable training, errors first.
         unstable: whether the new side has some: then nothing is shown as better.
+        more_causes: the part of the causes beyond ``CAUSES_SHOWN``; empty if there are none.
+        command: what makes this report again; empty if it would be too long to paste.
     """
 
     title: str
@@ -179,21 +129,24 @@ class ReportView:
     status: str
     status_text: str
     comparability: tuple[FindingView, ...]
+    answer: Answer
     headline: Headline
     summary: tuple[SummaryItem, ...]
     gate: GateView | None
     causes: tuple[CauseView, ...]
+    more_causes: str
     unexplained: str
     events: tuple[EventView, ...]
-    bars: tuple[Bar, ...]
-    bars_note: str
     charts: tuple[Chart, ...]
     overall: Table
     tables: tuple[Table, ...]
     quality: tuple[FindingView, ...]
+    quality_counts: str
     symptoms: tuple[str, ...]
+    symptoms_tone: str
     unstable: bool
     thresholds: str
+    command: str
     next_command: str
 
 
@@ -213,9 +166,9 @@ def build_view(
     """
     headline = diff.metric(diff.headline)
     floor, judged = floor_of(headline), not profile_disagrees(diff)
-    status, status_text = _status(diff, diff.comparability.status)
-    bars, bars_note = bars_of(diff)
+    status, status_text = status_of(diff, diff.comparability.status)
     summary = summary_items(diff, document)
+    measured = _without_praise(_headline(diff, headline, summary), gate)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
     marks = marks_of(diff)
     tables = tuple(
@@ -230,121 +183,26 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        headline=_without_praise(_headline(diff, headline, summary), gate),
+        answer=answer_of(diff, measured.absent, failed=gate is not None and gate.exit_code != ExitCode.OK),
+        headline=measured,
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff, marks, rows),
+        more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
-        bars=bars,
-        bars_note=bars_note,
         charts=charts_of(diff),
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),
+        quality_counts=findings.quality_counts(diff.quality) if diff.quality else "",
+        symptoms_tone=symptoms_tone(diff),
         symptoms=tuple(safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
+        command=command_of(diff),
         next_command=next_command(diff, document),
     )
-
-
-def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
-    """The view of a gate's result: failing verdicts first, in the order of the policy.
-
-    Args:
-        diff: the diff that was judged; with it, the view includes comparability.
-    """
-    verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
-    shown = tuple(map(_verdict, verdicts))
-    from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
-
-    view = GateView(
-        summary=safe_text(gate.summary, MESSAGE_LIMIT),
-        policy=safe_text(gate.policy.source),
-        exit_code=gate.exit_code,
-        verdicts=shown,
-        unverified=_unverified(shown, gate.policy.evidence),
-        reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
-        notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
-        skipped=tuple(map(safe_text, gate.skipped)),
-    )
-    if diff is None:
-        return view
-    judged = gate_findings(diff, gate)
-    left, text = _status(diff, gate_status(judged))
-    warnings = [finding for finding in diff.quality if findings.is_serious(finding)]
-    return replace(
-        view,
-        status=text,
-        status_tone={Comparable.CAUTION: "caution", Comparable.NOT_COMPARABLE: "worse"}.get(left, ""),
-        findings=findings.merged_views(judged),
-        quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
-        steps=" ".join(
-            safe_text(finding.message, MESSAGE_LIMIT)
-            for finding in diff.comparability.findings
-            if finding.key == "training_steps" and not findings.is_serious(finding)
-        ),
-    )
-
-
-def _unverified(verdicts: Sequence[VerdictView], evidence: EvidenceMode) -> str:
-    """Why failing verdicts are marked as unverified."""
-    marked = {verdict.status == Status.UNHEALTHY for verdict in verdicts if verdict.failing and not verdict.verified}
-    of_changes = _AS_ASKED if evidence == EvidenceMode.LIMITS else _FEW_RUNS
-    return " ".join(text for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
-
-
-def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
-    """Differences of severity caution or worse; those that the policy declares are ``Severity.DECLARED``."""
-    # Imported only if there is a gate: this needs the comparison package, which a report alone does not.
-    from rlcompare.compare.comparability import is_declared
-
-    return tuple(
-        replace(finding, severity=Severity.DECLARED) if is_declared(finding.key, gate.policy.varied) else finding
-        for finding in diff.comparability.findings
-        if findings.is_serious(finding)
-    )
-
-
-def gate_status(judged: Sequence[Finding]) -> Comparable:
-    """The comparability status that remains without the declared differences."""
-    worst = {finding.severity for finding in judged}
-    if Severity.SEVERE in worst:
-        return Comparable.NOT_COMPARABLE
-    return Comparable.CAUTION if worst - {Severity.DECLARED} else Comparable.COMPARABLE
-
-
-def _one_line(texts: Sequence[str]) -> str:
-    return f"{texts[0]} +{len(texts) - 1} more" if len(texts) > 1 else texts[0]
-
-
-def _status(diff: Diff, status: Comparable) -> tuple[Comparable, str]:
-    """The status and its sentence, which also takes differences of the workload into account."""
-    workload = ", ".join(large_differences(diff))
-    if not workload or status == Comparable.NOT_COMPARABLE:
-        return status, _STATUS_TEXT[status]
-    if status == Comparable.COMPARABLE:
-        return Comparable.CAUTION, f"Comparable settings, but the workload differs: {workload}."
-    return status, f"{_STATUS_TEXT[status]} The workload differs too: {workload}."
-
-
-def _verdict(verdict: Verdict) -> VerdictView:
-    return VerdictView(
-        status=verdict.status,
-        tone=_VERDICT_TONE.get(verdict.status, ""),
-        failing=verdict.status in FAILING,
-        severity=safe_text(verdict.rule.severity, 20),
-        metric=safe_text(verdict.metric),
-        text=safe_text(verdict.text, MESSAGE_LIMIT),
-        message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
-        verified=shown_as_verified(verdict),
-    )
-
-
-def shown_as_verified(verdict: Verdict) -> bool:
-    """Whether a verdict needs no mark: it is verified, or says only that nothing changed or was decided."""
-    return verdict.verified or verdict.status not in _DECIDED
 
 
 def _side(side: Side, extent: str, rows: int) -> SideView:
@@ -352,10 +210,20 @@ def _side(side: Side, extent: str, rows: int) -> SideView:
     return SideView(
         label=label_text(side),
         extent=extent,
+        started=_started(side),
+        commits=tuple(safe_text(value, 60) for key, value in side.env.items() if key.split(".")[0] == "commit"),
         runs=tuple(safe_text(run.path) for run in side.runs),
         steps=_steps_text(side.steps),
         captures=section_table(captures, 0.0, rows),
     )
+
+
+def _started(side: Side) -> str:
+    """When the first run of a side started, and the last one if that was on another day."""
+    days = sorted({safe_text(run.started, 40).replace("T", " ")[:16] for run in side.runs if run.started})
+    if not days:
+        return ""
+    return f"{days[0]} UTC" if days[0][:10] == days[-1][:10] else f"{days[0][:10]} – {days[-1][:10]} UTC"
 
 
 def _steps_text(steps: tuple[int, ...]) -> str:
@@ -394,6 +262,7 @@ def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
     shown = {name for name, section in diff.sections.items() if section.rows}
     return tuple(
         CauseView(
+            number=number,
             text=safe_text(cause.text, MESSAGE_LIMIT),
             share="" if are_times(diff) else quantity.share(cause.share),
             delta=quantity.signed_quantity(cause.delta_ms, "ms"),
@@ -404,6 +273,15 @@ def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
         )
         for number, cause in enumerate(diff.causes, 1)
     )
+
+
+def _more_causes(diff: Diff) -> str:
+    """What the causes that are not shown first make up together."""
+    others = diff.causes[CAUSES_SHOWN:]
+    if not others:
+        return ""
+    moved = quantity.signed_quantity(sum(cause.delta_ms for cause in others), "ms")
+    return moved if are_times(diff) else f"{moved}, {quantity.share(sum(cause.share for cause in others))}"
 
 
 def _unexplained(diff: Diff) -> str:

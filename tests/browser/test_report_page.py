@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -120,8 +121,16 @@ def test_long_tables_are_folded_and_a_filter_sees_all(visit: Open) -> None:
     assert len(seen.shown("kernels")) == 120
 
 
-def test_print_shows_all_rows(visit: Open) -> None:
+def test_print_leaves_tables_out_unless_asked_for_and_then_shows_all_rows(visit: Open) -> None:
     seen = visit(diff_examples.large(120))
+    seen.page.emulate_media(media="print")
+    assert seen.shown("kernels") == []
+    assert seen.page.locator("#s-summary").is_visible()
+    assert 1 <= len(re.findall(rb"/Type /Page\b", seen.page.pdf())) <= 2
+    seen.page.evaluate("window.print = () => { window.asked = document.documentElement.dataset.print }")
+    seen.page.emulate_media(media="screen")
+    seen.page.get_by_role("button", name="Print with all tables").click()
+    assert seen.page.evaluate("window.asked") == "all"
     seen.page.emulate_media(media="print")
     assert len(seen.shown("kernels")) == 120
 

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from rlcompare.cli import main as main_module
-from rlcompare.cli.main import COMMANDS, cli, run
+from rlcompare.cli.main import COMMANDS, SECTIONS, cli, run
 from rlcompare.errors import ExitCode, InputError
 
 from .conftest import Command
@@ -38,23 +38,32 @@ Options:
   --version   Show the version and exit.
   -h, --help  Show this message and exit.
 
-Commands:
-  run       Run the reference RL step (GRPO, DAPO, PPO) under a profiler.
-  launch    Run a verl job under verl's own profilers.
-  attach    Profile a job that is already running.
-  diff      Compare two profiles: what got slower, and where.
-  explain   Show the rows, query and files behind a cause or a metric.
-  gate      Check a comparison against a policy; the exit code is for CI.
-  baseline  Keep runs under a name, to compare with for months.
-  history   Keep all runs' metrics, and find since when they changed.
-  show      Show one run: time by step, rank, phase, kernel and collective.
-  ingest    Read a profile into a store, one DuckDB file.
-  sql       Query a run with SQL.
-  analyse   Parse raw profiles with torch_npu, in place.
-  doctor    Check what this machine can collect, and what is missing.
-  ci        Write a CI job: measure, compare with the last baseline, gate.
-  sample    Write a sample profile to try rlcompare on.
-  cache     List, prune or locate cached stores.
+Collect:
+  run         Run the reference RL step (GRPO, DAPO, PPO) under a profiler.
+  launch      Run a verl job under verl's own profilers.
+  attach      Profile a job that is already running.
+  analyse     Parse raw profiles with torch_npu, in place.
+  sample      Write a sample profile to try rlcompare on.
+
+Compare:
+  diff        Compare two profiles: what got slower, and where.
+  explain     Show the rows, query and files behind a cause or a metric.
+  gate        Check a comparison against a policy; the exit code is for CI.
+  ci          Write a CI job: measure, compare with the last baseline, gate.
+
+Look at runs:
+  show        Show one run: time by step, rank, phase, kernel and collective.
+  sql         Query a run with SQL.
+  ingest      Read a profile into a store, one DuckDB file.
+
+Keep runs:
+  baseline    Keep runs under a name, to compare with for months.
+  history     Keep all runs' metrics, and find since when they changed.
+  cache       List, prune or locate cached stores.
+
+Set up:
+  doctor      Check what this machine can collect, and what is missing.
+  completion  Print the completion script of bash, zsh or fish.
 """
 
 
@@ -94,11 +103,27 @@ class TestHelp:
         assert result.code == 2
         assert "Usage: rlcompare" in result.err
 
-    @pytest.mark.parametrize("arguments", [["dif"], ["diff", "--stepp", "3"]])
-    def test_wrong_words(self, rlcompare: Command, arguments: list[str]) -> None:
+    def test_every_command_is_below_a_heading(self) -> None:
+        assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["dif"], "no such command 'dif'; did you mean diff? (see rlcompare --help)"),
+            (["compare"], "no such command 'compare'; did you mean diff? (see rlcompare --help)"),
+            (["cache", "lst"], "no such command 'lst'; did you mean list? (see rlcompare cache --help)"),
+            (["qqq"], "no such command 'qqq' (see rlcompare --help)"),
+            (["diff", "--stepp", "3"], "no such option --stepp; did you mean --step"),
+            (["diff", "--qqq"], "no such option --qqq (see rlcompare diff --help)"),
+        ],
+    )
+    def test_wrong_words(self, rlcompare: Command, arguments: list[str], said: str) -> None:
         result = rlcompare(*arguments)
-        assert result.code == 2
-        assert "--help" in result.error
+        assert (result.code, result.out) == (2, "")
+        assert result.error.startswith(f"rlcompare: error: {said}")
+
+    def test_an_odd_word_is_no_terminal_escape(self, rlcompare: Command) -> None:
+        assert "\x1b" not in rlcompare("\x1b[31mdiff").error
 
 
 def in_a_fresh_interpreter(code: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -84,11 +84,26 @@ def test_run_directory(one: Path) -> None:
     assert (capture["step"], capture["rank"], capture["tool"]) == (4, 0, "torch")
 
 
-def test_console_lines_are_verls(work: Path) -> None:
-    done = rlcompare("run", "-o", "printed", *FAST, "global_profiler.steps=null", folder=work)
-    steps = [line for line in done.stdout.splitlines() if line.startswith("step:")]
-    assert len(steps) == 4
-    assert steps[2].startswith("step:3 - ") and " - timing_s/step:" in steps[2]
+def test_a_line_per_step_and_the_next_command(work: Path) -> None:
+    done = rlcompare("run", "-o", "printed/first", *FAST, folder=work)
+    *steps, run, following = done.stdout.splitlines()
+    assert (run, following) == ("run         printed/first", "next        rlcompare show printed/first")
+    _, metrics = read(work / "printed/first")
+    for number, (line, logged) in enumerate(zip(steps, metrics, strict=True), 1):
+        data = logged["data"]
+        kind = {1: "   warm-up", 4: "   profiled"}.get(number, "")
+        start = f"step {number} of 4   {data['timing_s/step']:.3f} s   "
+        found = re.match(rf"{start}(\w+) ([0-9.]+) s \(\d+ %\)   ", line)
+        assert found, line
+        phase, seconds = found.groups()
+        longest = max(value for key, value in data.items() if key.startswith("timing_s/") and key != "timing_s/step")
+        assert float(seconds) == pytest.approx(data[f"timing_s/{phase}"], abs=6e-4) == pytest.approx(longest, abs=6e-4)
+        assert line.endswith(f"   reward {data['critic/rewards/mean']:.4g}{kind}")
+    # AND two ranks print one line a step; the earlier run is what the new one is compared with
+    again = rlcompare(
+        "run", "-o", "printed/second", *FAST, "global_profiler.steps=null", "trainer.n_gpus_per_node=2", folder=work
+    ).stdout.splitlines()
+    assert (len(again), again[-1]) == (6, "next        rlcompare diff -d printed/second -bp printed/first")
     quiet = rlcompare("run", "-q", "-o", "quiet", *FAST, "global_profiler.steps=null", folder=work)
     assert quiet.stdout == ""
 

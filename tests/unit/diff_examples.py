@@ -586,6 +586,7 @@ def identical() -> Diff:
         headline="time.device_span",
         overall=tuple(metric(name, value, value) for name, value in times),
         causes=(),
+        unexplained=None,
         quality=(),
         sections=sections,
     )

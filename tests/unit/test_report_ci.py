@@ -296,13 +296,25 @@ class TestPullRequest:
         faster = replace(
             diff_examples.regression(),
             overall=tuple(
-                replace(delta, new=4000.0, delta=-752.5, ratio=0.8417) if delta.metric == "time.step" else delta
+                replace(
+                    delta,
+                    new=4000.0,
+                    delta=-752.5,
+                    ratio=0.8417,
+                    samples={"baseline": (4752.5,), "new": (4000.0,)},
+                )
+                if delta.metric == "time.step"
+                else delta
                 for delta in diff_examples.regression().overall
             ),
         )
         assert "better" in render_markdown(build_view(faster)).splitlines()[0]
-        page = re.search(r'<p class="headline.*?</p>', render_html(build_view(faster, result)), re.DOTALL)
-        assert page and (">better<" in page[0]) == (result.exit_code == 0)
+        page = re.search(
+            r'<section id="s-summary" class="answer (\w+)".*?</section>',
+            render_html(build_view(faster, result)),
+            re.DOTALL,
+        )
+        assert page and (page[1] == "better") == ("better" in page[0]) == (result.exit_code == 0)
         title = comment(result, faster).splitlines()[0] + render_markdown(build_view(faster, result)).splitlines()[0]
         assert ("better" in title or "improved" in title) == (result.exit_code == 0)
 

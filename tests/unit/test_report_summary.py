@@ -161,7 +161,7 @@ def test_memory_answers_where_no_time_was_measured() -> None:
     diff = replace(diff_examples.empty(), overall=(peak, metric("memory.peak_reserved", None, 2.0**21, unit="bytes")))
     said = "no time was measured on either side · memory.peak_allocated 1.00 MiB → 2.00 MiB (×2.00)"
     assert text(diff, "headline") == said
-    assert f">{said}<" in render_html(build_view(diff))
+    assert f" N{said[1:]}<" in render_html(build_view(diff))
     assert said in render_comparison(build_view(diff))
 
 

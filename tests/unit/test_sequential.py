@@ -83,8 +83,10 @@ def test_all_looks_at_equal_runs_fail_rarely(most: int) -> None:
                 Spread(noise), false_alarm=look.odds.false_alarm, miss=look.odds.miss,
             )  # fmt: skip
             # Few runs that contradict what is assumed are inconclusive: then less fails than is counted here.
-            assert found.status == Status.REGRESSED if fails[number] and fits is not None else (
-                fails[number] or found.status != Status.REGRESSED
+            assert (
+                found.status == Status.REGRESSED
+                if fails[number] and fits is not None
+                else (fails[number] or found.status != Status.REGRESSED)
             )
         failed |= fails
     assert failed.mean() <= FALSE_ALARM + 3 * math.sqrt(FALSE_ALARM / SEQUENCES)

@@ -6,7 +6,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +18,7 @@ from rlcompare.collect.profiler import StepProfiler, make_profilers
 from rlcompare.collect.reference import distributed
 from rlcompare.collect.reference.config.load import to_dict
 from rlcompare.collect.reference.config.schema import Config
+from rlcompare.collect.reference.console import step_line
 from rlcompare.collect.reference.distributed import World
 from rlcompare.collect.reference.step import Trainer
 from rlcompare.collect.run_directory import RunDirectory, software
@@ -92,8 +93,14 @@ def _train(
         if directory is not None:
             directory.step(step, metrics, _captures(profiler))
             if not quiet and "console" in config.trainer.logger:
-                sys.stdout.write(console_line(step, metrics) + "\n")
+                line = step_line(step, config.trainer.total_training_steps, metrics, _kind(config, profiler, step))
+                sys.stdout.write(line + "\n")
                 sys.stdout.flush()
+
+
+def _kind(config: Config, profiler: StepProfiler, step: int) -> str:
+    """What a step is for, if speed is not judged by it."""
+    return "profiled" if profiler.is_profiled(step) else "warm-up" if step <= config.trainer.warmup_steps else ""
 
 
 def _say(notes: Sequence[str], world: World) -> None:
@@ -101,15 +108,6 @@ def _say(notes: Sequence[str], world: World) -> None:
     if world.is_first:
         for note in dict.fromkeys(notes):
             sys.stderr.write(f"rlcompare: {note}\n")
-
-
-def console_line(step: int, metrics: Mapping[str, float]) -> str:
-    """A step as verl prints it."""
-    return " - ".join([f"step:{step}", *(f"{key}:{_printed(value)}" for key, value in metrics.items())])
-
-
-def _printed(value: float) -> str:
-    return str(value) if isinstance(value, int) else repr(float(f"{value:.6g}"))
 
 
 def device_type(config: Config) -> str:

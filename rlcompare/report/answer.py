@@ -1,0 +1,197 @@
+"""The answer of a report in one sentence: how much slower or faster, and how sure that is.
+
+How sure is what the gate's method makes of the runs (``gate.decision``), without a limit: whether its interval excludes
+no change. Runs that are no repetitions do not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from rlcompare.compare.estimate import Spread
+from rlcompare.compare.overall import PATH, SPEED
+from rlcompare.compare.replicates import of_repetitions
+from rlcompare.compare.runs import known
+from rlcompare.gate.decision import Decision, Limits, decide
+from rlcompare.language import tr, trn
+from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
+from rlcompare.model.verdict import Policy
+from rlcompare.model.words import SIDES, Comparable, Polarity, RuleSeverity, Status
+from rlcompare.report import quantity
+from rlcompare.report.tone import NOISE_RELATIVE, tone_of
+from rlcompare.text import safe_text
+
+_STEPS = (SPEED, PATH, "time.step")
+"""Headlines that are the time of a step, which is slower or faster."""
+
+_NO_LIMIT = Limits(0.0, None)
+_TIMES_FROM = 2.0
+_APART = 0.01
+"""A difference between the change of the means and the estimate from which both are shown."""
+
+_MARKS = {"worse": "✗", "better": "✓", "caution": "!", "noise": "≈"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer.
+
+    Attributes:
+        text: the change in a few words, a sentence without its full stop.
+        rest: how sure that is, and on what it rests, with the comma or colon that joins them; may be empty.
+        tone: ``worse``, ``better``, ``caution``, ``noise`` or none.
+        mark: a sign that says the same as the colour.
+    """
+
+    text: str
+    rest: str
+    tone: str
+    mark: str
+
+
+def answer_of(diff: Diff, absent: str, *, failed: bool = False) -> Answer:
+    """The answer of a diff.
+
+    Args:
+        absent: what to say if no headline was measured.
+        failed: whether a gate failed: then nothing is called better.
+    """
+    headline = diff.metric(diff.headline)
+    if headline is None or (headline.baseline is None and headline.new is None):
+        return _answer(absent, "", "caution")
+    if headline.delta is None or headline.baseline is None or headline.new is None:
+        missing = headline.baseline is None
+        return _answer(
+            tr("Not measured on the baseline") if missing else tr("Not measured on the new side"), "", "caution"
+        )
+    mood, change = tone_of(headline, diff), _change(headline)
+    if diff.comparability.status == Comparable.NOT_COMPARABLE:
+        rest = tr(": the change that was measured, {change}, says nothing", change=change)
+        return _answer(tr("Not comparable"), rest, "worse")
+    if mood == "noise":
+        text, rest = _without_change(headline)
+    else:
+        text, rest, decided = _with_change(diff, headline, change)
+        if not decided:
+            mood = {"worse": "caution", "better": "noise"}.get(mood, mood)
+    if failed and mood == "better":
+        mood = "caution"
+    return _answer(f"{text}{_stability(diff, headline)}", rest, "worse" if _is_broken(diff) else mood)
+
+
+def _answer(text: str, rest: str, tone: str) -> Answer:
+    return Answer(text[:1].upper() + text[1:], rest, tone, _MARKS.get(tone, ""))
+
+
+def _with_change(diff: Diff, headline: Delta, change: str) -> tuple[str, str, bool]:
+    """The change, how sure it is, and whether the runs, or an assumption where they are few, rule chance out."""
+    runs = of_repetitions(diff).metric(diff.headline) or headline
+    decision = _decision(runs)
+    if decision is None:
+        return change, "", True
+    decided = decision.status in (Status.REGRESSED, Status.IMPROVED)
+    return change, _sure(runs, decision, headline), decided
+
+
+def _without_change(headline: Delta) -> tuple[str, str]:
+    moved = quantity.change_of(headline.delta, headline.ratio, headline.baseline)
+    runs = _runs(headline)
+    if headline.evidence.get(RUNS_OVERLAP):
+        return tr("No certain change"), tr(
+            ": {moved}, but the runs of both sides overlap ({runs})", moved=moved, runs=runs
+        )
+    limit = quantity.share(NOISE_RELATIVE)
+    return tr("No change worth naming"), tr(": {moved}, within {limit} ({runs})", moved=moved, limit=limit, runs=runs)
+
+
+def _change(delta: Delta) -> str:
+    """``27.1 % slower``; of what is not a step, ``device_span 27.1 % longer``."""
+    metric, ratio = delta.metric, delta.ratio
+    if ratio is None:
+        return f"{safe_text(metric, 40)} {quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))}"
+    size = f"{abs(ratio - 1) * 100:.1f} %"
+    name = safe_text(metric.removeprefix("time."), 40)
+    if delta.polarity != Polarity.LOWER:
+        return f"{safe_text(metric, 40)} {quantity.change(ratio)}"
+    if metric in _STEPS:
+        if ratio >= _TIMES_FROM:
+            return tr("{times} times as long per step", times=f"{ratio:,.1f}")
+        return tr("{size} slower", size=size) if ratio > 1 else tr("{size} less time per step", size=size)
+    if ratio >= _TIMES_FROM:
+        return tr("{name} takes {times} times as long", name=name, times=f"{ratio:,.1f}")
+    return (
+        tr("{name} takes {size} longer", name=name, size=size)
+        if ratio > 1
+        else tr("{name} takes {size} less time", name=name, size=size)
+    )
+
+
+def _is_broken(diff: Diff) -> bool:
+    return any(found.side == "new" and found.severity == RuleSeverity.ERROR for found in diff.symptoms)
+
+
+def _stability(diff: Diff, headline: Delta) -> str:
+    """A clause about signs of unstable training, which stand below the sentence."""
+    if not diff.unstable:
+        return ""
+    worse = tone_of(headline, diff) == "worse"
+    if _is_broken(diff):
+        return tr(", and training is not stable") if worse else tr(", but training is not stable")
+    return tr(", and training may not be stable") if worse else tr(", but training may not be stable")
+
+
+def _decision(delta: Delta) -> Decision | None:
+    """What the runs tell; None if no run measured the headline on a side."""
+    baseline, new = (known(delta.samples.get(side, ())) for side in SIDES)
+    if not baseline or not new:
+        return None
+    assumed = Policy("", ()).noise
+    return decide(baseline, new, delta.polarity, _NO_LIMIT, Spread(assumed))
+
+
+def _sure(runs: Delta, decision: Decision, shown: Delta) -> str:
+    decided = decision.status in (Status.REGRESSED, Status.IMPROVED)
+    number, between = _runs(runs), _interval(decision)
+    if decided and decision.measured:
+        text = tr(", certain: {runs}, {interval}", runs=number, interval=between)
+    elif decided:
+        text = tr(", likely, but chance is not ruled out: {runs}, {interval}", runs=number, interval=between)
+    else:
+        text = tr(", not certain: {runs}, {interval}", runs=number, interval=between)
+        if decision.runs_needed is not None:
+            text += tr("; about {number} runs a side would tell", number=decision.runs_needed)
+    return text + _estimate(decision, shown)
+
+
+def _estimate(decision: Decision, shown: Delta) -> str:
+    """The estimate of the runs, if it is clearly another one than the change of the means."""
+    change = decision.interval.change
+    if not decision.relative or shown.ratio is None or abs(change - (shown.ratio - 1)) <= _APART:
+        return ""
+    return tr("; the median of all pairs of runs is {change}", change=_percent(change))
+
+
+def _interval(decision: Decision) -> str:
+    found = decision.interval
+    if not decision.relative or not (isfinite(found.low) and isfinite(found.high)):
+        return tr("no interval")
+    between = tr("interval {low} … {high}", low=_percent(found.low).removesuffix(" %"), high=_percent(found.high))
+    spread = decision.spread
+    if spread is None or (found.low_measured and found.high_measured):
+        return between
+    size = f"{spread.value * 100:.2g} %"
+    if spread.freedom is None:
+        return tr("{interval} if runs differ by {size} (assumed)", interval=between, size=size)
+    return tr("{interval} if runs differ by {size}, as these do", interval=between, size=size)
+
+
+def _percent(change: float) -> str:
+    return f"{round(change * 100, 1) + 0.0:+,.1f} %"
+
+
+def _runs(delta: Delta) -> str:
+    few, many = (len(known(delta.samples.get(side, ()))) for side in SIDES)
+    if few == many:
+        return trn("one run a side", "{n} runs a side", few)
+    return tr("{new} against {baseline}", new=trn("{n} run", "{n} runs", many), baseline=few)

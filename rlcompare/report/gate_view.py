@@ -1,0 +1,164 @@
+"""A gate's result as plain data, shared by all renderers: its verdicts, and what must be read before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rlcompare.model.diff import Diff, Finding
+from rlcompare.model.verdict import GateResult, Verdict
+from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
+from rlcompare.report import findings
+from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
+from rlcompare.report.status import status_of
+from rlcompare.text import safe_text
+
+UNVERIFIED = "unverified"
+_FEW_RUNS = "too few runs to rule out chance: the verdict also rests on the spread that its interval names."
+_AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
+_ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
+_DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
+"""Statuses for which verification matters. The others mean that nothing changed or was decided."""
+
+FAILING = (Status.REGRESSED, Status.MISSING, Status.UNHEALTHY, Status.NOT_COMPARABLE, Status.INCONCLUSIVE)
+
+_VERDICT_TONE = {
+    Status.REGRESSED: "worse",
+    Status.MISSING: "worse",
+    Status.UNHEALTHY: "worse",
+    Status.NOT_COMPARABLE: "worse",
+    Status.INCONCLUSIVE: "caution",
+    Status.IMPROVED: "better",
+}
+
+
+@dataclass(frozen=True)
+class VerdictView:
+    """A verdict of the gate; ``failing`` if its status is not pass or improved."""
+
+    status: str
+    tone: str
+    failing: bool
+    severity: str
+    metric: str
+    text: str
+    message: str
+    verified: bool
+
+
+@dataclass(frozen=True)
+class GateView:
+    """The result of the gate.
+
+    Attributes:
+        status: whether the sides may be compared; empty if the diff is unknown, as are the next three.
+        findings: differences that must be shown before the verdicts, and those that the policy declares.
+        quality: warnings about the data in one line.
+        steps: which steps the means cover, if a side logged others; empty where ``findings`` say so.
+        unverified: why some failed verdicts are marked unverified; empty if none is.
+        reasons: the statuses that lead to the exit code, as ``regressed and missing``; empty if it is 0.
+        notes: exceptions of the policy that end soon or have ended.
+        skipped: metrics of rules that had nothing to judge.
+    """
+
+    summary: str
+    policy: str
+    exit_code: int
+    verdicts: tuple[VerdictView, ...]
+    status: str = ""
+    status_tone: str = ""
+    findings: tuple[FindingView, ...] = ()
+    quality: str = ""
+    steps: str = ""
+    unverified: str = ""
+    reasons: str = ""
+    notes: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
+    """The view of a gate's result: failing verdicts first, in the order of the policy.
+
+    Args:
+        diff: the diff that was judged; with it, the view includes comparability.
+    """
+    verdicts = sorted(gate.verdicts, key=lambda verdict: verdict.status not in FAILING)
+    shown = tuple(map(_verdict, verdicts))
+    from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
+
+    view = GateView(
+        summary=safe_text(gate.summary, MESSAGE_LIMIT),
+        policy=safe_text(gate.policy.source),
+        exit_code=gate.exit_code,
+        verdicts=shown,
+        unverified=_unverified(shown, gate.policy.evidence),
+        reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
+        notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
+        skipped=tuple(map(safe_text, gate.skipped)),
+    )
+    if diff is None:
+        return view
+    judged = gate_findings(diff, gate)
+    left, text = status_of(diff, gate_status(judged))
+    warnings = [finding for finding in diff.quality if findings.is_serious(finding)]
+    return replace(
+        view,
+        status=text,
+        status_tone={Comparable.CAUTION: "caution", Comparable.NOT_COMPARABLE: "worse"}.get(left, ""),
+        findings=findings.merged_views(judged),
+        quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
+        steps=" ".join(
+            safe_text(finding.message, MESSAGE_LIMIT)
+            for finding in diff.comparability.findings
+            if finding.key == "training_steps" and not findings.is_serious(finding)
+        ),
+    )
+
+
+def _unverified(verdicts: Sequence[VerdictView], evidence: EvidenceMode) -> str:
+    """Why failing verdicts are marked as unverified."""
+    marked = {verdict.status == Status.UNHEALTHY for verdict in verdicts if verdict.failing and not verdict.verified}
+    of_changes = _AS_ASKED if evidence == EvidenceMode.LIMITS else _FEW_RUNS
+    return " ".join(text for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
+
+
+def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
+    """Differences of severity caution or worse; those that the policy declares are ``Severity.DECLARED``."""
+    # Imported only if there is a gate: this needs the comparison package, which a report alone does not.
+    from rlcompare.compare.comparability import is_declared
+
+    return tuple(
+        replace(finding, severity=Severity.DECLARED) if is_declared(finding.key, gate.policy.varied) else finding
+        for finding in diff.comparability.findings
+        if findings.is_serious(finding)
+    )
+
+
+def gate_status(judged: Sequence[Finding]) -> Comparable:
+    """The comparability status that remains without the declared differences."""
+    worst = {finding.severity for finding in judged}
+    if Severity.SEVERE in worst:
+        return Comparable.NOT_COMPARABLE
+    return Comparable.CAUTION if worst - {Severity.DECLARED} else Comparable.COMPARABLE
+
+
+def _one_line(texts: Sequence[str]) -> str:
+    return f"{texts[0]} +{len(texts) - 1} more" if len(texts) > 1 else texts[0]
+
+
+def _verdict(verdict: Verdict) -> VerdictView:
+    return VerdictView(
+        status=verdict.status,
+        tone=_VERDICT_TONE.get(verdict.status, ""),
+        failing=verdict.status in FAILING,
+        severity=safe_text(verdict.rule.severity, 20),
+        metric=safe_text(verdict.metric),
+        text=safe_text(verdict.text, MESSAGE_LIMIT),
+        message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
+        verified=shown_as_verified(verdict),
+    )
+
+
+def shown_as_verified(verdict: Verdict) -> bool:
+    """Whether a verdict needs no mark: it is verified, or says only that nothing changed or was decided."""
+    return verdict.verified or verdict.status not in _DECIDED

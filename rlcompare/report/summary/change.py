@@ -1,0 +1,127 @@
+"""What the change consists of: causes, changes within a run, the parts of the step, and the rest.
+
+The rest is the one number computed here: the headline's change minus the changes of the parts shown beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlcompare.compare.evidence import RUN_NOISE
+from rlcompare.compare.overall import OUTSIDE, SPEED
+from rlcompare.compare.runs import known
+from rlcompare.model.diff import Delta, Diff, Row
+from rlcompare.model.words import Presence
+from rlcompare.report import quantity
+from rlcompare.report.run_events import event_parts
+from rlcompare.report.shares import part, part_of_change
+from rlcompare.report.step_parts import number_of, parts_of_step
+from rlcompare.report.summary.item import SummaryItem
+from rlcompare.report.tone import tone_of
+from rlcompare.text import safe_text
+
+_PARTS_SHOWN = 6
+_CAUSE_LIMIT = 330
+
+
+def cause_item(diff: Diff, headline: Delta | None) -> SummaryItem:
+    """The main causes with their parts of the change, and what they leave."""
+    if not diff.causes:
+        still = headline is not None and tone_of(headline, diff) == "noise"
+        if still:
+            return SummaryItem("cause", "cause", ("no change to explain",))
+        return SummaryItem("cause", "cause", (f"none found: unexplained{_may_be_luck(headline)}",))
+    parts = [f"{part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms)}: "]
+    parts += [f"And {part(diff, cause.share, cause.delta_ms)}: " for cause in diff.causes[1:2]]
+    first, *second = (
+        start + safe_text(cause.text, _CAUSE_LIMIT) for cause, start in zip(diff.causes, parts, strict=False)
+    )
+    left = [_left_after(diff, shown) for shown in (2, 1)]
+    return SummaryItem("cause", "cause", (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,)))
+
+
+def _may_be_luck(headline: Delta | None) -> str:
+    """A clause for a step time of one run a side that changed by no more than runs of one setting may differ."""
+    if headline is None or headline.metric != SPEED or headline.ratio is None or abs(headline.ratio - 1) >= RUN_NOISE:
+        return ""
+    if any(len(known(values)) > 1 for values in headline.samples.values()):
+        return ""
+    return f"; two runs of one setting may differ by {RUN_NOISE:.0%}".replace("%", " %")
+
+
+def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
+    """The parts of all causes but the first ``shown``, and of what none explains: with theirs, the whole change."""
+    others, left = diff.causes[shown:], diff.unexplained
+    sums = sum(cause.share for cause in others), sum(cause.delta_ms for cause in others)
+    more = [f"other causes {part(diff, *sums)}"] if others else []
+    rest = [f"unexplained {part(diff, left.share, left.delta_ms)}"] if left else []
+    return (", ".join([*more, *rest]).capitalize() + ".",) if more or rest else ()
+
+
+def event_items(diff: Diff) -> tuple[SummaryItem, ...]:
+    """Since when a run is slower or less healthy; nothing if no run changes."""
+    parts, tone = event_parts(diff)
+    return (SummaryItem("events", "within run", parts, tone, lines=2),) if parts else ()
+
+
+def phases_item(diff: Diff, headline: Delta | None) -> SummaryItem:
+    """The parts of the step, those that changed most first; together they are the change of the headline."""
+    label, rows = parts_of_step(diff)
+    if not rows:
+        return SummaryItem("phases", label, ("no device time was recorded",))
+    ordered = sorted(rows, key=lambda row: -abs(number_of(row.get("delta"))))
+    size = _size(headline)
+    full, *shorter = (_summed(ordered, shown, size) for shown in range(min(len(ordered), _PARTS_SHOWN), 0, -1))
+    return SummaryItem("phases", label, full, lines=3, shorter=tuple(shorter))
+
+
+def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str, ...]:
+    """The first ``shown`` rows, and the sum of the others."""
+    parts = [_part(row, size) for row in rows[:shown]]
+    if len(rows) > shown:
+        total = sum(number_of(row.get("delta")) for row in rows[shown:])
+        parts.append(f"{len(rows) - shown} more {quantity.moved(total, 'ms', size)}")
+    return tuple(parts)
+
+
+def _part(row: Row, size: Sequence[float]) -> str:
+    name, delta, ratio = safe_text(row.get("name"), 40), row.get("delta"), row.get("ratio")
+    if not quantity.is_number(delta):
+        return f"{name} {quantity.ABSENT}"
+    moved = f"{name} {quantity.moved(delta, 'ms', size)}"
+    words: dict[str, str] = {Presence.NEW_ONLY: "added", Presence.BASELINE_ONLY: "gone"}
+    word = words.get(str(row.get("presence")))
+    if word is None and quantity.is_number(ratio):
+        word = quantity.change(ratio)
+    return f"{moved} ({word})" if word else moved
+
+
+def rest_item(diff: Diff, headline: Delta | None) -> SummaryItem:
+    """The part of the change that is in none of the parts of the step."""
+    label, rows = parts_of_step(diff)
+    deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
+    if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
+        return SummaryItem("rest", "rest", ("unknown: there is no change to break down",), spare=True)
+    change = headline.delta * (1e3 if headline.unit == "s" else 1)
+    rest = change - sum(map(number_of, deltas))
+    where = "not in any phase" if label == "phases" else "not in any part above"
+    moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
+    outside = _outside_profile(diff)
+    return SummaryItem("rest", "rest", (f"{left} of {moved} is {where}", *outside), lines=1 + len(outside))
+
+
+def _outside_profile(diff: Diff) -> tuple[str, ...]:
+    """The part of a profiled step that its profile does not cover, if training timed the step."""
+    outside, step = diff.metric("time.outside_profile"), diff.metric("time.profiled_step")
+    if outside is None or step is None or max(number_of(outside.baseline), number_of(outside.new)) <= 0:
+        return ()
+    parts = [quantity.pair(delta.baseline, delta.new, "ms") for delta in (outside, step)]
+    return (f"not in the profile: {parts[0]} of the profiled step's {parts[1]}",)
+
+
+def _size(headline: Delta | None) -> tuple[float, ...]:
+    """The values of the headline in ms. The parts of its change are formatted like them."""
+    if headline is None:
+        return ()
+    factor = 1e3 if headline.unit == "s" else 1.0
+    return tuple(abs(number_of(value)) * factor for value in (headline.baseline, headline.new))

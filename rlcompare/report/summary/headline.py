@@ -1,0 +1,59 @@
+"""The headline of the summary, with its workload and with signs of unstable training."""
+
+from __future__ import annotations
+
+from rlcompare.compare.overall import PATH
+from rlcompare.compare.runs import known
+from rlcompare.model.diff import Delta, Diff
+from rlcompare.model.words import SIDES
+from rlcompare.report import quantity
+from rlcompare.report.findings import count
+from rlcompare.report.summary.item import SummaryItem
+from rlcompare.report.symptoms import symptom_parts
+from rlcompare.report.tone import tone_of, word_of
+from rlcompare.report.workload import workload_texts
+from rlcompare.text import safe_text
+
+
+def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
+    """The headline: both values, the change, what it is worth, and how many runs it rests on."""
+    metric = diff.headline
+    label = "step" if metric in ("time.step", PATH) else "headline"
+    if delta is None or (delta.baseline is None and delta.new is None):
+        return SummaryItem("headline", label, ("no time was measured on either side", *_memory(diff)), "caution")
+    if delta.delta is None:
+        missing = "baseline" if delta.baseline is None else "new side"
+        parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", f"not measured on the {missing}"]
+        return SummaryItem("headline", label, tuple(parts), "caution")
+    mood = tone_of(delta, diff)
+    word = word_of(delta, diff)
+    samples = [len(known(delta.samples.get(side, ()))) for side in SIDES]
+    number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run per side"
+    values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
+    difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
+    moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
+    return SummaryItem("headline", label, tuple(part for part in (values, moved, word, number) if part), mood)
+
+
+def _memory(diff: Diff) -> tuple[str, ...]:
+    """Changes of the memory peaks: the main result if no time was measured, as in memory snapshots."""
+    peaks = [delta for delta in diff.overall if delta.metric.startswith("memory.") and delta.delta is not None]
+    return tuple(
+        f"{delta.metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
+        f" ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
+        for delta in peaks
+    )
+
+
+def stability_items(diff: Diff) -> tuple[SummaryItem, ...]:
+    """Signs of unstable training, if there are any."""
+    if not diff.symptoms:
+        return ()
+    full, shorter, mood = symptom_parts(diff)
+    return (SummaryItem("stability", "stability", full, mood, lines=3, shorter=shorter),)
+
+
+def workload_item(diff: Diff) -> SummaryItem:
+    """How much work both sides did."""
+    texts, differs = workload_texts(diff)
+    return SummaryItem("workload", "workload", texts, "caution" if differs else "")

@@ -1,0 +1,102 @@
+"""The sides: their names, how much was read of each, and what differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlcompare.model.diff import Diff, Side
+from rlcompare.model.words import Comparable
+from rlcompare.report import quantity
+from rlcompare.report.findings import change_of_text, count, differences
+from rlcompare.report.step_parts import rows_of
+from rlcompare.report.summary.item import SummaryItem
+from rlcompare.report.workload import large_differences
+from rlcompare.text import ELLIPSIS, safe_text
+
+_PATH_LIMIT = 40
+_STATUS = {
+    Comparable.COMPARABLE: "comparable",
+    Comparable.CAUTION: "with caution",
+    Comparable.NOT_COMPARABLE: "NOT COMPARABLE",
+}
+
+
+def side_item(key: str, side: Side, extent: str) -> SummaryItem:
+    """A side: its name, how much was read, and from where."""
+    label = label_text(side)
+    paths = [_end_of(path) for path in _paths(side)]
+    short = (label, extent)
+    return SummaryItem(key, key, (*short, *(path for path in paths if path != label)), shorter=(short,))
+
+
+def differs_item(diff: Diff) -> SummaryItem:
+    """Whether the sides are comparable, and the settings that differ."""
+    status = diff.comparability.status
+    findings = diff.comparability.findings
+    other_work = status == Comparable.COMPARABLE and large_differences(diff)
+    parts = ["comparable settings, but the workload differs" if other_work else _STATUS[status]]
+    parts += differences(findings)
+    known = {finding.key for finding in findings}
+    environment = rows_of(diff, "env")
+    parts += [
+        f"{safe_text(row.get('name'), 40)} {change_of_text(row.get('baseline'), row.get('new'))}"
+        for row in environment
+        if row.get("name") not in known and row.get("baseline") != row.get("new")
+    ]
+    if len(parts) == 1:
+        recorded = diff.baseline.env and diff.new.env
+        parts.append("no recorded setting differs" if recorded else "no settings were recorded")
+    mood = "caution" if status == Comparable.CAUTION or other_work else ""
+    mood = "worse" if status == Comparable.NOT_COMPARABLE else mood
+    return SummaryItem("differs", "differs", tuple(parts), mood)
+
+
+def label_text(side: Side) -> str:
+    """The name of a side."""
+    return _end_of(side.label) or "(no label)"
+
+
+def extent_text(diff: Diff, name: str) -> str:
+    """The size of a side: profiled and timed steps, and sampled ticks."""
+    side = diff.baseline if name == "baseline" else diff.new
+    row = next((row for row in rows_of(diff, "metrics") if row.get("name") == diff.headline), {})
+    timed = row.get(f"{name}_steps")
+    parts = [runs_text(side)]
+    if quantity.is_number(timed) and any(run.ranks or run.replicas for run in side.runs):
+        in_all = " in all runs" if len(side.runs) > 1 else ""
+        parts = [f"{parts[0]} profiled", f"{timed:,.0f} timed{in_all}"]
+    for key, value in side.env.items():
+        # Sampled ticks count as steps of the profile, but each is only a part of a training step.
+        word, _, phase = key.partition(".")
+        if word == "sampled":
+            parts.append(safe_text(f"{phase}: {value} only" if phase else f"{value} only", 60))
+    return ", ".join(parts)
+
+
+def runs_text(side: Side) -> str:
+    """The size of a side: ``2 runs × 8 ranks, 4 steps``."""
+    if not side.runs:
+        return "no runs"
+    steps = len(side.steps) or max(run.steps for run in side.runs)
+    counted = _spread([run.ranks for run in side.runs], "rank"), _spread([run.replicas for run in side.runs], "replica")
+    if not any(counted):
+        return f"{count(len(side.runs), 'run')} without a profile, {count(steps, 'step')}"
+    return f"{count(len(side.runs), 'run')} × {' + '.join(filter(None, counted))}, {count(steps, 'step')}"
+
+
+def _spread(numbers: Sequence[int], noun: str) -> str:
+    """``8 ranks``, or ``6 to 8 ranks`` if runs differ; empty if there are none."""
+    least, most = min(numbers), max(numbers)
+    return "" if not most else count(least, noun) if least == most else f"{least} to {most} {noun}s"
+
+
+def _paths(side: Side) -> tuple[str, ...]:
+    """The path of a side's run, or the folder of all its runs; if there is none, no path is that of the side."""
+    paths = {run.path for run in side.runs}
+    found = paths if len(paths) == 1 else {path.rpartition("/")[0] for path in paths}
+    return tuple(found) if len(found) == 1 and all(found) else ()
+
+
+def _end_of(path: str) -> str:
+    """The end of a path, which is more specific than its start."""
+    return safe_text(path if len(path) <= _PATH_LIMIT else ELLIPSIS + path[1 - _PATH_LIMIT :], _PATH_LIMIT)

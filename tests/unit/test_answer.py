@@ -1,0 +1,92 @@
+"""The answer of a report: how much slower, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from rlcompare.model.diff import Delta, Diff, Symptom
+from rlcompare.model.words import Comparable, Polarity, RuleSeverity
+from rlcompare.report.answer import Answer, answer_of
+from tests.unit import diff_examples
+
+QUIET = (1.00, 1.01, 0.99, 1.02, 0.98)
+
+
+def of_runs(baseline: Sequence[float], new: Sequence[float], metric: str = "timing_s/step", **evidence: bool) -> Diff:
+    old, fresh = (sum(values) / len(values) for values in (baseline, new))
+    samples = {"baseline": tuple(baseline), "new": tuple(new)}
+    delta = Delta(metric, "s", Polarity.LOWER, old, fresh, fresh - old, fresh / old, dict(samples), evidence)  # type: ignore[arg-type]
+    return replace(diff_examples.identical(), headline=metric, overall=(delta,))
+
+
+def answer(diff: Diff, *, failed: bool = False) -> Answer:
+    return answer_of(diff, "no time was measured", failed=failed)
+
+
+def test_several_runs_make_it_certain() -> None:
+    found = answer(of_runs(QUIET, [1.27 * value for value in QUIET]))
+    assert (found.text, found.tone) == ("27.0 % slower", "worse")
+    # All 25 ratios, by hand: the lowest is 1.27 × 0.98 / 1.02, the highest 1.27 × 1.02 / 0.98.
+    assert found.rest.startswith(", certain: 5 runs a side, interval +22.0 … ")
+    faster = answer(of_runs([1.27 * value for value in QUIET], QUIET))
+    assert (faster.text, faster.tone, faster.mark) == ("21.3 % less time per step", "better", "✓")
+    assert faster.rest.startswith(", certain: 5 runs a side, interval -") and faster.rest.endswith("-18.0 %")
+
+
+def test_one_run_a_side_never_makes_it_certain() -> None:
+    large, small = answer(of_runs([1.0], [1.27])), answer(of_runs([1.0], [1.05]))
+    assert large.rest.startswith(", likely, but chance is not ruled out: one run a side, interval +")
+    assert large.rest.endswith("if runs differ by 3 % (assumed)") and large.tone == "worse"
+    assert small.rest.startswith(", not certain: one run a side, interval -") and small.tone == "caution"
+    assert "runs a side would tell" in small.rest
+    assert answer(of_runs([1.0], [0.95])).tone == "noise"
+
+
+def test_noisy_runs_are_not_certain() -> None:
+    found = answer(of_runs([1.0, 1.4, 0.9, 1.3, 1.1], [1.2, 1.5, 1.0, 1.3, 1.25]))
+    assert found.rest.startswith(", not certain: 5 runs a side, interval -") and found.tone == "caution"
+
+
+def test_runs_that_overlap_and_changes_of_nothing() -> None:
+    overlap = answer(of_runs([1.0, 1.2], [1.1, 1.25], runs_overlap=True))
+    assert overlap.text == "No certain change" and "the runs of both sides overlap (2 runs a side)" in overlap.rest
+    same = answer(of_runs([1.0], [1.004]))
+    assert (same.text, same.rest, same.mark) == ("No change worth naming", ": +0.4 %, within 1 % (one run a side)", "≈")
+
+
+def test_runs_that_do_not_count_are_left_out() -> None:
+    diff = of_runs([*QUIET, 9.0], [1.27 * value for value in QUIET])
+    run = diff.baseline.runs[0]
+    runs = (*(replace(run, name=str(n)) for n in range(5)), replace(run, name="odd", left_out="it has 3 of 60 steps"))
+    found = answer(replace(diff, baseline=replace(diff.baseline, runs=runs), new=replace(diff.new, runs=runs[:5])))
+    assert "5 runs a side" in found.rest and "the median of all pairs of runs is +27.0 %" in found.rest
+
+
+@pytest.mark.parametrize(
+    ("severity", "words", "tone"), [("error", "is not", "worse"), ("warn", "may not be", "caution")]
+)
+def test_nothing_is_praised_where_training_is_not_stable(severity: str, words: str, tone: str) -> None:
+    symptom = Symptom("health.kl", "actor/kl", "new", RuleSeverity(severity), None, None, None, "The KL is high.")
+    faster = replace(of_runs([1.27 * value for value in QUIET], QUIET), symptoms=(symptom,))
+    assert (answer(faster).text, answer(faster).tone) == (
+        f"21.3 % less time per step, but training {words} stable",
+        tone,
+    )
+
+
+def test_a_failed_gate_and_sides_that_must_not_be_compared() -> None:
+    faster = of_runs([1.27 * value for value in QUIET], QUIET)
+    assert answer(faster, failed=True).tone == "caution"
+    barred = replace(faster, comparability=replace(faster.comparability, status=Comparable.NOT_COMPARABLE))
+    assert (answer(barred).text, answer(barred).tone) == ("Not comparable", "worse")
+
+
+def test_other_headlines_and_none() -> None:
+    assert answer(of_runs([1.0], [2.5], "time.comm")).text == "Comm takes 2.5 times as long"
+    assert answer(of_runs([1.0], [2.5])).text == "2.5 times as long per step"
+    assert answer(diff_examples.empty()).text == "No time was measured"
+    only_new = replace(of_runs([1.0], [1.0]).overall[0], baseline=None, delta=None, ratio=None)
+    assert answer(replace(of_runs([1.0], [1.0]), overall=(only_new,))).text == "Not measured on the baseline"
