@@ -2,10 +2,14 @@
 
 ``tr`` looks a text up in the language in use. English texts are the keys, so that code reads like its output; a text
 without a translation is shown in English. Names and numbers are put in after the look-up, as ``{name}``.
+
+The language is that of ``--lang``, else of ``RLCOMPARE_LANG``, else English. Only the page follows the locale of the
+machine: it is read by people, while a terminal's output and Markdown are also searched, quoted and compared.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,13 +20,35 @@ from rlcompare.resources import resource_root
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "zh-CN")
+VARIABLE = "RLCOMPARE_LANG"
 
-_language: ContextVar[str] = ContextVar("language", default=ENGLISH)
+SENTENCES, ENDS, PLACES, WORDS, DATA = "sentences", "ends", "places", "words", "data"
+"""Tables of a catalogue for texts that a diff holds, which ``report.sentences`` reads; the others are for ``tr``."""
+
+COLUMNS = "columns"
+"""The table for headings that follow from the names of columns: the only texts for ``tr`` that are no literals."""
+
+_LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
+_asked: ContextVar[str | None] = ContextVar("language", default=None)
 
 
 def current() -> str:
     """The language in use, of ``LANGUAGES``."""
-    return _language.get()
+    return _asked.get() or _named(os.environ.get(VARIABLE)) or ENGLISH
+
+
+def of_page() -> str:
+    """The language of a page: the one that was asked for, else that of the locale."""
+    locale = next((value for name in _LOCALE if (value := os.environ.get(name))), None)
+    return _asked.get() or _named(os.environ.get(VARIABLE)) or _named(locale) or ENGLISH
+
+
+def _named(name: str | None) -> str | None:
+    """The language that a variable names, such as ``zh_CN.UTF-8``; None if there is no such catalogue."""
+    tag = (name or "").partition(".")[0].partition("@")[0].replace("_", "-").lower()
+    if tag.startswith("zh") and not tag.startswith(("zh-tw", "zh-hk", "zh-mo", "zh-hant")):
+        return "zh-CN"
+    return ENGLISH if tag.partition("-")[0] == ENGLISH else None
 
 
 @contextmanager
@@ -30,35 +56,55 @@ def speaking(language: str) -> Iterator[None]:
     """Uses a language of ``LANGUAGES`` inside a ``with`` block."""
     if language not in LANGUAGES:
         raise ValueError(f"unknown language {language}")
-    token = _language.set(language)
+    token = _asked.set(language)
     try:
         yield
     finally:
-        _language.reset(token)
+        _asked.reset(token)
 
 
 def tr(text: str, /, **values: Any) -> str:
     """A text in the language in use, with ``{name}`` replaced by values.
 
     Args:
-        text: the English text; a literal, so that ``tests/unit/test_language.py`` finds it.
+        text: the English text; a literal, or one that stands in ``mark``, so that ``tests/unit/test_language.py``
+            finds it.
     """
-    found = catalogue(_language.get()).get(text, text)
+    language = current()
+    found = text if language == ENGLISH else texts(language).get(text, text)
     return found.format(**values) if values else found
+
+
+def mark(text: str) -> str:
+    """A literal of a constant, which ``tr`` translates when it is used."""
+    return text
 
 
 def trn(one: str, many: str, number: int, /, **values: Any) -> str:
     """A text that depends on a number, which is put in as ``{n}``; Chinese has one form, under the key ``many``."""
-    text = one if number == 1 and _language.get() == ENGLISH else many
+    text = one if number == 1 and current() == ENGLISH else many
     return tr(text, n=f"{number:,}", **values)
 
 
 @cache
-def catalogue(language: str) -> Mapping[str, str]:
-    """The translations of a language: English text → text. Empty for English."""
+def texts(language: str) -> Mapping[str, str]:
+    """The translations of a language for ``tr``: English text → text."""
+    return {**catalogue(language).get(COLUMNS, {}), **fixed_texts(language)}
+
+
+def fixed_texts(language: str) -> Mapping[str, str]:
+    """The translations of literals."""
+    held = (SENTENCES, ENDS, PLACES, WORDS, DATA, COLUMNS)
+    tables = (table for name, table in catalogue(language).items() if name not in held)
+    return {key: value for table in tables for key, value in table.items()}
+
+
+@cache
+def catalogue(language: str) -> Mapping[str, Mapping[str, str]]:
+    """The tables of a language by their names; none for English."""
     if language == ENGLISH:
         return {}
     from rlcompare import toml
 
-    text = (resource_root("report_templates") / "languages" / f"{language}.toml").read_text(encoding="utf-8")
-    return {key: value for table in toml.loads(text).values() for key, value in table.items()}
+    path = resource_root("report_templates") / "languages" / f"{language}.toml"
+    return toml.loads(path.read_text(encoding="utf-8"))

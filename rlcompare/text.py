@@ -9,6 +9,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from rlcompare.language import tr
+
 NAME_LIMIT = 200
 """Maximum length of a name in a report, in characters; ``diff.json`` holds the full name."""
 
@@ -105,13 +107,15 @@ def flow(parts: Iterable[str], width: int, lines: int, separator: str = " · ") 
     """
     todo = list(parts)
     for dropped in range(len(todo)):
-        result = _flow(todo[: len(todo) - dropped] + ([f"+{dropped} more"] if dropped else []), separator, width)
+        result = _flow(
+            todo[: len(todo) - dropped] + ([tr("+{n} more", n=dropped)] if dropped else []), separator, width
+        )
         if len(result) <= lines:
             return result
     if not todo:
         return []
     first = wrap(todo[0], width)
-    others = f"{separator}+{len(todo) - 1} more" if len(todo) > 1 else ""
+    others = separator + tr("+{n} more", n=len(todo) - 1) if len(todo) > 1 else ""
     rest, room = " ".join(first[lines - 1 :]), width - width_of(others)
     return [*first[: lines - 1], fit(rest, room) + others if room > 1 else fit(rest + others, width)]
 

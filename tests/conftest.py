@@ -9,6 +9,9 @@ from pathlib import Path
 # PyTorch's threads would wait for each other on cores that other tests use. That costs five times what they gain.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Outputs that tests compare must not depend on the locale of the machine.
+os.environ["RLCOMPARE_LANG"] = "en"
+
 import pytest
 from hypothesis import settings
 

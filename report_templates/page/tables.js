@@ -41,6 +41,7 @@ const pageTables = (() => {
       this.original = [...this.body.rows];
       this.rows = this.original;
       this.elsewhere = Number(section.dataset.total) - this.original.length;
+      this.file = section.dataset.file ?? "diff.json";
       this.folds = "folds" in section.dataset && this.original.length > SHORT;
       this.opened = { all: this.original.length <= SHOWN, same: !this.folds };
       this.sortedBy = "";
@@ -110,7 +111,7 @@ const pageTables = (() => {
     say(filtered, folding, seen) {
       const { all, same } = this.buttons;
       const count = filtered ? say("some", this.matching, this.original.length) : rowsText(this.original.length);
-      this.output.textContent = this.elsewhere ? `${count}; ${say("elsewhere", this.elsewhere)}` : count;
+      this.output.textContent = this.elsewhere ? `${count}; ${say("only", this.elsewhere).replace("#f#", () => this.file)}` : count;
       all.textContent = say("all", seen.all);
       same.textContent = say("same", seen.same);
       all.hidden = !folding || this.opened.all || seen.all <= SHOWN;

@@ -7,25 +7,26 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from rlcompare.language import mark
 from rlcompare.resources import sql, sql_order
 
 SECTIONS = {
-    "overview": "Run",
-    "steps": "Steps, mean over ranks of a role, ms",
-    "path": "Where the step of the job goes: its critical path over the ranks",
-    "account": "Where the step goes, per rank and step",
-    "ranks": "Ranks, mean over steps, ms",
-    "phases": "Phases, per rank and step, ms",
-    "kernels": "Kernels, per rank and step",
-    "efficiency": "What kernels achieve, per rank and step; peak: of the chip",
-    "operators": "Framework operators, per rank and step",
-    "collectives": "Collectives, per rank and step",
-    "memory": "Peak memory over all ranks",
-    "memory_categories": "Memory by category of tensor",
-    "stacks": "Call stacks, own time per rank and step",
-    "metrics": "Training metrics, mean over steps",
-    "quality": "Data quality",
-    "env": "Made with",
+    "overview": mark("Run"),
+    "steps": mark("Steps, mean over ranks of a role, ms"),
+    "path": mark("Where the step of the job goes: its critical path over the ranks"),
+    "account": mark("Where the step goes, per rank and step"),
+    "ranks": mark("Ranks, mean over steps, ms"),
+    "phases": mark("Phases, per rank and step, ms"),
+    "kernels": mark("Kernels, per rank and step"),
+    "efficiency": mark("What kernels achieve, per rank and step; peak: of the chip"),
+    "operators": mark("Framework operators, per rank and step"),
+    "collectives": mark("Collectives, per rank and step"),
+    "memory": mark("Peak memory over all ranks"),
+    "memory_categories": mark("Memory by category of tensor"),
+    "stacks": mark("Call stacks, own time per rank and step"),
+    "metrics": mark("Training metrics, mean over steps"),
+    "quality": mark("Data quality"),
+    "env": mark("Made with"),
 }
 """The files of sql/show that are sections, and their titles."""
 

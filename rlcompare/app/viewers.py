@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from rlcompare.language import mark
 from rlcompare.sources.registry import sources
 
-TITLE = "The same data on a timeline"
+TITLE = mark("The same data on a timeline")
 
 
 def viewer_lines(root: Path, captures: Iterable[tuple[str, str]]) -> list[str]:

@@ -17,14 +17,16 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    language_option,
     option,
     path_type,
     selection_options,
     side_options,
 )
+from rlcompare.language import tr
 
 DEFAULT_OUTPUT = Path("rlcompare-out")
-FORMATS = ("html", "json", "md", "csv")
+FORMATS = ("html", "json", "md", "csv", "xlsx", "parquet")
 GATE_FORMATS = ("pr", "junit", "code-quality", "sarif")
 """Formats of verdicts, which only ``rlcompare gate`` has."""
 
@@ -70,7 +72,7 @@ def output_options(default: Path | None, further: tuple[str, ...] = ()) -> Calla
             callback=parse_formats((*FORMATS, *further)),
             metavar="FORMATS",
             section=OUTPUT,
-            help=f"More files in DIR: {','.join(('md', 'csv', *further))}.",
+            help=f"More files in DIR: {','.join((*FORMATS[2:], *further))}.",
         )
         return output(formats(function))
 
@@ -81,6 +83,7 @@ def output_options(default: Path | None, further: tuple[str, ...] = ()) -> Calla
 @side_options
 @output_options(DEFAULT_OUTPUT)
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print diff.json to standard output instead.")
+@language_option
 @selection_options
 @engine_options
 @cache_options
@@ -110,6 +113,7 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
     from rlcompare.report.terminal import TERMINAL_ROWS, print_summary
     from rlcompare.report.view import build_view
     from rlcompare.report.write import write_report
+    from rlcompare.text import pad
 
     written = write_report(diff, folder, formats) if folder else []
     if as_json:
@@ -117,4 +121,4 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
     else:
         document = str((folder or DEFAULT_OUTPUT) / "diff.json")
         print_summary(build_view(diff, document=document, rows=TERMINAL_ROWS), sys.stdout)
-        click.echo(f"{'report':<12}{written[0]}")
+        click.echo(f"{pad(tr('report'), 12)}{written[0]}")

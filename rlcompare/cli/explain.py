@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rlcompare.cli.options import Command, common_options, path_type
+from rlcompare.cli.options import Command, common_options, language_option, path_type
 from rlcompare.errors import UsageError
 
 DEFAULT = Path("rlcompare-out") / "diff.json"
@@ -15,6 +15,7 @@ DEFAULT = Path("rlcompare-out") / "diff.json"
 @click.command("explain", cls=Command)
 @click.argument("what", metavar="WHAT")
 @click.argument("document", metavar="[DIFF.json]", required=False, type=path_type(dir_okay=False))
+@language_option
 @common_options
 def command(what: str, document: Path | None, quiet: bool) -> None:
     """Show the rows, query and files behind a cause or a metric.

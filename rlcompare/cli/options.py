@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from rlcompare.app.arguments import ENGINES, problem_of_path
+from rlcompare.language import LANGUAGES, VARIABLE, speaking
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -206,6 +207,25 @@ def engine_options(function: Decorated) -> Decorated:
         help="The Ray cluster, such as auto or ray://host:10001.  [default: a new one on this machine]",
     )
     return engine(address(function))
+
+
+def _speak(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """A click callback: uses a language until the command ends."""
+    if value is not None:
+        ctx.with_resource(speaking(value))
+
+
+def language_option(function: Decorated) -> Decorated:
+    """``--lang``, which needs no argument of the command: it sets the language in use."""
+    return option(
+        "--lang",
+        type=click.Choice(LANGUAGES),
+        callback=_speak,
+        expose_value=False,
+        is_eager=True,
+        section=OUTPUT,
+        help=f"Language of texts for people.  [default: ${VARIABLE}, else English; of a page, that of the locale]",
+    )(function)
 
 
 def common_options(function: Decorated) -> Decorated:

@@ -20,6 +20,7 @@ from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.stability import symptoms_of
+from rlcompare.compare.timeline import timeline_of
 from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
@@ -120,6 +121,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
             series=thinned_series(rollups.rows(records.RunSeries)),
             pictures=make_pictures(rollups),
+            timeline=timeline_of(rollups, sections, causes, by_name.get(headline)),
             symptoms=symptoms_of(
                 rollups.rows(records.RunFact),
                 rollups.rows(records.HealthLevel),

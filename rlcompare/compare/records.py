@@ -357,6 +357,35 @@ class Step(NamedTuple):
     free_ns: float | None
 
 
+class TimelineBusy(NamedTuple):
+    kind: str
+    busy_ns: list[int]
+
+
+class TimelinePhase(NamedTuple):
+    phase: str | None
+
+
+class TimelineShown(NamedTuple):
+    side: SideName
+    run: int
+    capture: int
+    member: str
+    device_id: int | None
+    step: int
+    steps: int
+    calls: int | None
+    span_ns: int
+    bucket_ns: int
+
+
+class TimelineTask(NamedTuple):
+    kind: str
+    name: str
+    start_ns: int
+    ns: int
+
+
 class TimerDriver(NamedTuple):
     side: SideName
     run: int

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rlcompare.model.pictures import Pictures
+from rlcompare.model.timeline import Timeline
 from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, SideName
 
 SCHEMA = "rlcompare.diff/1"
@@ -216,6 +217,24 @@ class Symptom:
 
 
 @dataclass(frozen=True)
+class Rest:
+    """Rows of a section that a document leaves out, added up.
+
+    Attributes:
+        rows: their number.
+        baseline, new, delta: the sums of their values; None if such rows do not add up.
+        kind, phase: what they have in common in the sections ``account`` and ``path``; else None.
+    """
+
+    rows: int
+    baseline: float | None
+    new: float | None
+    delta: float | None
+    kind: str | None = None
+    phase: str | None = None
+
+
+@dataclass(frozen=True)
 class Section:
     """One table of the result.
 
@@ -229,6 +248,7 @@ class Section:
             ``ratio``, the keys, ``baseline_calls`` and ``new_calls`` if calls are counted, and further columns of
             the section. Ordered by the absolute change, largest first (``msprof``, ``steps``, ``ranks``, ``env``:
             natural order).
+        rest: the rows that are missing here, because a ``diff.json`` leaves out most of a long table.
     """
 
     name: str
@@ -237,6 +257,17 @@ class Section:
     matched_share: float | None
     note: str
     rows: tuple[Row, ...]
+    rest: tuple[Rest, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """The number of all rows."""
+        return len(self.rows) + sum(rest.rows for rest in self.rest)
+
+    @property
+    def file(self) -> str:
+        """The file that holds all rows, beside the ``diff.json`` that leaves some out; else empty."""
+        return f"data/{self.name}.parquet" if self.rest else ""
 
 
 @dataclass(frozen=True)
@@ -349,6 +380,7 @@ class Diff:
         series: of each timer and metric of the work and of health, by run.
         symptoms: signs of unstable training: those of the new side first, errors before warnings.
         pictures: what pictures show beyond the sections.
+        timeline: what a device did in the phase that changed most; None if a side has no device tasks.
     """
 
     baseline: Side
@@ -365,6 +397,7 @@ class Diff:
     series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
     pictures: Pictures = field(default_factory=Pictures)
+    timeline: Timeline | None = None
 
     @property
     def unstable(self) -> bool:

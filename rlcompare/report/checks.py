@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.errors import ExitCode
+from rlcompare.language import tr
 from rlcompare.model.verdict import GateResult, Policy, Verdict
 from rlcompare.model.words import OnInconclusive, RuleSeverity, Status, Word
 from rlcompare.report.findings import MESSAGE_LIMIT
-from rlcompare.report.gate_view import UNVERIFIED, shown_as_verified
+from rlcompare.report.gate_view import UNVERIFIED, shown_as_verified, status_word
+from rlcompare.report.sentences import datum, said
 from rlcompare.repository import root_of
 from rlcompare.text import safe_text
 
@@ -77,7 +79,12 @@ class Check:
     @property
     def status_text(self) -> str:
         """``regressed``, with ``(warning)`` if the rule only warns."""
-        return f"{self.status} (warning)" if self.warns else self.status
+        return tr("{status} (warning)", status=self.word) if self.warns else self.word
+
+    @property
+    def word(self) -> str:
+        """The status for a reader."""
+        return status_word(self.status)
 
 
 def checks_of(gate: GateResult) -> tuple[Check, ...]:
@@ -88,13 +95,15 @@ def checks_of(gate: GateResult) -> tuple[Check, ...]:
         return found
     status = "not comparable" if gate.exit_code == ExitCode.NOT_COMPARABLE else "inconclusive"
     outcome = Outcome.UNDECIDED if failed else Outcome.OPEN
-    whole = Check(outcome, status, _WHOLE, _WHOLE, safe_text(gate.summary, MESSAGE_LIMIT), _fingerprint(_WHOLE, status))
+    whole = Check(
+        outcome, status, _WHOLE, _WHOLE, safe_text(said(gate.summary), MESSAGE_LIMIT), _fingerprint(_WHOLE, status)
+    )
     return (whole, *found)
 
 
 def counts_of(checks: tuple[Check, ...]) -> str:
     """``1 regressed, 2 missing``: the statuses of checks with their number."""
-    return ", ".join(f"{number} {status}" for status, number in Counter(check.status for check in checks).items())
+    return ", ".join(f"{number} {status}" for status, number in Counter(check.word for check in checks).items())
 
 
 def place_of(policy: Policy) -> str:
@@ -107,7 +116,7 @@ def place_of(policy: Policy) -> str:
 
 def source_of(policy: Policy) -> str:
     """Where the rules come from, without the folders of this machine."""
-    return place_of(policy) if Path(policy.source).is_file() else safe_text(policy.source)
+    return place_of(policy) if Path(policy.source).is_file() else safe_text(datum(policy.source))
 
 
 def _checks(gate: GateResult) -> Iterator[Check]:
@@ -117,12 +126,13 @@ def _checks(gate: GateResult) -> Iterator[Check]:
         seen[verdict.metric] += 1
         number = seen[verdict.metric]
         name = safe_text(verdict.metric)
-        text = safe_text(verdict.text, MESSAGE_LIMIT) + ("" if shown_as_verified(verdict) else f" [{UNVERIFIED}]")
+        text = safe_text(said(verdict.text), MESSAGE_LIMIT)
+        text += "" if shown_as_verified(verdict) else f" [{tr(UNVERIFIED)}]"
         message = safe_text(verdict.rule.message, MESSAGE_LIMIT)
         yield Check(
             outcome=_outcome(verdict, gate),
             status=verdict.status.replace("_", " "),
-            name=f"{name} (rule {number})" if shared[verdict.metric] > 1 else name,
+            name=tr("{metric} (rule {n})", metric=name, n=number) if shared[verdict.metric] > 1 else name,
             rule=safe_text(verdict.rule.metric),
             text=f"{text} · {message}" if message else text,
             fingerprint=_fingerprint(verdict.rule.metric, verdict.metric, verdict.status, str(number)),

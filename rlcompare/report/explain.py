@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from rlcompare.compare.overall import PATH
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Cause, Delta, Diff, Row, Side
 from rlcompare.report import quantity
+from rlcompare.report.sentences import said
 from rlcompare.report.shares import are_times, part_of_change
 from rlcompare.report.table import table_lines
-from rlcompare.text import safe_text
+from rlcompare.text import pad, safe_text
 
 _QUERIES = (
     (PATH, "sql/compare/path_sample.sql", "r_path"),
@@ -24,8 +26,17 @@ _QUERIES = (
 )
 """For each pattern of metrics the query that makes it, and the table of a store that this reads."""
 
-_COLUMNS = ("kind", "phase", "name", "baseline", "new", "change", "in this cause")
+_COLUMNS = (
+    mark("kind"),
+    mark("phase"),
+    mark("name"),
+    mark("baseline"),
+    mark("new"),
+    mark("change"),
+    mark("in this cause"),
+)
 _MOST_FILES = 8
+_LABEL = 9
 
 
 def explain(diff: Diff, what: str) -> list[str] | None:
@@ -55,9 +66,11 @@ def known(diff: Diff) -> str:
 def _cause(diff: Diff, place: int) -> list[str]:
     cause = diff.causes[place]
     share = part_of_change(diff, cause.share, cause.delta_ms)
-    time = "" if are_times(diff) else f", {quantity.signed_quantity(cause.delta_ms, 'ms')}"
-    head = f"cause {place + 1} of {len(diff.causes)}: {share}{time} {_per(diff)}"
-    lines = [head, safe_text(cause.text), ""]
+    if not are_times(diff):
+        share = tr("{part}, {time}", part=share, time=quantity.signed_quantity(cause.delta_ms, "ms"))
+    numbers = {"n": place + 1, "all": len(diff.causes)}
+    head = tr("cause {n} of {all}: {part} {per}", part=share, per=_per(diff), **numbers)
+    lines = [head, safe_text(said(cause.text)), ""]
     return [*lines, *_rows(diff, cause), "", *_from(diff, cause)]
 
 
@@ -70,11 +83,11 @@ def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
     for row in cause.rows:
         of = timers.get(row["name"]) if row["kind"] == "timer" else found.get(_key(row))
         values = (of["baseline"], of["new"], of["delta"]) if of else (None, None, None)
-        table.append((row["kind"], row["phase"], row["name"] or "(all others)", *values, row["delta_ms"]))
+        table.append((row["kind"], row["phase"], row["name"] or tr("(all others)"), *values, row["delta_ms"]))
     if table:
-        yield from table_lines(_COLUMNS, table, thousands=True)
+        yield from table_lines([tr(column) for column in _COLUMNS], table, thousands=True)
         summed = quantity.signed_quantity(cause.delta_ms, "ms")
-        yield f"The last column sums to {summed}. Times are in ms {_per(diff)}."
+        yield tr("The last column sums to {sum}. Times are in ms {per}.", sum=summed, per=_per(diff))
 
 
 def account_of(diff: Diff) -> str:
@@ -84,7 +97,7 @@ def account_of(diff: Diff) -> str:
 
 
 def _per(diff: Diff) -> str:
-    return "per step" if account_of(diff) == "path" else "per step and rank"
+    return tr("per step") if account_of(diff) == "path" else tr("per step and rank")
 
 
 def _key(row: Row) -> tuple[object, ...]:
@@ -93,12 +106,13 @@ def _key(row: Row) -> tuple[object, ...]:
 
 def _from(diff: Diff, cause: Cause) -> Iterator[str]:
     if not cause.rows:
-        yield f"evidence  section {cause.section} of the report, row {safe_text(cause.row)}"
+        where = {"section": cause.section, "row": safe_text(cause.row)}
+        yield f"{_label(tr('evidence'))} {tr('section {section} of the report, row {row}', **where)}"
         return
     timers = any(row["kind"] == "timer" for row in cause.rows)
     of_account = {"path": ("critical_path", "r_path"), "account": ("account", "r_account")}[account_of(diff)]
     query, table = ("timer", "metric") if timers else of_account
-    yield f"query     sql/compare/{query}.sql, from table {table} of each run"
+    yield _query(f"sql/compare/{query}.sql", table)
     if timers:
         condition = "name LIKE 'timing_s/%'"
     else:
@@ -111,17 +125,25 @@ def _from(diff: Diff, cause: Cause) -> Iterator[str]:
     yield from _files(diff)
 
 
+def _query(file: str, table: str) -> str:
+    return f"{_label(tr('query'))} {tr('{file}, from table {table} of each run', file=file, table=table)}"
+
+
+def _label(word: str) -> str:
+    return pad(word, _LABEL)
+
+
 def _literals(texts: Sequence[str]) -> str:
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
 
 
 def _commands(diff: Diff, query: str) -> Iterator[str]:
     """The commands that print the rows of both sides, if they can be pasted into a shell."""
-    for label, side in (("baseline", diff.baseline), ("new", diff.new)):
+    for label, side in ((tr("baseline"), diff.baseline), (tr("new"), diff.new)):
         for run in side.runs[:1]:
             command = f"rlcompare sql {shlex.quote(run.path)} {_quoted(query)}"
             if safe_text(command, len(command)) == command:
-                yield f"{label:9} {command}"
+                yield f"{_label(label)} {command}"
 
 
 def _quoted(query: str) -> str:
@@ -130,42 +152,48 @@ def _quoted(query: str) -> str:
 
 
 def _files(diff: Diff) -> Iterator[str]:
-    for label, side in (("baseline", diff.baseline), ("new", diff.new)):
+    for label, side in ((tr("baseline"), diff.baseline), (tr("new"), diff.new)):
         yield from _files_of(label, side)
 
 
 def _files_of(label: str, side: Side) -> Iterator[str]:
     paths = [str(row["path"]) for row in side.captures if row.get("path")] or [run.path for run in side.runs]
     for path in paths[:_MOST_FILES]:
-        yield f"{label:9} read from {safe_text(path)}"
+        yield f"{_label(label)} {tr('read from {path}', path=safe_text(path))}"
     if len(paths) > _MOST_FILES:
-        yield f"{label:9} and {len(paths) - _MOST_FILES} more"
+        yield f"{_label(label)} {tr('and {n} more', n=len(paths) - _MOST_FILES)}"
 
 
 def _unexplained(diff: Diff) -> list[str] | None:
     if diff.unexplained is None:
         return None
     left = diff.unexplained
-    time = "" if are_times(diff) else f", {quantity.signed_quantity(left.delta_ms, 'ms')}"
+    found = part_of_change(diff, left.share, left.delta_ms)
+    if not are_times(diff):
+        found = tr("{part}, {time}", part=found, time=quantity.signed_quantity(left.delta_ms, "ms"))
     return [
-        f"unexplained: {part_of_change(diff, left.share, left.delta_ms)}{time} per step and rank",
-        "What is left of the change when all causes are taken away. It is spread over rows that are each too small to",
-        "name, or was not measured: see the section account of the report.",
+        tr("unexplained: {part} {per}", part=found, per=tr("per step and rank")),
+        tr(
+            "What is left of the change when all causes are taken away. It is spread over rows that are each too small"
+            " to\nname, or was not measured: see the section account of the report."
+        ),
     ]
 
 
 def _metric(diff: Diff, metric: Delta) -> list[str]:
     pair = quantity.pair(metric.baseline, metric.new, metric.unit)
-    change = "not compared" if metric.delta is None else quantity.change_of(metric.delta, metric.ratio, metric.baseline)
+    change = (
+        tr("not compared") if metric.delta is None else quantity.change_of(metric.delta, metric.ratio, metric.baseline)
+    )
     lines = [f"{safe_text(metric.metric)}  {pair}  {change}"]
     for label, side, samples in (
-        ("baseline", diff.baseline, metric.samples.get("baseline", ())),
-        ("new", diff.new, metric.samples.get("new", ())),
+        (tr("baseline"), diff.baseline, metric.samples.get("baseline", ())),
+        (tr("new"), diff.new, metric.samples.get("new", ())),
     ):
         values = ", ".join("-" if value is None else quantity.quantity(value, metric.unit) for value in samples)
         runs = ", ".join(safe_text(run.name) for run in side.runs)
-        lines.append(f"{label:9} {values or '-'}  (mean of each run: {runs})")
+        lines.append(f"{_label(label)} {values or '-'}  {tr('(mean of each run: {runs})', runs=runs)}")
     query, table = next((query, table) for pattern, query, table in _QUERIES if fnmatchcase(metric.metric, pattern))
-    lines += ["", f"query     {query}, from table {table} of each run", "defined   docs/design.md §4, docs/metrics.md"]
+    lines += ["", _query(query, table), f"{_label(tr('defined'))} docs/design.md §4, docs/metrics.md"]
     where = f" WHERE name = {_literals([metric.metric])}" if table == "metric" else ""
     return [*lines, *_commands(diff, f"FROM {table}{where}"), *_files(diff)]

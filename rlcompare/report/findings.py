@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from rlcompare.language import mark, tr, trn
 from rlcompare.model.diff import Finding, Value
 from rlcompare.model.words import Severity
 from rlcompare.report import quantity
+from rlcompare.report.sentences import said
 from rlcompare.text import safe_text
 
 MESSAGE_LIMIT = 600
@@ -22,8 +24,25 @@ _VALUE_LIMIT = 20
 _SENTENCE_LIMIT = 63
 """Leaves room on the line for the status and the number of further findings."""
 
-_SEVERAL = {"captures": "roles"}
-"""The plural noun for several findings of a key."""
+_SEVERAL = {"captures": mark("{n} roles differ")}
+"""What is said of several findings of a key."""
+
+_COUNTED = {
+    "capture": ("{n} capture", mark("{n} captures")),
+    "error": ("{n} error", mark("{n} errors")),
+    "note": ("{n} note", mark("{n} notes")),
+    "rank": ("{n} rank", mark("{n} ranks")),
+    "replica": ("{n} replica", mark("{n} replicas")),
+    "run": ("{n} run", mark("{n} runs")),
+    "step": ("{n} step", mark("{n} steps")),
+    "warning": ("{n} warning", mark("{n} warnings")),
+}
+_SEVERITY: dict[str, str] = {
+    Severity.INFO: mark("info"),
+    Severity.CAUTION: mark("caution"),
+    Severity.SEVERE: mark("severe"),
+    Severity.DECLARED: mark("declared"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,10 +55,15 @@ class FindingView:
     sides: str
     message: str
 
+    @property
+    def word(self) -> str:
+        """The severity for a reader."""
+        return tr(_SEVERITY.get(self.severity, self.severity))
+
 
 def count(number: int, noun: str) -> str:
     """``1 step``, ``2 steps``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return trn(*_COUNTED[noun], number)
 
 
 def is_serious(finding: Finding) -> bool:
@@ -75,8 +99,8 @@ def differences(findings: Iterable[Finding]) -> list[str]:
 
 def quality_texts(findings: Sequence[Finding]) -> list[str]:
     """The number of warnings and notes, with the worst finding; then the other findings."""
-    first, *others = [safe_text(finding.message, 200) for finding in worst_first(findings)]
-    return [f"{quality_counts(findings)}: {first}", *others]
+    first, *others = [safe_text(said(finding.message), 200) for finding in worst_first(findings)]
+    return [tr("{counts}: {first}", counts=quality_counts(findings), first=first), *others]
 
 
 def quality_counts(findings: Sequence[Finding]) -> str:
@@ -93,7 +117,7 @@ def _view(finding: Finding) -> FindingView:
         tone=_TONE.get(finding.severity, ""),
         key=safe_text(finding.key, 80),
         sides=_sides(finding),
-        message=safe_text(finding.message, MESSAGE_LIMIT),
+        message=safe_text(said(finding.message), MESSAGE_LIMIT),
     )
 
 
@@ -107,12 +131,12 @@ def _groups(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def _number(group: Sequence[Finding]) -> str:
-    return f"{len(group)} {_SEVERAL.get(group[0].key, 'values')} differ"
+    return tr(_SEVERAL.get(group[0].key, mark("{n} values differ")), n=len(group))
 
 
 def _difference(finding: Finding) -> str:
     if finding.baseline is None and finding.new is None:
-        return safe_text(finding.message, _SENTENCE_LIMIT)
+        return safe_text(said(finding.message), _SENTENCE_LIMIT)
     return f"{safe_text(finding.key, 40)} {change_of_text(finding.baseline, finding.new)}"
 
 
@@ -125,6 +149,7 @@ def _sides(finding: Finding) -> str:
     if finding.baseline is None and finding.new is None:
         return ""
     if finding.baseline is None or finding.new is None:
-        side, text = ("new", finding.new) if finding.baseline is None else ("baseline", finding.baseline)
-        return f"{side}: {safe_text(text)}"
+        if finding.baseline is None:
+            return tr("new: {text}", text=safe_text(finding.new))
+        return tr("baseline: {text}", text=safe_text(finding.baseline))
     return f"{safe_text(finding.baseline)} → {safe_text(finding.new)}"

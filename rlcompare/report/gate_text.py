@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import RuleSeverity, Severity
@@ -23,14 +24,17 @@ from rlcompare.report.gate_view import (
     gate_findings,
     gate_status,
     gate_view,
+    severity_word,
+    status_word,
 )
 from rlcompare.report.output import Line, print_lines
+from rlcompare.text import pad
 
 SCHEMA = "rlcompare.gate/1"
 
 _STATUS_WIDTH = 16
 
-_OUTCOMES = {"pass": "within limits"}
+_OUTCOMES = {"pass": mark("within limits")}
 """Other words for statuses in the line that counts what passed."""
 
 
@@ -82,29 +86,31 @@ def _context(result: GateResult, diff: Diff) -> dict[str, Any]:
 
 def _lines(gate: GateView) -> Iterator[Line]:
     if gate.status:
-        yield _entry("sides", gate.status, gate.status_tone)
+        yield _entry(tr("sides"), gate.status, gate.status_tone)
         yield from map(_finding, gate.findings)
     if gate.steps:
-        yield _entry("steps", gate.steps)
+        yield _entry(tr("steps"), gate.steps)
     if gate.quality:
-        yield _entry("data quality", gate.quality, "caution")
+        yield _entry(tr("data quality"), gate.quality, "caution")
     failing = [verdict for verdict in gate.verdicts if verdict.failing]
     yield from map(_verdict, failing)
     counts = Counter(verdict.status for verdict in gate.verdicts if not verdict.failing)
     if counts:
-        shown = (f"{count} {_OUTCOMES.get(status, status)}" for status, count in sorted(counts.items()))
-        yield _entry("passed", ", ".join(shown))
+        words = {status: tr(_OUTCOMES[status]) if status in _OUTCOMES else status_word(status) for status in counts}
+        shown = (f"{count} {words[status]}" for status, count in sorted(counts.items()))
+        yield _entry(tr("passed"), ", ".join(shown))
     if gate.skipped:
-        yield _entry("skipped", f"{', '.join(gate.skipped)}: nothing to judge")
-    yield from (_entry("policy", note, "caution") for note in gate.notes)
-    why = f": {gate.reasons}" if gate.reasons else ""
-    yield _entry("gate", f"{gate.summary} (policy: {gate.policy}, exit code {gate.exit_code}{why})")
+        yield _entry(tr("skipped"), tr("{metrics}: nothing to judge", metrics=", ".join(gate.skipped)))
+    yield from (_entry(tr("policy"), note, "caution") for note in gate.notes)
+    why = tr(": {reasons}", reasons=gate.reasons) if gate.reasons else ""
+    how = {"policy": gate.policy, "n": int(gate.exit_code), "why": why}
+    yield _entry(tr("gate"), f"{gate.summary} {tr('(policy: {policy}, exit code {n}{why})', **how)}")
     if gate.unverified:
-        yield _entry(f"[{UNVERIFIED}]", gate.unverified, "noise")
+        yield _entry(f"[{tr(UNVERIFIED)}]", gate.unverified, "noise")
 
 
 def _entry(label: str, text: str, tone: str = "") -> Line:
-    return Line(f"{label:<{_STATUS_WIDTH}}{text}", ((0, len(label), tone),) if tone else ())
+    return Line(f"{pad(label, _STATUS_WIDTH)}{text}", ((0, len(label), tone),) if tone else ())
 
 
 def _finding(finding: FindingView) -> Line:
@@ -113,15 +119,15 @@ def _finding(finding: FindingView) -> Line:
     if not said or not all(side in finding.message for side in finding.sides.split(" → ")):
         said.insert(0, finding.sides)
     text = ". ".join(said)
-    return _entry(finding.severity, text if text.startswith(finding.key) else f"{finding.key}: {text}", finding.tone)
+    return _entry(finding.word, text if text.startswith(finding.key) else f"{finding.key}: {text}", finding.tone)
 
 
 def _verdict(verdict: VerdictView) -> Line:
     text = " ".join([f"{verdict.metric}: {verdict.text}", *(f"[{note}]" for note in _notes(verdict))])
     message = f" · {verdict.message}" if verdict.message else ""
-    return _entry(verdict.status.replace("_", " "), text + message, verdict.tone)
+    return _entry(status_word(verdict.status), text + message, verdict.tone)
 
 
 def _notes(verdict: VerdictView) -> list[str]:
-    notes = [] if verdict.severity == RuleSeverity.ERROR else [verdict.severity]
-    return notes if verdict.verified else [*notes, UNVERIFIED]
+    notes = [] if verdict.severity == RuleSeverity.ERROR else [severity_word(verdict.severity)]
+    return notes if verdict.verified else [*notes, tr(UNVERIFIED)]

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.verdict import GateResult, Verdict
-from rlcompare.model.words import Comparable, EvidenceMode, Severity, Status
+from rlcompare.model.words import Comparable, EvidenceMode, RuleSeverity, Severity, Status
 from rlcompare.report import findings
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
+from rlcompare.report.sentences import datum, said
 from rlcompare.report.status import status_of
 from rlcompare.text import safe_text
 
-UNVERIFIED = "unverified"
-_FEW_RUNS = "too few runs to rule out chance: the verdict also rests on the spread that its interval names."
-_AS_ASKED = 'only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.'
-_ODD_RUN = "too few runs to tell a sign of unstable training from a single odd run."
+UNVERIFIED = mark("unverified")
+_FEW_RUNS = mark("too few runs to rule out chance: the verdict also rests on the spread that its interval names.")
+_AS_ASKED = mark('only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.')
+_ODD_RUN = mark("too few runs to tell a sign of unstable training from a single odd run.")
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)
 """Statuses for which verification matters. The others mean that nothing changed or was decided."""
 
@@ -87,13 +89,13 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
 
     view = GateView(
-        summary=safe_text(gate.summary, MESSAGE_LIMIT),
-        policy=safe_text(gate.policy.source),
+        summary=safe_text(said(gate.summary), MESSAGE_LIMIT),
+        policy=safe_text(datum(gate.policy.source)),
         exit_code=gate.exit_code,
         verdicts=shown,
         unverified=_unverified(shown, gate.policy.evidence),
-        reasons=" and ".join(status.replace("_", " ") for status in reasons(gate)),
-        notes=tuple(safe_text(note, MESSAGE_LIMIT) for note in gate.policy.notes),
+        reasons=tr(" and ").join(status_word(status) for status in reasons(gate)),
+        notes=tuple(safe_text(said(note), MESSAGE_LIMIT) for note in gate.policy.notes),
         skipped=tuple(map(safe_text, gate.skipped)),
     )
     if diff is None:
@@ -108,18 +110,42 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
         findings=findings.merged_views(judged),
         quality=_one_line(findings.quality_texts(warnings)) if warnings else "",
         steps=" ".join(
-            safe_text(finding.message, MESSAGE_LIMIT)
+            safe_text(said(finding.message), MESSAGE_LIMIT)
             for finding in diff.comparability.findings
             if finding.key == "training_steps" and not findings.is_serious(finding)
         ),
     )
 
 
+def status_word(status: str) -> str:
+    """A verdict's status for a reader."""
+    words: dict[str, str] = {
+        Status.PASS: tr("pass"),
+        Status.IMPROVED: tr("improved"),
+        Status.REGRESSED: tr("regressed"),
+        Status.INCONCLUSIVE: tr("inconclusive"),
+        Status.NOT_COMPARABLE: tr("not comparable"),
+        Status.MISSING: tr("missing"),
+        Status.UNHEALTHY: tr("unhealthy"),
+    }
+    return words.get(status, status.replace("_", " "))
+
+
+def severity_word(severity: str) -> str:
+    """What a rule that failed does, for a reader."""
+    words: dict[str, str] = {
+        RuleSeverity.ERROR: tr("error"),
+        RuleSeverity.WARN: tr("warn"),
+        RuleSeverity.OFF: tr("off"),
+    }
+    return words.get(severity, severity)
+
+
 def _unverified(verdicts: Sequence[VerdictView], evidence: EvidenceMode) -> str:
     """Why failing verdicts are marked as unverified."""
     marked = {verdict.status == Status.UNHEALTHY for verdict in verdicts if verdict.failing and not verdict.verified}
     of_changes = _AS_ASKED if evidence == EvidenceMode.LIMITS else _FEW_RUNS
-    return " ".join(text for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
+    return " ".join(tr(text) for text, of_health in ((of_changes, False), (_ODD_RUN, True)) if of_health in marked)
 
 
 def gate_findings(diff: Diff, gate: GateResult) -> tuple[Finding, ...]:
@@ -143,7 +169,7 @@ def gate_status(judged: Sequence[Finding]) -> Comparable:
 
 
 def _one_line(texts: Sequence[str]) -> str:
-    return f"{texts[0]} +{len(texts) - 1} more" if len(texts) > 1 else texts[0]
+    return tr("{first} +{n} more", first=texts[0], n=len(texts) - 1) if len(texts) > 1 else texts[0]
 
 
 def _verdict(verdict: Verdict) -> VerdictView:
@@ -153,7 +179,7 @@ def _verdict(verdict: Verdict) -> VerdictView:
         failing=verdict.status in FAILING,
         severity=safe_text(verdict.rule.severity, 20),
         metric=safe_text(verdict.metric),
-        text=safe_text(verdict.text, MESSAGE_LIMIT),
+        text=safe_text(said(verdict.text), MESSAGE_LIMIT),
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
         verified=shown_as_verified(verdict),
     )

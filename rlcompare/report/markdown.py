@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rlcompare import language
+from rlcompare.language import mark, tr
 from rlcompare.report.findings import FindingView
-from rlcompare.report.gate_view import UNVERIFIED, GateView
+from rlcompare.report.gate_view import UNVERIFIED, GateView, severity_word, status_word
 from rlcompare.report.tables import Table, TableRow
 from rlcompare.report.view import ReportView
 from rlcompare.text import safe_text
@@ -22,7 +24,13 @@ _COLUMNS = ("baseline", "new", "delta", "ratio")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:;,/()+=<>· -]*")
 _ACTIVE = re.compile(r"[&<>|`*\[\]\\~$!{}#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _REFERENCE = re.compile(r"[@#]|[!$%&^~](?=[\w\"'])|\bGH-(?=\d)|:(?=//)|www(?=\.)", re.IGNORECASE)
-_TONES = {"worse": "🔴 worse", "better": "🟢 better", "": "", "noise": "", "caution": "🟡"}
+_TONES = {
+    "worse": mark("🔴 worse"),
+    "better": mark("🟢 better"),
+    "": "",
+    "noise": "",
+    "caution": "🟡",
+}
 
 
 def render_markdown(view: ReportView) -> str:
@@ -54,7 +62,7 @@ def prose(text: str) -> str:
 def _lines(view: ReportView) -> Iterator[str]:
     head = view.headline
     word = f" {head.word}" if head.tone == "caution" else ""
-    yield f"### {prose(view.title)}: {head.change} {_TONES[head.tone]}{word}".rstrip()
+    yield f"### {prose(view.title)}: {head.change} {tr(_TONES[head.tone])}{word}".rstrip()
     yield ""
     if view.status != "comparable":
         yield f"> **{prose(view.status_text)}**"
@@ -63,18 +71,19 @@ def _lines(view: ReportView) -> Iterator[str]:
     if view.gate:
         yield from _gate(view.gate)
     if view.events:
-        yield f"<details><summary>Within the runs ({len(view.events)})</summary>"
+        yield f"<details><summary>{tr('Within the runs')} ({len(view.events)})</summary>"
         yield ""
         yield from (f"- {prose(event.text)}" for event in view.events)
         yield ""
         yield "</details>"
         yield ""
-    yield from _findings("What differs", view.comparability)
+    yield from _findings(tr("What differs"), view.comparability)
     for table in view.tables:
         if table.name in _TABLES:
             yield from _table(table)
-    yield from _findings("Data quality", view.quality)
-    yield f"<sub>rlcompare {prose(view.version)}. {prose(view.thresholds)} Next: {code(view.next_command)}</sub>"
+    yield from _findings(tr("Data quality"), view.quality)
+    following = tr("Next: {command}", command=code(view.next_command))
+    yield f"<sub>rlcompare {prose(view.version)}. {prose(view.thresholds)} {following}</sub>"
 
 
 def _summary(view: ReportView) -> Iterator[str]:
@@ -87,29 +96,30 @@ def _summary(view: ReportView) -> Iterator[str]:
 
 
 def _gate(gate: GateView) -> Iterator[str]:
-    yield f"**Gate: {prose(gate.summary)}**"
+    yield f"**{tr('Gate: {summary}', summary=prose(gate.summary))}**"
     yield ""
     if gate.status:
         yield f"- {prose(gate.status)}"
         yield from (finding_line(finding) for finding in gate.findings)
         if gate.quality:
-            yield f"- data quality: {prose(gate.quality)}"
+            yield f"- {tr('data quality: {text}', text=prose(gate.quality))}"
         yield ""
     if gate.notes:
-        yield from (f"- policy: {prose(note)}" for note in gate.notes)
+        yield from (f"- {tr('policy: {text}', text=prose(note))}" for note in gate.notes)
         yield ""
     failing = [verdict for verdict in gate.verdicts if verdict.failing]
     if failing:
-        yield "| verdict | metric | |"
+        yield f"| {tr('verdict')} | {tr('metric')} | |"
         yield "|---|---|---|"
     for verdict in failing:
-        text = verdict.text if verdict.verified else f"{verdict.text} ({UNVERIFIED})"
+        text = verdict.text if verdict.verified else f"{verdict.text} ({tr(UNVERIFIED)})"
         text += f" · {verdict.message}" if verdict.message else ""
-        status = f"{verdict.status} ({verdict.severity})" if verdict.severity != "error" else verdict.status
+        status = status_word(verdict.status) if language.current() != language.ENGLISH else verdict.status
+        status = f"{status} ({severity_word(verdict.severity)})" if verdict.severity != "error" else status
         yield f"| {prose(status)} | {code(verdict.metric)} | {prose(text)} |"
     if gate.unverified:
         yield ""
-        yield f"<sub>{UNVERIFIED}: {gate.unverified}</sub>"
+        yield f"<sub>{tr(UNVERIFIED)}: {gate.unverified}</sub>"
     yield ""
 
 
@@ -127,7 +137,7 @@ def _findings(title: str, findings: tuple[FindingView, ...]) -> Iterator[str]:
 
 def finding_line(finding: FindingView) -> str:
     text = " ".join(part for part in (finding.sides, finding.message) if part)
-    return f"- {prose(finding.severity)}: {code(finding.key)} {prose(text)}"
+    return f"- {prose(finding.word)}: {code(finding.key)} {prose(text)}"
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -149,4 +159,4 @@ def _table(table: Table) -> Iterator[str]:
 def _row(table: Table, row: TableRow) -> str:
     cells = {column.key: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
     name = f"{code(row.cells[0].text)} {code(row.detail)}".rstrip()
-    return "| " + " | ".join([name, *(prose(cells[key]) for key in _COLUMNS), _TONES[row.tone]]) + " |"
+    return "| " + " | ".join([name, *(prose(cells[key]) for key in _COLUMNS), tr(_TONES[row.tone])]) + " |"

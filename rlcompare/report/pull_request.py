@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rlcompare.errors import ExitCode
+from rlcompare.language import tr
 from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import Status
 from rlcompare.report.checks import Check, Outcome, checks_of, counts_of, source_of
@@ -39,17 +40,17 @@ def render_pull_request(view: ReportView, gate: GateResult) -> str:
 def title_of(gate: GateResult, checks: Sequence[Check]) -> str:
     """The verdict: ``failed (1 regressed, 1 missing)``."""
     if gate.exit_code == ExitCode.NOT_COMPARABLE:
-        return "not comparable"
+        return tr("not comparable")
     failing = counts_of(tuple(check for check in checks if check.fails))
     if gate.exit_code != ExitCode.OK:
-        return f"{'not decided' if gate.exit_code == ExitCode.INCONCLUSIVE else 'failed'} ({failing})"
+        return f"{tr('not decided') if gate.exit_code == ExitCode.INCONCLUSIVE else tr('failed')} ({failing})"
     counts = {
-        "warned": sum(check.outcome == Outcome.WARNED for check in checks),
-        "not decided": sum(check.outcome == Outcome.OPEN for check in checks),
-        "improved": sum(check.status == Status.IMPROVED for check in checks),
+        tr("warned"): sum(check.outcome == Outcome.WARNED for check in checks),
+        tr("not decided"): sum(check.outcome == Outcome.OPEN for check in checks),
+        tr("improved"): sum(check.status == Status.IMPROVED for check in checks),
     }
-    notes = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
-    return f"passed ({notes})" if notes else "passed"
+    notes = tr(", ").join(tr("{n} {status}", n=number, status=what) for what, number in counts.items() if number)
+    return f"{tr('passed')} ({notes})" if notes else tr("passed")
 
 
 def _icon(gate: GateResult, checks: Sequence[Check]) -> str:
@@ -71,12 +72,12 @@ def _head(view: ReportView, gate: GateResult, checks: Sequence[Check]) -> Iterat
         yield ""
     yield from _table([check for check in checks if check.outcome != Outcome.PASSED])
     if view.gate and view.gate.notes:
-        yield from (f"- policy: {prose(note)}" for note in view.gate.notes)
+        yield from (f"- {tr('policy: {text}', text=prose(note))}" for note in view.gate.notes)
         yield ""
     causes = view.causes[:_CAUSES]
     for number, cause in enumerate(causes):
         amount = ", ".join(filter(None, (cause.share, cause.delta)))
-        yield f"**Cause {number + 1}** ({prose(amount)}): {prose(cause.text)}  "
+        yield f"**{tr('Cause {n}', n=number + 1)}** ({prose(amount)}): {prose(cause.text)}  "
     if causes:
         yield ""
 
@@ -92,14 +93,14 @@ def _table(checks: Sequence[Check]) -> Iterator[str]:
     """The checks as rows, failing ones first, until the table is full."""
     if not checks:
         return
-    yield "| | metric | expected and found |"
+    yield f"| | {tr('metric')} | {tr('expected and found')} |"
     yield "|---|---|---|"
     rows = [_row(check) for check in sorted(checks, key=lambda check: not check.fails)]
     used = 0
     for number, row in enumerate(rows):
         used += _size(row)
         if used > _TABLE_LIMIT:
-            yield f"| | | {len(rows) - number} more in report.html |"
+            yield f"| | | {tr('{n} more in report.html', n=len(rows) - number)} |"
             break
         yield row
     yield ""
@@ -113,14 +114,16 @@ def _row(check: Check) -> str:
 def _folded(view: ReportView, checks: Sequence[Check]) -> Iterator[str]:
     passed = tuple(check for check in checks if check.outcome == Outcome.PASSED)
     if passed:
-        yield _details(f"Passed: {counts_of(passed)}", list(_table(passed))[:-1])
+        yield _details(tr("Passed: {counts}", counts=counts_of(passed)), list(_table(passed))[:-1])
     rows = [f"| {prose(item.label)} | {prose(' · '.join(item.first(12)))} |" for item in view.summary]
-    yield _details("Summary", ["| | |", "|---|---|", *rows[:-1]])
-    for title, findings in (("What differs", view.comparability), ("Data quality", view.quality)):
+    yield _details(tr("Summary"), ["| | |", "|---|---|", *rows[:-1]])
+    for title, findings in ((tr("What differs"), view.comparability), (tr("Data quality"), view.quality)):
         if findings:
             yield _details(f"{title} ({len(findings)})", map(finding_line, findings[:20]))
     if view.events:
-        yield _details(f"Within the runs ({len(view.events)})", (f"- {prose(event.text)}" for event in view.events))
+        yield _details(
+            f"{tr('Within the runs')} ({len(view.events)})", (f"- {prose(event.text)}" for event in view.events)
+        )
 
 
 def _details(title: str, lines: Iterable[str]) -> str:
@@ -129,9 +132,10 @@ def _details(title: str, lines: Iterable[str]) -> str:
 
 def _end(view: ReportView, gate: GateResult) -> str:
     rules = code(source_of(gate.policy))
-    parts = [f"rlcompare {prose(view.version)}", f"policy {rules}", f"exit code {gate.exit_code}"]
+    code_ = tr("exit code {n}", n=int(gate.exit_code))
+    parts = [f"rlcompare {prose(view.version)}", tr("policy {rules}", rules=rules), code_]
     if view.gate and view.gate.unverified:
-        parts.append(f"{UNVERIFIED}: {prose(view.gate.unverified)}")
+        parts.append(f"{tr(UNVERIFIED)}: {prose(view.gate.unverified)}")
     return f"<sub>{' · '.join(parts)}</sub>"
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeGuard, overload
 
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Value
 from rlcompare.model.size import in_binary_unit
 from rlcompare.text import safe_text
 
 ABSENT = "—"
-FROM_ZERO = "from 0"
+FROM_ZERO = mark("from 0")
 
 _TIME_UNITS = ("ms", "s")
 _TIMES_FROM = 2.0
@@ -53,7 +54,7 @@ def amount(value: Value, unit: str, decimals: int | None = None) -> str:
     if value is None:
         return ABSENT
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return tr("yes") if value else tr("no")
     if isinstance(value, str):
         return safe_text(value)
     if unit == "bytes":
@@ -119,7 +120,7 @@ def pair(baseline: Value, new: Value, unit: str) -> str:
 def change(ratio: float | None) -> str:
     """A ratio new / baseline as a change: ``+18.0 %``; ``×3.4`` for ratios of 2 or more; ``from 0`` without a ratio."""
     if ratio is None:
-        return FROM_ZERO
+        return tr(FROM_ZERO)
     if ratio >= _TIMES_FROM:
         return f"×{ratio:,.{1 if ratio >= 10 else 2}f}"
     text = f"{(ratio - 1) * 100:+.1f} %"
@@ -132,7 +133,7 @@ def change_of(delta: float | None, ratio: float | None, baseline: float | None) 
     ``from 0`` if the baseline is 0, ``—`` if there is no ratio for another reason: unknown or negative values.
     """
     if ratio is None and delta != 0:
-        return FROM_ZERO if delta is not None and baseline == 0 else ABSENT
+        return tr(FROM_ZERO) if delta is not None and baseline == 0 else ABSENT
     return change(1.0 if delta == 0 else ratio)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlcompare.compare.names import polarity_of
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, RunEvent
 from rlcompare.model.words import EventKind, Polarity
 from rlcompare.report import quantity
+from rlcompare.report.sentences import said
 from rlcompare.text import safe_text
 
 SHOWN = 20
@@ -18,6 +20,14 @@ _WORK = ("response_length/", "prompt_length/", "num_turns/", "perf/total_num_tok
 """Metrics whose changes are no news of their own: the work that a trained model makes for itself, and its loss."""
 
 _LIMIT = 400
+_KINDS = {
+    EventKind.ONSET: mark("onset"),
+    EventKind.TREND: mark("trend"),
+    EventKind.SPIKES: mark("spikes"),
+    EventKind.TWO_LEVELS: mark("two levels"),
+    EventKind.TEST_OR_SAVE: mark("test or save"),
+    EventKind.FIRST_STEPS: mark("first steps"),
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class EventView:
 def event_views(diff: Diff) -> tuple[EventView, ...]:
     """The events of a report's list."""
     return tuple(
-        EventView(str(event.what).replace("_", " "), _tone(event), safe_text(event.text, _LIMIT))
+        EventView(tr(_KINDS[event.what]), _tone(event), safe_text(said(event.text), _LIMIT))
         for event in diff.events[:SHOWN]
     )
 
@@ -60,20 +70,24 @@ def _tone(event: RunEvent) -> str:
 
 
 def _parts(event: RunEvent) -> tuple[str, ...]:
-    side = "" if event.side == "new" else "baseline: "
+    span = {"first": event.step, "last": event.last}
     if event.what == EventKind.TREND:
-        since = f"over steps {event.step}–{event.last}"
+        since = tr("over steps {first}–{last}", **span)
     else:
-        since = f"since step {event.step}" if event.last is None else f"steps {event.step}–{event.last}"
+        since = tr("since step {first}", **span) if event.last is None else tr("steps {first}–{last}", **span)
     levels = quantity.pair(event.before, event.after, event.unit) if event.unit == "s" else _brief(event)
     moved = quantity.moved(event.delta, event.unit, (event.before, event.after)) if event.unit == "s" else ""
     change = f"{moved} ({levels})" if moved else levels
     name = safe_text(event.metric, 40)
     timers = [fact for fact in event.facts if event.unit == "s" and fact.name.startswith("timing_s/")]
-    other = "baseline" if event.side == "new" else "new side"
-    alone = (f"not in the {other}",) if event.elsewhere is False else ()
-    held = (f"{quantity.signed_quantity(fact.delta, 's')} of it {safe_text(fact.name, 40)}" for fact in timers[:1])
-    return (f"{side}{since} {name} {change}", *alone, *held)
+    other = tr("not in the baseline") if event.side == "new" else tr("not in the new side")
+    alone = (other,) if event.elsewhere is False else ()
+    held = (
+        tr("{time} of it {timer}", time=quantity.signed_quantity(fact.delta, "s"), timer=safe_text(fact.name, 40))
+        for fact in timers[:1]
+    )
+    text = f"{since} {name} {change}"
+    return (text if event.side == "new" else tr("baseline: {text}", text=text), *alone, *held)
 
 
 def _brief(event: RunEvent) -> str:

@@ -8,11 +8,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rlcompare.gate.health import is_health_rule
+from rlcompare.language import tr, trn
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import Status
 from rlcompare.report.findings import MESSAGE_LIMIT
+from rlcompare.report.gate_view import severity_word, status_word
 from rlcompare.report.output import Line, print_lines
-from rlcompare.text import safe_text
+from rlcompare.report.sentences import datum, said
+from rlcompare.text import pad, safe_text
 
 if TYPE_CHECKING:
     from rlcompare.gate.selftest import Trial
@@ -35,46 +38,56 @@ def selftest_document(trials: Sequence[Trial], policy: Policy) -> dict[str, Any]
 def _lines(trials: Sequence[Trial], policy: Policy) -> Iterator[Line]:
     fine = Counter(trial.rule for trial in trials if is_health_rule(trial.rule) and not trial.problem)
     for rule, signs in fine.items():
-        told = f"severity {rule.severity}; fires at each of {signs} signs of unstable training"
-        yield _entry("ok", f"{safe_text(rule.metric)}: {told}")
+        signs_of = {"severity": severity_word(rule.severity), "n": signs}
+        told = tr("severity {severity}; fires at each of {n} signs of unstable training", **signs_of)
+        yield _entry(tr("ok"), f"{safe_text(rule.metric)}: {told}")
     for trial in trials:
         if trial.rule in fine and not trial.problem:
             continue
         metric = safe_text(trial.metric)
         if trial.problem:
-            pattern = "" if trial.rule.metric == trial.metric else f" (rule {safe_text(trial.rule.metric)})"
+            of_rule = tr(" (rule {metric})", metric=safe_text(trial.rule.metric))
+            pattern = "" if trial.rule.metric == trial.metric else of_rule
             limit = f"{trial.limit}: " if trial.limit else ""
-            yield _entry("problem", f"{metric}{pattern}: {limit}{safe_text(trial.problem, MESSAGE_LIMIT)}", "worse")
+            problem = safe_text(said(trial.problem), MESSAGE_LIMIT)
+            yield _entry(tr("problem"), f"{metric}{pattern}: {limit}{problem}", "worse")
         elif trial.skipped:
-            yield _entry("not tried", f"{metric}: {safe_text(trial.skipped, MESSAGE_LIMIT)}", "caution")
+            yield _entry(tr("not tried"), f"{metric}: {safe_text(said(trial.skipped), MESSAGE_LIMIT)}", "caution")
         else:
-            yield _entry("ok", f"{metric}: {trial.limit}; {_outcomes(trial)}")
-    yield _entry("selftest", f"{_summary(trials)} (policy: {safe_text(policy.source)})")
+            yield _entry(tr("ok"), f"{metric}: {trial.limit}; {_outcomes(trial)}")
+    source = tr("(policy: {policy})", policy=safe_text(datum(policy.source)))
+    yield _entry(tr("selftest"), f"{_summary(trials)} {source}")
 
 
 def _outcomes(trial: Trial) -> str:
     if trial.too_small:
-        return "too small to fail it"
+        return tr("too small to fail it")
     of_value = trial.rule.min_value is not None or trial.rule.max_value is not None
-    parts = ["equal runs pass"] if trial.equal else []
+    parts = [tr("equal runs pass")] if trial.equal else []
     if trial.within:
-        status = "passes" if trial.within == Status.PASS else f"is {trial.within}"
-        parts.append(f"{'a value within it' if of_value else 'half of it'} {status}")
-    return ", ".join([*parts, f"fires at {trial.fires_at}"])
+        what = tr("a value within it") if of_value else tr("half of it")
+        passes = tr("{what} passes", what=what)
+        is_else = tr("{what} is {status}", what=what, status=status_word(trial.within))
+        parts.append(passes if trial.within == Status.PASS else is_else)
+    return tr(", ").join([*parts, tr("fires at {value}", value=trial.fires_at)])
 
 
 def _summary(trials: Sequence[Trial]) -> str:
     useless = sum(bool(trial.problem) for trial in trials)
     tried = sum(not trial.skipped for trial in trials)
     if not tried:
-        return "No rule could be tried."
+        return tr("No rule could be tried.")
     if useless:
-        limits = "limit" if tried == 1 else "limits"
-        return f"{useless} of {tried} {limits} cannot fire, or do not hold where they should."
+        return trn(
+            "{useless} of {n} limit cannot fire, or do not hold where they should.",
+            "{useless} of {n} limits cannot fire, or do not hold where they should.",
+            tried,
+            useless=useless,
+        )
     if tried == 1:
-        return "The only limit fires beyond what it allows, and holds within it."
-    return f"All {tried} limits fire beyond what they allow, and hold within it."
+        return tr("The only limit fires beyond what it allows, and holds within it.")
+    return tr("All {n} limits fire beyond what they allow, and hold within it.", n=tried)
 
 
 def _entry(label: str, text: str, tone: str = "") -> Line:
-    return Line(f"{label:<{_WIDTH}}{text}", ((0, len(label), tone),) if tone else ())
+    return Line(f"{pad(label, _WIDTH)}{text}", ((0, len(label), tone),) if tone else ())

@@ -5,6 +5,7 @@ Where others made up for most of a cause, its share says little: 7.2 ms are 312 
 
 from __future__ import annotations
 
+from rlcompare.language import tr
 from rlcompare.model.diff import Diff
 from rlcompare.report import quantity
 
@@ -26,6 +27,6 @@ def part_of_change(diff: Diff, share: float, delta_ms: float) -> str:
     """``53 % of the change``, or ``+7.20 ms of +2.31 ms in all``."""
     found = part(diff, share, delta_ms)
     if not are_times(diff):
-        return f"{found} of the change"
+        return tr("{part} of the change", part=found)
     whole = sum(cause.delta_ms for cause in diff.causes) + (diff.unexplained.delta_ms if diff.unexplained else 0.0)
-    return f"{found} of {quantity.signed_quantity(whole, 'ms')} in all"
+    return tr("{part} of {whole} in all", part=found, whole=quantity.signed_quantity(whole, "ms"))

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rlcompare.compare.overall import OUTSIDE, PATH
+from rlcompare.language import mark
 from rlcompare.model.diff import Diff, Row, Value
 from rlcompare.model.words import SIDES, Presence
 from rlcompare.report.quantity import is_number
 
 _DEVICE_PARTS = (
-    ("time.preparing", "preparing"),
-    ("time.compute", "compute"),
-    ("time.exposed_comm", "exposed communication"),
-    ("time.free", "free"),
-    ("time.tail", "tail"),
+    ("time.preparing", mark("preparing")),
+    ("time.compute", mark("compute")),
+    ("time.exposed_comm", mark("exposed communication")),
+    ("time.free", mark("free")),
+    ("time.tail", mark("tail")),
 )
 _KINDS = {
     "compute": "compute",
@@ -26,12 +27,12 @@ _KINDS = {
 
 
 def parts_of_step(diff: Diff) -> tuple[str, Sequence[Row]]:
-    """The rows whose changes sum to the headline's, and the word for them."""
+    """The rows whose changes sum to the headline's, and the word for them; words are English (``language.mark``)."""
     if diff.headline == PATH:
-        return _parts_of_path(rows_of(diff, "path"))
+        return _parts_of_path(whole_rows_of(diff, "path"))
     phases = rows_of(diff, "phases")
     if len([row for row in phases if row.get("name") != OUTSIDE]) > 1:
-        return "phases", phases
+        return mark("phases"), phases
     rows: list[Row] = []
     for metric, name in _DEVICE_PARTS:
         delta = diff.metric(metric)
@@ -39,7 +40,7 @@ def parts_of_step(diff: Diff) -> tuple[str, Sequence[Row]]:
             rows.append({"name": name, "presence": Presence.BOTH, "delta": delta.delta, "ratio": delta.ratio})
     if diff.headline != "time.step":
         rows = [row for row in rows if row["name"] not in ("preparing", "tail")]
-    return "parts", rows
+    return mark("parts"), rows
 
 
 def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
@@ -61,6 +62,15 @@ def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
 def number_of(value: Value) -> float:
     """A number of a row; 0 where it is absent."""
     return value if is_number(value) else 0.0
+
+
+def whole_rows_of(diff: Diff, name: str) -> tuple[Row, ...]:
+    """The rows of a section, and one more, without a name, for each sum of rows that the document leaves out."""
+    section = diff.sections.get(name)
+    if section is None:
+        return ()
+    rest = ({**vars(one), "name": None, "presence": Presence.BOTH, "ratio": None} for one in section.rest)
+    return (*section.rows, *rest) if section.rest else section.rows
 
 
 def rows_of(diff: Diff, name: str) -> tuple[Row, ...]:

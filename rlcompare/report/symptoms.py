@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from rlcompare.language import tr
 from rlcompare.model.diff import ADVICE, Diff
 from rlcompare.model.words import RuleSeverity
 from rlcompare.report.findings import MESSAGE_LIMIT, count
+from rlcompare.report.sentences import said
 from rlcompare.text import safe_text
 
 Parts = tuple[str, ...]
@@ -15,11 +17,12 @@ def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
     errors = sum(symptom.severity == RuleSeverity.ERROR for symptom in diff.symptoms)
     numbers = ((errors, "error"), (len(diff.symptoms) - errors, "warning"))
     counts = ", ".join(count(number, noun) for number, noun in numbers if number)
-    texts = [safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms]
-    brief = [text.partition(ADVICE)[0] for text in texts]
+    texts = [safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms]
+    brief = [safe_text(said(symptom.text.partition(ADVICE)[0]), MESSAGE_LIMIT) for symptom in diff.symptoms]
     keys = ", ".join(dict.fromkeys(symptom.key.removeprefix("health.") for symptom in diff.symptoms))
-    full, short = ((f"{counts}: {shown[0]}", *shown[1:]) for shown in (texts, brief))
-    return full, (short, (f"{counts}: {keys}",)), symptoms_tone(diff)
+    full, short = ((tr("{counts}: {first}", counts=counts, first=shown[0]), *shown[1:]) for shown in (texts, brief))
+    named = tr("{counts}: {first}", counts=counts, first=keys)
+    return full, (short, (named,)), symptoms_tone(diff)
 
 
 def symptoms_tone(diff: Diff) -> str:

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
+from rlcompare.language import tr
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.quantity import ABSENT
 from rlcompare.report.summary import SummaryItem
@@ -104,11 +105,11 @@ def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
 def _warnings(view: ReportView, width: int) -> Iterator[Line]:
     stability = next((item for item in view.summary if item.key == "stability"), None)
     if stability and not is_whole(stability.parts, width - _LABEL, stability.lines or 1):
-        yield from _list("Stability", view.symptoms, stability.tone, width)
+        yield from _list(tr("Stability"), view.symptoms, stability.tone, width)
     quality = next(item for item in view.summary if item.key == "quality")
     warnings = [finding.message for finding in view.quality if finding.tone]
     if warnings and not is_whole(quality.parts, width - _LABEL, 1):
-        yield from _list("Warnings about the data", warnings, "caution", width)
+        yield from _list(tr("Warnings about the data"), warnings, "caution", width)
 
 
 def _list(title: str, texts: Sequence[str], tone: str, width: int) -> Iterator[Line]:
@@ -119,7 +120,7 @@ def _list(title: str, texts: Sequence[str], tone: str, width: int) -> Iterator[L
         yield Line(first, ((0, len(first), tone),))
         yield from (Line(f"  {text}", ((0, len(text) + 2, tone),)) for text in rest)
     if len(texts) > WARNINGS:
-        yield Line(f"+{len(texts) - WARNINGS} more in report.html")
+        yield Line(tr("+{n} more in report.html", n=len(texts) - WARNINGS))
 
 
 def _tables(view: ReportView, width: int) -> Iterator[Line]:
@@ -147,14 +148,14 @@ def _is_worth_a_row(row: TableRow) -> bool:
 
 def _title(table: Table) -> str:
     unit = next((f", {column.unit}" for column in table.columns if column.unit), "")
-    matched = f" ({table.matched} matched)" if table.matched else ""
-    profiled = f"; {OF_PROFILE}" if OF_PROFILE in table.note else ""
+    matched = f" ({tr('{part} matched', part=table.matched)})" if table.matched else ""
+    profiled = f"; {tr(OF_PROFILE)}" if tr(OF_PROFILE) in table.note else ""
     return f"{table.title}{unit}{matched}{profiled}"
 
 
 def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Line]:
     """Title, headings, rows; the name is followed by the keys that identify the row, numbers are right-aligned."""
-    title = fit(_title(table) if rows else f"{_title(table)}: no notable change", width)
+    title = fit(_title(table) if rows else tr("{title}: no notable change", title=_title(table)), width)
     yield Line("")
     yield Line(title, ((0, len(title), "label"),))
     if not rows:
@@ -178,7 +179,7 @@ def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Lin
 def _headings(table: Table) -> list[tuple[str, str]]:
     keys = {column.key: column.label for column in table.columns}
     headings = [(key, keys[key]) for key in _MEASURES]
-    return [*headings, ("calls", "calls")] if "new_calls" in keys else headings
+    return [*headings, ("calls", tr("calls"))] if "new_calls" in keys else headings
 
 
 def _value(table: Table, row: TableRow, key: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rlcompare.compare.overall import PATH
+from rlcompare.language import tr
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
 from rlcompare.model.words import Comparable, Polarity, RuleSeverity
 from rlcompare.report.quantity import share
@@ -57,12 +58,13 @@ def word_of(headline: Delta, diff: Diff) -> str:
     """The tone of the headline in a word or two; empty if there is nothing to say."""
     mood = tone_of(headline, diff)
     if mood == "noise":
-        return "runs overlap" if headline.evidence.get(RUNS_OVERLAP) else f"within {share(NOISE_RELATIVE)}"
+        overlap = headline.evidence.get(RUNS_OVERLAP)
+        return tr("runs overlap") if overlap else tr("within {part}", part=share(NOISE_RELATIVE))
     if mood == "caution":
         barred = diff.comparability.status == Comparable.NOT_COMPARABLE
         failed = any(found.side == "new" and found.severity == RuleSeverity.ERROR for found in diff.symptoms)
-        return "not comparable" if barred else "UNSTABLE" if failed else "see stability"
-    return {"worse": "WORSE", "better": "better"}.get(mood, "")
+        return tr("not comparable") if barred else tr("UNSTABLE") if failed else tr("see stability")
+    return {"worse": tr("WORSE"), "better": tr("better")}.get(mood, "")
 
 
 def profile_disagrees(diff: Diff) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from rlcompare import __version__
 from rlcompare.errors import ExitCode
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Delta, Diff, Section, Side
 from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
@@ -21,6 +22,7 @@ from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
 from rlcompare.report.run_events import EventView, event_views
+from rlcompare.report.sentences import said
 from rlcompare.report.shares import are_times
 from rlcompare.report.status import status_of
 from rlcompare.report.summary import (
@@ -55,7 +57,10 @@ from rlcompare.text import safe_text
 CAUSES_SHOWN = 2
 """Causes that the first screen names; the others follow on request."""
 
-_FAILED: dict[int, str] = {ExitCode.INCONCLUSIVE: "not decided", ExitCode.NOT_COMPARABLE: "not comparable"}
+_FAILED: dict[int, str] = {
+    ExitCode.INCONCLUSIVE: mark("not decided"),
+    ExitCode.NOT_COMPARABLE: mark("not comparable"),
+}
 
 
 @dataclass(frozen=True)
@@ -176,7 +181,7 @@ def build_view(
         for section in diff.sections.values()
     )
     return ReportView(
-        title=f"{label_text(diff.new)} against {label_text(diff.baseline)}",
+        title=tr("{new} against {baseline}", new=label_text(diff.new), baseline=label_text(diff.baseline)),
         version=version,
         baseline=_side(diff.baseline, extent_text(diff, "baseline"), rows),
         new=_side(diff.new, extent_text(diff, "new"), rows),
@@ -197,7 +202,7 @@ def build_view(
         quality=findings.views(diff.quality),
         quality_counts=findings.quality_counts(diff.quality) if diff.quality else "",
         symptoms_tone=symptoms_tone(diff),
-        symptoms=tuple(safe_text(symptom.text, MESSAGE_LIMIT) for symptom in diff.symptoms),
+        symptoms=tuple(safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
         command=command_of(diff),
@@ -228,9 +233,11 @@ def _started(side: Side) -> str:
 
 def _steps_text(steps: tuple[int, ...]) -> str:
     if not steps:
-        return "no steps are marked"
-    shown = f"{'step' if len(steps) == 1 else 'steps'} {', '.join(map(str, steps[:12]))}"
-    return f"{shown} and {len(steps) - 12} more" if len(steps) > 12 else shown
+        return tr("no steps are marked")
+    listed = ", ".join(map(str, steps[:12]))
+    if len(steps) > 12:
+        return tr("steps {steps} and {n} more", steps=listed, n=len(steps) - 12)
+    return tr("step {step}", step=listed) if len(steps) == 1 else tr("steps {steps}", steps=listed)
 
 
 def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -> Headline:
@@ -255,7 +262,7 @@ def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
     """The headline; not better if the gate fails."""
     if gate is None or gate.exit_code == ExitCode.OK or headline.tone != "better":
         return headline
-    return replace(headline, tone="caution", word=_FAILED.get(gate.exit_code, "gate failed"))
+    return replace(headline, tone="caution", word=tr(_FAILED.get(gate.exit_code, mark("gate failed"))))
 
 
 def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
@@ -263,7 +270,7 @@ def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
     return tuple(
         CauseView(
             number=number,
-            text=safe_text(cause.text, MESSAGE_LIMIT),
+            text=safe_text(said(cause.text), MESSAGE_LIMIT),
             share="" if are_times(diff) else quantity.share(cause.share),
             delta=quantity.signed_quantity(cause.delta_ms, "ms"),
             section=cause.section if cause.section in shown else "",
@@ -289,12 +296,13 @@ def _unexplained(diff: Diff) -> str:
     if diff.unexplained is None:
         return ""
     left = quantity.signed_quantity(diff.unexplained.delta_ms, "ms")
-    return left if are_times(diff) else f"{left}, {quantity.share(diff.unexplained.share)} of the change"
+    share = quantity.share(diff.unexplained.share)
+    return left if are_times(diff) else tr("{time}, {part} of the change", time=left, part=share)
 
 
 def _thresholds(floor: float) -> str:
     relative = quantity.share(NOISE_RELATIVE)
     if not floor:
-        return f"Changes below {relative} are grey."
-    part = f"{NOISE_OF_HEADLINE * 100:g} % of the headline"
-    return f"Changes below {relative}, or below {quantity.quantity(floor, 'ms')} ({part}), are grey."
+        return tr("Changes below {part} are grey.", part=relative)
+    limits = {"part": relative, "time": quantity.quantity(floor, "ms"), "of_headline": f"{NOISE_OF_HEADLINE * 100:g} %"}
+    return tr("Changes below {part}, or below {time} ({of_headline} of the headline), are grey.", **limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rlcompare.language import tr
 from rlcompare.model.diff import Diff, Row, Value
 from rlcompare.report import quantity
 from rlcompare.text import safe_text
@@ -21,18 +22,18 @@ def workload_texts(diff: Diff) -> tuple[tuple[str, ...], bool]:
     """The workload in short texts, and whether it differs."""
     rows = _rows(diff)
     if not rows:
-        return ("not recorded: a longer step may simply have done more work",), False
+        return (tr("not recorded: a longer step may simply have done more work"),), False
     known = [row for row in rows if _is_known(row)]
     changed = [row for row in known if not _is_same(row.get("baseline"), row.get("new"))]
     if changed:
         # If space is short, total tokens and the time per token matter most.
         first = [row for row in changed if row.get("name") == _TOKENS]
         others = [row for row in changed if row.get("name") != _TOKENS]
-        return ("differs", *map(_moved, first), *(_rate(diff) if first else ()), *map(_moved, others)), True
+        return (tr("differs"), *map(_moved, first), *(_rate(diff) if first else ()), *map(_moved, others)), True
     if not known:
-        return ("not comparable: the sides recorded different measures",), False
+        return (tr("not comparable: the sides recorded different measures"),), False
     same = (f"{_name(row)} {quantity.quantity(row.get('new'), _unit(row))}" for row in known)
-    return (f"the same{_reservation(diff, known)}", *same), False
+    return (_the_same(diff, known), *same), False
 
 
 def large_differences(diff: Diff) -> tuple[str, ...]:
@@ -40,13 +41,14 @@ def large_differences(diff: Diff) -> tuple[str, ...]:
     return tuple(_moved(row) for row in _rows(diff) if _is_known(row) and _is_large(row))
 
 
-def _reservation(diff: Diff, known: list[Row]) -> str:
-    """A note that the work is only partly known: without shapes, kernels of other sizes look the same."""
+def _the_same(diff: Diff, known: list[Row]) -> str:
+    """That the work is the same, as far as it is known: without shapes, kernels of other sizes look the same."""
     names = {row.get("name") for row in known}
     if _KERNELS not in names or _SHAPES in names:
-        return ""
-    low = any(side.env.get("profiler.level", "").lower() == "level0" for side in (diff.baseline, diff.new))
-    return f" as far as recorded (no shapes{' at Level0' if low else ''})"
+        return tr("the same")
+    if any(side.env.get("profiler.level", "").lower() == "level0" for side in (diff.baseline, diff.new)):
+        return tr("the same as far as recorded (no shapes at Level0)")
+    return tr("the same as far as recorded (no shapes)")
 
 
 def _rows(diff: Diff) -> tuple[Row, ...]:
@@ -77,7 +79,7 @@ def _rate(diff: Diff) -> tuple[str, ...]:
     rate = diff.metric(_RATE)
     if rate is None or rate.delta is None:
         return ()
-    return (f"per token {quantity.brief(rate.baseline)} → {quantity.brief(rate.new)} ms",)
+    return (tr("per token {old} → {new} ms", old=quantity.brief(rate.baseline), new=quantity.brief(rate.new)),)
 
 
 def _name(row: Row) -> str:

@@ -138,6 +138,7 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
             path=(PathTime("new", "rank 1", "update_actor", 2.5),),
             collectives=(SizedCollectives("new", "all_reduce", 4, 2.0, 40.0, 1.5, None),),
         ),
+        timeline=diff_examples.TIMELINE,
     )
     document, definitions = to_document(diff), schema["$defs"]
     written = {
@@ -157,6 +158,12 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "rank_times": (document["pictures"]["ranks"][0], definitions["rank_times"]),
         "path_time": (document["pictures"]["path"][0], definitions["path_time"]),
         "sized": (document["pictures"]["collectives"][0], definitions["sized_collectives"]),
+        "timeline": (document["timeline"], definitions["timeline"]),
+        "timeline_side": (document["timeline"]["new"], definitions["timeline_side"]),
+        "task": (
+            document["timeline"]["new"]["tasks"][0],
+            definitions["timeline_side"]["properties"]["tasks"]["items"],
+        ),
         "info": (document["section_info"]["kernels"], schema["properties"]["section_info"]["additionalProperties"]),
     }
     for place, (value, definition) in written.items():

@@ -11,6 +11,7 @@ from rlcompare.report.charts.collectives import collectives_chart
 from rlcompare.report.charts.ranks import ranks_chart
 from rlcompare.report.charts.roofline import roofline_chart
 from rlcompare.report.charts.run_dots import runs_chart
+from rlcompare.report.charts.timeline import timeline_chart
 from rlcompare.report.charts.waterfall import waterfall
 
 _MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (
@@ -18,6 +19,7 @@ _MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (
     account_chart,
     runs_chart,
     ranks_chart,
+    timeline_chart,
     collectives_chart,
     roofline_chart,
 )

@@ -7,6 +7,7 @@ the headline, importance-sampling health, ranks, data quality, the unexplained r
 
 from __future__ import annotations
 
+from rlcompare.language import tr
 from rlcompare.model.diff import Diff
 from rlcompare.report.summary.change import cause_item, event_items, phases_item, rest_item
 from rlcompare.report.summary.command import COMMAND_LIMIT, command_of, next_command
@@ -44,5 +45,5 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
         ranks_item(diff),
         quality_item(diff),
         rest_item(diff, headline),
-        SummaryItem("next", "next", (next_command(diff, document),)),
+        SummaryItem("next", tr("next"), (next_command(diff, document),)),
     )

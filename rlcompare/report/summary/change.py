@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from rlcompare.compare.evidence import RUN_NOISE
 from rlcompare.compare.overall import OUTSIDE, SPEED
 from rlcompare.compare.runs import known
+from rlcompare.language import tr
 from rlcompare.model.diff import Delta, Diff, Row
 from rlcompare.model.words import Presence
 from rlcompare.report import quantity
 from rlcompare.report.run_events import event_parts
+from rlcompare.report.sentences import said
 from rlcompare.report.shares import part, part_of_change
 from rlcompare.report.step_parts import number_of, parts_of_step
 from rlcompare.report.summary.item import SummaryItem
@@ -29,15 +31,18 @@ def cause_item(diff: Diff, headline: Delta | None) -> SummaryItem:
     if not diff.causes:
         still = headline is not None and tone_of(headline, diff) == "noise"
         if still:
-            return SummaryItem("cause", "cause", ("no change to explain",))
-        return SummaryItem("cause", "cause", (f"none found: unexplained{_may_be_luck(headline)}",))
-    parts = [f"{part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms)}: "]
-    parts += [f"And {part(diff, cause.share, cause.delta_ms)}: " for cause in diff.causes[1:2]]
+            return SummaryItem("cause", tr("cause"), (tr("no change to explain"),))
+        none = tr("none found: unexplained{why}", why=_may_be_luck(headline))
+        return SummaryItem("cause", tr("cause"), (none,))
+    parts = [tr("{part}: ", part=part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms))]
+    parts += [tr("And {part}: ", part=part(diff, cause.share, cause.delta_ms)) for cause in diff.causes[1:2]]
     first, *second = (
-        start + safe_text(cause.text, _CAUSE_LIMIT) for cause, start in zip(diff.causes, parts, strict=False)
+        start + safe_text(said(cause.text), _CAUSE_LIMIT) for cause, start in zip(diff.causes, parts, strict=False)
     )
     left = [_left_after(diff, shown) for shown in (2, 1)]
-    return SummaryItem("cause", "cause", (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,)))
+    return SummaryItem(
+        "cause", tr("cause"), (first, *second, *left[0]), lines=None, shorter=((first, *left[1]), (first,))
+    )
 
 
 def _may_be_luck(headline: Delta | None) -> str:
@@ -46,33 +51,36 @@ def _may_be_luck(headline: Delta | None) -> str:
         return ""
     if any(len(known(values)) > 1 for values in headline.samples.values()):
         return ""
-    return f"; two runs of one setting may differ by {RUN_NOISE:.0%}".replace("%", " %")
+    return tr("; two runs of one setting may differ by {part}", part=f"{RUN_NOISE:.0%}".replace("%", " %"))
 
 
 def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
     """The parts of all causes but the first ``shown``, and of what none explains: with theirs, the whole change."""
     others, left = diff.causes[shown:], diff.unexplained
     sums = sum(cause.share for cause in others), sum(cause.delta_ms for cause in others)
-    more = [f"other causes {part(diff, *sums)}"] if others else []
-    rest = [f"unexplained {part(diff, left.share, left.delta_ms)}"] if left else []
-    return (", ".join([*more, *rest]).capitalize() + ".",) if more or rest else ()
+    more, rest = part(diff, *sums), part(diff, left.share, left.delta_ms) if left else ""
+    if not others:
+        return (tr("Unexplained {rest}.", rest=rest),) if left else ()
+    if not left:
+        return (tr("Other causes {more}.", more=more),)
+    return (tr("Other causes {more}, unexplained {rest}.", more=more, rest=rest),)
 
 
 def event_items(diff: Diff) -> tuple[SummaryItem, ...]:
     """Since when a run is slower or less healthy; nothing if no run changes."""
     parts, tone = event_parts(diff)
-    return (SummaryItem("events", "within run", parts, tone, lines=2),) if parts else ()
+    return (SummaryItem("events", tr("within run"), parts, tone, lines=2),) if parts else ()
 
 
 def phases_item(diff: Diff, headline: Delta | None) -> SummaryItem:
     """The parts of the step, those that changed most first; together they are the change of the headline."""
     label, rows = parts_of_step(diff)
     if not rows:
-        return SummaryItem("phases", label, ("no device time was recorded",))
+        return SummaryItem("phases", tr(label), (tr("no device time was recorded"),))
     ordered = sorted(rows, key=lambda row: -abs(number_of(row.get("delta"))))
     size = _size(headline)
     full, *shorter = (_summed(ordered, shown, size) for shown in range(min(len(ordered), _PARTS_SHOWN), 0, -1))
-    return SummaryItem("phases", label, full, lines=3, shorter=tuple(shorter))
+    return SummaryItem("phases", tr(label), full, lines=3, shorter=tuple(shorter))
 
 
 def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str, ...]:
@@ -80,16 +88,16 @@ def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str
     parts = [_part(row, size) for row in rows[:shown]]
     if len(rows) > shown:
         total = sum(number_of(row.get("delta")) for row in rows[shown:])
-        parts.append(f"{len(rows) - shown} more {quantity.moved(total, 'ms', size)}")
+        parts.append(tr("{n} more {moved}", n=len(rows) - shown, moved=quantity.moved(total, "ms", size)))
     return tuple(parts)
 
 
 def _part(row: Row, size: Sequence[float]) -> str:
-    name, delta, ratio = safe_text(row.get("name"), 40), row.get("delta"), row.get("ratio")
+    name, delta, ratio = tr(safe_text(row.get("name"), 40)), row.get("delta"), row.get("ratio")
     if not quantity.is_number(delta):
         return f"{name} {quantity.ABSENT}"
     moved = f"{name} {quantity.moved(delta, 'ms', size)}"
-    words: dict[str, str] = {Presence.NEW_ONLY: "added", Presence.BASELINE_ONLY: "gone"}
+    words: dict[str, str] = {Presence.NEW_ONLY: tr("added"), Presence.BASELINE_ONLY: tr("gone")}
     word = words.get(str(row.get("presence")))
     if word is None and quantity.is_number(ratio):
         word = quantity.change(ratio)
@@ -101,13 +109,17 @@ def rest_item(diff: Diff, headline: Delta | None) -> SummaryItem:
     label, rows = parts_of_step(diff)
     deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
     if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
-        return SummaryItem("rest", "rest", ("unknown: there is no change to break down",), spare=True)
+        return SummaryItem("rest", tr("rest"), (tr("unknown: there is no change to break down"),), spare=True)
     change = headline.delta * (1e3 if headline.unit == "s" else 1)
     rest = change - sum(map(number_of, deltas))
-    where = "not in any phase" if label == "phases" else "not in any part above"
     moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
+    text = (
+        tr("{left} of {moved} is not in any phase", left=left, moved=moved)
+        if label == "phases"
+        else tr("{left} of {moved} is not in any part above", left=left, moved=moved)
+    )
     outside = _outside_profile(diff)
-    return SummaryItem("rest", "rest", (f"{left} of {moved} is {where}", *outside), lines=1 + len(outside))
+    return SummaryItem("rest", tr("rest"), (text, *outside), lines=1 + len(outside))
 
 
 def _outside_profile(diff: Diff) -> tuple[str, ...]:
@@ -116,7 +128,7 @@ def _outside_profile(diff: Diff) -> tuple[str, ...]:
     if outside is None or step is None or max(number_of(outside.baseline), number_of(outside.new)) <= 0:
         return ()
     parts = [quantity.pair(delta.baseline, delta.new, "ms") for delta in (outside, step)]
-    return (f"not in the profile: {parts[0]} of the profiled step's {parts[1]}",)
+    return (tr("not in the profile: {part} of the profiled step's {whole}", part=parts[0], whole=parts[1]),)
 
 
 def _size(headline: Delta | None) -> tuple[float, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rlcompare.compare.overall import PATH
 from rlcompare.compare.runs import known
+from rlcompare.language import tr
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.model.words import SIDES
 from rlcompare.report import quantity
@@ -18,17 +19,18 @@ from rlcompare.text import safe_text
 def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
     """The headline: both values, the change, what it is worth, and how many runs it rests on."""
     metric = diff.headline
-    label = "step" if metric in ("time.step", PATH) else "headline"
+    label = tr("step") if metric in ("time.step", PATH) else tr("headline")
     if delta is None or (delta.baseline is None and delta.new is None):
-        return SummaryItem("headline", label, ("no time was measured on either side", *_memory(diff)), "caution")
+        return SummaryItem("headline", label, (tr("no time was measured on either side"), *_memory(diff)), "caution")
     if delta.delta is None:
-        missing = "baseline" if delta.baseline is None else "new side"
-        parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", f"not measured on the {missing}"]
+        missing = tr("not measured on the baseline") if delta.baseline is None else tr("not measured on the new side")
+        parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", missing]
         return SummaryItem("headline", label, tuple(parts), "caution")
     mood = tone_of(delta, diff)
     word = word_of(delta, diff)
     samples = [len(known(delta.samples.get(side, ()))) for side in SIDES]
-    number = f"{count(samples[0], 'run')} against {samples[1]}" if max(samples) > 1 else "one run per side"
+    against = {"runs": count(samples[0], "run"), "others": samples[1]}
+    number = tr("{runs} against {others}", **against) if max(samples) > 1 else tr("one run per side")
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
     moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
@@ -50,10 +52,10 @@ def stability_items(diff: Diff) -> tuple[SummaryItem, ...]:
     if not diff.symptoms:
         return ()
     full, shorter, mood = symptom_parts(diff)
-    return (SummaryItem("stability", "stability", full, mood, lines=3, shorter=shorter),)
+    return (SummaryItem("stability", tr("stability"), full, mood, lines=3, shorter=shorter),)
 
 
 def workload_item(diff: Diff) -> SummaryItem:
     """How much work both sides did."""
     texts, differs = workload_texts(diff)
-    return SummaryItem("workload", "workload", texts, "caution" if differs else "")
+    return SummaryItem("workload", tr("workload"), texts, "caution" if differs else "")

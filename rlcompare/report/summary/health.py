@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rlcompare.compare.overall import PATH
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import NOT_COMPARED, Diff, Row
 from rlcompare.model.words import Health
 from rlcompare.report import quantity
 from rlcompare.report.findings import count, is_serious, quality_counts, quality_texts
+from rlcompare.report.sentences import said
 from rlcompare.report.step_parts import rows_of
-from rlcompare.report.summary.item import SummaryItem
+from rlcompare.report.summary.item import SummaryItem, label_of
 from rlcompare.report.tone import PROFILED_RANKS
 from rlcompare.text import safe_text
 
 _ADVICE_LIMIT = 330
 _HEALTH = (
     (("rollout_is_eff_sample_size",), "ESS"),
-    (("rollout_is_mean",), "mean"),
-    (("rollout_is_veto_fraction",), "vetoed"),
+    (("rollout_is_mean",), mark("mean")),
+    (("rollout_is_veto_fraction",), mark("vetoed")),
     (("mismatch_kl", "kl"), "KL"),
 )
 _HEALTH_PREFIXES = ("mismatch", "rollout_corr", "actor/rollout_corr")
@@ -32,25 +34,30 @@ def sampling_item(diff: Diff) -> SummaryItem:
         if stem.startswith("rollout_is_") or prefix in _HEALTH_PREFIXES:
             values.setdefault(stem, row)
     found = [(label, [values[stem] for stem in stems if stem in values][:1]) for stems, label in _HEALTH]
-    parts = [f"{label} {_before_and_after(row)}" for label, rows in found for row in rows]
+    parts = [f"{tr(label)} {_before_and_after(row)}" for label, rows in found for row in rows]
     outside = [(stem, row) for stem, row in values.items() if row.get("new_health") == Health.OUTSIDE]
     if not parts and not outside:
-        text = "not measured: no importance-sampling metric was recorded"
-        return SummaryItem("sampling", "rollout IS", (text,), spare=True)
+        text = tr("not measured: no importance-sampling metric was recorded")
+        return SummaryItem("sampling", tr("rollout IS"), (text,), spare=True)
     if not outside:
-        return SummaryItem("sampling", "rollout IS", tuple(parts))
-    named = [f"{stem.removeprefix('rollout_is_')} (ideal {row.get('ideal')})" for stem, row in outside]
-    left = [safe_text(f"outside: {named[0]}", 80), *(safe_text(name, 80) for name in named[1:])]
-    advice = next((safe_text(row.get("advice"), _ADVICE_LIMIT) for _, row in outside if row.get("advice")), "")
-    texts = (*parts, *left, *((advice,) if advice else ()))
-    shorter = ((*parts, *left, *filter(None, (advice.partition(";")[0],))), (*parts, *left), tuple(left))
-    return SummaryItem("sampling", "rollout IS", texts, "caution", lines=4, shorter=shorter)
+        return SummaryItem("sampling", tr("rollout IS"), tuple(parts))
+    named = [
+        tr("{metric} (ideal {range})", metric=stem.removeprefix("rollout_is_"), range=said(str(row.get("ideal"))))
+        for stem, row in outside
+    ]
+    left = [safe_text(tr("outside: {metric}", metric=named[0]), 80), *(safe_text(name, 80) for name in named[1:])]
+    advice = next((str(row.get("advice")) for _, row in outside if row.get("advice")), "")
+    full, brief = (safe_text(said(text), _ADVICE_LIMIT) for text in (advice, advice.partition(";")[0]))
+    texts = (*parts, *left, *((full,) if full else ()))
+    shorter = ((*parts, *left, *filter(None, (brief,))), (*parts, *left), tuple(left))
+    return SummaryItem("sampling", tr("rollout IS"), texts, "caution", lines=4, shorter=shorter)
 
 
 def _before_and_after(row: Row) -> str:
     """Both values; without an arrow if their meanings differ."""
     baseline, new = quantity.brief(row.get("baseline")), quantity.brief(row.get("new"))
-    return f"{baseline} and {new} (not compared)" if row.get(NOT_COMPARED) else f"{baseline} → {new}"
+    apart = tr("{old} and {new} (not compared)", old=baseline, new=new)
+    return apart if row.get(NOT_COMPARED) else f"{baseline} → {new}"
 
 
 def ranks_item(diff: Diff) -> SummaryItem:
@@ -61,21 +68,22 @@ def ranks_item(diff: Diff) -> SummaryItem:
     replicas = [max((run.replicas for run in side.runs), default=0) for side in sides]
     number = " + ".join(filter(None, (_change(ranks, "rank"), _change(replicas, "replica"))))
     if not number:
-        return SummaryItem("ranks", "ranks", ("unknown: there is no profile",), spare=True)
+        return SummaryItem("ranks", tr("ranks"), (tr("unknown: there is no profile"),), spare=True)
     if max(*ranks, *replicas) < 2:
-        return SummaryItem("ranks", "ranks", (number, "a straggler needs at least two"))
+        return SummaryItem("ranks", tr("ranks"), (number, tr("a straggler needs at least two")))
     found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
     if not any(found.values()):
-        return SummaryItem("ranks", "ranks", (number, "no straggler", *_slowest(diff)), lines=2)
+        return SummaryItem("ranks", tr("ranks"), (number, tr("no straggler"), *_slowest(diff)), lines=2)
     if found["baseline"] == found["new"]:
         late = [quantity.pair(row.get("baseline_late_ms"), row.get("new_late_ms"), "ms") for row in found["new"]]
         names = [safe_text(row.get("name"), 40) for row in found["new"]]
-        parts = [f"{name}, on average {text} late" for name, text in zip(names, late, strict=True)]
+        parts = [
+            tr("{rank}, on average {time} late", rank=name, time=text) for name, text in zip(names, late, strict=True)
+        ]
     else:
         parts = [_straggler(side, row) for side, rows in found.items() for row in rows]
-    return SummaryItem(
-        "ranks", "ranks", (number, f"straggler {parts[0]}", *parts[1:], *_slowest(diff)), "caution", lines=2
-    )
+    first = tr("straggler {rank}", rank=parts[0])
+    return SummaryItem("ranks", tr("ranks"), (number, first, *parts[1:], *_slowest(diff)), "caution", lines=2)
 
 
 def _slowest(diff: Diff) -> tuple[str, ...]:
@@ -85,7 +93,7 @@ def _slowest(diff: Diff) -> tuple[str, ...]:
     if diff.headline != PATH or mean is None or slowest is None:
         return ()
     pairs = [quantity.pair(delta.baseline, delta.new, delta.unit) for delta in (mean, slowest)]
-    return (f"step: mean {pairs[0]}, slowest {pairs[1]}",)
+    return (tr("step: mean {mean}, slowest {slowest}", mean=pairs[0], slowest=pairs[1]),)
 
 
 def _change(counts: Sequence[int], noun: str) -> str:
@@ -99,17 +107,18 @@ def _straggler(side: str, row: Row) -> str:
     late = row.get(f"{side}_late_ms")
     text = safe_text(row.get("name"), 40)
     if not quantity.is_number(late):
-        return f"{text} ({side})"
-    return f"{text}, on average {quantity.quantity(late, 'ms')} late ({side})"
+        return f"{text} ({label_of(side)})"
+    shown = {"rank": text, "time": quantity.quantity(late, "ms"), "side": label_of(side)}
+    return tr("{rank}, on average {time} late ({side})", **shown)
 
 
 def quality_item(diff: Diff) -> SummaryItem:
     """Missing, damaged or omitted data."""
     if not diff.quality:
-        return SummaryItem("quality", "quality", ("no data missing or left out",))
+        return SummaryItem("quality", tr("quality"), (tr("no data missing or left out"),))
     serious = any(map(is_serious, diff.quality))
     # Warnings are not cut. Those that do not fit are listed in full below the summary, notes in the report.
-    where = "warnings below, full list in report.html" if serious else "in report.html"
-    shorter = ((f"{quality_counts(diff.quality)}: {where}",),)
+    where = tr("warnings below, full list in report.html") if serious else tr("in report.html")
+    shorter = ((tr("{counts}: {first}", counts=quality_counts(diff.quality), first=where),),)
     mood = "caution" if serious else ""
-    return SummaryItem("quality", "quality", tuple(quality_texts(diff.quality)), mood, shorter=shorter)
+    return SummaryItem("quality", tr("quality"), tuple(quality_texts(diff.quality)), mood, shorter=shorter)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rlcompare.language import tr
+
 
 @dataclass(frozen=True)
 class SummaryItem:
@@ -30,4 +32,9 @@ class SummaryItem:
     def first(self, number: int) -> tuple[str, ...]:
         """The first ``number`` parts. If there are more, the last one says how many."""
         more = len(self.parts) - number
-        return (*self.parts[:number], f"+{more} more") if more > 0 else self.parts
+        return (*self.parts[:number], tr("+{n} more", n=more)) if more > 0 else self.parts
+
+
+def label_of(side: str) -> str:
+    """The word for a side: ``baseline`` or ``new``."""
+    return {"baseline": tr("baseline"), "new": tr("new")}.get(side, side)

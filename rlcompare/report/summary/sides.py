@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Side
 from rlcompare.model.words import Comparable
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences
 from rlcompare.report.step_parts import rows_of
-from rlcompare.report.summary.item import SummaryItem
+from rlcompare.report.summary.item import SummaryItem, label_of
 from rlcompare.report.workload import large_differences
 from rlcompare.text import ELLIPSIS, safe_text
 
 _PATH_LIMIT = 40
 _STATUS = {
-    Comparable.COMPARABLE: "comparable",
-    Comparable.CAUTION: "with caution",
-    Comparable.NOT_COMPARABLE: "NOT COMPARABLE",
+    Comparable.COMPARABLE: mark("comparable"),
+    Comparable.CAUTION: mark("with caution"),
+    Comparable.NOT_COMPARABLE: mark("NOT COMPARABLE"),
 }
 
 
@@ -26,7 +27,7 @@ def side_item(key: str, side: Side, extent: str) -> SummaryItem:
     label = label_text(side)
     paths = [_end_of(path) for path in _paths(side)]
     short = (label, extent)
-    return SummaryItem(key, key, (*short, *(path for path in paths if path != label)), shorter=(short,))
+    return SummaryItem(key, label_of(key), (*short, *(path for path in paths if path != label)), shorter=(short,))
 
 
 def differs_item(diff: Diff) -> SummaryItem:
@@ -34,7 +35,7 @@ def differs_item(diff: Diff) -> SummaryItem:
     status = diff.comparability.status
     findings = diff.comparability.findings
     other_work = status == Comparable.COMPARABLE and large_differences(diff)
-    parts = ["comparable settings, but the workload differs" if other_work else _STATUS[status]]
+    parts = [tr("comparable settings, but the workload differs") if other_work else tr(_STATUS[status])]
     parts += differences(findings)
     known = {finding.key for finding in findings}
     environment = rows_of(diff, "env")
@@ -45,15 +46,15 @@ def differs_item(diff: Diff) -> SummaryItem:
     ]
     if len(parts) == 1:
         recorded = diff.baseline.env and diff.new.env
-        parts.append("no recorded setting differs" if recorded else "no settings were recorded")
+        parts.append(tr("no recorded setting differs") if recorded else tr("no settings were recorded"))
     mood = "caution" if status == Comparable.CAUTION or other_work else ""
     mood = "worse" if status == Comparable.NOT_COMPARABLE else mood
-    return SummaryItem("differs", "differs", tuple(parts), mood)
+    return SummaryItem("differs", tr("differs"), tuple(parts), mood)
 
 
 def label_text(side: Side) -> str:
     """The name of a side."""
-    return _end_of(side.label) or "(no label)"
+    return _end_of(side.label) or tr("(no label)")
 
 
 def extent_text(diff: Diff, name: str) -> str:
@@ -63,31 +64,37 @@ def extent_text(diff: Diff, name: str) -> str:
     timed = row.get(f"{name}_steps")
     parts = [runs_text(side)]
     if quantity.is_number(timed) and any(run.ranks or run.replicas for run in side.runs):
-        in_all = " in all runs" if len(side.runs) > 1 else ""
-        parts = [f"{parts[0]} profiled", f"{timed:,.0f} timed{in_all}"]
+        steps = f"{timed:,.0f}"
+        in_all = tr("{n} timed in all runs", n=steps) if len(side.runs) > 1 else tr("{n} timed", n=steps)
+        parts = [tr("{runs} profiled", runs=parts[0]), in_all]
     for key, value in side.env.items():
         # Sampled ticks count as steps of the profile, but each is only a part of a training step.
         word, _, phase = key.partition(".")
         if word == "sampled":
-            parts.append(safe_text(f"{phase}: {value} only" if phase else f"{value} only", 60))
-    return ", ".join(parts)
+            only = tr("{what} only", what=value)
+            parts.append(safe_text(f"{phase}: {only}" if phase else only, 60))
+    return tr(", ").join(parts)
 
 
 def runs_text(side: Side) -> str:
     """The size of a side: ``2 runs × 8 ranks, 4 steps``."""
     if not side.runs:
-        return "no runs"
+        return tr("no runs")
     steps = len(side.steps) or max(run.steps for run in side.runs)
     counted = _spread([run.ranks for run in side.runs], "rank"), _spread([run.replicas for run in side.runs], "replica")
     if not any(counted):
-        return f"{count(len(side.runs), 'run')} without a profile, {count(steps, 'step')}"
-    return f"{count(len(side.runs), 'run')} × {' + '.join(filter(None, counted))}, {count(steps, 'step')}"
+        numbers = {"runs": count(len(side.runs), "run"), "steps": count(steps, "step")}
+        return tr("{runs} without a profile, {steps}", **numbers)
+    size = f"{count(len(side.runs), 'run')} × {' + '.join(filter(None, counted))}"
+    return tr(", ").join((size, count(steps, "step")))
 
 
 def _spread(numbers: Sequence[int], noun: str) -> str:
     """``8 ranks``, or ``6 to 8 ranks`` if runs differ; empty if there are none."""
     least, most = min(numbers), max(numbers)
-    return "" if not most else count(least, noun) if least == most else f"{least} to {most} {noun}s"
+    if not most or least == most:
+        return count(least, noun) if most else ""
+    return tr("{least} to {most}", least=least, most=count(most, noun))
 
 
 def _paths(side: Side) -> tuple[str, ...]:

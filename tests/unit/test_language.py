@@ -1,0 +1,140 @@
+"""Languages: every text of the interface is translated, sentences of a diff are said again with the same numbers."""
+
+# ruff: noqa: RUF001
+
+from __future__ import annotations
+
+import re
+import time
+from string import Formatter
+
+import pytest
+
+from rlcompare import language
+from rlcompare.language import of_page, speaking, tr, trn
+from rlcompare.report.sentences import LIMIT, said
+from tools.texts import texts
+
+TRANSLATED = language.LANGUAGES[1:]
+
+
+def _fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+@pytest.mark.parametrize("name", TRANSLATED)
+def test_every_text_is_translated_and_no_translation_is_unused(name: str) -> None:
+    known, translated = texts(), language.texts(name)
+    assert {text: place for text, place in known.items() if text not in translated} == {}
+    assert sorted(set(language.fixed_texts(name)) - set(known)) == []
+
+
+@pytest.mark.parametrize("name", TRANSLATED)
+def test_a_translation_has_the_fields_of_its_text(name: str) -> None:
+    for table in language.catalogue(name).values():
+        for text, translation in table.items():
+            assert _fields(translation) == _fields(text), text
+            assert translation.strip(), text
+
+
+def test_texts_are_looked_up_when_they_are_used() -> None:
+    assert tr("from 0") == "from 0"
+    with speaking("zh-CN"):
+        assert tr("from 0") == "基线为 0"
+        assert trn("{n} step", "{n} steps", 1) == "1 步"
+        assert tr("no such text {n}", n=1) == "no such text 1"
+    assert trn("{n} step", "{n} steps", 1) == "1 step"
+    with pytest.raises(ValueError, match="klingon"), speaking("klingon"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("variables", "text", "page"),
+    [
+        ({}, "en", "en"),
+        ({"LANG": "zh_CN.UTF-8"}, "en", "zh-CN"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en", "en"),
+        ({"LANG": "C", "LC_MESSAGES": "zh_SG@x"}, "en", "zh-CN"),
+        ({"LANG": "zh_TW.UTF-8"}, "en", "en"),
+        ({"LANG": "de_DE.UTF-8", "LC_ALL": ""}, "en", "en"),
+        ({"RLCOMPARE_LANG": "zh-CN"}, "zh-CN", "zh-CN"),
+        ({"RLCOMPARE_LANG": "en", "LC_ALL": "zh_CN.UTF-8"}, "en", "en"),
+        ({"RLCOMPARE_LANG": "klingon", "LC_ALL": "zh_CN.UTF-8"}, "en", "zh-CN"),
+    ],
+)
+def test_only_the_page_follows_the_locale(
+    variables: dict[str, str], text: str, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RLCOMPARE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert (language.current(), of_page()) == (text, page)
+    with speaking("zh-CN"):
+        assert (language.current(), of_page()) == ("zh-CN", "zh-CN")
+
+
+_SENTENCES = {
+    "MatMulV2 takes 30 % longer per call for the same inputs, called 170 times per step as before"
+    " (162 → 124 TFLOP/s).": ("MatMulV2 在输入相同的情况下单次耗时增加 30 %，每步仍调用 170 次（162 → 124 TFLOP/s）。"),
+    "The others wait for rank 5, which starts collectives up to 4.00 ms late (0.100 ms before): their exposed"
+    " communication grew by 3.90 ms; on rank 5 computation grew by 4.00 ms.": (
+        "其他 rank 在等待 rank 5，它发起集合通信最多晚 4.00 ms（此前 0.100 ms）：其他 rank 的未掩盖通信增加 3.90 ms；"
+        "rank 5 的计算增加 4.00 ms。"
+    ),
+    "New side: timing_s/step takes 8.10 s more since step 240 (34.0 s → 42.1 s), 8.00 s of it timing_s/gen; the"
+    " baseline has no such change.": (
+        "新的一侧：自第 240 步起，timing_s/step 多 8.10 s（34.0 s → 42.1 s），其中 timing_s/gen 占 8.00 s；"
+        "基线没有这一变化。"
+    ),
+    "cann differs: 8.2 against 8.3; kernels and their names may differ between CANN releases.": (
+        "cann 不同：8.2 对 8.3；不同 CANN 版本的 Kernel 及其名称可能不同。"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", _SENTENCES)
+def test_a_sentence_of_a_diff_is_said_in_chinese(text: str) -> None:
+    with speaking("zh-CN"):
+        assert said(text) == _SENTENCES[text]
+    assert said(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Something that nobody wrote.",
+        "MatMulV2 takes 30 % longer per call for reasons unknown.",
+        "cann differs: 8.2 against 8.3; kernels and their names may differ. Something else.",
+        "x" * 100_000,
+    ],
+)
+def test_a_sentence_that_is_partly_unknown_stays_as_it_is(text: str) -> None:
+    with speaking("zh-CN"):
+        assert said(text) == text
+
+
+def test_hostile_names_in_sentences_cost_little_time() -> None:
+    parts = (" takes 1.00 ms more", " (1 → 2)", ", most of it on ", "; the baseline has 1", ": ", ", ", " in ", " → ")
+    began = time.process_time()
+    with speaking("zh-CN"):
+        for part in parts:
+            text = f"MatMul{part * (LIMIT // len(part))}"[:LIMIT]
+            assert said(text) == text
+    assert time.process_time() - began < 5
+
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@pytest.mark.parametrize("name", TRANSLATED)
+def test_no_phrase_states_a_number_of_its_own(name: str) -> None:
+    """A translation has the numbers of its text, so that it cannot say another one."""
+    for table in (language.SENTENCES, language.ENDS):
+        for text, translation in language.catalogue(name)[table].items():
+            plain = [_FIELD_OF.sub("", one) for one in (text, translation)]
+            assert sorted(_NUMBER.findall(plain[0])) == sorted(_NUMBER.findall(plain[1])), text
+
+
+_FIELD_OF = re.compile(r"\{\w+\}|L2|second-level|p95|第 95|95th")
