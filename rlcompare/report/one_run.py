@@ -8,6 +8,7 @@ from typing import Any
 
 from rlcompare import __version__
 from rlcompare.language import tr
+from rlcompare.report.cells import Cell, Column
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.one_run import account_chart, phases_chart
 from rlcompare.report.table import cell_text

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 
+from rlcompare import language
 from rlcompare.errors import UsageError
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
