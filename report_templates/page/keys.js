@@ -26,7 +26,7 @@
   function focusFilter() {
     const among = shown();
     const from = among.slice(nearest(among)).concat(among);
-    from.map((section) => section.querySelector(".tools input")).find(Boolean)?.focus();
+    from.map((section) => section.querySelector(".tools input:not([hidden])")).find(Boolean)?.focus();
   }
 
   function onKey(event) {

@@ -3,6 +3,7 @@ const pageTables = (() => {
   "use strict";
   const SHOWN = 20; // rows of a long table
   const SHORT = 10; // tables up to this length are not folded
+  const TINY = 5; // tables up to this length need no filter
   const WORD = /"([^"]*)"|(\S+)/g;
 
   const wordsOf = (text) => [...text.toLowerCase().matchAll(WORD)].map((found) => found[1] ?? found[2]).filter(Boolean);
@@ -51,6 +52,7 @@ const pageTables = (() => {
 
     enliven() {
       this.section.querySelector(".tools").hidden = false;
+      this.input.hidden = this.original.length <= TINY;
       this.headings.forEach((heading, index) => {
         heading.setAttribute("aria-sort", "none");
         heading.querySelector("button").addEventListener("click", () => this.turn(index));

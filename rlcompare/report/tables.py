@@ -169,7 +169,8 @@ def section_table(
 
 def _beyond(section: Section, limit: int) -> str:
     """A sentence on the rows that the table leaves out; empty if it has all."""
-    rows, left_out = section.rows[limit:], section.total - limit
+    rows = section.rows[limit:]
+    left_out = section.total - len(section.rows) + len(rows)
     if left_out <= 0:
         return ""
     file = section.file or "diff.json"
