@@ -28,7 +28,7 @@ from rlcompare.cli.options import (
     rank_option,
     step_option,
 )
-from rlcompare.language import mark, tr
+from rlcompare.language import mark, of_page, speaking, tr
 
 Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 
@@ -108,8 +108,10 @@ def _write_page(sections: Sections, path: Path, page: Path) -> None:
     from rlcompare.report.html import page_of
     from rlcompare.report.one_run import RunSection, run_view
 
-    found = [RunSection(name, SECTIONS[name], columns, rows) for name, columns, rows in sections]
-    write_text(page_of("one_run.html.j2", run_view(found, str(path))), page)
+    with speaking(of_page()):
+        found = [RunSection(name, tr(SECTIONS[name]), columns, rows) for name, columns, rows in sections]
+        text = page_of("one_run.html.j2", run_view(found, str(path)))
+    write_text(text, page)
 
 
 def _viewers(path: Path, captures: list[tuple[str, str]], baselines: str | None) -> list[str]:

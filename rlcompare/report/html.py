@@ -26,7 +26,6 @@ _STYLES = (
     "first.css",
     "waterfall.css",
     "charts.css",
-    "pictures.css",
     "ranks.css",
     "timeline.css",
     "single.css",
@@ -37,7 +36,18 @@ _STYLES = (
 _OF_PAGE = frozenset({"base.css", "first.css", "single.css", "tables.css", "narrow.css", "print.css"})
 """Styles that are not of pictures."""
 
-_SCRIPTS = ("theme.js", "print.js", "tables.js")
+_SCRIPTS = (
+    "state.js",
+    "theme.js",
+    "print.js",
+    "tables.js",
+    "rows.js",
+    "search.js",
+    "columns.js",
+    "copy.js",
+    "charts.js",
+    "keys.js",
+)
 """Files of ``report_templates/page``, in the order in which they take effect."""
 
 
