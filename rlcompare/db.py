@@ -254,11 +254,14 @@ def _load(con: duckdb.DuckDBPyConnection, package: str, name: str) -> None:
     con.execute(f"LOAD {quoted(extension)}")
 
 
-def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool, name: str = "store") -> None:
+def attach(
+    con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool, name: str = "store", again: bool = False
+) -> None:
     """Attach a DuckDB file.
 
     Args:
         con: a connection; from ``connect_to_stores`` if the file may come from another user.
+        again: whether this connection had it attached before, so that it is not checked once more.
         name: name of the attached database, never text from a profile.
 
     Raises:
@@ -274,7 +277,7 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, *, read_only: bool, name:
     except duckdb.Error as error:
         _raise_write_error(error)
         raise
-    if read_only:
+    if read_only and not again:
         try:
             check_store(con, path, macros=False, name=name)
         except BaseException:

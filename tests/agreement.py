@@ -23,9 +23,10 @@ class Row:
 
 
 @dataclass
-class _Bar:
+class _Bars:
+    """A picture with bars: its label, and the bars with their lengths and titles."""
+
     label: str
-    length: float = 0.0
     parts: list[tuple[float, str]] = field(default_factory=list)
 
 
@@ -35,7 +36,7 @@ class Page(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__()
         self.rows: list[Row] = []
-        self.bars: list[_Bar] = []
+        self.bars: list[_Bars] = []
         self.texts: list[str] = []
         self._section, self._tone, self._width = "", "", 0.0
         self._cells: list[str] | None = None
@@ -52,12 +53,10 @@ class Page(HTMLParser):
             self._cells, self._tone = [], found.get("class") or ""
         elif tag in ("td", "th") and self._cells is not None:
             self._cells.append("")
-        elif tag == "svg":
-            self.bars.append(_Bar(found.get("aria-label") or ""))
-        elif tag == "rect" and self.bars:
-            self._width = float(found.get("width") or 0)
-            if found.get("class") == "host":
-                self.bars[-1].length = self._width
+        elif tag == "svg" and found.get("aria-label"):
+            self.bars.append(_Bars(found["aria-label"] or ""))
+        elif tag == "rect":
+            self._width = float((found.get("width") or "0").rstrip("%"))
         elif tag in ("p", "li", "dt", "div", "h2", "h3"):
             self.texts.append("")
 
@@ -165,24 +164,25 @@ def share_contradictions(text: str) -> Iterator[str]:
 
 
 def bar_contradictions(page: Page) -> Iterator[str]:
-    """Bars that are not as long as their numbers, or parts that are longer than their bar."""
-    times = []
-    for bar in page.bars:
-        found = re.search(rf"({NUMBER}) (s|ms|µs)$", bar.label)
-        if found:
-            times.append((float(found[1].replace(",", "")) * _UNITS[found[2]], bar))
-    for time, bar in times:
-        for other, longer in times:
-            if time < 0.99 * other and bar.length > longer.length:
-                yield f"{bar.label} is drawn longer than {longer.label}"
-        if sum(width for width, _ in bar.parts) > bar.length + len(bar.parts):
-            yield f"{bar.label}: its parts are longer than it"
-        for _, text in bar.parts:
-            part = re.search(rf"({NUMBER}) (s|ms|µs)$", text)
-            if part is None or "profiled step" in text:
-                continue
-            if float(part[1].replace(",", "")) * _UNITS[part[2]] > 1.01 * time + 0.01:
-                yield f"{bar.label} holds {text}"
+    """Bars of a picture that are not as long as their numbers, or do not sum to those of its label."""
+    for bars in page.bars:
+        parts = [(side, width, time) for width, title in bars.parts for side, time in [_timed(title)] if time]
+        scale = max((width / time for _, width, time in parts if time > 0), default=0.0)
+        for side, width, time in parts:
+            if abs(width - abs(time) * scale) > 0.5 + 0.02 * width:
+                yield f"{bars.label}: {width} % wide for {time} ms of the {side}"
+        found = re.search(rf"({NUMBER}) → ({NUMBER}) (s|ms|µs)$", bars.label)
+        for place, side in enumerate(("baseline", "new") if found and parts else ()):
+            total = float(found[place + 1].replace(",", "")) * _UNITS[found[3]]  # type: ignore[index]
+            times = [time for of, _, time in parts if of == side]
+            if abs(sum(times) - total) > 0.01 * abs(total) + 0.01 * len(times):
+                yield f"{bars.label}: the bars of the {side} sum to {sum(times):g} ms"
+
+
+def _timed(title: str) -> tuple[str, float]:
+    """The side and the time of a bar, in ms; 0 if it has none."""
+    found = re.match(rf"(\w+) · .* ({NUMBER}) (s|ms|µs)$", title)
+    return (found[1], float(found[2].replace(",", "")) * _UNITS[found[3]]) if found else ("", 0.0)
 
 
 def sentence_contradictions(sentences: Sequence[tuple[str, float]], phases: dict[str, float]) -> Iterator[str]:

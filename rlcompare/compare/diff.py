@@ -9,6 +9,7 @@ from rlcompare.compare.comparability import assess
 from rlcompare.compare.equal_work import with_work
 from rlcompare.compare.inputs import CompareOptions, SideInput
 from rlcompare.compare.overall import headline_of, overall_metrics, profile_headline, rank_headline
+from rlcompare.compare.pictures import make_pictures
 from rlcompare.compare.quality import quality_findings
 from rlcompare.compare.replicates import copies_found, same_found, with_replicates
 from rlcompare.compare.rollups import Rollups
@@ -19,6 +20,7 @@ from rlcompare.compare.sequences import edits_of
 from rlcompare.compare.series import thinned_series
 from rlcompare.compare.sides import environments, make_sides
 from rlcompare.compare.stability import symptoms_of
+from rlcompare.compare.timeline import timeline_of
 from rlcompare.compare.timers import training_log
 from rlcompare.compare.training import have_phases, rare_phases
 from rlcompare.model.diff import Diff
@@ -118,6 +120,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             events=events,
             aggregates=metric_aggregates(rollups.rows(records.MetricAggregate)),
             series=thinned_series(rollups.rows(records.RunSeries)),
+            pictures=make_pictures(rollups),
+            timeline=timeline_of(rollups, sections, causes, by_name.get(headline)),
             symptoms=symptoms_of(
                 rollups.rows(records.RunFact),
                 rollups.rows(records.HealthLevel),

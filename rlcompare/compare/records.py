@@ -46,6 +46,16 @@ class Capture(NamedTuple):
     executor: str | None
 
 
+class CollectiveSize(NamedTuple):
+    side: SideName
+    name: str
+    power: int | None
+    calls: float
+    bytes: float | None
+    ns: float
+    transit_ns: float | None
+
+
 class DeviceCounter(NamedTuple):
     name: str
     member: str
@@ -267,6 +277,21 @@ class Rank(NamedTuple):
     times_last: int
 
 
+class RankPath(NamedTuple):
+    side: SideName
+    member: str
+    phase: str
+    ns: float
+
+
+class RankPhase(NamedTuple):
+    side: SideName
+    what: str
+    phases: list[str]
+    members: list[str]
+    amounts: list[float | None]
+
+
 class ReportedGap(NamedTuple):
     side: SideName
     what: str
@@ -330,6 +355,35 @@ class Step(NamedTuple):
     comm_ns: float | None
     exposed_comm_ns: float | None
     free_ns: float | None
+
+
+class TimelineBusy(NamedTuple):
+    kind: str
+    busy_ns: list[int]
+
+
+class TimelinePhase(NamedTuple):
+    phase: str | None
+
+
+class TimelineShown(NamedTuple):
+    side: SideName
+    run: int
+    capture: int
+    member: str
+    device_id: int | None
+    step: int
+    steps: int
+    calls: int | None
+    span_ns: int
+    bucket_ns: int
+
+
+class TimelineTask(NamedTuple):
+    kind: str
+    name: str
+    start_ns: int
+    ns: int
 
 
 class TimerDriver(NamedTuple):

@@ -11,7 +11,7 @@ tables that they need are empty, are not run.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,8 +40,14 @@ def query_of(record: type[NamedTuple]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower()
 
 
-_NOT_ALWAYS = (records.KnownSelection, records.SequenceText)
-"""The records of queries that only some comparisons need."""
+_NOT_ALWAYS = (
+    records.KnownSelection,
+    records.SequenceText,
+    records.TimelineBusy,
+    records.TimelineShown,
+    records.TimelineTask,
+)
+"""The records of queries that only some comparisons need, or that need variables."""
 
 
 def _queried() -> list[Any]:
@@ -129,6 +135,18 @@ class Rollups:
             self._rows[record] = self._pool.submit(self._query, record)
         return cast("list[R]", self._rows[record].result())
 
+    def rows_with(self, record: type[R], variables: Mapping[str, object]) -> list[R]:
+        """The rows of a record's query that reads these variables, and perhaps the store that is ``opened``."""
+        for name, value in variables.items():
+            self._con.execute(f"SET VARIABLE {name} = ?", [value])
+        return self._fetched(self._con, record)
+
+    @contextmanager
+    def opened(self, side: SideName, run: int) -> Iterator[None]:
+        """Attaches the store of a run again, as ``store``."""
+        with self._attached(self.given[side].stores[run], again=True):
+            yield
+
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         cursor = self._free.get()
@@ -142,12 +160,15 @@ class Rollups:
         if resources.sql_makes_nothing(f"compare/{name}", self._empty.__contains__):
             return []
         with self._cursor() as cursor:
-            result = cursor.execute(resources.sql(f"compare/{name}"))
-            columns = tuple(column[0] for column in result.description or ())
-            assert columns == record._fields, (
-                f"sql/compare/{name}.sql gives {columns}, not the fields of {record.__name__}"
-            )
-            return list(starmap(record, result.fetchall()))
+            return self._fetched(cursor, record)
+
+    @staticmethod
+    def _fetched(con: duckdb.DuckDBPyConnection, record: type[R]) -> list[R]:
+        name = query_of(record)
+        result = con.execute(resources.sql(f"compare/{name}"))
+        columns = tuple(column[0] for column in result.description or ())
+        assert columns == record._fields, f"sql/compare/{name}.sql gives {columns}, not the fields of {record.__name__}"
+        return list(starmap(record, result.fetchall()))
 
     def _run_file(self, name: str) -> None:
         with self._cursor() as cursor:
@@ -197,10 +218,10 @@ class Rollups:
         return None if found is None else found[0]
 
     @contextmanager
-    def _attached(self, run: RunStore) -> Iterator[None]:
+    def _attached(self, run: RunStore, *, again: bool = False) -> Iterator[None]:
         """Attaches the store of a run as ``store``."""
         try:
-            db.attach(self._con, run.store, read_only=True)
+            db.attach(self._con, run.store, read_only=True, again=again)
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
             if db.is_damage(error):

@@ -68,7 +68,7 @@ def ranks_section(maker: SectionMaker, records: Sequence[Rank], headline: str) -
         paired = {f"{baseline.member} ↔ {new.member}": (baseline, new)}
         note = "Each side has one rank: they are paired although their numbers differ."
     rows = [
-        maker.timed_row(_rank_pair(name, *paired[name], late, headline), "") for name in sorted(paired, key=_natural)
+        maker.timed_row(_rank_pair(name, *paired[name], late, headline), "") for name in sorted(paired, key=natural)
     ]
     if headline == "time.comm":  # communication is the measure itself
         rows = [{key: row[key] for key in row if key not in ("baseline_comm", "new_comm")} for row in rows]
@@ -120,6 +120,6 @@ def _straggler(members: Sequence[Rank], headline: str) -> Rank | None:
     return max(late, key=lambda rank: (rank.times_last, rank.late_ns or 0.0), default=None)
 
 
-def _natural(name: str) -> tuple[tuple[str, int], ...]:
+def natural(name: str) -> tuple[tuple[str, int], ...]:
     """A sort key under which ``rank 10`` comes after ``rank 9``."""
     return tuple((text, int(number or 0)) for text, number in re.findall(r"(\D+)(\d*)", name))

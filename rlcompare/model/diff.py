@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rlcompare.model.pictures import Pictures
+from rlcompare.model.timeline import Timeline
 from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, SideName
 
 SCHEMA = "rlcompare.diff/1"
@@ -347,6 +349,8 @@ class Diff:
         aggregates: of each metric and run of training.
         series: of each timer and metric of the work and of health, by run.
         symptoms: signs of unstable training: those of the new side first, errors before warnings.
+        pictures: what pictures show beyond the sections.
+        timeline: what a device did in the phase that changed most; None if a side has no device tasks.
     """
 
     baseline: Side
@@ -362,6 +366,8 @@ class Diff:
     aggregates: tuple[Aggregate, ...] = ()
     series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
+    pictures: Pictures = field(default_factory=Pictures)
+    timeline: Timeline | None = None
 
     @property
     def unstable(self) -> bool:

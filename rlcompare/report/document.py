@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ from rlcompare.model.diff import (
     Symptom,
     Unexplained,
 )
+from rlcompare.model.pictures import Pictures
+from rlcompare.model.timeline import Timeline
 
 Document = dict[str, Any]
 
@@ -89,6 +91,16 @@ def to_document(diff: Diff) -> Document:
         "series": [
             {**vars(series), "steps": list(series.steps), "values": list(series.values)} for series in diff.series
         ],
+        "pictures": {
+            "phases": list(diff.pictures.phases),
+            "ranks": [
+                {**vars(times), "ranks": list(times.ranks), "values": [list(values) for values in times.values]}
+                for times in diff.pictures.ranks
+            ],
+            "path": [dict(vars(piece)) for piece in diff.pictures.path],
+            "collectives": [dict(vars(sized)) for sized in diff.pictures.collectives],
+        },
+        "timeline": None if diff.timeline is None else asdict(diff.timeline),
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},
         "section_info": {
             name: {
@@ -130,6 +142,8 @@ def from_document(document: object) -> Diff:
         causes=found.causes,
         unexplained=found.unexplained,
         symptoms=found.symptoms,
+        pictures=found.pictures,
+        timeline=found.timeline,
         quality=found.quality,
         sections={name: _section(name, rows, found.section_info) for name, rows in found.sections.items()},
         events=found.events,
@@ -183,6 +197,8 @@ class _Document:
     aggregates: tuple[Aggregate, ...] = ()
     series: tuple[Series, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
+    pictures: Pictures = field(default_factory=Pictures)
+    timeline: Timeline | None = None
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:

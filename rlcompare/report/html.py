@@ -17,7 +17,18 @@ from rlcompare import language
 from rlcompare.report.view import CAUSES_SHOWN, ReportView
 from rlcompare.resources import resource_root
 
-_STYLES = ("base.css", "first.css", "waterfall.css", "charts.css", "tables.css", "narrow.css", "print.css")
+_STYLES = (
+    "base.css",
+    "first.css",
+    "waterfall.css",
+    "charts.css",
+    "pictures.css",
+    "ranks.css",
+    "timeline.css",
+    "tables.css",
+    "narrow.css",
+    "print.css",
+)
 _SCRIPTS = ("theme.js", "print.js", "tables.js")
 """Files of ``report_templates/page``, in the order in which they take effect."""
 

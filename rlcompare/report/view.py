@@ -16,7 +16,6 @@ from rlcompare.model.diff import Delta, Diff, Section, Side
 from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
 from rlcompare.report.answer import Answer, answer_of
-from rlcompare.report.bars import Bar, bars_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
@@ -140,8 +139,6 @@ class ReportView:
     more_causes: str
     unexplained: str
     events: tuple[EventView, ...]
-    bars: tuple[Bar, ...]
-    bars_note: str
     charts: tuple[Chart, ...]
     overall: Table
     tables: tuple[Table, ...]
@@ -172,7 +169,6 @@ def build_view(
     headline = diff.metric(diff.headline)
     floor, judged = floor_of(headline), not profile_disagrees(diff)
     status, status_text = status_of(diff, diff.comparability.status)
-    bars, bars_note = bars_of(diff)
     summary = summary_items(diff, document)
     measured = _without_praise(_headline(diff, headline, summary), gate)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
@@ -193,8 +189,6 @@ def build_view(
         more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
-        bars=bars,
-        bars_note=bars_note,
         charts=charts_of(diff),
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,

@@ -25,6 +25,7 @@ from rlcompare.model.diff import (
     Unexplained,
     Value,
 )
+from rlcompare.model.timeline import Timeline, TimelineSide, TimelineTask
 from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
 from rlcompare.model.words import Comparable, EventKind, Polarity, RuleSeverity, Severity, Status
 from rlcompare.report.gate_text import print_gate
@@ -78,6 +79,23 @@ ONSET = RunEvent(
     facts=(EventFact("timing_s/gen", 20.0, 28.0),),
     text="New side: timing_s/step takes 8.10 s more since step 240 (34.0 s → 42.1 s), 8.00 s of it timing_s/gen.",
 )  # fmt: skip
+
+
+_MS = 10**6
+TIMELINE = Timeline(
+    "update_actor",
+    TimelineSide(
+        0, "rank 3", 3, 2, 3, 1, 100 * _MS, 10 * _MS,
+        {"compute": (10 * _MS,) * 5 + (0, 5 * _MS, 0, 0, 0)},
+        (TimelineTask("compute", "MatMulV2", -2 * _MS, 30 * _MS),),
+    ),
+    TimelineSide(
+        0, "rank 3", 3, 2, 3, 1, 125 * _MS, 12_500_000,
+        {"compute": (12_500_000,) * 5 + (0,) * 5, "comm": (0,) * 9 + (12_500_000,)},
+        (TimelineTask("compute", "MatMulV2", 0, 40 * _MS), TimelineTask("comm", "all_reduce", 112_500_000, 12_500_000)),
+    ),
+)  # fmt: skip
+"""The new side lasts a quarter longer; half of its time is computation, on the baseline 55 %."""
 
 
 def row(name: str | None, baseline: Value, new: Value, **further: Value) -> Row:

@@ -54,15 +54,15 @@ def test_shares() -> None:
 
 
 def test_bars() -> None:
-    def page(width: int, part: str) -> Page:
-        bar = '<svg aria-label="a, {}: {} ms"><rect class="host" width="{}"/>'
-        bar += '<rect width="10"><title>{}</title></rect></svg>'
-        return Page(bar.format("baseline", 73.0, 480, part) + bar.format("new", 150.0, width, "compute 9.0 ms"))
+    def page(width: float, of_new: float = 9.0) -> Page:
+        bar = '<rect width="{}%"><title>{} · update_actor · compute {} ms</title></rect>'
+        bars = bar.format(48.0, "baseline", 4.8) + bar.format(width, "new", of_new)
+        return Page(f'<svg aria-label="update_actor: 4.8 → 9.0 ms">{bars}</svg>')
 
-    assert not list(bar_contradictions(page(1000, "compute 70.0 ms")))
-    assert not list(bar_contradictions(page(1000, "compute of the profiled step 300.0 ms")))
-    assert list(bar_contradictions(page(1000, "compute 300.0 ms")))
-    assert list(bar_contradictions(page(400, "compute 70.0 ms")))
+    assert not list(bar_contradictions(page(90.0)))
+    assert list(bar_contradictions(page(60.0)))
+    assert list(bar_contradictions(page(70.0, 7.0)))
+
 
 
 def test_sentences() -> None:

@@ -27,6 +27,7 @@ from rlcompare.model.diff import (
     Series,
     Side,
 )
+from rlcompare.model.pictures import PathTime, Pictures, RankTimes, SizedCollectives
 from rlcompare.model.words import Polarity, Severity, Word
 from rlcompare.report.document import DocumentError, from_document, to_document, to_json
 from rlcompare.resources import resource_root
@@ -131,6 +132,13 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         events=(diff_examples.ONSET,),
         aggregates=(Aggregate("timing_s/step", "new", 0, 3, 2.0, 2.0, 1.0, 3.0, 2.0, 2.0),),
         series=(Series("timing_s/step", "new", 0, 3, (1, 2, 3), (1.0, 2.0, 3.0)),),
+        pictures=Pictures(
+            phases=("update_actor",),
+            ranks=(RankTimes("new", "compute", ("rank 0", "rank 1"), ((1.0,), (2.0,))),),
+            path=(PathTime("new", "rank 1", "update_actor", 2.5),),
+            collectives=(SizedCollectives("new", "all_reduce", 4, 2.0, 40.0, 1.5, None),),
+        ),
+        timeline=diff_examples.TIMELINE,
     )
     document, definitions = to_document(diff), schema["$defs"]
     written = {
@@ -146,6 +154,16 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "aggregate": (document["aggregates"][0], definitions["aggregate"]),
         "series": (document["series"][0], definitions["series"]),
         "symptom": (document["symptoms"][0], definitions["symptom"]),
+        "pictures": (document["pictures"], definitions["pictures"]),
+        "rank_times": (document["pictures"]["ranks"][0], definitions["rank_times"]),
+        "path_time": (document["pictures"]["path"][0], definitions["path_time"]),
+        "sized": (document["pictures"]["collectives"][0], definitions["sized_collectives"]),
+        "timeline": (document["timeline"], definitions["timeline"]),
+        "timeline_side": (document["timeline"]["new"], definitions["timeline_side"]),
+        "task": (
+            document["timeline"]["new"]["tasks"][0],
+            definitions["timeline_side"]["properties"]["tasks"]["items"],
+        ),
         "info": (document["section_info"]["kernels"], schema["properties"]["section_info"]["additionalProperties"]),
     }
     for place, (value, definition) in written.items():

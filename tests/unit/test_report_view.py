@@ -82,25 +82,6 @@ def test_other_work_turns_the_banner_amber() -> None:
     assert view.status_text == "Comparable settings, but the workload differs: tokens 1,000 → 1,800 (+80.0 %)."
 
 
-def test_without_phases_the_step_is_drawn_from_its_parts() -> None:
-    """140 ms: 20 before the device, 100 on it (30 + 60 + 10), 20 after it; and a device that outlives the step."""
-    names = ("step", "device_span", "preparing", "compute", "exposed_comm", "free", "tail")
-    values = ((140.0, 120.0), (100.0, 110.0), (20.0, 20.0), (30.0, 40.0), (60.0, 60.0), (10.0, 10.0), (20.0, -10.0))
-    overall = tuple(diff_examples.metric(f"time.{name}", *pair) for name, pair in zip(names, values, strict=True))
-    view = build_view(replace(diff_examples.identical(), headline="time.step", overall=overall))
-    assert [(bar.name, bar.side, bar.total) for bar in view.bars] == [
-        ("step", "baseline", "140.0 ms"),
-        ("step", "new", "120.0 ms"),
-    ]
-    assert [segment.kind for segment in view.bars[0].segments] == ["host", "compute", "exposed_comm", "free", "host"]
-    assert [segment.length for segment in view.bars[0].segments] == [143, 214, 429, 71, 143]
-    assert [segment.length for segment in view.bars[1].segments] == [143, 286, 429, 71, 0]
-    unmarked = build_view(diff_examples.identical())
-    assert [segment.kind for segment in unmarked.bars[0].segments] == ["compute", "exposed_comm", "free"]
-    assert unmarked.bars[0].name == "device span"
-    assert build_view(diff_examples.empty()).bars == ()
-
-
 def test_keys_that_are_texts_stand_beside_the_name() -> None:
     made = table(
         row("MatMulV2", 1.0, 2.0, op_type="MatMulV2", shapes="4;8", rank=3), keys=("op_type", "shapes", "rank")
@@ -275,17 +256,6 @@ def test_findings_are_ordered_by_severity_and_name_their_side() -> None:
     ]
 
 
-def test_bars_stay_inside_their_phase() -> None:
-    view = build_view(diff_examples.regression())
-    assert len(view.bars) == 14
-    for bar in view.bars:
-        ends = [segment.start + segment.length for segment in bar.segments]
-        assert ends[-1] <= bar.length + 2  # Each of the parts is rounded.
-        assert bar.length <= 1000
-    longest = next(bar for bar in view.bars if bar.name == "generate_sequences" and bar.side == "new")
-    assert longest.length == 1000
-
-
 @pytest.mark.parametrize(("timer", "judged"), [(5.1, True), (4.6, False), (4.752, True)])
 def test_a_profile_that_disagrees_with_training_is_not_judged(timer: float, judged: bool) -> None:
     """The profiled step of the example takes 5.6 % longer."""
@@ -298,20 +268,3 @@ def test_a_profile_that_disagrees_with_training_is_not_judged(timer: float, judg
     assert tones["timing_s/step"] == {5.1: "worse", 4.6: "better", 4.752: "noise"}[timer]
     assert any(row.tone in ("worse", "better") for row in kernels.rows) == judged
     assert ("no row of the profile is judged" in kernels.note) != judged
-
-
-def test_a_bar_is_as_long_as_its_phase_although_the_profiled_one_is_slower() -> None:
-    """Training timed 73 ms on one side and 150 on the other; the profiled phases took 300 and 160."""
-    base = diff_examples.regression()
-    rows = (
-        diff_examples.row(
-            "update_actor", 73.0, 150.0, kind="wall", baseline_compute=300.0, new_compute=100.0, baseline_free=0.0,
-            new_free=60.0,
-        ),
-    )  # fmt: skip
-    phases = replace(base.sections["phases"], rows=rows)
-    old, new = build_view(replace(base, sections={**base.sections, "phases": phases})).bars
-    assert (old.length, new.length) == (487, 1000)
-    assert [segment.length for segment in old.segments if segment.length] == [487]
-    assert sum(segment.length for segment in new.segments) == 1000
-    assert old.segments[0].text.startswith("compute of the profiled step 300")

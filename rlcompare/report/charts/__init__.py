@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rlcompare.model.diff import Diff
+from rlcompare.report.charts.account import account_chart
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.collectives import collectives_chart
+from rlcompare.report.charts.ranks import ranks_chart
+from rlcompare.report.charts.roofline import roofline_chart
+from rlcompare.report.charts.run_dots import runs_chart
+from rlcompare.report.charts.timeline import timeline_chart
 from rlcompare.report.charts.waterfall import waterfall
 
-_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (waterfall,)
+_MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (
+    waterfall,
+    account_chart,
+    runs_chart,
+    ranks_chart,
+    timeline_chart,
+    collectives_chart,
+    roofline_chart,
+)
 """In the order of the page."""
 
 

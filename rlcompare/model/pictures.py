@@ -1,0 +1,76 @@
+"""What the pictures of a report show and no section holds: times by rank and phase, collectives by size, and levels.
+
+Times are in ms, with six digits. All of it is small: the page and ``diff.json`` hold it whole for 1,024 ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlcompare.model.words import SideName
+
+
+@dataclass(frozen=True)
+class RankTimes:
+    """The account of one side by rank and phase: means over steps, then over runs.
+
+    All values of a rank sum to its step, as the section ``ranks`` has it.
+
+    Attributes:
+        what: ``compute``; ``transfer``, a collective that all its ranks have started; ``wait``, one that another
+            rank has not started; ``comm``, one of which that is not known; ``idle``, the rest: copies, launches, the
+            host; ``unknown``, compute or idle of a rank whose kernels were not recorded.
+        ranks: those that were profiled, in natural order.
+        values: one tuple per rank, with a value for each of ``Pictures.phases``; 0 where a rank has no such phase,
+            None where it was not recorded.
+    """
+
+    side: SideName
+    what: str
+    ranks: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class PathTime:
+    """How long the critical path of a side stays on a rank, in a phase. All of them sum to the section ``path``."""
+
+    side: SideName
+    rank: str
+    phase: str
+    ms: float
+
+
+@dataclass(frozen=True)
+class SizedCollectives:
+    """Collectives of one kind and about one size on a side, per rank and step.
+
+    Attributes:
+        power: their sizes are from 2^power to less than 2^(power + 1) bytes; None: unknown, or empty.
+        bytes: data over all calls; None: unknown.
+        ms: time over all calls.
+        transit_ms: the part of it in which data moves; None if that was not recorded for each call.
+    """
+
+    side: SideName
+    kind: str
+    power: int | None
+    calls: float
+    bytes: float | None
+    ms: float
+    transit_ms: float | None
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """See above.
+
+    Attributes:
+        phases: the phases of ``ranks``, those that take the most time first, then ``(outside)``, which stands alone
+            where no phase is marked on both sides; empty if no side has two ranks.
+    """
+
+    phases: tuple[str, ...] = ()
+    ranks: tuple[RankTimes, ...] = ()
+    path: tuple[PathTime, ...] = ()
+    collectives: tuple[SizedCollectives, ...] = ()

@@ -1,0 +1,159 @@
+"""The pictures with two logarithmic axes: where a dot stands follows from the numbers of the diff and the ticks."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+from rlcompare.model.diff import Diff, Row, Section
+from rlcompare.model.pictures import Pictures, SizedCollectives
+from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.collectives import collectives_chart
+from rlcompare.report.charts.roofline import roofline_chart
+from rlcompare.report.charts.scatter import Axis, Scatter
+from rlcompare.report.html import render_html
+from rlcompare.report.view import build_view
+from tests.unit import diff_examples
+
+_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "": 1}
+
+
+def drawn(chart: Chart | None) -> Scatter:
+    assert chart is not None and isinstance(chart.content, Scatter)
+    return chart.content
+
+
+def expected(axis: Axis, value: float) -> float:
+    """Where a value stands, by the labels of the first and the last tick."""
+    (low, start), (high, end) = ((_number(tick.label), tick.position) for tick in (axis.ticks[0], axis.ticks[-1]))
+    return start + (end - start) * math.log(value / low) / math.log(high / low)
+
+
+def _number(label: str) -> float:
+    found = re.fullmatch(r"([\d.,]+) ?(\w*)", label)
+    assert found, label
+    return float(found[1].replace(",", "")) * _UNITS[found[2]]
+
+
+def sized(side: str, kind: str, power: int, calls: float, size: float, ms: float, **further: float) -> SizedCollectives:
+    transit = further.get("transit")
+    return SizedCollectives(side, kind, power, calls, calls * size, ms, transit)  # type: ignore[arg-type]
+
+
+def with_collectives(*found: SizedCollectives) -> Diff:
+    return replace(diff_examples.regression(), pictures=Pictures(collectives=found))
+
+
+def test_collectives_stand_at_their_size_and_bandwidth() -> None:
+    diff = with_collectives(
+        sized("baseline", "all_reduce", 20, 4, 1.5 * 2**20, 2.0),
+        sized("new", "all_reduce", 20, 4, 1.5 * 2**20, 4.0),
+        sized("baseline", "all_gather", 10, 1, 1024, 1.0),
+        sized("new", "all_gather", 10, 1, 1024, 1.0),
+    )
+    chart = collectives_chart(diff)
+    scatter = drawn(chart)
+    reduce_old, reduce_new = scatter.dots[0], scatter.dots[1]
+    for dot, ms in ((reduce_old, 2.0), (reduce_new, 4.0)):
+        assert dot.x == pytest.approx(expected(scatter.x, 1.5 * 2**20), abs=0.3)
+        assert dot.y == pytest.approx(expected(scatter.y, 4 * 1.5 * 2**20 / ms / 1e6), abs=0.3)
+    assert (reduce_old.side, reduce_new.side, reduce_new.shape) == ("baseline", "new", "circle")
+    assert scatter.dots[2].shape == "square"
+    (move,) = scatter.moves  # all_gather did not move
+    assert (move.x1, move.y1, move.x2, move.y2) == (reduce_old.x, reduce_old.y, reduce_new.x, reduce_new.y)
+    assert chart is not None
+    assert chart.finding == "all_reduce of 1.50 MiB: 3.15 → 1.57 GB/s, 2.00 → 4.00 ms."
+    assert "includes waiting" in chart.note
+
+
+def test_time_is_that_in_which_data_moves_where_all_of_them_know_it() -> None:
+    one = sized("new", "all_reduce", 20, 1, 2**20, 4.0, transit=1.0)
+    assert "GB/s while data moves" in drawn(collectives_chart(with_collectives(one))).y.title
+    chart = collectives_chart(with_collectives(one, sized("new", "broadcast", 20, 1, 2**20, 4.0)))
+    assert drawn(chart).y.title == "GB/s, with waiting"
+    assert chart is not None and {row[7] for row in chart.table.rows} == {"4.00 ms"}
+
+
+def test_a_size_that_became_another_is_joined_if_it_is_the_only_one() -> None:
+    old, new = sized("baseline", "broadcast", 3, 1, 10, 1.0), sized("new", "broadcast", 9, 1, 600, 1.0)
+    assert len(drawn(collectives_chart(with_collectives(old, new))).moves) == 1
+    other = sized("new", "broadcast", 12, 1, 5000, 1.0)
+    assert drawn(collectives_chart(with_collectives(old, new, other))).moves == ()
+
+
+def test_what_has_no_size_or_no_time_is_not_drawn() -> None:
+    without = SizedCollectives("new", "all_reduce", None, 3.0, None, 2.0, None)
+    assert collectives_chart(with_collectives(without)) is None
+    assert collectives_chart(with_collectives(sized("new", "all_reduce", 3, 1, 8, 0.0))) is None
+    chart = collectives_chart(with_collectives(without, sized("new", "all_reduce", 3, 1, 8, 1.0)))
+    assert chart is not None and "Without a size: 3 calls of both sides." in chart.note
+
+
+def kernel(name: str, ms: tuple[float, float], flop: float, moved: float, peak: float | None, **further: object) -> Row:
+    """A row of the section efficiency: operations and bytes over all calls, peak in TFLOP/s."""
+    row: dict[str, object] = dict(diff_examples.row(name, *ms, work="gemm", input_shapes="8,8", at_most=False))
+    for side, time in zip(("baseline", "new"), ms, strict=True):
+        rate = flop / time / 1e9
+        row |= {f"{side}_tflops": rate, f"{side}_gb_per_s": moved / time / 1e6}
+        row[f"{side}_peak_share"] = rate / peak if peak else None
+    return {**row, **further}  # type: ignore[dict-item]
+
+
+def with_kernels(*rows: Row) -> Diff:
+    base = diff_examples.regression()
+    return replace(base, sections={**base.sections, "efficiency": Section("efficiency", "ms", (), None, "", rows)})
+
+
+def test_kernels_stand_at_their_operations_per_byte_and_second() -> None:
+    slower = kernel("MatMulV2", (2.0, 4.0), 4e11, 2e9, 250.0)
+    same = kernel("BatchMatMul", (1.0, 1.0), 1e10, 1e9, 250.0)
+    chart = roofline_chart(with_kernels(same, slower))
+    scatter = drawn(chart)
+    for dot, rate in zip(scatter.dots[:2], (200.0, 100.0), strict=True):
+        assert dot.x == pytest.approx(expected(scatter.x, 200.0), abs=0.3)
+        assert dot.y == pytest.approx(expected(scatter.y, rate), abs=0.3)
+    assert [dot.label for dot in scatter.dots] == ["", "1", "", "2"]
+    (move,) = scatter.moves
+    assert move.x1 == move.x2 and move.y1 < move.y2  # the same shapes, and slower
+    (level,) = scatter.levels
+    assert (level.label, level.y) == ("peak 250 TFLOP/s", pytest.approx(expected(scatter.y, 250.0), abs=0.3))
+    assert chart is not None
+    assert chart.finding == "MatMulV2 8,8: 200 → 100 TFLOP/s, 80 % → 40 % of the peak, 2.00 → 4.00 ms."
+
+
+def test_limits_and_unknown_work_are_left_out_and_counted() -> None:
+    rows = [kernel(f"MatMul{at}", (1.0, 1.0 + at), 1e10, 1e9, None) for at in range(25)]
+    rows.append(kernel("FlashAttention", (9.0, 9.0), 1e12, 1e9, 250.0, at_most=True))
+    rows.append(kernel("Cast", (9.0, 9.0), 1e12, 1e9, None, baseline_tflops=None, new_tflops=None))
+    chart = roofline_chart(with_kernels(*rows))
+    assert chart is not None
+    assert len(chart.table.rows) == 20 and drawn(chart).levels == ()
+    assert "Not drawn: 5 smaller kernels." in chart.note
+    assert "Left out: 1 kernel of which only an upper limit" in chart.note
+    assert "Left out: 1 kernel without known operations or bytes." in chart.note
+    assert roofline_chart(with_kernels(*rows[25:])) is None
+
+
+def test_a_kernel_of_one_side_and_another_peak() -> None:
+    new_only = kernel("MatMul", (1.0, 2.0), 1e11, 1e9, 300.0, baseline_tflops=None, baseline=None)
+    chart = roofline_chart(with_kernels(new_only, kernel("Other", (1.0, 1.0), 1e11, 1e9, 250.0)))
+    scatter = drawn(chart)
+    assert [level.label for level in scatter.levels] == ["peak 250 TFLOP/s", "peak 300 TFLOP/s, new"]
+    assert scatter.named[0].endswith("17 % of the peak, 2.00 ms, only on the side new")
+
+
+def test_hostile_names_are_text() -> None:
+    names = diff_examples.HOSTILE_NAMES
+    diff = replace(
+        with_kernels(*(kernel(name, (1.0, 2.0), 1e10, 1e9, None, input_shapes=name) for name in names)),
+        pictures=Pictures(collectives=tuple(sized("new", name, 3, 1, 8, 1.0) for name in names)),
+    )
+    page = render_html(build_view(diff))
+    for name in ("collectives", "roofline"):
+        start = page.index(f'id="c-{name}"')
+        picture = page[start : page.index("</section>", start)]
+        assert "<img" not in picture and "\u202e" not in picture and "<script" not in picture
+        assert len(picture) < 100_000
