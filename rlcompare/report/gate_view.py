@@ -47,6 +47,16 @@ class VerdictView:
     message: str
     verified: bool
 
+    @property
+    def word(self) -> str:
+        """The status for a reader."""
+        return status_word(self.status)
+
+    @property
+    def severity_word(self) -> str:
+        """The severity of the rule for a reader."""
+        return severity_word(self.severity)
+
 
 @dataclass(frozen=True)
 class GateView:
