@@ -26,7 +26,7 @@ from rlcompare.cli.options import (
 from rlcompare.language import tr
 
 DEFAULT_OUTPUT = Path("rlcompare-out")
-FORMATS = ("html", "json", "md", "csv")
+FORMATS = ("html", "json", "md", "csv", "xlsx", "parquet")
 GATE_FORMATS = ("pr", "junit", "code-quality", "sarif")
 """Formats of verdicts, which only ``rlcompare gate`` has."""
 
@@ -72,7 +72,7 @@ def output_options(default: Path | None, further: tuple[str, ...] = ()) -> Calla
             callback=parse_formats((*FORMATS, *further)),
             metavar="FORMATS",
             section=OUTPUT,
-            help=f"More files in DIR: {','.join(('md', 'csv', *further))}.",
+            help=f"More files in DIR: {','.join((*FORMATS[2:], *further))}.",
         )
         return output(formats(function))
 

@@ -174,7 +174,10 @@ def command(
     if extend:
         diff, result = judge_extended(extend, words, options, output, policy, spreads)
     else:
-        diff = _from_document(document, options) if document else _from_sides(options, output, policy.varied)
+        if document:
+            diff = _from_document(document, options, whole=output is not None)
+        else:
+            diff = _from_sides(options, output, policy.varied)
         result = judge(diff, policy, spreads(diff, quiet=options["quiet"]))
     asked = split_commas(options["varied"])
     warn_of_unknown_keys(diff, asked)
@@ -273,8 +276,8 @@ def _from_sides(options: dict[str, Any], output: Path | None, varied: tuple[str,
     return compare_sides(Request(**options), output, varied)
 
 
-def _from_document(path: Path, options: dict[str, Any]) -> Diff:
-    """Reads the diff from a diff.json.
+def _from_document(path: Path, options: dict[str, Any], *, whole: bool = False) -> Diff:
+    """Reads the diff from a diff.json. Rules need no rows; for a report, long tables are read in ``whole``.
 
     Raises:
         UsageError: sides or a selection were given too.
@@ -282,6 +285,8 @@ def _from_document(path: Path, options: dict[str, Any]) -> Diff:
     """
     if any(options[name] for name in ("new", "baseline", "steps", "base_steps", "new_steps", "ranks")):
         raise UsageError(f"{path} is already a comparison: pass it alone, or use -d and -bp instead")
+    from rlcompare.app.documents import read_whole
     from rlcompare.report.document import read_document
 
-    return read_document(path, "Pass the diff.json that rlcompare diff wrote, or -d and -bp")
+    read = read_whole if whole else read_document
+    return read(path, "Pass the diff.json that rlcompare diff wrote, or -d and -bp")

@@ -36,6 +36,7 @@ COMMANDS = {
     "attach": "Profile a job that is already running.",
     "diff": "Compare two profiles: what got slower, and where.",
     "explain": "Show the rows, query and files behind a cause or a metric.",
+    "report": "Write the page of an earlier comparison, without its profiles.",
     "gate": "Check a comparison against a policy; the exit code is for CI.",
     "baseline": "Keep runs under a name, to compare with for months.",
     "history": "Keep all runs' metrics, and find since when they changed.",
@@ -53,7 +54,7 @@ COMMANDS = {
 
 SECTIONS = {
     "Collect": ("run", "launch", "attach", "analyse", "sample"),
-    "Compare": ("diff", "explain", "gate", "ci"),
+    "Compare": ("diff", "explain", "report", "gate", "ci"),
     "Look at runs": ("show", "sql", "ingest"),
     "Keep runs": ("baseline", "history", "cache"),
     "Set up": ("doctor", "completion"),

@@ -6,15 +6,14 @@ import codecs
 import csv
 import json
 import math
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rlcompare.errors import UsageError
+from rlcompare.cli.one_file import into_file
 from rlcompare.store.read import one_result
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def write_result(con: DuckDBPyConnection, statement: str, form: str, output: Pat
         write(result, sys.stdout.buffer)
         sys.stdout.buffer.flush()
     else:
-        _into_file(output, lambda stream: write(result, stream))
+        into_file(output, lambda stream: write(result, stream))
 
 
 def _hint(con: DuckDBPyConnection) -> str:
@@ -48,19 +47,6 @@ def _hint(con: DuckDBPyConnection) -> str:
     row = con.execute("SELECT value FROM meta WHERE key = 'events'").fetchone()
     without = ". This store was made without events: name the profile, or see rlcompare ingest"
     return "" if row and row[0] == "kept" else without
-
-
-def _into_file(output: Path, write: Callable[[BinaryIO], None]) -> None:
-    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    try:
-        try:
-            with partial.open("wb") as stream:
-                write(stream)
-            partial.replace(output)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written ({error.strerror})") from error
 
 
 def _columns(result: DuckDBPyConnection) -> list[str]:

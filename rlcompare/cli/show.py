@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from rlcompare import language
+from rlcompare.cli.one_file import check_output, write_text
 from rlcompare.cli.options import (
     OUTPUT,
     READING,
@@ -45,8 +47,6 @@ WHOLE = ("quality",)
 """Sections made of sentences, which are never cut."""
 
 SENTENCE_WIDTH = 1000
-OF_PIPELINES = ("p2p_ms", "bubble_ms", "stage_ms")
-"""Columns of pipelines, shown only if ranks send to each other."""
 VIEWER_WIDTH = 4000
 """Wide enough for whole paths: a cut path cannot be opened."""
 
@@ -54,6 +54,14 @@ VIEWER_WIDTH = 4000
 @click.command("show", cls=Command)
 @click.argument("path", metavar="RUN", type=path_type())
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the sections as one JSON object instead.")
+@option(
+    "--html",
+    "page",
+    type=path_type(dir_okay=False),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write a page instead, one file with pictures; - for standard output.",
+)
 @language_option
 @step_option
 @rank_option
@@ -63,7 +71,7 @@ VIEWER_WIDTH = 4000
 @engine_options
 @cache_options
 @common_options
-def command(path: Path, as_json: bool, **options: Any) -> None:
+def command(path: Path, as_json: bool, page: Path | None, **options: Any) -> None:
     """Show one run: time by step, rank, phase, kernel and collective.
 
     RUN is a profile of any kind that "rlcompare diff" takes, a store, or a run of a baseline (@NAME/RUN). Times are
@@ -71,23 +79,40 @@ def command(path: Path, as_json: bool, **options: Any) -> None:
 
     \b
     rlcompare show host_17_20250318093015001_ascend_pt
+    rlcompare show runs/nightly --html nightly.html
     """
     from rlcompare.app.one_run import read_one_store
     from rlcompare.app.sections import sections_of
     from rlcompare.db import open_read_only
     from rlcompare.interrupt import aside
 
+    if page is not None:
+        check_output(page, [path], "--html")
+
     def read(store: Path) -> tuple[Sections, list[tuple[str, str]]]:
         with open_read_only(store) as con:
             return aside(lambda: list(sections_of(con))), con.execute("SELECT source, path FROM capture").fetchall()
 
     sections, captures = read_one_store(path, read, keep_events=False, **options)
-    if as_json:
+    if page is not None:
+        _write_page(sections, path, page)
+    elif as_json:
         document = {name: [dict(zip(columns, row, strict=True)) for row in rows] for name, columns, rows in sections}
         json.dump(document, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
         _print(sections, _viewers(path, captures, options["baselines"]))
+
+
+def _write_page(sections: Sections, path: Path, page: Path) -> None:
+    from rlcompare.app.sections import SECTIONS
+    from rlcompare.report.html import page_of
+    from rlcompare.report.one_run import RunSection, run_view
+
+    with language.speaking(language.of_page()):
+        found = [RunSection(name, tr(SECTIONS[name]), columns, rows) for name, columns, rows in sections]
+        text = page_of("one_run.html.j2", run_view(found, str(path)))
+    write_text(text, page)
 
 
 def _viewers(path: Path, captures: list[tuple[str, str]], baselines: str | None) -> list[str]:
@@ -109,17 +134,18 @@ def _viewers(path: Path, captures: list[tuple[str, str]], baselines: str | None)
 def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], viewers: Sequence[str]) -> None:
     from rlcompare.app.sections import SECTIONS
     from rlcompare.app.viewers import TITLE
+    from rlcompare.report.one_run import measured
     from rlcompare.report.output import Line, print_lines
     from rlcompare.text import safe_text
 
     width = max(PIPED_WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else PIPED_WIDTH
     lines: list[Line] = []
     for name, columns, rows in sections:
-        measured = _measured(columns, rows)
-        if not measured:
+        places = measured(columns, rows)
+        if not places:
             continue
-        shown = [[row[index] for index in measured] for row in rows[:ROWS_SHOWN]]
-        names = [columns[index] for index in measured]
+        shown = [[row[index] for index in places] for row in rows[:ROWS_SHOWN]]
+        names = [columns[index] for index in places]
         title = tr(SECTIONS[name]) + (tr(LATE) if "late_ms" in names else "")
         texts = _table(names, shown, None if name in WHOLE else width)
         lines += [Line(""), Line(title, ((0, len(title), "title"),)), *map(Line, texts)]
@@ -130,13 +156,6 @@ def _print(sections: Sequence[tuple[str, list[str], list[tuple[Any, ...]]]], vie
         lines += [Line(""), Line(heading, ((0, len(heading), "title"),))]
         lines += [Line(safe_text(line, VIEWER_WIDTH)) for line in viewers]
     print_lines(lines[1:], sys.stdout)
-
-
-def _measured(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[int]:
-    """Indexes of the columns that have measured values. Columns of pipelines count only if anything was sent."""
-    known = [index for index in range(len(columns)) if any(row[index] is not None for row in rows)]
-    sent = any(row[index] for index in known if columns[index] in OF_PIPELINES[:2] for row in rows)
-    return known if sent else [index for index in known if columns[index] not in OF_PIPELINES]
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None) -> list[str]:

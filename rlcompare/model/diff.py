@@ -217,6 +217,24 @@ class Symptom:
 
 
 @dataclass(frozen=True)
+class Rest:
+    """Rows of a section that a document leaves out, added up.
+
+    Attributes:
+        rows: their number.
+        baseline, new, delta: the sums of their values; None if such rows do not add up.
+        kind, phase: what they have in common in the sections ``account`` and ``path``; else None.
+    """
+
+    rows: int
+    baseline: float | None
+    new: float | None
+    delta: float | None
+    kind: str | None = None
+    phase: str | None = None
+
+
+@dataclass(frozen=True)
 class Section:
     """One table of the result.
 
@@ -230,6 +248,7 @@ class Section:
             ``ratio``, the keys, ``baseline_calls`` and ``new_calls`` if calls are counted, and further columns of
             the section. Ordered by the absolute change, largest first (``msprof``, ``steps``, ``ranks``, ``env``:
             natural order).
+        rest: the rows that are missing here, because a ``diff.json`` leaves out most of a long table.
     """
 
     name: str
@@ -238,6 +257,17 @@ class Section:
     matched_share: float | None
     note: str
     rows: tuple[Row, ...]
+    rest: tuple[Rest, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """The number of all rows."""
+        return len(self.rows) + sum(rest.rows for rest in self.rest)
+
+    @property
+    def file(self) -> str:
+        """The file that holds all rows, beside the ``diff.json`` that leaves some out; else empty."""
+        return f"data/{self.name}.parquet" if self.rest else ""
 
 
 @dataclass(frozen=True)

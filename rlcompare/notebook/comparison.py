@@ -178,7 +178,7 @@ class Comparison(Mapping[str, Table]):
         return render_comparison(self._view)
 
     def write(self, folder: PathLike, formats: Sequence[str] = ()) -> Path:
-        """Writes report.html, diff.json and further formats (``"md"``, ``"csv"``) to a folder.
+        """Writes report.html, diff.json and further formats (``"md"``, ``"xlsx"``, …) to a folder.
 
         Returns:
             The path of report.html.

@@ -10,6 +10,7 @@ import pyarrow
 
 from rlcompare.errors import UsageError
 from rlcompare.model.diff import Row
+from rlcompare.report.columns import arrow_table
 
 if TYPE_CHECKING:
     import duckdb
@@ -95,16 +96,5 @@ class Table:
 
 def table_of_rows(name: str, title: str, rows: Sequence[Row], note: str = "") -> Table:
     """A table of rows whose columns may differ. Missing values are null."""
-    columns = dict.fromkeys(key for row in rows for key in row)
-    arrays = {column: _array([row.get(column) for row in rows]) for column in columns}
-    return Table(name, title, pyarrow.table(arrays), note)
-
-
-def _array(values: list[Any]) -> pyarrow.Array:
-    """An Arrow array. Numbers stay numbers; if a column also holds strings, all values become strings."""
-    kinds = {type(value) for value in values if value is not None}
-    if str in kinds and len(kinds) > 1:
-        return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())
-    if float in kinds:
-        return pyarrow.array(values, pyarrow.float64())
-    return pyarrow.array(values)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    return Table(name, title, arrow_table(rows, columns), note)

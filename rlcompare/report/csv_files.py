@@ -10,38 +10,21 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
 
-from rlcompare.model.diff import Diff, Value
+from rlcompare.model.diff import Diff, Section, Value
+from rlcompare.report.columns import columns_of, tables_of
 from rlcompare.text import safe_text
 
 CELL_LIMIT = 32_000
 """Longest text of a cell; Excel takes 32,767 characters."""
 
-_FIRST = ("name", "presence", "baseline", "new", "delta", "ratio", "baseline_calls", "new_calls")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 def csv_texts(diff: Diff) -> dict[str, str]:
     """The text of each file by its name: ``overall.csv`` and one per section that has rows."""
-    overall = [
-        {
-            "name": delta.metric,
-            "unit": delta.unit,
-            "polarity": delta.polarity,
-            "baseline": delta.baseline,
-            "new": delta.new,
-            "delta": delta.delta,
-            "ratio": delta.ratio,
-        }
-        for delta in diff.overall
-    ]
-    texts = {"overall.csv": _text(overall)}
-    texts |= {
-        f"{name}.csv": _text(section.rows, section.keys) for name, section in diff.sections.items() if section.rows
-    }
-    return texts
+    return {f"{name}.csv": _text(table) for name, table in tables_of(diff).items()}
 
 
 def cell(value: Value) -> str:
@@ -57,13 +40,10 @@ def cell(value: Value) -> str:
     return f"'{text}" if dangerous else text
 
 
-def _text(rows: Iterable[Mapping[str, Value]], keys: tuple[str, ...] = ()) -> str:
-    rows = list(rows)
-    seen = dict.fromkeys(key for row in rows for key in row)
-    columns = [key for key in dict.fromkeys(("name", *keys, *_FIRST)) if key in seen]
-    columns += [key for key in seen if key not in columns]
+def _text(table: Section) -> str:
+    columns = columns_of(table.rows, table.keys)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([cell(key) for key in columns])
-    writer.writerows([cell(row.get(key)) for key in columns] for row in rows)
+    writer.writerows([cell(row.get(key)) for key in columns] for row in table.rows)
     return out.getvalue()

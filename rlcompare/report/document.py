@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from rlcompare.model.diff import (
     Delta,
     Diff,
     Finding,
+    Rest,
     Row,
     RunEvent,
     Section,
@@ -108,6 +109,9 @@ def to_document(diff: Diff) -> Document:
                 "keys": list(section.keys),
                 "matched_share": _finite(section.matched_share),
                 "note": section.note,
+                "rows": section.total,
+                "rest": [asdict(rest) for rest in section.rest],
+                "file": section.file or None,
             }
             for name, section in diff.sections.items()
         },
@@ -177,6 +181,7 @@ class _SectionInfo:
     keys: tuple[str, ...]
     matched_share: float | None
     note: str
+    rest: tuple[Rest, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -207,23 +212,40 @@ def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo])
         raise DocumentError("a section name has characters other than lower-case letters, digits and _")
     if name not in info:
         raise DocumentError(f"its member section_info.{name} is missing")
-    return Section(name, info[name].unit, info[name].keys, info[name].matched_share, info[name].note, rows)
+    found = info[name]
+    if any(rest.rows < 1 for rest in found.rest):
+        raise DocumentError(f"its member section_info.{name}.rest counts no rows")
+    return Section(name, found.unit, found.keys, found.matched_share, found.note, rows, found.rest)
 
 
 def to_json(document: Document) -> str:
     """The text of a document: ASCII, one row of a section per line, so that it can be searched and compared by line."""
-    return _expand(document, 0) + "\n"
+    return "".join(json_parts(document))
 
 
-def _expand(value: object, depth: int) -> str:
+def json_parts(document: Document) -> Iterator[str]:
+    """The text of ``to_json`` in parts, so that a long one need not be in memory as a whole."""
+    yield from _expand(document, 0)
+    yield "\n"
+
+
+def _expand(value: object, depth: int) -> Iterator[str]:
     pad, end = " " * (depth + 1), " " * depth
     if depth < _EXPANDED_DEPTH and isinstance(value, Mapping) and value:
-        members = ",\n".join(f"{pad}{json.dumps(key)}: {_expand(item, depth + 1)}" for key, item in value.items())
-        return f"{{\n{members}\n{end}}}"
-    if depth < _EXPANDED_DEPTH and isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
-        items = ",\n".join(pad + json.dumps(item, allow_nan=False) for item in value)
-        return f"[\n{items}\n{end}]"
-    return json.dumps(value, allow_nan=False)
+        between = "{\n"
+        for key, item in value.items():
+            yield f"{between}{pad}{json.dumps(key)}: "
+            yield from _expand(item, depth + 1)
+            between = ",\n"
+        yield f"\n{end}}}"
+    elif depth < _EXPANDED_DEPTH and isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        between = "[\n"
+        for item in value:
+            yield f"{between}{pad}{json.dumps(item, allow_nan=False)}"
+            between = ",\n"
+        yield f"\n{end}]"
+    else:
+        yield json.dumps(value, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

@@ -14,7 +14,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from rlcompare import language
-from rlcompare.report.view import CAUSES_SHOWN, ReportView
+from rlcompare.model.diff import Diff
+from rlcompare.model.verdict import GateResult
+from rlcompare.report.view import CAUSES_SHOWN, ReportView, build_view
 from rlcompare.resources import resource_root
 
 _STYLES = (
@@ -25,6 +27,7 @@ _STYLES = (
     "pictures.css",
     "ranks.css",
     "timeline.css",
+    "single.css",
     "tables.css",
     "narrow.css",
     "print.css",
@@ -35,11 +38,29 @@ _SCRIPTS = ("theme.js", "print.js", "tables.js")
 
 def render_html(view: ReportView) -> str:
     """The page of a view, in the language in use."""
+    return page_of("report.html.j2", view)
+
+
+def render_page(diff: Diff, gate: GateResult | None, document: str, view: ReportView) -> str:
+    """The page of a diff in the language of pages.
+
+    Args:
+        document: path of the diff.json that goes with it.
+        view: the same in the language in use, which is mostly that of pages too.
+    """
+    if language.of_page() == language.current():
+        return render_html(view)
+    with language.speaking(language.of_page()):
+        return render_html(build_view(diff, gate, document=document))
+
+
+def page_of(template: str, view: object) -> str:
+    """A page with our style, our scripts and a policy that allows only these."""
     style, script = _assets(_STYLES), _assets(_SCRIPTS)
     allowed = f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     # Both assets are our own files. Escaping them would change their hashes.
-    page = environment().get_template("report.html.j2")
+    page = environment().get_template(template)
     return page.render(
         view=view,
         policy=policy,

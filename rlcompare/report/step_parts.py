@@ -29,7 +29,7 @@ _KINDS = {
 def parts_of_step(diff: Diff) -> tuple[str, Sequence[Row]]:
     """The rows whose changes sum to the headline's, and the word for them; words are English (``language.mark``)."""
     if diff.headline == PATH:
-        return _parts_of_path(rows_of(diff, "path"))
+        return _parts_of_path(whole_rows_of(diff, "path"))
     phases = rows_of(diff, "phases")
     if len([row for row in phases if row.get("name") != OUTSIDE]) > 1:
         return mark("phases"), phases
@@ -62,6 +62,15 @@ def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
 def number_of(value: Value) -> float:
     """A number of a row; 0 where it is absent."""
     return value if is_number(value) else 0.0
+
+
+def whole_rows_of(diff: Diff, name: str) -> tuple[Row, ...]:
+    """The rows of a section, and one more, without a name, for each sum of rows that the document leaves out."""
+    section = diff.sections.get(name)
+    if section is None:
+        return ()
+    rest = ({**vars(one), "name": None, "presence": Presence.BOTH, "ratio": None} for one in section.rest)
+    return (*section.rows, *rest) if section.rest else section.rows
 
 
 def rows_of(diff: Diff, name: str) -> tuple[Row, ...]:

@@ -19,7 +19,7 @@ from rlcompare.report.tone import floor_in, phase_of, tone
 from rlcompare.text import safe_text
 
 ROW_LIMIT = 500
-"""Maximum number of rows of a table in a report. ``diff.json`` holds all rows."""
+"""Maximum number of rows of a table in a report. ``diff.json``, or a file beside it, holds all rows."""
 
 _TITLES = {
     "account": mark("Where the step goes"),
@@ -117,6 +117,7 @@ class Table:
     Attributes:
         matched: the share of the measure in rows that both sides have; empty if it is not meaningful.
         total: the number of all rows; ``rows`` are the first of them.
+        file: the file that holds all rows, beside ``diff.json``; empty: ``diff.json`` itself.
     """
 
     name: str
@@ -126,6 +127,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
     total: int
+    file: str = ""
 
     @property
     def hidden(self) -> int:
@@ -176,7 +178,8 @@ def section_table(section: Section, floor: float, limit: int, *, judged: bool = 
             )
             for row in rows
         ),
-        total=len(section.rows),
+        total=section.total,
+        file=section.file,
     )
 
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from rlcompare import language
 from rlcompare.errors import UsageError
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
-from rlcompare.report.document import to_document, to_json
+from rlcompare.report.columns import tables_of
+from rlcompare.report.data_files import cut, write_parquet
+from rlcompare.report.document import json_parts, to_document
 from rlcompare.report.view import ReportView, build_view
 
-FORMATS = frozenset({"html", "json", "md", "csv"})
+FORMATS = frozenset({"html", "json", "md", "csv", "parquet", "xlsx"})
 """Formats of a comparison."""
 
 GATE_FILES = {
@@ -35,14 +38,18 @@ MARKER = ".rlcompare"
 
 _MARKER_HEAD = "A report of rlcompare. The files listed here are replaced by the next one."
 _STAGE = ".rlcompare-part-"
+_FOLDERS = ("csv", "data")
+_Writer = Callable[[Path], None]
 
 
 def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult | None = None) -> list[Path]:
     """Writes ``report.html`` and ``diff.json``, and the requested further formats.
 
+    All rows of tables that are too long for ``diff.json`` are written to the folder ``data``.
+
     Args:
-        formats: of ``FORMATS``; ``md`` adds ``report.md``, ``csv`` a folder ``csv`` with one file per section. With a
-            gate, of ``GATE_FILES`` too.
+        formats: of ``FORMATS``; ``md`` adds ``report.md``, ``xlsx`` ``tables.xlsx``, ``csv`` and ``parquet`` a file per
+            section in the folders ``csv`` and ``data``. With a gate, of ``GATE_FILES`` too.
         gate: its verdicts are shown in the report.
 
     Returns:
@@ -65,32 +72,47 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
 
 def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str], out_dir: Path) -> list[PurePosixPath]:
     # Imported here, so that a format that is not requested costs nothing.
-    from rlcompare.report.html import render_html
+    from rlcompare.report.html import render_page
 
+    short = cut(diff)
     document = str(out_dir / "diff.json")
-    view = build_view(diff, gate, document=document)
-    if language.of_page() == language.current():
-        page = render_html(view)
-    else:
-        with language.speaking(language.of_page()):
-            page = render_html(build_view(diff, gate, document=document))
-    texts = {"report.html": page, "diff.json": to_json(to_document(diff))}
+    view = build_view(short, gate, document=document)
+    writers: dict[str, _Writer] = {
+        "report.html": _of_text(render_page(short, gate, document, view)),
+        "diff.json": partial(_write_parts, json_parts(to_document(short))),
+    }
     if "md" in formats:
         from rlcompare.report.markdown import render_markdown
 
-        texts["report.md"] = render_markdown(view)
+        writers["report.md"] = _of_text(render_markdown(view))
     if "csv" in formats:
         from rlcompare.report.csv_files import csv_texts
 
-        texts |= {f"csv/{name}": text for name, text in csv_texts(diff).items()}
+        writers |= {f"csv/{name}": _of_text(text) for name, text in csv_texts(diff).items()}
+    if "xlsx" in formats:
+        from rlcompare.report.workbook import write_workbook
+
+        writers["tables.xlsx"] = partial(write_workbook, diff, view)
+    for name, table in tables_of(diff).items():
+        if "parquet" in formats or (name in short.sections and short.sections[name].rest and not table.rest):
+            writers[f"data/{name}.parquet"] = partial(write_parquet, table)
     if gate is not None:
-        texts |= {GATE_FILES[name]: gate_text(name, view, gate) for name in sorted(formats & set(GATE_FILES))}
-    for name, text in texts.items():
+        writers |= {GATE_FILES[name]: _of_text(gate_text(name, view, gate)) for name in formats & set(GATE_FILES)}
+    for name, write in writers.items():
         path = stage / name
         path.parent.mkdir(exist_ok=True)
-        # A lone surrogate cannot be written as UTF-8. Views replace surrogates; this handles any that remain.
-        path.write_text(text, encoding="utf-8", errors="replace", newline="")
-    return [PurePosixPath(name) for name in texts]
+        write(path)
+    return [PurePosixPath(name) for name in writers]
+
+
+def _of_text(text: str) -> _Writer:
+    return partial(_write_parts, (text,))
+
+
+def _write_parts(parts: Iterable[str], path: Path) -> None:
+    # A lone surrogate cannot be written as UTF-8. Views replace surrogates; this handles any that remain.
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+        stream.writelines(parts)
 
 
 def gate_text(name: str, view: ReportView, gate: GateResult) -> str:
@@ -163,8 +185,9 @@ def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Pat
     for name in before:
         if name not in files:
             (out_dir / name).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        (out_dir / "csv").rmdir()  # Only if it is empty.
+    for folder in _FOLDERS:
+        with contextlib.suppress(OSError):
+            (out_dir / folder).rmdir()  # Only if it is empty.
     marker.write_text("\n".join([_MARKER_HEAD, *map(str, files)]) + "\n", encoding="utf-8")
     marker.replace(out_dir / MARKER)
     return [out_dir / name for name in files]
@@ -177,7 +200,7 @@ def _listed(out_dir: Path) -> list[PurePosixPath]:
     except FileNotFoundError:
         return []
     names = [PurePosixPath(line) for line in lines]
-    return [name for name in names if str(name.parent) in (".", "csv") and _is_ours(name)]
+    return [name for name in names if str(name.parent) in (".", *_FOLDERS) and _is_ours(name)]
 
 
 def _is_ours(name: PurePosixPath) -> bool:

@@ -48,6 +48,7 @@ Collect:
 Compare:
   diff        Compare two profiles: what got slower, and where.
   explain     Show the rows, query and files behind a cause or a metric.
+  report      Write the page of an earlier comparison, without its profiles.
   gate        Check a comparison against a policy; the exit code is for CI.
   ci          Write a CI job: measure, compare with the last baseline, gate.
 
