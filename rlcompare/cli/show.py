@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from rlcompare import language
 from rlcompare.cli.one_file import check_output, write_text
 from rlcompare.cli.options import (
     OUTPUT,
@@ -28,7 +29,7 @@ from rlcompare.cli.options import (
     rank_option,
     step_option,
 )
-from rlcompare.language import mark, of_page, speaking, tr
+from rlcompare.language import mark, tr
 
 Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 
@@ -108,7 +109,7 @@ def _write_page(sections: Sections, path: Path, page: Path) -> None:
     from rlcompare.report.html import page_of
     from rlcompare.report.one_run import RunSection, run_view
 
-    with speaking(of_page()):
+    with language.speaking(language.of_page()):
         found = [RunSection(name, tr(SECTIONS[name]), columns, rows) for name, columns, rows in sections]
         text = page_of("one_run.html.j2", run_view(found, str(path)))
     write_text(text, page)
