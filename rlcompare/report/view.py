@@ -20,6 +20,7 @@ from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
+from rlcompare.report.part_lines import PartLines, part_lines
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.sentences import said
 from rlcompare.report.shares import are_times
@@ -147,6 +148,7 @@ class ReportView:
     quality_counts: str
     symptoms: tuple[str, ...]
     symptoms_tone: str
+    parts: PartLines | None
     training: tuple[str, ...]
     unstable: bool
     thresholds: str
@@ -199,6 +201,7 @@ def build_view(
         symptoms_tone=symptoms_tone(diff),
         training=training_texts(diff),
         symptoms=tuple(safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms),
+        parts=part_lines(diff),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
         command=command_of(diff),
