@@ -135,10 +135,7 @@ def _of_account(diff: Diff) -> StepAccount | None:
     sides = _sides_of(rows)
     if not sides:
         return None
-    parts = [
-        Part(str(row.get("phase") or OUTSIDE), _KINDS.get(str(row.get("kind")), "host"), *map(number_of, _pair(row)))
-        for row in rows
-    ]
+    parts = _parts_of(rows)
     timed = diff.headline not in (PATH, "time.step", "time.device_span")
     if path:
         title = tr("The profiled step of the job") if timed else tr("The step of the job")
@@ -150,6 +147,17 @@ def _of_account(diff: Diff) -> StepAccount | None:
         title = tr("The device's part of the profiled step") if timed else tr("The device's part of the step")
         note = tr("From the first task of a device to its last: no step is marked. The mean over ranks.")
     return _made(title, note, parts, sides, profiled=True)
+
+
+def _parts_of(rows: Iterable[Row]) -> list[Part]:
+    """The rows of an account, which may be many, by phase and kind."""
+    sums: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    for row in rows:
+        key = str(row.get("phase") or OUTSIDE), _KINDS.get(str(row.get("kind")), "host")
+        baseline, new = sums.setdefault(key, ([], []))
+        baseline.append(number_of(row.get("baseline")))
+        new.append(number_of(row.get("new")))
+    return [Part(*key, math.fsum(baseline), math.fsum(new)) for key, (baseline, new) in sums.items()]
 
 
 def _of_phases(diff: Diff) -> StepAccount | None:
@@ -218,7 +226,7 @@ def _is_known(delta: Delta | None) -> bool:
 
 
 def _sides_of(rows: Iterable[Row]) -> tuple[SideName, ...]:
-    found = [row for row in rows if any(map(is_number, _pair(row)))]
+    found = list(rows)
     return tuple(side for side in SIDES if any(number_of(row.get(side)) for row in found))
 
 
