@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlcompare.model.diff import Delta, Diff, Row
+from rlcompare.model.diff import Delta, Diff, Rest, Row
 from rlcompare.report.charts.account import AccountContent, Line, account_chart
 from rlcompare.report.charts.step_account import accounts_of
 from rlcompare.report.html import render_html
@@ -188,3 +188,16 @@ def test_the_account_of_the_example_is_that_of_its_document() -> None:
         assert lengths == pytest.approx([100 * found[side] / 2418.9 for side in ("baseline", "new")])
     assert panel.step.pair == "4,752.50 → 5,017.50 ms"
     assert {"update_actor", "generate_sequences", "old_log_prob"} < set(by_name)
+
+
+def test_rows_that_a_document_leaves_out_count_with_their_sums() -> None:
+    rows = [_account("update_actor", "compute", 1.0 + n, 2.0 + n, f"op {n}") for n in range(40)]
+    rows += [_account("generate_sequences", "python", 30.0, 30.0), _account(None, "wait", 20.0, 25.0)]
+    diff = with_rows({"account": tuple(rows)})
+    section = diff.sections["account"]
+    left = (
+        Rest(39, math.fsum(range(2, 41)), math.fsum(range(3, 42)), 39.0, "compute", "update_actor"),
+        Rest(1, 20.0, 25.0, 5.0, "wait", None),
+    )
+    short = replace(section, rows=(rows[0], rows[40]), rest=left)
+    assert _content(replace(diff, sections={**diff.sections, "account": short})) == _content(diff)
