@@ -183,10 +183,10 @@ def test_the_account_of_the_example_is_that_of_its_document() -> None:
         name = "outside of phases" if found["name"] == "(outside)" else found["name"]
         if name not in by_name:
             continue
-        assert by_name[name].pair == f"{found['baseline']:,.2f} → {found['new']:,.2f} ms"
+        assert by_name[name].pair == f"{found['baseline']:,.1f} → {found['new']:,.1f} ms"
         lengths = [math.fsum(part.length for part in bar.segments) for bar in by_name[name].bars]
         assert lengths == pytest.approx([100 * found[side] / 2418.9 for side in ("baseline", "new")])
-    assert panel.step.pair == "4,752.50 → 5,017.50 ms"
+    assert panel.step.pair == "4,752.5 → 5,017.5 ms"
     assert {"update_actor", "generate_sequences", "old_log_prob"} < set(by_name)
 
 

@@ -26,6 +26,9 @@ from rlcompare.report.charts.step_account import (
 from rlcompare.report.tone import NOISE_RELATIVE, floor_of, profile_disagrees, tone
 from rlcompare.text import width_of
 
+_LARGE = 1000.0
+"""Steps from this number of units on need no more decimals than a time that stands alone."""
+
 _CHARACTER = 0.78
 """Width of a character of a name, as a percentage of a picture of the usual width."""
 
@@ -202,7 +205,8 @@ def _style(account: StepAccount, floor: float = 0.0, *, judged: bool = False, un
     totals = [account.total(side) for side in account.sides]
     unit = quantity.shown_unit("ms", totals)
     largest = max(quantity.in_unit(total, "ms", unit) or 0.0 for total in totals)
-    return _Style(unit, quantity.lone_decimals(largest) + 1, floor, judged, unstable)
+    decimals = quantity.lone_decimals(largest) + (1 if largest < _LARGE else 0)
+    return _Style(unit, decimals, floor, judged, unstable)
 
 
 def _length(group: Group, side: SideName) -> float:
