@@ -113,6 +113,9 @@ def test_phases_that_overlap_leave_less_than_nothing() -> None:
         with_rows({"phases": rows}, (metric("timing_s/step", 0.12, 0.12, "s"),), "timing_s/step")
     ).panels
     assert panel.step.bars[0].total == "120.00 ms"
+    assert [(part.start, part.negative) for part in panel.step.bars[0].segments] == [
+        (0.0, False), (pytest.approx(400 / 7), False), (pytest.approx(600 / 7), True),
+    ]  # fmt: skip
     assert (panel.step.bars[0].segments[0].start, panel.step.bars[0].segments[0].length) == (
         0.0,
         pytest.approx(400 / 7),
@@ -133,6 +136,9 @@ def test_parts_of_a_step_without_phases_and_an_account() -> None:
         ("host", "40.00 → 10.00 ms"),
         ("free", "10.00 → 10.00 ms"),
     ]
+    tail = (metric("time.step", 90.0, 90.0), *overall[2:5], metric("time.tail", -10.0, -10.0))
+    starts = {part.kind: part.start for part in _content(with_rows({}, tail)).panels[0].step.bars[0].segments}
+    assert starts == pytest.approx({"compute": 0, "comm": 300 / 11, "host": 900 / 11, "free": 900 / 11})
     unmarked = _content(with_rows({}, overall[2:5], "time.device_span")).panels[0]
     assert unmarked.title == "The device's part of the step" and len(unmarked.lines) == 3
     assert account_chart(with_rows({}, ())) is None
@@ -201,3 +207,17 @@ def test_rows_that_a_document_leaves_out_count_with_their_sums() -> None:
     )
     short = replace(section, rows=(rows[0], rows[40]), rest=left)
     assert _content(replace(diff, sections={**diff.sections, "account": short})) == _content(diff)
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ("compute", "computation"), ("transfer", "transfer"), ("wait", "waiting for a rank"), ("comm", "communication"),
+        ("copy", "copies"), ("queue", "queued"), ("launch", "launch"), ("late start", "late start, between steps"),
+        ("between steps", "late start, between steps"), ("unknown", "not recorded"), ("gc", "host"), ("sync", "host"),
+        ("a kind of tomorrow", "host"),
+    ],
+)  # fmt: skip
+def test_kinds_of_the_account_have_their_names(kind: str, label: str) -> None:
+    (panel,) = _content(with_rows({"account": (_account("update_actor", kind, 30.0, 50.0),)})).panels
+    assert [line.name for line in panel.lines] == [label]

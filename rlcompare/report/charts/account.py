@@ -42,7 +42,7 @@ class Segment:
 
     Attributes:
         start, length: percentages of the width.
-        negative: whether its time is below 0: what the others count more than once.
+        negative: whether its time is below 0: what the others count more than once. It is drawn over their end.
     """
 
     kind: str
@@ -231,13 +231,16 @@ def _line(name: str, group: Group, scale: float, sides: Sequence[SideName], styl
 
 def _bar(group: Group, side: SideName, scale: float, style: _Style) -> Bar:
     segments, start = [], 0.0
+    reach = 100 * _length(group, side) / scale
     for part in group.parts:
         value = part.value(side)
         if value == 0:
             continue
         length = 100 * abs(value) / scale
         text = f"{shown_name(part.phase)} · {kind_label(part.kind)} {style.text(value)}"
-        segments.append(Segment(part.kind, start if value > 0 else 0.0, length, text, negative=value < 0))
+        segments.append(
+            Segment(part.kind, start if value > 0 else max(reach - length, 0.0), length, text, negative=value < 0)
+        )
         start += length if value > 0 else 0.0
     total = group.value(side)
     return Bar(side, side_label(side), style.text(total), 100 * total / scale, tuple(segments))
