@@ -91,7 +91,7 @@ def test_ranks_that_are_alike_become_one_row(count: int) -> None:
     drawn = content(diff)
     assert [line.name for line in drawn.lines] == [f"{count - 3:,} ranks alike", "rank 7, 12", "rank 3"]
     assert drawn.lines[0].members == f"rank 0–2, 4–6, 8–11, 13–{count - 1}"
-    assert chart.finding.startswith(f"{count - 3:,} ranks are alike. Different: rank 3, 7, 12. Farthest above")
+    assert chart.finding.startswith(f"{count - 3:,} ranks are alike, to 2 % of the step. Different: rank 3, 7, 12. Farthest above")
     values = known(diff, "compute")["new"]
     alike = [row[0] for rank, row in enumerate(values) if rank not in (3, 7, 12)]
     assert number(drawn.lines[0].cells[1].text) == pytest.approx(statistics.median(alike), abs=0.051)

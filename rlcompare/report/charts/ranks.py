@@ -120,7 +120,7 @@ def ranks_chart(diff: Diff) -> Chart | None:
     return Chart(
         name="ranks",
         title=tr("Ranks × phases") if data.has_phases else tr("Ranks × kinds of time"),
-        finding=_finding(data, groups, marks, painter),
+        finding=_finding(data, groups, tolerance, painter),
         note=_note(data, tolerance, is_folded, painter.has_path),
         content=HeatMap(
             columns=tuple(column.title for column in data.columns),
@@ -236,11 +236,18 @@ class _Painter:
             yield run
 
 
-def _finding(data: RankValues, groups: Sequence[Sequence[str]], marks: Mapping[str, str], painter: _Painter) -> str:
+def _finding(data: RankValues, groups: Sequence[Sequence[str]], tolerance: float, painter: _Painter) -> str:
     """How many ranks are alike, and the rank that differs most from the others of the new side."""
     texts = []
     if len(groups) < len(data.ranks):
-        texts.append(trn("{n} rank is alike.", "{n} ranks are alike.", len(groups[0])))
+        texts.append(
+            trn(
+                "{n} rank is alike, to {share} of the step.",
+                "{n} ranks are alike, to {share} of the step.",
+                len(groups[0]),
+                share=f"{tolerance * 100:g} %",
+            )
+        )
         others = [rank for rank in data.ranks if any(rank in group for group in groups[1:])]
         if len(others) > MOST_NAMED:
             texts.append(trn("{n} rank differs.", "{n} ranks differ.", len(others)))

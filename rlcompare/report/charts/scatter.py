@@ -14,6 +14,9 @@ from rlcompare.model.words import SideName
 APART = 1.5
 """Distance in percent from which two dots are joined by an arrow."""
 
+NEAR = (4.0, 5.0)
+"""Distances in percent, across and down, within which dots share a label."""
+
 _MOST_TICKS = 7
 
 
@@ -35,14 +38,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Dot:
-    """One side of one subject. ``shape`` is a class of ``SHAPES``; ``label`` stands beside it; may be empty."""
+    """One side of one subject; ``shape`` is one of ``SHAPES``."""
 
     x: float
     y: float
     side: SideName
     shape: str
     text: str
-    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,20 @@ class Move:
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line, such as the peak of the chip."""
+    """A horizontal line, such as the peak of the chip; its label stands above or below it."""
 
     y: float
     label: str
+    above: bool = True
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text beside one or several dots that are close together."""
+
+    x: float
+    y: float
+    text: str
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,7 @@ class Scatter:
     levels: tuple[Level, ...]
     keys: tuple[tuple[str, str], ...]
     named: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
 
 
 SHAPES = ("circle", "square", "triangle", "diamond", "plus", "cross")
@@ -126,6 +139,22 @@ def joined(dots: Sequence[tuple[Dot | None, Dot | None]]) -> tuple[Move, ...]:
         for old, new in dots
         if old and new and math.hypot(new.x - old.x, new.y - old.y) >= APART
     )
+
+
+def labelled(dots: Sequence[Dot]) -> tuple[Label, ...]:
+    """The numbers of dots, from 1; those that are too close for two numbers share a label."""
+    groups: list[tuple[Dot, list[int]]] = []
+    for number, dot in enumerate(dots, 1):
+        near = next((group for group in groups if _is_near(group[0], dot)), None)
+        if near:
+            near[1].append(number)
+        else:
+            groups.append((dot, [number]))
+    return tuple(Label(dot.x, dot.y, ", ".join(map(str, numbers))) for dot, numbers in groups)
+
+
+def _is_near(one: Dot, other: Dot) -> bool:
+    return abs(one.x - other.x) < NEAR[0] and abs(one.y - other.y) < NEAR[1]
 
 
 def arrow(texts: Sequence[str]) -> str:
