@@ -68,7 +68,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Label:
-    """A text beside one or several dots that are close together."""
+    """A text below one or several dots that are close together: ``x`` is their middle, ``y`` the lowest of them."""
 
     x: float
     y: float
@@ -143,14 +143,19 @@ def joined(dots: Sequence[tuple[Dot | None, Dot | None]]) -> tuple[Move, ...]:
 
 def labelled(dots: Sequence[Dot]) -> tuple[Label, ...]:
     """The numbers of dots, from 1; those that are too close for two numbers share a label."""
-    groups: list[tuple[Dot, list[int]]] = []
+    groups: list[list[tuple[int, Dot]]] = []
     for number, dot in enumerate(dots, 1):
-        near = next((group for group in groups if _is_near(group[0], dot)), None)
+        near = next((group for group in groups if _is_near(group[0][1], dot)), None)
         if near:
-            near[1].append(number)
+            near.append((number, dot))
         else:
-            groups.append((dot, [number]))
-    return tuple(Label(dot.x, dot.y, ", ".join(map(str, numbers))) for dot, numbers in groups)
+            groups.append([(number, dot)])
+    return tuple(_label(group) for group in groups)
+
+
+def _label(group: Sequence[tuple[int, Dot]]) -> Label:
+    middle = math.fsum(dot.x for _, dot in group) / len(group)
+    return Label(round(middle, 3), max(dot.y for _, dot in group), ", ".join(str(number) for number, _ in group))
 
 
 def _is_near(one: Dot, other: Dot) -> bool:
