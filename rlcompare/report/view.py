@@ -16,10 +16,12 @@ from rlcompare.model.diff import Delta, Diff, Section, Side
 from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
 from rlcompare.report.answer import Answer, answer_of
+from rlcompare.report.cause_rows import Marks, anchors_of, marks_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
+from rlcompare.report.part_lines import PartLines, part_lines
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.sentences import said
 from rlcompare.report.shares import are_times
@@ -32,7 +34,7 @@ from rlcompare.report.summary import (
     next_command,
     summary_items,
 )
-from rlcompare.report.symptoms import symptoms_tone
+from rlcompare.report.symptoms import symptoms_tone, training_texts
 from rlcompare.report.tables import (
     ROW_LIMIT,
     Table,
@@ -68,6 +70,7 @@ class CauseView:
 
     Attributes:
         number: its place in the list, and in the picture.
+        anchors: of the rows on the page that it consists of, those of its evidence's table first.
     """
 
     number: int
@@ -77,6 +80,7 @@ class CauseView:
     section: str
     section_title: str
     row: str
+    anchors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,7 @@ class ReportView:
         status: comparability; also ``caution`` if the workload differs much.
         symptoms: the signs of unstable training, errors first.
         unstable: whether the new side has some: then nothing is shown as better.
+        training: entropy, reward and the like on both sides; empty if training logged none of them.
         more_causes: the part of the causes beyond ``CAUSES_SHOWN``; empty if there are none.
         command: what makes this report again; empty if it would be too long to paste.
     """
@@ -146,6 +151,8 @@ class ReportView:
     quality_counts: str
     symptoms: tuple[str, ...]
     symptoms_tone: str
+    parts: PartLines | None
+    training: tuple[str, ...]
     unstable: bool
     thresholds: str
     command: str
@@ -172,7 +179,11 @@ def build_view(
     summary = summary_items(diff, document)
     measured = _without_praise(_headline(diff, headline, summary), gate)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
-    tables = tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values())
+    marks = marks_of(diff)
+    tables = tuple(
+        section_table(section, floor, rows, judged=judged, causes=marks.get(section.name))
+        for section in diff.sections.values()
+    )
     return ReportView(
         title=tr("{new} against {baseline}", new=label_text(diff.new), baseline=label_text(diff.baseline)),
         version=version,
@@ -181,11 +192,11 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        answer=answer_of(diff, measured.absent, failed=gate is not None and gate.exit_code != ExitCode.OK),
+        answer=answer_of(diff, measured.absent, gate),
         headline=measured,
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
-        causes=_causes(diff),
+        causes=_causes(diff, marks, rows),
         more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
@@ -195,7 +206,9 @@ def build_view(
         quality=findings.views(diff.quality),
         quality_counts=findings.quality_counts(diff.quality) if diff.quality else "",
         symptoms_tone=symptoms_tone(diff),
+        training=training_texts(diff),
         symptoms=tuple(safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms),
+        parts=part_lines(diff),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
         command=command_of(diff),
@@ -258,7 +271,7 @@ def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
     return replace(headline, tone="caution", word=tr(_FAILED.get(gate.exit_code, mark("gate failed"))))
 
 
-def _causes(diff: Diff) -> tuple[CauseView, ...]:
+def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
     shown = {name for name, section in diff.sections.items() if section.rows}
     return tuple(
         CauseView(
@@ -269,6 +282,7 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",
             row=safe_text(cause.row),
+            anchors=anchors_of(marks, number, rows),
         )
         for number, cause in enumerate(diff.causes, 1)
     )
