@@ -104,12 +104,15 @@ def command(path: Path, as_json: bool, page: Path | None, **options: Any) -> Non
 
 
 def _write_page(sections: Sections, path: Path, page: Path) -> None:
+    from rlcompare import language
     from rlcompare.app.sections import SECTIONS
     from rlcompare.report.html import page_of
     from rlcompare.report.one_run import RunSection, run_view
 
     found = [RunSection(name, SECTIONS[name], columns, rows) for name, columns, rows in sections]
-    write_text(page_of("one_run.html.j2", run_view(found, str(path))), page)
+    with language.speaking(language.of_page()):
+        text = page_of("one_run.html.j2", run_view(found, str(path)))
+    write_text(text, page)
 
 
 def _viewers(path: Path, captures: list[tuple[str, str]], baselines: str | None) -> list[str]:

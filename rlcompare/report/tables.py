@@ -65,6 +65,7 @@ class TableRow:
         same: whether nothing changed, or too little to matter; also where rows are neither better nor worse.
         causes: the numbers of the causes that consist of it, or whose evidence it is.
         unit: of its sort values, where rows have different ones.
+        command: what explains it on a terminal; may be empty.
     """
 
     cells: tuple[Cell, ...]
@@ -74,6 +75,7 @@ class TableRow:
     same: bool = False
     causes: tuple[int, ...] = ()
     unit: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ from rlcompare.model.diff import Delta, Diff, Section, Side
 from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
 from rlcompare.report.answer import Answer, answer_of
-from rlcompare.report.cause_rows import Marks, anchors_of, marks_of
+from rlcompare.report.cause_rows import Evidence, Marks, anchors_of, evidence_of, explain_command, marks_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
+from rlcompare.report.part_lines import PartLines, part_lines
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.sentences import said
 from rlcompare.report.shares import are_times
@@ -33,7 +34,7 @@ from rlcompare.report.summary import (
     next_command,
     summary_items,
 )
-from rlcompare.report.symptoms import symptoms_tone
+from rlcompare.report.symptoms import symptoms_tone, training_texts
 from rlcompare.report.tables import (
     ROW_LIMIT,
     Table,
@@ -123,6 +124,7 @@ class ReportView:
         status: comparability; also ``caution`` if the workload differs much.
         symptoms: the signs of unstable training, errors first.
         unstable: whether the new side has some: then nothing is shown as better.
+        training: entropy, reward and the like on both sides; empty if training logged none of them.
         more_causes: the part of the causes beyond ``CAUSES_SHOWN``; empty if there are none.
         command: what makes this report again; empty if it would be too long to paste.
     """
@@ -139,6 +141,7 @@ class ReportView:
     summary: tuple[SummaryItem, ...]
     gate: GateView | None
     causes: tuple[CauseView, ...]
+    evidence: tuple[Evidence, ...]
     more_causes: str
     unexplained: str
     events: tuple[EventView, ...]
@@ -149,6 +152,8 @@ class ReportView:
     quality_counts: str
     symptoms: tuple[str, ...]
     symptoms_tone: str
+    parts: PartLines | None
+    training: tuple[str, ...]
     unstable: bool
     thresholds: str
     command: str
@@ -175,6 +180,11 @@ def build_view(
     summary = summary_items(diff, document)
     measured = _without_praise(_headline(diff, headline, summary), gate)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
+    explained = (explain_command(delta.metric, document) for delta in diff.overall)
+    overall = replace(
+        overall,
+        rows=tuple(replace(row, command=text) for row, text in zip(overall.rows, explained, strict=True)),
+    )
     marks = marks_of(diff)
     tables = tuple(
         section_table(section, floor, rows, judged=judged, causes=marks.get(section.name))
@@ -188,11 +198,12 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        answer=answer_of(diff, measured.absent, failed=gate is not None and gate.exit_code != ExitCode.OK),
+        answer=answer_of(diff, measured.absent, gate),
         headline=measured,
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff, marks, rows),
+        evidence=evidence_of(diff, document, rows),
         more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
@@ -202,7 +213,9 @@ def build_view(
         quality=findings.views(diff.quality),
         quality_counts=findings.quality_counts(diff.quality) if diff.quality else "",
         symptoms_tone=symptoms_tone(diff),
+        training=training_texts(diff),
         symptoms=tuple(safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms),
+        parts=part_lines(diff),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
         command=command_of(diff),
