@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from rlcompare import language
 from rlcompare.cli.one_file import check_output, write_text
 from rlcompare.cli.options import (
     OUTPUT,
@@ -104,13 +105,12 @@ def command(path: Path, as_json: bool, page: Path | None, **options: Any) -> Non
 
 
 def _write_page(sections: Sections, path: Path, page: Path) -> None:
-    from rlcompare import language
     from rlcompare.app.sections import SECTIONS
     from rlcompare.report.html import page_of
     from rlcompare.report.one_run import RunSection, run_view
 
-    found = [RunSection(name, SECTIONS[name], columns, rows) for name, columns, rows in sections]
     with language.speaking(language.of_page()):
+        found = [RunSection(name, tr(SECTIONS[name]), columns, rows) for name, columns, rows in sections]
         text = page_of("one_run.html.j2", run_view(found, str(path)))
     write_text(text, page)
 

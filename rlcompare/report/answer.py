@@ -215,4 +215,4 @@ def _runs(delta: Delta) -> str:
     few, many = (len(known(delta.samples.get(side, ()))) for side in SIDES)
     if few == many:
         return trn("one run a side", "{n} runs a side", few)
-    return tr("{new} against {baseline}", new=trn("{n} run", "{n} runs", many), baseline=few)
+    return tr("{runs} against {others}", runs=trn("{n} run", "{n} runs", many), others=few)

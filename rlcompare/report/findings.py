@@ -108,7 +108,7 @@ def quality_counts(findings: Sequence[Finding]) -> str:
     serious = sum(map(is_serious, findings))
     counts = [count(serious, "warning")] if serious else []
     counts += [count(len(findings) - serious, "note")] if len(findings) > serious else []
-    return ", ".join(counts)
+    return tr(", ").join(counts)
 
 
 def _view(finding: Finding) -> FindingView:

@@ -58,6 +58,16 @@ class VerdictView:
     brief: str
     rest: str
 
+    @property
+    def word(self) -> str:
+        """The status for a reader."""
+        return status_word(self.status)
+
+    @property
+    def severity_word(self) -> str:
+        """The severity of the rule for a reader."""
+        return severity_word(self.severity)
+
 
 @dataclass(frozen=True)
 class GateView:

@@ -24,7 +24,6 @@ _STYLES = (
     "first.css",
     "waterfall.css",
     "charts.css",
-    "pictures.css",
     "ranks.css",
     "timeline.css",
     "single.css",
@@ -41,6 +40,8 @@ _SCRIPTS = (
     "search.js",
     "columns.js",
     "copy.js",
+    "terms.js",
+    "charts.js",
     "keys.js",
 )
 """Files of ``report_templates/page``, in the order in which they take effect."""

@@ -11,6 +11,7 @@ from rlcompare.language import tr
 from rlcompare.report.cells import Cell, Column
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.one_run import account_chart, phases_chart
+from rlcompare.report.sentences import said
 from rlcompare.report.table import cell_text
 from rlcompare.report.tables import ROW_LIMIT, Table, TableRow
 from rlcompare.text import safe_text
@@ -84,7 +85,7 @@ def _facts(overview: RunSection) -> tuple[tuple[str, str], ...]:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    return safe_text(" ".join(str(value) for value in row.values() if value is not None), _SENTENCE_LIMIT)
+    return safe_text(" ".join(said(str(value)) for value in row.values() if value is not None), _SENTENCE_LIMIT)
 
 
 def _table(section: RunSection) -> Table:
@@ -102,7 +103,7 @@ def _column(name: str, values: Sequence[Any]) -> Column:
     unit = _UNITS.get(last, "") if stem else ""
     label = stem if unit else name
     numeric = all(value is None or _is_number(value) for value in values)
-    return Column(name, safe_text(label.replace("_", " "), 60), numeric, unit=unit)
+    return Column(name, tr(safe_text(label.replace("_", " "), 60)), numeric, unit=unit)
 
 
 def _cell(value: Any) -> Cell:

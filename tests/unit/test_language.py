@@ -6,13 +6,22 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
 from string import Formatter
 
 import pytest
 
 from rlcompare import language
 from rlcompare.language import of_page, speaking, tr, trn
+from rlcompare.model.diff import Diff
+from rlcompare.model.verdict import GateResult
+from rlcompare.report.document import to_document
+from rlcompare.report.html import render_html
 from rlcompare.report.sentences import LIMIT, said
+from rlcompare.report.view import build_view
+from tests.unit.diff_examples import regression, verdicts
 from tools.texts import texts
 
 TRANSLATED = language.LANGUAGES[1:]
@@ -138,3 +147,78 @@ def test_no_phrase_states_a_number_of_its_own(name: str) -> None:
 
 
 _FIELD_OF = re.compile(r"\{\w+\}|L2|second-level|p95|第 95|95th")
+
+
+class _Text(HTMLParser):
+    """The words that a reader of a page meets, apart from code and keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden = 0
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.hidden += tag in _CODE
+        self.texts += [value for name, value in attrs if value and name in _SHOWN_ATTRIBUTES]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in _CODE
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden:
+            self.texts.append(data)
+
+
+_CODE = ("style", "script", "code", "kbd", "dt")
+_SHOWN_ATTRIBUTES = ("aria-label", "title", "placeholder", "alt")
+_WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")
+_TERMS = frozenset(
+    """
+    API CANN CPU CSV CUDA Core Cube ESS FLOP GPU HBM HCCL Kernel MFU MHz MTE NPU Python TFLOP GiB KiB MiB TiB UTC
+    block batch checkpoint diff dtype json layout micro mini msprof analyze compare profile rank rlcompare rollout shape
+    send receive step timing token trace verl
+    """.split()  # noqa: SIM905
+)
+"""Words of the field, and of files, that Chinese texts use as they are."""
+
+
+def test_a_chinese_page_has_no_english_text_of_the_interface() -> None:
+    diff = _with_real_sentences(regression())
+    names = {word for text in _strings(to_document(diff)) for word in _WORD.findall(text)}
+    with speaking("zh-CN"):
+        page = _Text()
+        page.feed(render_html(build_view(diff, _with_real_texts(verdicts()))))
+    words = {word for text in page.texts for word in _WORD.findall(text)}
+    assert " ".join(sorted(words - names - _TERMS)) == ""
+
+
+def _with_real_sentences(diff: Diff) -> Diff:
+    """The diff with sentences as a comparison makes them: those of the example are shorter."""
+    texts = list(_SENTENCES)
+    finding = replace(diff.comparability.findings[0], message=texts[-1])
+    sections = {name: replace(section, note="Kernel time by kind of work.") for name, section in diff.sections.items()}
+    return replace(
+        diff,
+        causes=tuple(replace(cause, text=text) for cause, text in zip(diff.causes, texts, strict=False)),
+        comparability=replace(diff.comparability, findings=(finding,)),
+        quality=(replace(finding, message="New side: read as 8 ranks × 2 runs (use --layout to change this)"),),
+        sections=sections,
+    )
+
+
+def _with_real_texts(gate: GateResult) -> GateResult:
+    text = "expected at most the larger of +5.0 % and +1 ms, found +30.1 % (23.1771 → 30.1531 ms)"
+    verdicts = tuple(replace(one, text=text, rule=replace(one.rule, message="")) for one in gate.verdicts)
+    return replace(gate, verdicts=verdicts, summary="1 of 3 rules failed (8 verdicts): time.path regressed.")
+
+
+def _strings(value: object, key: str = "") -> Iterator[str]:
+    """The names in a document, without its sentences and its keys."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _strings(member, name)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _strings(member)
+    elif isinstance(value, str) and key not in ("text", "message", "note", "severity", "status", "polarity"):
+        yield value
