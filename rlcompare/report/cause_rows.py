@@ -145,7 +145,7 @@ def _keys(diff: Diff, cause: Cause) -> list[tuple[str, Hashable]]:
 
 def _key_of(diff: Diff, part: Row) -> tuple[str, Hashable]:
     """The section of a part of a cause, and what finds it there."""
-    return ("phases", part["name"]) if part.get("kind") == "timer" else (account_of(diff), _key(part))
+    return ("phases", part.get("name")) if part.get("kind") == "timer" else (account_of(diff), _key(part))
 
 
 def _places(diff: Diff, section: str) -> dict[Hashable, int]:

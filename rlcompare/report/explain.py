@@ -86,14 +86,16 @@ def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
 
 def rows_of(diff: Diff, cause: Cause) -> list[tuple[Value, ...]]:
     """The rows of a cause, with both sides of the row of the account that each is a part of; columns as ``COLUMNS``."""
+    if not cause.rows:
+        return []
     section = diff.sections.get(account_of(diff))
     found = {_key(row): row for row in section.rows} if section else {}
-    timers = {row["name"]: row for row in diff.sections["phases"].rows} if "phases" in diff.sections else {}
+    timers = {row.get("name"): row for row in diff.sections["phases"].rows} if "phases" in diff.sections else {}
     table: list[tuple[Value, ...]] = []
     for row in cause.rows:
-        of = timers.get(row["name"]) if row["kind"] == "timer" else found.get(_key(row))
-        values = (of["baseline"], of["new"], of["delta"]) if of else (None, None, None)
-        table.append((row["kind"], row["phase"], row["name"] or tr("(all others)"), *values, row["delta_ms"]))
+        of = timers.get(row.get("name")) if row.get("kind") == "timer" else found.get(_key(row))
+        values = (of.get("baseline"), of.get("new"), of.get("delta")) if of else (None, None, None)
+        table.append((*_key(row)[:2], row.get("name") or tr("(all others)"), *values, row.get("delta_ms")))
     return table
 
 
@@ -113,8 +115,8 @@ def _per(diff: Diff) -> str:
     return tr("per step") if account_of(diff) == "path" else tr("per step and rank")
 
 
-def _key(row: Row) -> tuple[object, ...]:
-    return row["kind"], row["phase"], row["name"]
+def _key(row: Row) -> tuple[Value, Value, Value]:
+    return row.get("kind"), row.get("phase"), row.get("name")
 
 
 def _from(diff: Diff, cause: Cause) -> Iterator[str]:
@@ -131,14 +133,14 @@ def _from(diff: Diff, cause: Cause) -> Iterator[str]:
 
 def origin_of(diff: Diff, cause: Cause) -> tuple[str, str, str]:
     """Where the rows of a cause come from: the query, the table that it reads, and which rows of that."""
-    timers = any(row["kind"] == "timer" for row in cause.rows)
+    timers = any(row.get("kind") == "timer" for row in cause.rows)
     of_account = {"path": ("critical_path", "r_path"), "account": ("account", "r_account")}[account_of(diff)]
     query, table = ("timer", "metric") if timers else of_account
     if timers:
         condition = "name LIKE 'timing_s/%'"
     else:
-        names = [str(row["name"]) for row in cause.rows if row["name"] is not None]
-        kinds = sorted({str(row["kind"]) for row in cause.rows if row["kind"] is not None})
+        names = [str(row["name"]) for row in cause.rows if row.get("name") is not None]
+        kinds = sorted({str(row["kind"]) for row in cause.rows if row.get("kind") is not None})
         condition = f"kind IN ({_literals(kinds)})"
         if len(names) <= _MOST_FILES:
             condition += f" AND coalesce(op_type, subject, kind) IN ({_literals(sorted(set(names)))})"

@@ -36,9 +36,9 @@ from rlcompare.report.summary import (
 )
 from rlcompare.report.symptoms import symptoms_tone, training_texts
 from rlcompare.report.tables import (
-    ROW_LIMIT,
     Table,
     overall_table,
+    row_limit,
     samples_text,
     section_table,
     title_of,
@@ -165,15 +165,17 @@ def build_view(
     gate: GateResult | None = None,
     *,
     document: str = "rlcompare-out/diff.json",
-    rows: int = ROW_LIMIT,
+    rows: int | None = None,
     version: str = __version__,
 ) -> ReportView:
     """The view of a diff.
 
     Args:
         document: path of the diff.json that goes with it, for the suggested next command.
-        rows: maximum number of rows in a table; ``Table.total`` is the number of all rows.
+        rows: maximum number of rows in a table; ``Table.total`` is the number of all rows. By default what a page can
+            hold.
     """
+    rows = row_limit(diff.sections.values()) if rows is None else rows
     headline = diff.metric(diff.headline)
     floor, judged = floor_of(headline), not profile_disagrees(diff)
     status, status_text = status_of(diff, diff.comparability.status)
