@@ -18,6 +18,8 @@ ELLIPSIS = "…"
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _ASCII = str.maketrans({"→": "->", "×": "x", "…": "...", "—": "-", "·": "|", "Δ": "delta"})
+_BLOCKS = str.maketrans({"█": "#", "▓": "+", "░": "-", "▏": "|"})
+"""What bars are made of; each replacement takes one column, too."""
 
 
 def safe_text(text: object, limit: int = NAME_LIMIT) -> str:
@@ -155,7 +157,7 @@ def for_encoding(text: str, encoding: str | None) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+        return text.translate(_ASCII | _BLOCKS).encode(encoding, "backslashreplace").decode(encoding)
     except LookupError:
         return for_encoding(text, "ascii")
     return text

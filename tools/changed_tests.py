@@ -83,6 +83,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "sql/sources/ascend_text/": ("tests/sources/test_ascend_text_*.py",),
     "sql/sources/nsys/": ("tests/sources/test_nsys.py",),
     "sql/sources/torch_trace/": ("tests/sources/test_torch_trace*.py",),
+    "sql/trace/": ("tests/cli/test_trace.py",),
     "report_templates/": ("tests/unit/test_report_*.py",),
     "report_templates/ci/": ("tests/cli/test_ci.py",),
     "golden/": ("tests/unit/test_report_golden.py", "tests/unit/test_golden_helper.py"),

@@ -17,6 +17,7 @@ from rlcompare.app.progress import progress
 from rlcompare.app.remote import Mirrors, mirrored
 from rlcompare.app.selection import select_runs
 from rlcompare.app.stores import real_path, refuse_within, shared_cache, stores_folder, with_sound
+from rlcompare.app.trace import TraceSide, make_trace
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
@@ -55,13 +56,14 @@ class Request:
     baselines: str | None = None
 
 
-def compare_sides(request: Request, output: Path | None, varied: Sequence[str] = ()) -> Diff:
+def compare_sides(request: Request, output: Path | None, varied: Sequence[str] = (), trace: Path | None = None) -> Diff:
     """Finds, reads and compares both sides.
 
     Args:
         request: the options.
         output: the folder for the report; checked before anything is read.
         varied: keys that differ on purpose, in addition to those of the request.
+        trace: where to write a trace of both sides (``app.trace``).
 
     Raises:
         UsageError: a side is missing, or a step, a rank or the output folder is invalid.
@@ -74,7 +76,7 @@ def compare_sides(request: Request, output: Path | None, varied: Sequence[str] =
     with mirrored((*baseline.paths, *new.paths), request.quiet, request.baselines) as mirrors:
         named = baseline.paths != new.paths
         sides = _local(baseline, mirrors, named), _local(new, mirrors, named)
-        return _compare(request, steps, sides, mirrors, varied)
+        return _compare(request, steps, sides, mirrors, varied, trace)
 
 
 def _local(side: SidePaths, mirrors: Mirrors, named: bool) -> SidePaths:
@@ -90,6 +92,7 @@ def _compare(
     sides: tuple[SidePaths, SidePaths],
     mirrors: Mirrors,
     varied: Sequence[str],
+    trace: Path | None,
 ) -> Diff:
     base_steps, new_steps = steps
     baseline, new = sides
@@ -124,7 +127,11 @@ def _compare(
                 SideInput(labels[0], run_stores(baseline_runs, stores[:middle], mirrors)),
                 SideInput(labels[1], run_stores(new_runs, stores[middle:], mirrors)),
             )
-            return aside(lambda: compare_runs(*inputs, options))
+            diff = aside(lambda: compare_runs(*inputs, options))
+            if trace is not None:
+                made = TraceSide(inputs[0], baseline_runs), TraceSide(inputs[1], new_runs)
+                aside(lambda: make_trace(diff, made, trace, directory))
+            return diff
 
     return with_sound(runs, directory, compare)
 

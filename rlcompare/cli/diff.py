@@ -26,7 +26,7 @@ from rlcompare.cli.options import (
 from rlcompare.language import tr
 
 DEFAULT_OUTPUT = Path("rlcompare-out")
-FORMATS = ("html", "json", "md", "csv", "xlsx", "parquet")
+FORMATS = ("html", "json", "md", "csv", "xlsx", "parquet", "trace")
 GATE_FORMATS = ("pr", "junit", "code-quality", "sarif")
 """Formats of verdicts, which only ``rlcompare gate`` has."""
 
@@ -104,18 +104,20 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
     rlcompare diff -d new/ -bp base/ --rank 0-7 --step 50 --json
     """
     from rlcompare.app.comparison import Request, compare_sides, warn_of_unknown_keys
+    from rlcompare.app.trace import FORMAT, trace_file
 
     folder = output if output or as_json else DEFAULT_OUTPUT
-    diff = compare_sides(Request(**options), folder)
-    warn_of_unknown_keys(diff, split_commas(options["varied"]))
+    with trace_file(FORMAT in formats and folder is not None) as trace:
+        diff = compare_sides(Request(**options), folder, trace=trace)
+        warn_of_unknown_keys(diff, split_commas(options["varied"]))
 
-    from rlcompare.report.document import to_document, to_json
-    from rlcompare.report.terminal import TERMINAL_ROWS, print_summary
-    from rlcompare.report.view import build_view
-    from rlcompare.report.write import write_report
-    from rlcompare.text import pad
+        from rlcompare.report.document import to_document, to_json
+        from rlcompare.report.terminal import TERMINAL_ROWS, print_summary
+        from rlcompare.report.view import build_view
+        from rlcompare.report.write import write_report
+        from rlcompare.text import pad
 
-    written = write_report(diff, folder, formats) if folder else []
+        written = write_report(diff, folder, formats, trace=trace) if folder else []
     if as_json:
         sys.stdout.write(to_json(to_document(diff)))
     else:

@@ -14,6 +14,7 @@ from rlcompare.app.arguments import problem_of_path, split_commas
 from rlcompare.app.baselines import baselines_in
 from rlcompare.app.comparison import warn_of_mistyped_keys, warn_of_unknown_keys
 from rlcompare.app.spreads import spreads_of
+from rlcompare.app.trace import FORMAT, trace_file
 from rlcompare.cli.diff import GATE_FORMATS, output_options
 from rlcompare.cli.extend import extend_option, judge_extended
 from rlcompare.cli.gate_output import check_outputs, print_verdicts
@@ -171,24 +172,36 @@ def command(
         return _selftest(policy, diff, {} if diff is None else spreads_of(diff, history, policy_file), as_json)
     document = None if extend else _document(words)
     spreads = partial(spreads_of, chosen=history, policy_file=policy_file)
-    if extend:
-        diff, result = judge_extended(extend, words, options, output, policy, spreads)
-    else:
-        if document:
-            diff = _from_document(document, options, whole=output is not None)
+    with trace_file(_has_trace(formats, extend, document)) as trace:
+        if extend:
+            diff, result = judge_extended(extend, words, options, output, policy, spreads)
         else:
-            diff = _from_sides(options, output, policy.varied)
-        result = judge(diff, policy, spreads(diff, quiet=options["quiet"]))
-    asked = split_commas(options["varied"])
-    warn_of_unknown_keys(diff, asked)
-    warn_of_mistyped_keys(diff, [key for key in policy.varied if key not in asked], policy.source)
-    if output:
-        from rlcompare.report.write import write_report
+            if document:
+                diff = _from_document(document, options, whole=output is not None)
+            else:
+                diff = _from_sides(options, output, policy.varied, trace)
+            result = judge(diff, policy, spreads(diff, quiet=options["quiet"]))
+        asked = split_commas(options["varied"])
+        warn_of_unknown_keys(diff, asked)
+        warn_of_mistyped_keys(diff, [key for key in policy.varied if key not in asked], policy.source)
+        if output:
+            from rlcompare.report.write import write_report
 
-        write_report(diff, output, formats, result)
+            write_report(diff, output, formats, result, trace)
     document_path = str(output / "diff.json") if output else str(document or "rlcompare-out/diff.json")
     print_verdicts(result, diff, document_path, as_json, printed, github)
     return _skipping(result) if bisect else result.exit_code
+
+
+def _has_trace(formats: set[str], extend: int | None, document: Path | None) -> bool:
+    """Whether a trace is asked for.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    if FORMAT in formats and (extend or document):
+        raise UsageError("--format trace reads the profiles of two sides: use it with -d and -bp, without --extend")
+    return FORMAT in formats
 
 
 def _skipping(result: GateResult) -> int:
@@ -270,10 +283,12 @@ def _document(words: tuple[str, ...]) -> Path | None:
     return Path(words[0]) if words else None
 
 
-def _from_sides(options: dict[str, Any], output: Path | None, varied: tuple[str, ...]) -> Diff:
+def _from_sides(
+    options: dict[str, Any], output: Path | None, varied: tuple[str, ...], trace: Path | None = None
+) -> Diff:
     from rlcompare.app.comparison import Request, compare_sides
 
-    return compare_sides(Request(**options), output, varied)
+    return compare_sides(Request(**options), output, varied, trace)
 
 
 def _from_document(path: Path, options: dict[str, Any], *, whole: bool = False) -> Diff:

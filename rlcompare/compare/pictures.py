@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rlcompare.compare import records
 from rlcompare.compare.overall import OUTSIDE
 from rlcompare.compare.records import CollectiveSize, RankPath, RankPhase
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.rows import NS_PER_MS
 from rlcompare.compare.steps_and_ranks import natural
-from rlcompare.model.pictures import PathTime, Pictures, RankTimes, SizedCollectives
+from rlcompare.model.pictures import Level, PathTime, Pictures, RankTimes, SizedCollectives
 from rlcompare.model.words import SideName
 
 
@@ -23,6 +24,7 @@ def make_pictures(rollups: Rollups) -> Pictures:
         ranks=tuple(_times(row, phases) for row in measured),
         path=_path(rollups.rows(RankPath), phases),
         collectives=tuple(map(_sized, rollups.rows(CollectiveSize))),
+        levels=tuple(map(_level, rollups.rows(records.Level))),
     )
 
 
@@ -55,6 +57,11 @@ def _path(rows: Sequence[RankPath], phases: Sequence[str]) -> tuple[PathTime, ..
 
 def _sized(row: CollectiveSize) -> SizedCollectives:
     return SizedCollectives(row.side, row.name, row.power, row.calls, row.bytes, _ms(row.ns), _known_ms(row.transit_ns))
+
+
+def _level(row: records.Level) -> Level:
+    at_ms = tuple(round(ns / NS_PER_MS, 3) for ns in row.at_ns)
+    return Level(row.side, row.what, row.component, row.run, row.member, at_ms, tuple(row.amounts))
 
 
 def _ms(ns: float) -> float:

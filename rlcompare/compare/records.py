@@ -184,6 +184,16 @@ class LeftOut(NamedTuple):
     unshared: int
 
 
+class Level(NamedTuple):
+    side: SideName
+    what: str
+    component: str | None
+    run: int
+    member: str
+    at_ns: list[int]
+    amounts: list[float]
+
+
 class LonePhase(NamedTuple):
     side: SideName
     phases: list[str]

@@ -1,4 +1,4 @@
-"""What the pictures of a report show and no section holds: times by rank and phase, collectives by size, and levels.
+"""What the pictures of a report show and no section holds: times by rank and phase, collectives by size, levels.
 
 Times are in ms, with six digits. All of it is small: the page and ``diff.json`` hold it whole for 1,024 ranks.
 """
@@ -62,6 +62,27 @@ class SizedCollectives:
 
 
 @dataclass(frozen=True)
+class Level:
+    """A level over time on a side, in samples: each holds until the next one. Of many, no peak is left out.
+
+    Attributes:
+        what: ``allocated`` or ``reserved``: bytes of memory, of the fullest device; ``clock``: MHz of AI Core, of the
+            device with the lowest mean.
+        component: whose memory, as in the section ``memory``; None for the clock.
+        run: number of the run within its side, from 0.
+        at_ms: since the start of the first step of this rank, else since the first sample.
+    """
+
+    side: SideName
+    what: str
+    component: str | None
+    run: int
+    rank: str
+    at_ms: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Pictures:
     """See above.
 
@@ -74,3 +95,4 @@ class Pictures:
     ranks: tuple[RankTimes, ...] = ()
     path: tuple[PathTime, ...] = ()
     collectives: tuple[SizedCollectives, ...] = ()
+    levels: tuple[Level, ...] = ()

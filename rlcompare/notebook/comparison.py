@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rlcompare.app.arguments import split_commas
 from rlcompare.app.comparison import Request, compare_sides, warn_of_unknown_keys
@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 Side = PathLike | Run | Sequence[PathLike | Run]
 
 
+_NAMED: Any = object()
+"""Stands for a side that was not given."""
+
+
 def diff(
-    baseline: Side,
-    new: Side,
-    *,
+    *sides: NoReturn,
+    new: Side = _NAMED,
+    baseline: Side = _NAMED,
     steps: Numbers = None,
     base_steps: Numbers = None,
     new_steps: Numbers = None,
@@ -38,10 +42,11 @@ def diff(
     cache: bool = True,
     quiet: bool = False,
 ) -> Comparison:
-    """Compares two sides, as ``rlcompare diff -bp BASELINE -d NEW`` does.
+    """Compares two sides, as ``rlcompare diff -d NEW -bp BASELINE`` does.
 
     Args:
-        baseline, new: a side as ``rlcompare diff`` takes it, or a loaded run (it is read again, in full), or a list of
+        sides: none. Both sides are given by name, so that nobody swaps them.
+        new, baseline: a side as ``rlcompare diff`` takes it, or a loaded run (it is read again, in full), or a list of
             these. A string may carry a label (``"cann82=runs/base"``).
         steps, base_steps, new_steps: only these steps, of both sides or of one.
         ranks: only these ranks of both sides.
@@ -54,8 +59,11 @@ def diff(
 
     Raises:
         InputError: a side cannot be read.
+        TypeError: a side is missing, or not given by name.
         UsageError: a step or rank does not exist.
     """
+    if sides or new is _NAMED or baseline is _NAMED:
+        raise TypeError('give both sides by name: rlcompare.diff(new="runs/new", baseline="runs/base")')
     choice_of(layout, "layout", (None, "ranks", "runs"))
     choice_of(prefer, "prefer", ("db", "text"))
     request = Request(
@@ -140,8 +148,7 @@ class Comparison(Mapping[str, Table]):
         """The summary as on a terminal, without the suggested next command."""
         from rlcompare.report.terminal import summary_lines, warning_lines
 
-        lines = [line for line in summary_lines(self._view) if not line.startswith("next ")]
-        return "\n".join([*lines, *warning_lines(self._view)])
+        return "\n".join([*summary_lines(self._view), *warning_lines(self._view)])
 
     @cached_property
     def _view(self) -> ReportView:

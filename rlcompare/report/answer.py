@@ -13,18 +13,22 @@ from rlcompare.compare.estimate import Spread
 from rlcompare.compare.overall import PATH, SPEED
 from rlcompare.compare.replicates import of_repetitions
 from rlcompare.compare.runs import known
+from rlcompare.errors import ExitCode
 from rlcompare.gate.decision import Decision, Limits, decide
 from rlcompare.language import tr, trn
 from rlcompare.model.diff import RUNS_OVERLAP, Delta, Diff
-from rlcompare.model.verdict import Policy
-from rlcompare.model.words import SIDES, Comparable, Polarity, RuleSeverity, Status
+from rlcompare.model.verdict import GateResult, Policy, Verdict
+from rlcompare.model.words import SIDES, Comparable, EvidenceMode, Polarity, RuleSeverity, Status
 from rlcompare.report import quantity
+from rlcompare.report.findings import MESSAGE_LIMIT
+from rlcompare.report.sentences import said
 from rlcompare.report.tone import NOISE_RELATIVE, tone_of
 from rlcompare.text import safe_text
 
 _STEPS = (SPEED, PATH, "time.step")
 """Headlines that are the time of a step, which is slower or faster."""
 
+_DECIDED = (Status.REGRESSED, Status.IMPROVED)
 _NO_LIMIT = Limits(0.0, None)
 _TIMES_FROM = 2.0
 _APART = 0.01
@@ -50,12 +54,13 @@ class Answer:
     mark: str
 
 
-def answer_of(diff: Diff, absent: str, *, failed: bool = False) -> Answer:
+def answer_of(diff: Diff, absent: str, gate: GateResult | None = None) -> Answer:
     """The answer of a diff.
 
     Args:
         absent: what to say if no headline was measured.
-        failed: whether a gate failed: then nothing is called better.
+        gate: what a gate made of it: nothing is called better if it failed, its policy says how much runs are assumed
+            to differ, and where it decided on the headline, so does the answer.
     """
     headline = diff.metric(diff.headline)
     if headline is None or (headline.baseline is None and headline.new is None):
@@ -72,10 +77,10 @@ def answer_of(diff: Diff, absent: str, *, failed: bool = False) -> Answer:
     if mood == "noise":
         text, rest = _without_change(headline)
     else:
-        text, rest, decided = _with_change(diff, headline, change)
+        text, rest, decided = _with_change(diff, headline, change, gate)
         if not decided:
             mood = {"worse": "caution", "better": "noise"}.get(mood, mood)
-    if failed and mood == "better":
+    if gate is not None and gate.exit_code != ExitCode.OK and mood == "better":
         mood = "caution"
     return _answer(f"{text}{_stability(diff, headline)}", rest, "worse" if _is_broken(diff) else mood)
 
@@ -84,13 +89,16 @@ def _answer(text: str, rest: str, tone: str) -> Answer:
     return Answer(text[:1].upper() + text[1:], rest, tone, _MARKS.get(tone, ""))
 
 
-def _with_change(diff: Diff, headline: Delta, change: str) -> tuple[str, str, bool]:
+def _with_change(diff: Diff, headline: Delta, change: str, gate: GateResult | None) -> tuple[str, str, bool]:
     """The change, how sure it is, and whether the runs, or an assumption where they are few, rule chance out."""
     runs = of_repetitions(diff).metric(diff.headline) or headline
-    decision = _decision(runs)
+    decision = _decision(runs, Policy("", ()) if gate is None else gate.policy)
     if decision is None:
         return change, "", True
-    decided = decision.status in (Status.REGRESSED, Status.IMPROVED)
+    decided = decision.status in _DECIDED
+    judged = None if gate is None or decided else _judged(headline, gate)
+    if judged is not None:  # by what a history tells of the noise
+        return change, _by_gate(judged, runs), True
     return change, _sure(runs, decision, headline), decided
 
 
@@ -141,17 +149,30 @@ def _stability(diff: Diff, headline: Delta) -> str:
     return tr(", and training may not be stable") if worse else tr(", but training may not be stable")
 
 
-def _decision(delta: Delta) -> Decision | None:
+def _judged(headline: Delta, gate: GateResult) -> Verdict | None:
+    """The verdict by which a gate decided on the headline, if it asked how runs differ."""
+    if gate.policy.evidence == EvidenceMode.LIMITS:
+        return None
+    return next((one for one in gate.verdicts if one.metric == headline.metric and one.status in _DECIDED), None)
+
+
+def _by_gate(verdict: Verdict, runs: Delta) -> str:
+    found = tr(", by the gate: {verdict}", verdict=safe_text(said(verdict.text), MESSAGE_LIMIT))
+    if verdict.verified:
+        return found
+    return tr("{found}; chance is not ruled out: {runs}", found=found, runs=_runs(runs))
+
+
+def _decision(delta: Delta, policy: Policy) -> Decision | None:
     """What the runs tell; None if no run measured the headline on a side."""
     baseline, new = (known(delta.samples.get(side, ())) for side in SIDES)
     if not baseline or not new:
         return None
-    assumed = Policy("", ()).noise
-    return decide(baseline, new, delta.polarity, _NO_LIMIT, Spread(assumed))
+    return decide(baseline, new, delta.polarity, _NO_LIMIT, Spread(policy.noise))
 
 
 def _sure(runs: Delta, decision: Decision, shown: Delta) -> str:
-    decided = decision.status in (Status.REGRESSED, Status.IMPROVED)
+    decided = decision.status in _DECIDED
     number, between = _runs(runs), _interval(decision)
     if decided and decision.measured:
         text = tr(", certain: {runs}, {interval}", runs=number, interval=between)

@@ -100,6 +100,10 @@ def to_document(diff: Diff) -> Document:
             ],
             "path": [dict(vars(piece)) for piece in diff.pictures.path],
             "collectives": [dict(vars(sized)) for sized in diff.pictures.collectives],
+            "levels": [
+                {**vars(level), "at_ms": list(level.at_ms), "values": list(level.values)}
+                for level in diff.pictures.levels
+            ],
         },
         "timeline": None if diff.timeline is None else asdict(diff.timeline),
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},

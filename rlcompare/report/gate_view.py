@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rlcompare.errors import ExitCode
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Finding
 from rlcompare.model.verdict import GateResult, Verdict
@@ -14,6 +16,9 @@ from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.sentences import datum, said
 from rlcompare.report.status import status_of
 from rlcompare.text import safe_text
+
+_VALUES = r" \(|\uff08"
+"""Where the values of a verdict begin: at a bracket, of Latin or Chinese width."""
 
 UNVERIFIED = mark("unverified")
 _FEW_RUNS = mark("too few runs to rule out chance: the verdict also rests on the spread that its interval names.")
@@ -36,7 +41,11 @@ _VERDICT_TONE = {
 
 @dataclass(frozen=True)
 class VerdictView:
-    """A verdict of the gate; ``failing`` if its status is not pass or improved."""
+    """A verdict of the gate; ``failing`` if its status is not pass or improved.
+
+    Attributes:
+        brief, rest: its text up to the values, and the values with what follows; ``rest`` may be empty.
+    """
 
     status: str
     tone: str
@@ -46,6 +55,8 @@ class VerdictView:
     text: str
     message: str
     verified: bool
+    brief: str
+    rest: str
 
     @property
     def word(self) -> str:
@@ -63,6 +74,7 @@ class GateView:
     """The result of the gate.
 
     Attributes:
+        outcome: whether it passed, in a word or two.
         status: whether the sides may be compared; empty if the diff is unknown, as are the next three.
         findings: differences that must be shown before the verdicts, and those that the policy declares.
         quality: warnings about the data in one line.
@@ -73,6 +85,7 @@ class GateView:
         skipped: metrics of rules that had nothing to judge.
     """
 
+    outcome: str
     summary: str
     policy: str
     exit_code: int
@@ -99,6 +112,7 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
     from rlcompare.gate.summary import reasons  # like comparability below: only if there is a gate
 
     view = GateView(
+        outcome=_outcome(gate.exit_code),
         summary=safe_text(said(gate.summary), MESSAGE_LIMIT),
         policy=safe_text(datum(gate.policy.source)),
         exit_code=gate.exit_code,
@@ -125,6 +139,11 @@ def gate_view(gate: GateResult, diff: Diff | None = None) -> GateView:
             if finding.key == "training_steps" and not findings.is_serious(finding)
         ),
     )
+
+
+def _outcome(exit_code: int) -> str:
+    open_ = {int(ExitCode.INCONCLUSIVE): tr("not decided"), int(ExitCode.NOT_COMPARABLE): tr("not comparable")}
+    return tr("passed") if exit_code == ExitCode.OK else open_.get(exit_code, tr("failed"))
 
 
 def status_word(status: str) -> str:
@@ -183,15 +202,20 @@ def _one_line(texts: Sequence[str]) -> str:
 
 
 def _verdict(verdict: Verdict) -> VerdictView:
+    text = safe_text(said(verdict.text), MESSAGE_LIMIT)
+    bracket = re.search(_VALUES, text)
+    brief = text[: bracket.start()] if bracket else text
     return VerdictView(
         status=verdict.status,
         tone=_VERDICT_TONE.get(verdict.status, ""),
         failing=verdict.status in FAILING,
         severity=safe_text(verdict.rule.severity, 20),
         metric=safe_text(verdict.metric),
-        text=safe_text(said(verdict.text), MESSAGE_LIMIT),
+        text=text,
         message=safe_text(verdict.rule.message, MESSAGE_LIMIT),
         verified=shown_as_verified(verdict),
+        brief=brief,
+        rest=text.removeprefix(brief).strip(),
     )
 
 

@@ -24,7 +24,6 @@ _STYLES = (
     "first.css",
     "waterfall.css",
     "charts.css",
-    "pictures.css",
     "ranks.css",
     "timeline.css",
     "single.css",
@@ -32,7 +31,7 @@ _STYLES = (
     "narrow.css",
     "print.css",
 )
-_SCRIPTS = ("theme.js", "print.js", "tables.js")
+_SCRIPTS = ("theme.js", "print.js", "tables.js", "charts.js")
 """Files of ``report_templates/page``, in the order in which they take effect."""
 
 

@@ -42,6 +42,6 @@ def print_lines(lines: Iterable[Line], stream: TextIO) -> None:
         shown = for_encoding(line.text, stream.encoding)
         text = Text(shown)
         # If replacements are longer than the original characters, the spans no longer fit: no colours then.
-        for start, end, style in line.spans if shown == line.text else ():
+        for start, end, style in line.spans if len(shown) == len(line.text) else ():
             text.stylize(STYLES.get(style, ""), start, end)
         console.print(text, soft_wrap=True)

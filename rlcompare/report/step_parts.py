@@ -37,7 +37,8 @@ def parts_of_step(diff: Diff) -> tuple[str, Sequence[Row]]:
     for metric, name in _DEVICE_PARTS:
         delta = diff.metric(metric)
         if delta is not None and (delta.baseline is not None or delta.new is not None):
-            rows.append({"name": name, "presence": Presence.BOTH, "delta": delta.delta, "ratio": delta.ratio})
+            sides: Row = {"baseline": delta.baseline, "new": delta.new}
+            rows.append({"name": name, "presence": Presence.BOTH, **sides, "delta": delta.delta, "ratio": delta.ratio})
     if diff.headline != "time.step":
         rows = [row for row in rows if row["name"] not in ("preparing", "tail")]
     return mark("parts"), rows
@@ -52,11 +53,13 @@ def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
         found = sums.setdefault(name, [0.0, 0.0])
         for place, side in enumerate(SIDES):
             found[place] += number_of(row.get(side))
-    made: list[Row] = [
-        {"name": name, "presence": Presence.BOTH, "delta": new - old, "ratio": new / old if old else None}
-        for name, (old, new) in sums.items()
-    ]
+    made = [_row(name, old, new) for name, (old, new) in sums.items()]
     return "phases" if phased else "parts", made
+
+
+def _row(name: str, old: float, new: float) -> Row:
+    ratio = new / old if old else None
+    return {"name": name, "presence": Presence.BOTH, "baseline": old, "new": new, "delta": new - old, "ratio": ratio}
 
 
 def number_of(value: Value) -> float:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from rlcompare.language import tr
 from rlcompare.model.diff import ADVICE, Diff
 from rlcompare.model.words import RuleSeverity
+from rlcompare.report import quantity
 from rlcompare.report.findings import MESSAGE_LIMIT, count
 from rlcompare.report.sentences import said
+from rlcompare.report.step_parts import rows_of
 from rlcompare.text import safe_text
 
 Parts = tuple[str, ...]
@@ -23,6 +25,29 @@ def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
     full, short = ((tr("{counts}: {first}", counts=counts, first=shown[0]), *shown[1:]) for shown in (texts, brief))
     named = tr("{counts}: {first}", counts=counts, first=keys)
     return full, (short, (named,)), symptoms_tone(diff)
+
+
+def training_texts(diff: Diff) -> Parts:
+    """What training logged of its own health, and whether a symptom was found; empty if it logged nothing of it."""
+    rows = {row.get("name"): row for row in rows_of(diff, "metrics")}
+    found = [(label, rows[name]) for name, label in _curves() if name in rows]
+    known = [(label, row) for label, row in found if quantity.is_number(row.get("new"))]
+    if not known:
+        return ()
+    values = tuple(
+        f"{label} {quantity.brief(row.get('baseline'))} → {quantity.brief(row.get('new'))}" for label, row in known
+    )
+    return values if diff.symptoms else (tr("no sign of instability"), *values)
+
+
+def _curves() -> tuple[tuple[str, str], ...]:
+    return (
+        ("actor/entropy", tr("entropy")),
+        ("actor/grad_norm", tr("gradient norm")),
+        ("critic/score/mean", tr("score")),
+        ("critic/rewards/mean", tr("reward")),
+        ("actor/ppo_kl", tr("policy KL")),
+    )
 
 
 def symptoms_tone(diff: Diff) -> str:

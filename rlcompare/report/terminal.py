@@ -1,4 +1,4 @@
-"""The summary on a terminal: at most fifteen lines, then short tables.
+"""The summary on a terminal: the answer and its cause, then the rest, on about one screen.
 
 ``summary_lines``, ``warning_lines`` and ``table_lines`` return plain text of a given width. ``print_summary`` writes
 all of it, coloured if the output is a terminal. Designed for 100 columns; works from 60 columns on.
@@ -12,27 +12,37 @@ from typing import TextIO
 
 from rlcompare.language import tr
 from rlcompare.report.output import Line, print_lines
-from rlcompare.report.quantity import ABSENT
 from rlcompare.report.summary import SummaryItem
-from rlcompare.report.tables import OF_PROFILE, Table, TableRow
+from rlcompare.report.terminal_bars import BARS_FROM, part_block
+from rlcompare.report.terminal_tables import TERMINAL_ROWS, tables
 from rlcompare.report.view import ReportView
-from rlcompare.text import fit, fit_names, flow, is_whole, pad, pieces, width_of, wrap
+from rlcompare.text import flow, is_whole, pad, pieces, wrap
+
+__all__ = [
+    "SCREEN",
+    "SUMMARY_LINES",
+    "TERMINAL_ROWS",
+    "end_lines",
+    "print_summary",
+    "summary_lines",
+    "table_lines",
+    "warning_lines",
+]
 
 PIPED_WIDTH = 100
-SUMMARY_LINES = 15
-TABLE_ROWS = 5
+SUMMARY_LINES = 24
+"""Maximum number of lines of the summary, from the answer to the sides."""
+
+SCREEN = 42
+"""Lines of the whole output; tables that have no room are left to the report."""
+
+_FEWEST = 8
+"""Lines that tables always have."""
+
 WARNINGS = 8
 """Maximum number of symptoms, and of data warnings, shown on a terminal. The report lists all of them."""
 
-TERMINAL_ROWS = 40
-"""Rows that a view needs for the terminal. The first ``TABLE_ROWS`` of them that are not noise are shown."""
-
 _LABEL = 12
-_NAME = (20, 44)
-_METRICS = ("timing_s/step", "timing_per_token_ms/step", "time.", "memory.", "perf/")
-_TABLES = ("kernels", "operators", "collectives", "copies", "memory", "memory_categories", "stacks")
-_MEASURES = ("baseline", "new", "delta", "ratio")
-_COLOURED = slice(2, 4)
 
 
 def summary_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
@@ -47,7 +57,12 @@ def warning_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
 
 def table_lines(view: ReportView, width: int = PIPED_WIDTH) -> list[str]:
     """The short tables below the summary as plain text: measured times and memory, then the rows that changed most."""
-    return [line.text for line in _tables(view, width)]
+    return [line.text for line in tables(view, width, SCREEN)]
+
+
+def end_lines(view: ReportView) -> list[str]:
+    """The last lines: the next command to type. A shortened one cannot be typed: it may exceed the width."""
+    return [line.text for line in _end(view)]
 
 
 def print_summary(view: ReportView, stream: TextIO, width: int | None = None) -> None:
@@ -58,39 +73,55 @@ def print_summary(view: ReportView, stream: TextIO, width: int | None = None) ->
     """
     if width is None:
         width = shutil.get_terminal_size((PIPED_WIDTH, 24)).columns if stream.isatty() else PIPED_WIDTH
-    print_lines([*_summary(view, width), *_warnings(view, width), *_tables(view, width)], stream)
+    above = [*_summary(view, width), *_warnings(view, width)]
+    end = [*_end(view)]
+    room = max(SCREEN - len(above) - len(end), _FEWEST)
+    print_lines([*above, *tables(view, width, room), *end], stream)
 
 
 def _summary(view: ReportView, width: int) -> Iterator[Line]:
-    items, laid = view.summary, _layout(view.summary, width - _LABEL)
+    answer = wrap(f"{view.answer.text}{view.answer.rest}", width - _LABEL)
+    yield from _labelled(tr("answer"), answer, view.answer.tone)
+    block = list(part_block(view.parts, _LABEL, width)) if view.parts and width >= BARS_FROM else []
+    left_out = ("next", "phases") if block else ("next",)
+    items = tuple(item for item in view.summary if item.key not in left_out)
+    lines = SUMMARY_LINES - len(answer) - len(block)
+    laid = _layout(items, width - _LABEL, lines)
     for spare in [item for item in reversed(items) if item.spare]:
-        if sum(map(len, laid)) > SUMMARY_LINES:
+        if sum(map(len, laid)) > lines:
             items = tuple(item for item in items if item is not spare)
-            laid = _layout(items, width - _LABEL)
+            laid = _layout(items, width - _LABEL, lines)
     for item, texts in zip(items, laid, strict=True):
-        for number, text in enumerate(texts):
-            line = pad(item.label if number == 0 else "", _LABEL) + text
-            spans = ((0, _LABEL, "label"), *(((_LABEL, len(line), item.tone),) if item.tone else ()))
-            yield Line(line, spans)
+        yield from _labelled(item.label, texts, item.tone)
+        if item.key == "headline":
+            yield from block
 
 
-def _layout(items: tuple[SummaryItem, ...], width: int) -> list[list[str]]:
+def _labelled(label: str, texts: Sequence[str], tone: str) -> Iterator[Line]:
+    for number, text in enumerate(texts):
+        line = pad(label if number == 0 else "", _LABEL) + text
+        yield Line(line, ((0, _LABEL, "label"), *(((_LABEL, len(line), tone),) if tone else ())))
+
+
+def _end(view: ReportView) -> Iterator[Line]:
+    yield Line("")
+    yield from _labelled(tr("next"), (view.next_command,), "")
+
+
+def _layout(items: tuple[SummaryItem, ...], width: int, lines: int) -> list[list[str]]:
     """The lines of each entry. Space goes to entries that are never cut, then to those with several lines, then to the
     first one that was cut.
     """
-    laid = [_item_lines(item, width, 1 if item.lines else SUMMARY_LINES + 1 - len(items)) for item in items]
+    laid = [_item_lines(item, width, 1 if item.lines else lines + 1 - len(items)) for item in items]
     for further in (0, 1):
         for index, item in enumerate(items):
-            spare = SUMMARY_LINES - sum(map(len, laid))
+            spare = lines - sum(map(len, laid))
             if spare > 0 and item.lines is not None and not (further and item.shorter):
                 laid[index] = _item_lines(item, width, min(item.lines + further, len(laid[index]) + spare))
     return laid
 
 
 def _item_lines(item: SummaryItem, width: int, lines: int) -> list[str]:
-    if item.key == "next":
-        # A shortened command cannot be typed: on a narrow terminal it may exceed the width.
-        return list(item.parts)
     if item.lines is None:
         for parts in (item.parts, *item.shorter):
             lines_of_words = wrap(" ".join(parts), width)
@@ -121,70 +152,3 @@ def _list(title: str, texts: Sequence[str], tone: str, width: int) -> Iterator[L
         yield from (Line(f"  {text}", ((0, len(text) + 2, tone),)) for text in rest)
     if len(texts) > WARNINGS:
         yield Line(tr("+{n} more in report.html", n=len(texts) - WARNINGS))
-
-
-def _tables(view: ReportView, width: int) -> Iterator[Line]:
-    overall = tuple(row for row in view.overall.rows if _is_metric(row) and _is_worth_a_row(row))
-    if overall:
-        yield from _table(view.overall, overall, width)
-    for table in view.tables:
-        if table.name in _TABLES and table.rows:
-            changed = tuple(row for row in table.rows if row.tone != "noise" and _is_worth_a_row(row))
-            yield from _table(table, changed[:TABLE_ROWS], width)
-
-
-def _is_metric(row: TableRow) -> bool:
-    """Whether a metric belongs on the terminal: a mean of time or memory."""
-    name = row.cells[0].text
-    of_role = name.startswith("role.") and name.endswith(".device_span")
-    return of_role or (name.startswith(_METRICS) and "@" not in name)
-
-
-def _is_worth_a_row(row: TableRow) -> bool:
-    """Whether a side has a value other than 0. A row that is absent on one side and 0 on the other is omitted."""
-    texts = [cell.text for cell in row.cells[1:3]]
-    return ABSENT not in texts or any(digit in text for text in texts for digit in "123456789")
-
-
-def _title(table: Table) -> str:
-    unit = next((f", {column.unit}" for column in table.columns if column.unit), "")
-    matched = f" ({tr('{part} matched', part=table.matched)})" if table.matched else ""
-    profiled = f"; {tr(OF_PROFILE)}" if tr(OF_PROFILE) in table.note else ""
-    return f"{table.title}{unit}{matched}{profiled}"
-
-
-def _table(table: Table, rows: tuple[TableRow, ...], width: int) -> Iterator[Line]:
-    """Title, headings, rows; the name is followed by the keys that identify the row, numbers are right-aligned."""
-    title = fit(_title(table) if rows else tr("{title}: no notable change", title=_title(table)), width)
-    yield Line("")
-    yield Line(title, ((0, len(title), "label"),))
-    if not rows:
-        return
-    columns = [[heading, *(_value(table, row, key) for row in rows)] for key, heading in _headings(table)]
-    widths = [max(map(width_of, column)) for column in columns]
-    name_width = min(max(width - sum(widths) - 2 * len(widths), _NAME[0]), _NAME[1])
-    names = [table.columns[0].label, *(f"{row.cells[0].text} {row.detail}".rstrip() for row in rows)]
-    for number, (name, *values) in enumerate(zip(fit_names(names, name_width), *columns, strict=True)):
-        text = pad(name, name_width)
-        # Wide characters take two columns, so spans are computed on the text.
-        starts = []
-        for value, column_width in zip(values, widths, strict=True):
-            starts.append(len(text) + 2)
-            text += "  " + pad(value, column_width, right=True)
-        tone = "noise" if number == 0 else rows[number - 1].tone
-        span = (0, len(text)) if tone == "noise" else (starts[_COLOURED.start], [*starts, len(text)][_COLOURED.stop])
-        yield Line(fit(text, width), ((*span, tone),) if tone else ())
-
-
-def _headings(table: Table) -> list[tuple[str, str]]:
-    keys = {column.key: column.label for column in table.columns}
-    headings = [(key, keys[key]) for key in _MEASURES]
-    return [*headings, ("calls", tr("calls"))] if "new_calls" in keys else headings
-
-
-def _value(table: Table, row: TableRow, key: str) -> str:
-    cells = {column.key: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
-    if key != "calls":
-        return cells[key]
-    baseline, new = cells.get("baseline_calls", ABSENT), cells.get("new_calls", ABSENT)
-    return new if baseline == new else f"{baseline} → {new}"

@@ -20,6 +20,7 @@ from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
+from rlcompare.report.part_lines import PartLines, part_lines
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.sentences import said
 from rlcompare.report.shares import are_times
@@ -32,7 +33,7 @@ from rlcompare.report.summary import (
     next_command,
     summary_items,
 )
-from rlcompare.report.symptoms import symptoms_tone
+from rlcompare.report.symptoms import symptoms_tone, training_texts
 from rlcompare.report.tables import (
     ROW_LIMIT,
     Table,
@@ -120,6 +121,7 @@ class ReportView:
         status: comparability; also ``caution`` if the workload differs much.
         symptoms: the signs of unstable training, errors first.
         unstable: whether the new side has some: then nothing is shown as better.
+        training: entropy, reward and the like on both sides; empty if training logged none of them.
         more_causes: the part of the causes beyond ``CAUSES_SHOWN``; empty if there are none.
         command: what makes this report again; empty if it would be too long to paste.
     """
@@ -146,6 +148,8 @@ class ReportView:
     quality_counts: str
     symptoms: tuple[str, ...]
     symptoms_tone: str
+    parts: PartLines | None
+    training: tuple[str, ...]
     unstable: bool
     thresholds: str
     command: str
@@ -181,7 +185,7 @@ def build_view(
         status=status,
         status_text=status_text,
         comparability=findings.views(diff.comparability.findings),
-        answer=answer_of(diff, measured.absent, failed=gate is not None and gate.exit_code != ExitCode.OK),
+        answer=answer_of(diff, measured.absent, gate),
         headline=measured,
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
@@ -195,7 +199,9 @@ def build_view(
         quality=findings.views(diff.quality),
         quality_counts=findings.quality_counts(diff.quality) if diff.quality else "",
         symptoms_tone=symptoms_tone(diff),
+        training=training_texts(diff),
         symptoms=tuple(safe_text(said(symptom.text), MESSAGE_LIMIT) for symptom in diff.symptoms),
+        parts=part_lines(diff),
         unstable=diff.unstable,
         thresholds=_thresholds(floor),
         command=command_of(diff),

@@ -23,8 +23,10 @@ from rlcompare.report.data_files import cut, write_parquet
 from rlcompare.report.document import json_parts, to_document
 from rlcompare.report.view import ReportView, build_view
 
-FORMATS = frozenset({"html", "json", "md", "csv", "parquet", "xlsx"})
+FORMATS = frozenset({"html", "json", "md", "csv", "parquet", "xlsx", "trace"})
 """Formats of a comparison."""
+
+TRACE = "trace.json.gz"
 
 GATE_FILES = {
     "pr": "pull-request.md",
@@ -42,7 +44,9 @@ _FOLDERS = ("csv", "data")
 _Writer = Callable[[Path], None]
 
 
-def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult | None = None) -> list[Path]:
+def write_report(
+    diff: Diff, out_dir: Path, formats: set[str], gate: GateResult | None = None, trace: Path | None = None
+) -> list[Path]:
     """Writes ``report.html`` and ``diff.json``, and the requested further formats.
 
     All rows of tables that are too long for ``diff.json`` are written to the folder ``data``.
@@ -51,6 +55,7 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
         formats: of ``FORMATS``; ``md`` adds ``report.md``, ``xlsx`` ``tables.xlsx``, ``csv`` and ``parquet`` a file per
             section in the folders ``csv`` and ``data``. With a gate, of ``GATE_FILES`` too.
         gate: its verdicts are shown in the report.
+        trace: a trace that was made; copied to ``TRACE`` if it exists.
 
     Returns:
         The files, ``report.html`` first.
@@ -64,6 +69,9 @@ def write_report(diff: Diff, out_dir: Path, formats: set[str], gate: GateResult 
     try:
         with _stage(out_dir) as stage:
             files = _render(diff, gate, stage, formats, out_dir)
+            if trace is not None and trace.exists():
+                shutil.copyfile(trace, stage / TRACE)
+                files.append(PurePosixPath(TRACE))
             return _publish(stage, out_dir, files)
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -204,4 +212,4 @@ def _listed(out_dir: Path) -> list[PurePosixPath]:
 
 
 def _is_ours(name: PurePosixPath) -> bool:
-    return name.suffix.removeprefix(".") in FORMATS or name.name in GATE_FILES.values()
+    return name.suffix.removeprefix(".") in FORMATS or name.name in (TRACE, *GATE_FILES.values())

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rlcompare.model.diff import Diff
+from rlcompare.model.diff import Diff, Series
 from tests.browser.conftest import Visit
 from tests.unit import diff_examples
 from tests.unit.test_chart_account import with_rows
+from tests.unit.test_chart_health import with_series
 from tests.unit.test_chart_runs import BASELINE, NEW, with_runs
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -93,3 +94,28 @@ def test_hostile_names_stay_texts_and_inside_the_page(visit: Open, name: str) ->
     seen.page.set_viewport_size({"width": 390, "height": 800})
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert (seen.console, seen.dialogs) == ([], [])
+
+
+def test_lines_stand_at_their_values_and_the_pointer_reads_them(visit: Open) -> None:
+    values = {"baseline": [4.0, 4.2, 3.8, 4.1], "new": [4.0, 3.0, 2.0, 1.0]}
+    series = [Series("actor/entropy", side, 0, 4, (1, 2, 3, 4), tuple(found)) for side, found in values.items()]  # type: ignore[arg-type]
+    seen = visit(with_series(*series, Series("timing_s/step", "new", 0, 4, (1, 2, 3, 4), (30.0, 31.0, 30.0, 31.0))))
+    seen.page.set_viewport_size({"width": 1280, "height": 800})
+    panel = seen.page.locator("#c-health .panel").nth(1)
+    label, ends = panel.locator("svg.values text").evaluate_all(
+        "(texts) => [texts.map((text) => text.textContent), texts.map((text) => text.y.baseVal[0].value)]"
+    )
+    scale = (ends[-1] - ends[0]) / (float(label[-1]) - float(label[0]))
+    whole = panel.locator("svg.box").bounding_box()
+    assert whole is not None
+    for side, (high, low) in {side: (max(found), min(found)) for side, found in values.items()}.items():
+        box = panel.locator(f"path.line.{side}").bounding_box()
+        assert box is not None
+        assert box["y"] - whole["y"] == pytest.approx(ends[0] + (high - float(label[0])) * scale, abs=1.5)
+        assert box["height"] == pytest.approx(abs((high - low) * scale), abs=3)
+    panel.locator("svg.box").hover(position={"x": float(whole["width"]) * 0.62, "y": 20.0})
+    assert panel.locator("output").inner_text() == "step 3 · baseline 3.8 · new 2"
+    assert seen.page.locator("#c-health .panel").first.locator("output").inner_text() == "step 3 · new 30"
+    seen.page.mouse.move(0, 0)
+    assert panel.locator("output").inner_text() == ""
+    assert seen.console == []

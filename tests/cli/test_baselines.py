@@ -138,7 +138,7 @@ def test_it_survives_a_clone(repository: Path, rlcompare: Command, samples: Path
     # AND in Python
     with library.load("@main/base", quiet=True) as loaded:
         assert (loaded.name, len(loaded["kernels"]) > 0) == ("base", True)
-        compared = library.diff(loaded, samples / "new", quiet=True)
+        compared = library.diff(new=samples / "new", baseline=loaded, quiet=True)
     assert compared.headline is not None and compared.headline.new == expected["overall"][0]["new"]
 
 

@@ -105,9 +105,9 @@ def test_ticks_of_an_npu_are_no_training_steps(rlcompare: Command, samples: Path
 
 def test_the_side_says_that_its_steps_are_parts_of_one(rlcompare: Command, tmp_path: Path) -> None:
     base, new = sampled(tmp_path / "a", 30, 31), side(tmp_path / "b", None)
-    lines = rlcompare("diff", "-d", new, "-bp", base).out.splitlines()
-    assert "1 step, generate_sequences: decode_step 30-31 only" in lines[0]
-    assert "step" in lines[1] and "alone" not in lines[1]
+    lines = {line[:12].strip(): line for line in rlcompare("diff", "-d", new, "-bp", base).out.splitlines()}
+    assert "1 step, generate_sequences: decode_step 30-31 only" in lines["baseline"]
+    assert "step" in lines["new"] and "alone" not in lines["new"]
 
 
 def test_other_samples_are_not_compared_unless_it_was_meant(rlcompare: Command, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_tour(demo: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     shown = printed(README, DEMO[-1])
     end = shown.index(ELIDED)
     assert shown[:end] == demo[: demo.index("")]
-    assert shown[end + 1 :] == demo[-1:]
+    assert shown[end + 1 :] == demo[-2:]
 
     explain = "explain 2 demo/report/diff.json"
     assert run(explain.split()) == 0

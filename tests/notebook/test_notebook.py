@@ -38,7 +38,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def comparison(runs: Path) -> rlcompare.Comparison:
-    return rlcompare.diff(runs / "base.sqlite", runs / "new.sqlite", quiet=True)
+    return rlcompare.diff(new=runs / "new.sqlite", baseline=runs / "base.sqlite", quiet=True)
 
 
 @pytest.fixture(scope="module")
@@ -102,19 +102,20 @@ class TestDiff:
         assert next(iter(comparison.quality))["message"] == comparison.diff.quality[0].message
 
     def test_summary(self, comparison: rlcompare.Comparison) -> None:
-        assert repr(comparison).startswith("baseline    base.sqlite")
+        assert repr(comparison).startswith("answer      No change worth naming: 0.0 %")
         assert "time.path 9.00" in comparison.summary
         assert "rlcompare gate" not in comparison.summary
 
     def test_options(self, runs: Path) -> None:
         one = rlcompare.diff(
-            [runs / "base.sqlite"], f"after={runs / 'new.sqlite'}", steps=1, ranks=range(1), varied="chip", quiet=True
-        )
+            new=f"after={runs / 'new.sqlite'}", baseline=[runs / "base.sqlite"],
+            steps=1, ranks=range(1), varied="chip", quiet=True,
+        )  # fmt: skip
         assert one.diff.new.label == "after"
         assert (one.diff.new.steps, one.diff.new.runs[0].ranks) == ((1,), 1)
 
     def test_loaded_runs(self, run: rlcompare.Run, runs: Path) -> None:
-        same = rlcompare.diff(run, [run], quiet=True)
+        same = rlcompare.diff(new=[run], baseline=run, quiet=True)
         assert same.headline is not None
         assert same.headline.delta == 0
 
@@ -210,7 +211,7 @@ class TestErrors:
         with pytest.raises(InputError, match="no such file"):
             rlcompare.load(tmp_path / "nowhere")
         with pytest.raises(InputError, match="no such file"):
-            rlcompare.diff(tmp_path / "nowhere", tmp_path / "nowhere")
+            rlcompare.diff(new=tmp_path / "nowhere", baseline=tmp_path / "nowhere")
 
     @pytest.mark.parametrize(
         "options",
@@ -230,14 +231,14 @@ class TestErrors:
         with pytest.raises(UsageError):
             rlcompare.load(base, quiet=True, **options)  # type: ignore[arg-type]
         with pytest.raises(UsageError):
-            rlcompare.diff(base, base, quiet=True, **options)  # type: ignore[arg-type]
+            rlcompare.diff(new=base, baseline=base, quiet=True, **options)  # type: ignore[arg-type]
 
     def test_of_what_is_meant_to_differ(self, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
         base = runs / "base.sqlite"
         for varied in (3, [3]):
             with pytest.raises(UsageError, match="varied should be"):
-                rlcompare.diff(base, base, varied=varied, quiet=True)  # type: ignore[arg-type]
-        rlcompare.diff(base, base, varied=["nope"])
+                rlcompare.diff(new=base, baseline=base, varied=varied, quiet=True)  # type: ignore[arg-type]
+        rlcompare.diff(new=base, baseline=base, varied=["nope"])
         assert "--varied nope: neither side has it" in capsys.readouterr().err
 
     def test_of_a_run_that_was_closed(self, runs: Path) -> None:
@@ -249,7 +250,15 @@ class TestErrors:
     @pytest.mark.parametrize("side", ["", 3, None, [], "a\0b", b"bytes"])
     def test_of_sides(self, runs: Path, side: object) -> None:
         with pytest.raises(UsageError):
-            rlcompare.diff(runs / "base.sqlite", side)  # type: ignore[arg-type]
+            rlcompare.diff(new=side, baseline=runs / "base.sqlite")  # type: ignore[arg-type]
+
+    def test_of_sides_without_names(self, runs: Path) -> None:
+        """Of two positional sides one would be the baseline, and half the users would guess wrong."""
+        base, new = str(runs / "base.sqlite"), str(runs / "new.sqlite")
+        said = r"give both sides by name: rlcompare.diff\(new=.*, baseline=.*\)"
+        for sides, named in (((base, new), {}), ((base,), {"new": new}), ((), {"baseline": base}), ((), {})):
+            with pytest.raises(TypeError, match=said):
+                rlcompare.diff(*sides, **named)  # type: ignore[arg-type]
 
     def test_several_runs(self, runs: Path) -> None:
         with pytest.raises(UsageError, match="contains 2 runs"):
@@ -294,7 +303,7 @@ class TestHtml:
         path = export.write(tmp_path / "<img src=x onerror=alert(1)>.sqlite")
         # WHEN all that a notebook shows of them is made
         loaded = rlcompare.load(path, quiet=True)
-        compared = rlcompare.diff(path, path, quiet=True)
+        compared = rlcompare.diff(new=path, baseline=path, quiet=True)
         shown = (
             loaded,
             loaded.table("kernel"),
@@ -331,7 +340,7 @@ class TestSideEffects:
     def test_the_process_is_left_as_it_was(self, runs: Path) -> None:
         before = (Path.cwd(), gc.isenabled(), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
         threads = threading.active_count()
-        rlcompare.diff(runs / "base.sqlite", runs / "new.sqlite", quiet=True)
+        rlcompare.diff(new=runs / "new.sqlite", baseline=runs / "base.sqlite", quiet=True)
         rlcompare.load(runs / "new.sqlite", cache=False, events=False, quiet=True).close()
         assert (
             Path.cwd(),

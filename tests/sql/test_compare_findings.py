@@ -10,7 +10,7 @@ from rlcompare.errors import ExitCode
 from rlcompare.gate.policy import built_in_policy
 from rlcompare.gate.rules import judge
 from rlcompare.model.diff import Finding
-from rlcompare.report.summary import summary_items
+from rlcompare.report.view import build_view
 from tests.sql.rollup_stores import MS, RollupStore, compared, side, values
 
 
@@ -142,8 +142,8 @@ def test_a_lost_role_is_no_improvement(tmp_path: Path) -> None:
     result = judge(diff, built_in_policy())
     assert result.exit_code == ExitCode.NOT_COMPARABLE
     assert {verdict.status for verdict in result.verdicts} == {"not_comparable"}
-    (headline,) = (item for item in summary_items(diff, "diff.json") if item.key == "headline")
-    assert (headline.tone, headline.parts[2]) == ("caution", "not comparable")
+    view = build_view(diff)
+    assert (view.headline.tone, view.answer.text) == ("caution", "Not comparable")
 
 
 def test_other_work_calls_for_caution(tmp_path: Path) -> None:

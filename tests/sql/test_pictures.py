@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -112,3 +113,50 @@ def test_collectives_by_size_sum_to_their_section(shared: Path, tmp_path: Path) 
                 for what, column in (("ms", of), ("calls", f"{of}_calls"), ("bytes", f"{of}_bytes")):
                     expected[str(row["name"]), what] += row[column] or 0  # type: ignore[operator]
         assert len(expected) > 3 and dict(sums) == pytest.approx(dict(expected), rel=1e-4)
+
+
+def test_levels_of_memory_are_those_of_the_database_and_no_peak_is_lost(ascend_910b: Path, tmp_path: Path) -> None:
+    profile = ascend_910b / "db" / "level1" / "rank0_ascend_pt"
+    (database,) = profile.glob("*/ascend_pytorch_profiler_*.db")
+    with sqlite3.connect(f"file:{database}?immutable=1", uri=True) as con:
+        ((start,),) = con.execute("SELECT startNs FROM STEP_TIME").fetchall()
+        recorded = con.execute(
+            "SELECT m.timestamp, m.totalAllocated, m.totalReserved FROM MEMORY_RECORD AS m"
+            " JOIN STRING_IDS AS s ON s.id = m.component WHERE s.value = 'PTA'"
+        ).fetchall()
+    for keep in (True, False):
+        store = store_of(profile, tmp_path / f"{keep}.duckdb", keep_events=keep)
+        levels = {level.what: level for level in compared(store, store).pictures.levels if level.side == "new"}
+        for what, place in (("allocated", 1), ("reserved", 2)):
+            level = levels[what]
+            assert (level.component, level.rank) == ("PTA", "rank 0")
+            known = {(round((ns - start) / MS, 3), values[place - 1]) for ns, *values in recorded}
+            assert set(zip(level.at_ms, level.values, strict=True)) <= known
+            assert max(level.values) == max(row[place] for row in recorded)
+            assert min(level.values) == min(row[place] for row in recorded)
+            assert 3 < len(level.values) <= 120
+
+
+def test_levels_are_of_the_fullest_device_and_of_the_lowest_clock(tmp_path: Path) -> None:
+    def run(name: str, peaks: dict[int, int], clocks: dict[int, float]) -> Path:
+        made = RollupStore(tmp_path / f"{name}.duckdb")
+        for rank, peak in peaks.items():
+            made.capture(rank, rank).step(1, rank, wall=None).time(1, MS, rank)
+            made.add("r_memory", capture=rank, device_id=0, component="PTA", peak_allocated_bytes=peak)
+            made.add("r_counter", capture=rank, device_id=0, name="aicore_freq_mhz", samples=2, mean=clocks[rank])
+            for at, value in ((5, peak / 2), (7, peak)):
+                made.add(
+                    "r_level", capture=rank, device_id=0, what="allocated", component="PTA", ts_ns=at * MS, value=value
+                )
+            made.add("r_level", capture=rank, device_id=0, what="clock", ts_ns=6 * MS, value=clocks[rank])
+        return made.done()
+
+    old = side(
+        "old", run("a", {0: 100, 1: 90}, {0: 1800.0, 1: 1700.0}), run("b", {0: 60, 1: 120}, {0: 1800.0, 1: 1800.0})
+    )
+    diff = compared(old, side("new", run("c", {0: 80, 1: 70}, {0: 1500.0, 1: 1650.0})))
+    found = {(level.side, level.what): level for level in diff.pictures.levels}
+    assert (found["baseline", "allocated"].run, found["baseline", "allocated"].rank) == (1, "rank 1")
+    assert found["baseline", "allocated"].at_ms == (0.0, 2.0) and found["baseline", "allocated"].values == (60.0, 120.0)
+    assert (found["baseline", "clock"].run, found["baseline", "clock"].rank) == (0, "rank 1")
+    assert (found["new", "clock"].rank, found["new", "clock"].values) == ("rank 0", (1500.0,))

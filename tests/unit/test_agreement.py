@@ -64,7 +64,6 @@ def test_bars() -> None:
     assert list(bar_contradictions(page(70.0, 7.0)))
 
 
-
 def test_sentences() -> None:
     assert not list(sentence_contradictions([("Phase adv grew by 2.00 ms", 2.0)], {"adv": 1.0}))
     assert list(sentence_contradictions([("Phase adv grew by 2.00 ms", -2.0)], {}))

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from rlcompare.model.diff import Delta, Diff, Symptom
-from rlcompare.model.words import Comparable, Polarity, RuleSeverity
+from rlcompare.model.verdict import GateResult, Policy, Rule, Verdict
+from rlcompare.model.words import Comparable, EvidenceMode, Polarity, RuleSeverity, Status
 from rlcompare.report.answer import Answer, answer_of
 from tests.unit import diff_examples
 
@@ -22,8 +23,8 @@ def of_runs(baseline: Sequence[float], new: Sequence[float], metric: str = "timi
     return replace(diff_examples.identical(), headline=metric, overall=(delta,))
 
 
-def answer(diff: Diff, *, failed: bool = False) -> Answer:
-    return answer_of(diff, "no time was measured", failed=failed)
+def answer(diff: Diff, gate: GateResult | None = None) -> Answer:
+    return answer_of(diff, "no time was measured", gate)
 
 
 def test_several_runs_make_it_certain() -> None:
@@ -79,9 +80,25 @@ def test_nothing_is_praised_where_training_is_not_stable(severity: str, words: s
 
 def test_a_failed_gate_and_sides_that_must_not_be_compared() -> None:
     faster = of_runs([1.27 * value for value in QUIET], QUIET)
-    assert answer(faster, failed=True).tone == "caution"
+    assert answer(faster, GateResult(Policy("", ()), (), 1, "")).tone == "caution"
     barred = replace(faster, comparability=replace(faster.comparability, status=Comparable.NOT_COMPARABLE))
     assert (answer(barred).text, answer(barred).tone) == ("Not comparable", "worse")
+
+
+def test_the_gate_and_the_page_say_the_same() -> None:
+    """The policy's noise counts, and what the gate decided by its history."""
+    diff, quiet = of_runs([1.0], [1.06]), Policy("", (), noise=0.01)
+    assert answer(diff).rest.startswith(", not certain")
+    found = answer(diff, GateResult(quiet, (), 0, ""))
+    assert found.rest.startswith(", likely") and "if runs differ by 1 % (assumed)" in found.rest
+    verdict = Verdict(Rule("headline"), "timing_s/step", Status.REGRESSED, "expected x, found y", 1.0, 1.06, "s", False)
+    by_history = answer(diff, GateResult(Policy("", ()), (verdict,), 1, ""))
+    assert (by_history.rest, by_history.tone) == (
+        ", by the gate: expected x, found y; chance is not ruled out: one run a side",
+        "worse",
+    )
+    by_limits = answer(diff, GateResult(Policy("", (), EvidenceMode.LIMITS), (verdict,), 1, ""))
+    assert by_limits.rest.startswith(", not certain")
 
 
 def test_other_headlines_and_none() -> None:

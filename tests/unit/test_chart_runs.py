@@ -99,7 +99,7 @@ def test_runs_that_do_not_count_are_hollow_and_not_in_the_median() -> None:
     content = _content(diff)
     assert [dot.hollow for dot in content.runs[1].dots] == [False, True]
     assert content.runs[1].text == "1 run, median 38.00 s"
-    assert content.left_out == ("Not counted of new: run1: it failed.",)
+    assert content.left_out == ("Not counted, new: run1: it failed.",)
     assert [side.dots.path.count("M") for side in content.steps] == [1, 2]
 
 
@@ -154,3 +154,15 @@ def test_ticks_are_few_round_and_on_the_axis(values: list[float]) -> None:
     assert len(ticks) <= 8
     assert all(-0.01 <= tick.at <= 100.01 for tick in ticks)
     assert len({tick.label for tick in ticks}) == len(ticks) or axis.high - axis.low < 1e-6 * abs(axis.high)
+
+
+def test_a_job_of_several_ranks_shows_the_steps_of_its_ranks() -> None:
+    diff = with_runs((30.0,), (38.0,))
+    rows = tuple(
+        diff_examples.row(f"{step}", 500.0 + step, 400.0 + step, baseline_step=step, new_step=step) for step in (2, 3)
+    )
+    path, step = (replace(diff.overall[0], metric=name, unit="ms") for name in ("time.path", "time.step"))
+    sections = {**diff.sections, "steps": replace(diff.sections["steps"], rows=rows)}
+    content = _content(replace(diff, headline="time.path", overall=(path, step), sections=sections))
+    assert (content.metric, content.steps_metric) == ("", "time.step, mean over ranks")
+    assert [len(re.findall("M", side.dots.path)) for side in content.steps] == [2, 2]

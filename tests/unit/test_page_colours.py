@@ -14,7 +14,7 @@ _GROUNDS = ("bg", "soft", "worse-bg", "better-bg", "caution-bg")
 _TONES = ("worse", "better", "caution")
 _MARKS = ("total", "part", "slower", "faster", "free", "compute", "exposed_comm")
 
-_COLOUR_BLIND = {
+COLOUR_BLIND = {
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
 }
@@ -81,7 +81,7 @@ def test_marks_of_pictures_stand_out_from_the_page(colours: dict[str, str]) -> N
 
 
 @themes
-@pytest.mark.parametrize("kind", [None, *_COLOUR_BLIND])
+@pytest.mark.parametrize("kind", [None, *COLOUR_BLIND])
 def test_parts_that_take_more_and_less_time_are_told_apart(colours: dict[str, str], kind: str | None) -> None:
     """By 20 units of CIELAB at least; neighbours in a text differ in sign as well."""
     seen = {}
@@ -89,7 +89,7 @@ def test_parts_that_take_more_and_less_time_are_told_apart(colours: dict[str, st
         colour = linear(colours[name])
         if kind is not None:
             colour = tuple(
-                sum(weight * part for weight, part in zip(row, colour, strict=True)) for row in _COLOUR_BLIND[kind]
+                sum(weight * part for weight, part in zip(row, colour, strict=True)) for row in COLOUR_BLIND[kind]
             )
         seen[name] = lab(colour)
     for one, other in itertools.combinations(seen, 2):

@@ -27,7 +27,7 @@ from rlcompare.model.diff import (
     Series,
     Side,
 )
-from rlcompare.model.pictures import PathTime, Pictures, RankTimes, SizedCollectives
+from rlcompare.model.pictures import Level, PathTime, Pictures, RankTimes, SizedCollectives
 from rlcompare.model.words import Polarity, Severity, Word
 from rlcompare.report.document import DocumentError, from_document, to_document, to_json
 from rlcompare.resources import resource_root
@@ -137,6 +137,7 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
             ranks=(RankTimes("new", "compute", ("rank 0", "rank 1"), ((1.0,), (2.0,))),),
             path=(PathTime("new", "rank 1", "update_actor", 2.5),),
             collectives=(SizedCollectives("new", "all_reduce", 4, 2.0, 40.0, 1.5, None),),
+            levels=(Level("new", "allocated", "PTA", 0, "rank 1", (0.0, 2.5), (1e9, 2e9)),),
         ),
         timeline=diff_examples.TIMELINE,
     )
@@ -157,6 +158,7 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         "pictures": (document["pictures"], definitions["pictures"]),
         "rank_times": (document["pictures"]["ranks"][0], definitions["rank_times"]),
         "path_time": (document["pictures"]["path"][0], definitions["path_time"]),
+        "level": (document["pictures"]["levels"][0], definitions["level"]),
         "sized": (document["pictures"]["collectives"][0], definitions["sized_collectives"]),
         "timeline": (document["timeline"], definitions["timeline"]),
         "timeline_side": (document["timeline"]["new"], definitions["timeline_side"]),

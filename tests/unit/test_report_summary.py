@@ -1,8 +1,9 @@
-"""The first fifteen lines: what stands in them, in which order, and what they say when something is missing."""
+"""The summary on a terminal: what stands in it, in which order, and what it says when something is missing."""
 
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,8 +18,10 @@ from rlcompare.report.notebook import render_comparison
 from rlcompare.report.output import Line, print_lines
 from rlcompare.report.summary import COMMAND_LIMIT, SummaryItem
 from rlcompare.report.terminal import (
+    SCREEN,
     SUMMARY_LINES,
     TERMINAL_ROWS,
+    end_lines,
     print_summary,
     summary_lines,
     table_lines,
@@ -30,17 +33,17 @@ from tests.unit import diff_examples
 from tests.unit.diff_examples import metric, row
 
 _ORDER = [
-    "baseline",
-    "new",
-    "differs",
-    "headline",
-    "workload",
     "cause",
+    "headline",
     "phases",
+    "rest",
+    "workload",
+    "differs",
     "sampling",
     "ranks",
     "quality",
-    "rest",
+    "baseline",
+    "new",
     "next",
 ]
 
@@ -65,31 +68,33 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     "make", [diff_examples.regression, diff_examples.identical, diff_examples.empty, diff_examples.hostile]
 )
-def test_fifteen_lines_of_a_hundred_columns_in_the_order_of_the_design(make: Callable[[], Diff]) -> None:
+def test_the_answer_and_its_cause_come_first_on_one_screen(make: Callable[[], Diff]) -> None:
     diff = make()
-    lines = summary_lines(build_view(diff))
+    view = build_view(diff, rows=TERMINAL_ROWS)
+    lines = summary_lines(view)
     assert list(items(diff)) == _ORDER
     assert len(lines) <= SUMMARY_LINES
     assert max(map(width_of, lines)) <= 100
     labels = [line[:12].strip() for line in lines if line[:12].strip()]
     assert len(labels) == len(_ORDER)
-    assert labels[0] == "baseline" and labels[-1] == "next"
+    assert labels[:2] == ["answer", "cause"] and labels[-1] == "new"
+    stream = io.StringIO()
+    print_summary(view, stream)
+    assert len(stream.getvalue().splitlines()) <= SCREEN + len(warning_lines(view))
 
 
 def test_runs_that_overlap_are_not_worse() -> None:
     diff = diff_examples.regression()
     runs: Samples = {"baseline": (4400.0, 5105.0), "new": (4900.0, 5135.0)}
-    for overlap, word in ((True, "runs overlap"), (False, "WORSE")):
+    for overlap in (True, False):
         overall = [replace(delta, samples=runs, evidence={"runs_overlap": overlap}) for delta in diff.overall[:1]]
         view = build_view(replace(diff, overall=(*overall, *diff.overall[1:])))
-        (said,) = [item for item in view.summary if item.key == "headline"]
-        assert said.parts[2:] == (word, "2 runs against 2")
-        assert (said.tone == "worse", view.headline.tone == "worse") == (not overlap, not overlap)
+        assert ("overlap" in summary_lines(view)[0], view.headline.tone == "worse") == (overlap, not overlap)
 
 
 def test_regression_says_what_happened() -> None:
     diff = diff_examples.regression()
-    assert text(diff, "headline") == "time.step 4,752.5 → 5,017.5 ms · +265.0 ms (+5.6 %) · WORSE · one run per side"
+    assert text(diff, "headline") == "time.step 4,752.5 → 5,017.5 ms · +265.0 ms (+5.6 %)"
     assert text(diff, "differs") == "with caution · cann 8.2.RC1 → 8.3.RC1"
     assert text(diff, "workload").startswith("the same · perf/total_num_tokens 1,048,576")
     assert text(diff, "cause").startswith("90 % of the change: FlashAttentionScoreGrad in update_actor takes 2.2 times")
@@ -126,7 +131,8 @@ def test_one_phase_gives_the_parts_of_the_device() -> None:
     diff = diff_examples.identical()
     assert items(diff)["phases"].label == "parts"
     assert text(diff, "phases") == "compute 0.0 ms (0.0 %) · exposed communication 0.0 ms (0.0 %) · free 0.0 ms (0.0 %)"
-    assert text(diff, "headline").endswith("within 1 % · one run per side")
+    first = summary_lines(build_view(diff))[0]
+    assert first == "answer      No change worth naming: 0.0 %, within 1 % (one run a side)"
     assert text(diff, "cause") == "no change to explain"
 
 
@@ -172,12 +178,12 @@ def test_headline_of_one_side_only() -> None:
 
 def test_a_run_without_the_measurement_is_no_evidence() -> None:
     diff = diff_examples.regression()
-    for samples, said in (((1.0, None), "one run per side"), ((1.0, None, 3.0), "2 runs against 2")):
+    for samples, said in (((1.0, None), "one run a side"), ((1.0, None, 3.0), "2 runs a side")):
         overall = tuple(
             replace(delta, samples={"baseline": samples, "new": samples}) if delta.metric == diff.headline else delta
             for delta in diff.overall
         )
-        assert text(replace(diff, overall=overall), "headline").endswith(said)
+        assert said in " ".join(summary_lines(build_view(replace(diff, overall=overall)))[:2])
 
 
 def test_more_work_is_told_beside_the_time() -> None:
@@ -271,7 +277,7 @@ def test_next_command_declares_what_was_refused() -> None:
     long = f"runs/{'a' * 150}"
     command = f"rlcompare diff -d {long} -bp runs/cann82 --varied chip"
     assert text(_with_path(diff, long), "next") == command
-    assert f"next        {command}" in summary_lines(build_view(_with_path(diff, long)))
+    assert end_lines(build_view(_with_path(diff, long))) == ["", f"next        {command}"]
 
 
 def test_next_command_looks_at_the_rank_that_is_to_blame() -> None:
@@ -309,7 +315,7 @@ def test_the_first_cause_is_never_cut(width: int) -> None:
     diff = replace(base, causes=(replace(base.causes[0], text=text),))
     lines = summary_lines(build_view(diff), width)
     start = next(number for number, line in enumerate(lines) if line.startswith("cause"))
-    end = next(number for number, line in enumerate(lines) if line.startswith("phases"))
+    end = next(number for number, line in enumerate(lines) if line.startswith("step"))
     shown = "".join(line[12:] for line in lines[start:end]).replace(" ", "")
     assert shown.startswith(f"90 % of the change: {text}".replace(" ", ""))
     if width >= 100:
@@ -346,17 +352,67 @@ def test_two_causes_and_what_is_left_are_named() -> None:
     assert items(diff)["cause"].shorter[0] == (first, "Other causes 40 %, unexplained 7 %.")
     long = replace(diff, causes=(replace(causes[0], text="word " * 60), *causes[1:]))
     lines = summary_lines(build_view(long))
-    assert len(lines) == SUMMARY_LINES and not any("And 30 %" in line for line in lines)
+    assert len(lines) <= SUMMARY_LINES and not any("And 30 %" in line for line in lines)
 
 
 def test_phases_without_room_are_summed_up() -> None:
-    """A longer cause takes their lines: what is shown still sums to the headline."""
+    """Of nine phases six have a line, and the last line sums the others: what is shown still sums to the headline."""
     base = diff_examples.regression()
-    diff = replace(base, causes=(replace(base.causes[0], text="word " * 60),))
-    lines = summary_lines(build_view(diff))
-    assert len(lines) == SUMMARY_LINES
-    line = next(line for line in lines if line.startswith("phases"))
-    assert line.endswith("6 more +9.4 ms") or line.endswith("5 more +2.8 ms")
+    rows = (*base.sections["phases"].rows, row("save", 100.0, 90.0), row("test", 10.0, 10.1))
+    view = build_view(replace(base, sections={**base.sections, "phases": replace(base.sections["phases"], rows=rows)}))
+    lines = block(view)
+    assert [line.split()[0] for line in lines[1:]] == [
+        "update_actor", "save", "generate_sequences", "old_log_prob", "ref_log_prob", "(outside)", "3",
+    ]  # fmt: skip
+    assert lines[-1].split()[:6] == ["3", "more", "54.3", "54.6", "+0.3", "+0.6"]
+    assert sum(float(re.findall(r"[+-]?[0-9.]+", line)[-2]) for line in lines[1:]) == pytest.approx(265.0 - 10 + 0.1)
+
+
+def block(view: ReportView, width: int = 100) -> list[str]:
+    """The lines of the parts of the step, without the label in front."""
+    lines = summary_lines(view, width)
+    start = next(number for number, line in enumerate(lines) if line.startswith(("phases", "parts")))
+    end = next(number for number, line in enumerate(lines) if line.startswith("rest"))
+    return [line[12:] for line in lines[start:end]]
+
+
+@pytest.mark.parametrize("make", [diff_examples.regression, diff_examples.identical, diff_examples.hostile])
+@pytest.mark.parametrize("width", [60, 72, 80, 100, 160])
+def test_bars_are_to_the_scale_of_their_numbers(make: Callable[[], Diff], width: int) -> None:
+    view = build_view(make())
+    assert view.parts
+    head, *lines = block(view, width)
+    drawn = [(line.count("█"), line.count("▓"), line.count("░")) for line in lines]
+    values = [[number(text) for text in (part.baseline, part.new)] for part in view.parts.lines]
+    cells = max(map(sum, drawn))
+    largest = max(max(pair) for pair in values)
+    assert cells >= 10 and max(map(width_of, [head, *lines])) <= width - 12
+    for (both, more, less), (baseline, new) in zip(drawn, values, strict=True):
+        assert both == pytest.approx(min(baseline, new) / largest * cells, abs=0.51)
+        assert both + more + less == pytest.approx(max(baseline, new) / largest * cells, abs=0.51)
+        assert (more == 0 or new > baseline) and (less == 0 or new < baseline)
+
+
+def number(text: str) -> float:
+    return 0.0 if text == "—" else float(text.replace(",", ""))
+
+
+def test_the_parts_of_a_narrow_terminal_are_a_list() -> None:
+    lines = summary_lines(build_view(diff_examples.regression()), 59)
+    assert not set("".join(lines)) & set("█▓░▏")
+    assert "phases      update_actor +255.6 ms (+18.0 %)" in lines
+
+
+def test_a_phase_of_one_side() -> None:
+    base = diff_examples.regression()
+    came, went = {**row("new", None, 40.0), "delta": 40.0}, {**row("old", 5.0, None), "delta": -5.0}
+    rows = (row("gen", 100.0, 50.0), came, went)
+    view = build_view(replace(base, sections={**base.sections, "phases": replace(base.sections["phases"], rows=rows)}))
+    assert [line.rstrip() for line in block(view)[1:]] == [
+        "gen              100.0  50.0  -50.0  -50.0 %  ███████████████░░░░░░░░░░░░░░░",
+        "new                  —  40.0  +40.0    added  ▓▓▓▓▓▓▓▓▓▓▓▓",
+        "old                5.0     —   -5.0     gone  ░░",
+    ]
 
 
 def test_lists_that_have_no_room_say_how_many_there_are() -> None:
@@ -461,10 +517,9 @@ def test_a_difference_is_named_before_others_are_counted() -> None:
 def test_lines_to_spare_go_to_what_had_to_be_cut() -> None:
     finding = Finding("profiler.aic_metrics", "ACL_AICORE_NONE", "ACL_AICORE_PIPE_UTILIZATION", Severity.CAUTION, "x")
     comparability = Comparability(Comparable.CAUTION, (finding, replace(finding, key="profiler.level")))
-    short = summary_lines(build_view(replace(diff_examples.identical(), comparability=comparability)))
-    assert short[2].startswith("differs") and short[3].strip().startswith("profiler.level")
-    full = summary_lines(build_view(replace(diff_examples.regression(), comparability=comparability)))
-    assert len(full) == SUMMARY_LINES
+    lines = summary_lines(build_view(replace(diff_examples.identical(), comparability=comparability)))
+    start = next(number for number, line in enumerate(lines) if line.startswith("differs"))
+    assert lines[start + 1].strip().startswith("profiler.level")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
@@ -480,7 +535,7 @@ def test_tables_show_what_changed_and_hide_noise() -> None:
     assert kernels[2].startswith("FlashAttentionScoreGrad") and "×2.19" in kernels[2]
     assert not any(line.startswith("SwiGlu") for line in lines)
     assert not any(line.startswith("time.bubble") for line in lines)
-    assert "Collectives, ms (100 % matched): no notable change" in lines
+    assert lines[-1] == "No notable change: Collectives, Copies"
 
 
 def test_absent_against_nought_is_not_worth_a_row() -> None:
@@ -516,7 +571,9 @@ def test_terminal_is_coloured_and_holds_the_same_text(monkeypatch: pytest.Monkey
 
 
 def _all_lines(view: ReportView) -> list[str]:
-    return summary_lines(view) + warning_lines(view) + table_lines(view)
+    stream = io.StringIO()
+    print_summary(view, stream)
+    return stream.getvalue().splitlines()
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -540,6 +597,7 @@ def test_terminal_without_unicode_gets_plain_marks() -> None:
     stream.seek(0)
     written = stream.read()
     assert "4,752.5 -> 5,017.5 ms" in written
+    assert "+18.0 %  ##################+++" in written
 
 
 def test_rich_is_not_imported_for_a_pipe() -> None:
@@ -553,7 +611,7 @@ def test_rich_is_not_imported_for_a_pipe() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("baseline    cann82")
+    assert done.stdout.startswith("answer      5.6 % slower")
 
 
 def test_a_section_that_is_not_there_is_no_error() -> None:
@@ -562,6 +620,4 @@ def test_a_section_that_is_not_there_is_no_error() -> None:
 
 
 def _without_escapes(written: str) -> str:
-    import re
-
     return re.sub(r"\x1b\[[0-9;]*m", "", written)

@@ -268,3 +268,28 @@ def test_a_profile_that_disagrees_with_training_is_not_judged(timer: float, judg
     assert tones["timing_s/step"] == {5.1: "worse", 4.6: "better", 4.752: "noise"}[timer]
     assert any(row.tone in ("worse", "better") for row in kernels.rows) == judged
     assert ("no row of the profile is judged" in kernels.note) != judged
+
+
+def test_the_values_of_a_verdict_are_folded() -> None:
+    view = build_view(diff_examples.regression(), diff_examples.verdicts())
+    assert view.gate is not None and view.gate.outcome == "failed"
+    first = view.gate.verdicts[0]
+    assert (first.brief, first.rest) == ("expected at most +5.0 %, found +5.6 %", "(4,752.5 → 5,017.5 ms)")
+    assert all(f"{found.brief} {found.rest}".strip() == found.text for found in view.gate.verdicts)
+
+
+def test_health_of_training_is_told_only_as_far_as_it_was_logged() -> None:
+    base = diff_examples.regression()
+    assert build_view(base).training == ("no sign of instability", "entropy 0.413 → 0.412")
+    assert build_view(diff_examples.unstable()).training == ("entropy 0.413 → 0.412",)
+    assert build_view(diff_examples.empty()).training == ()
+
+
+def test_a_side_tells_when_it_ran_and_of_which_commit() -> None:
+    base = diff_examples.regression()
+    run = replace(base.new.runs[0], started="2026-11-22T23:40:00.000+00:00")
+    later = replace(run, started="2026-11-23T01:10:00.000+00:00")
+    side = replace(base.new, runs=(later, run), env={**base.new.env, "commit.rlcompare": "46ce83b7301c"})
+    shown = build_view(replace(base, new=side)).new
+    assert (shown.started, shown.commits) == ("2026-11-22 – 2026-11-23 UTC", ("46ce83b7301c",))
+    assert build_view(base).baseline.started == ""

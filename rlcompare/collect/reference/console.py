@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from rlcompare.collect.run_directory import RUN_JSON
+from rlcompare.model.run import RUN_JSON
 
 _TIMER = "timing_s/"
 _SHOWN = (("critic/rewards/mean", "reward"), ("actor/pg_loss", "loss"))

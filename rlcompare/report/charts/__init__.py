@@ -8,6 +8,8 @@ from rlcompare.model.diff import Diff
 from rlcompare.report.charts.account import account_chart
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.collectives import collectives_chart
+from rlcompare.report.charts.health import health_chart
+from rlcompare.report.charts.levels import clock_chart, memory_chart
 from rlcompare.report.charts.ranks import ranks_chart
 from rlcompare.report.charts.roofline import roofline_chart
 from rlcompare.report.charts.run_dots import runs_chart
@@ -19,9 +21,12 @@ _MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (
     account_chart,
     runs_chart,
     ranks_chart,
+    health_chart,
     timeline_chart,
+    memory_chart,
     collectives_chart,
     roofline_chart,
+    clock_chart,
 )
 """In the order of the page."""
 

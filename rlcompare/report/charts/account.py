@@ -124,7 +124,7 @@ def account_chart(diff: Diff) -> Chart | None:
     panels = tuple(_panel(diff, account) for account in accounts)
     return Chart(
         name="account",
-        title=tr("Where the step goes"),
+        title=tr("Where the step goes, side by side"),
         finding=_finding(accounts[0]),
         note=tr("The two bars of a step have one scale, and so have those of the phases below. Times are per step."),
         content=AccountContent(panels),

@@ -88,7 +88,7 @@ class HeatMap:
 
     Attributes:
         columns: phases, or kinds of time; ``short`` texts of them.
-        strips: all ranks, where some are folded.
+        strips: all ranks, where some are folded, in the columns in which some are far from the reference.
     """
 
     columns: tuple[str, ...]
@@ -208,9 +208,11 @@ class _Painter:
         return None if values is None else values[place]
 
     def strips(self) -> tuple[Strip, ...]:
-        """All ranks in their order: neighbours of one level are one rectangle."""
+        """All ranks in their order: neighbours of one level are one rectangle. Only columns in which some differ."""
         made = []
         for place, column in enumerate(self.data.columns):
+            if all(level in ("same", "absent") for side in SIDES for level, *_ in self._runs(place, side)):
+                continue
             for side in SIDES:
                 paths: dict[str, list[str]] = {}
                 for level, start, length in self._runs(place, side):

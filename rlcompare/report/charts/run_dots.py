@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from rlcompare.compare.estimate import Spread
+from rlcompare.compare.overall import PATH, rank_headline
 from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.compare.series import kept
@@ -33,8 +34,8 @@ MOST_DOTS = 800
 _LEVELS = (12, 20, 6, 26)
 """Heights of neighbouring dots, so that equal values do not hide each other."""
 
-_PROFILED = ("time.step", "time.device_span")
-"""Headlines of which the section ``steps`` has the values."""
+_PROFILED = (PATH, "time.step", "time.device_span")
+"""Headlines that profiles measure: the section ``steps`` has the steps of their ranks."""
 
 _NAME, _NAMED = 60, 8
 _HUGE = 1e4
@@ -85,9 +86,10 @@ class SideSteps:
 
 @dataclass(frozen=True)
 class RunsContent:
-    """Runs, the change, steps; each may be absent."""
+    """Runs, the change, steps; each may be absent. ``steps_metric`` is empty if it is that of the runs."""
 
     metric: str
+    steps_metric: str
     runs: tuple[SideRuns, ...]
     ticks: tuple[Tick, ...]
     change: ChangeBar | None
@@ -125,7 +127,7 @@ def runs_chart(diff: Diff) -> Chart | None:
         name="runs",
         title=tr("Runs and steps"),
         finding=_finding(diff, headline, change),
-        note=_note(several=several, steps=bool(steps)),
+        note=_note(several=several, logged=any(found.runs for found in steps.values()), steps=bool(steps)),
         content=content,
         table=_table(diff, headline, change),
     )
@@ -145,7 +147,8 @@ def _content(
     numbers = step_axis([step for found in steps.values() for step in found.steps])
     values = axis_of(value for found in steps.values() for value in found.values)
     return RunsContent(
-        metric=safe_text(headline.metric, _NAME),
+        metric=safe_text(headline.metric, _NAME) if several else "",
+        steps_metric=_steps_metric(diff, headline, several=several) if steps else "",
         runs=tuple(_side_runs(diff, headline, judged, side, axis) for side in SIDES) if several else (),
         ticks=axis.ticks(headline.unit) if several else (),
         change=None if change is None else _change_bar(change, headline),
@@ -154,6 +157,13 @@ def _content(
         values=values.ticks(headline.unit, most=6) if steps else (),
         numbers=step_ticks(numbers) if steps else (),
     )
+
+
+def _steps_metric(diff: Diff, headline: Delta, *, several: bool) -> str:
+    """What the steps measure: the headline, or of a job of several ranks, the mean over these."""
+    if headline.metric == PATH:
+        return tr("{metric}, mean over ranks", metric=rank_headline(diff.overall))
+    return "" if several else safe_text(headline.metric, _NAME)
 
 
 def _runs_of(diff: Diff, side: SideName) -> tuple[RunInfo, ...]:
@@ -230,7 +240,7 @@ def _left_out(diff: Diff) -> list[str]:
             if run.left_out:
                 found.setdefault((side, safe_text(run.left_out)), []).append(_run_name(diff, side, place))
     return [
-        tr("Not counted of {side}: {runs}: {reason}.", side=side_label(side), runs=_listed(runs), reason=reason)
+        tr("Not counted, {side}: {runs}: {reason}.", side=side_label(side), runs=_listed(runs), reason=reason)
         for (side, reason), runs in found.items()
     ]
 
@@ -309,12 +319,14 @@ def _finding(diff: Diff, headline: Delta, change: Decision | None) -> str:
     return tr("The runs show a certain change: {text}.", text=text)
 
 
-def _note(*, several: bool, steps: bool) -> str:
+def _note(*, several: bool, logged: bool, steps: bool) -> str:
     texts = []
     if several:
         texts.append(tr("A dot above is a run, the line the median; a hollow dot does not count."))
         texts.append(tr("The change is the median over all pairs of runs, its interval that of the gate."))
-    if steps:
+    if steps and not logged:
+        texts.append(tr("A dot below is a profiled step, the mean over ranks and runs."))
+    elif steps:
         texts.append(
             tr("A dot below is a step of a run that counts, without a profiler and after warm-up where there are such.")
         )

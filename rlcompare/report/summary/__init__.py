@@ -1,8 +1,9 @@
 """The summary of a diff: the first part of the terminal output and of every report (docs/design.md §7).
 
-In this order: the sides and their differences, the headline with signs of unstable training and its workload, the
-most likely cause, changes within a run if there are any, the phases (or compute, communication and free) that sum to
-the headline, importance-sampling health, ranks, data quality, the unexplained rest, the next command to type.
+In this order, below the answer in one sentence (``report.answer``): signs of unstable training if there are any, the
+most likely causes, changes within a run if there are any, the headline, the phases (or compute, communication and free)
+that sum to it and the rest, the workload, what differs, importance-sampling health, ranks, data quality, the sides, the
+next command to type.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ def summary_items(diff: Diff, document: str) -> tuple[SummaryItem, ...]:
     """The summary of a diff; ``document`` is the path of the diff.json that goes with it."""
     headline = diff.metric(diff.headline)
     return (
-        side_item("baseline", diff.baseline, extent_text(diff, "baseline")),
-        side_item("new", diff.new, extent_text(diff, "new")),
-        differs_item(diff),
-        headline_item(diff, headline),
         *stability_items(diff),
-        workload_item(diff),
         cause_item(diff, headline),
         *event_items(diff),
+        headline_item(diff, headline),
         phases_item(diff, headline),
+        rest_item(diff, headline),
+        workload_item(diff),
+        differs_item(diff),
         sampling_item(diff),
         ranks_item(diff),
         quality_item(diff),
-        rest_item(diff, headline),
+        side_item("baseline", diff.baseline, extent_text(diff, "baseline")),
+        side_item("new", diff.new, extent_text(diff, "new")),
         SummaryItem("next", tr("next"), (next_command(diff, document),)),
     )

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from rlcompare.compare.overall import PATH
-from rlcompare.compare.runs import known
 from rlcompare.language import tr
 from rlcompare.model.diff import Delta, Diff
-from rlcompare.model.words import SIDES
 from rlcompare.report import quantity
-from rlcompare.report.findings import count
 from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.symptoms import symptom_parts
-from rlcompare.report.tone import tone_of, word_of
 from rlcompare.report.workload import workload_texts
 from rlcompare.text import safe_text
 
 
 def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
-    """The headline: both values, the change, what it is worth, and how many runs it rests on."""
+    """The headline: both values and the change. What it is worth is in the answer."""
     metric = diff.headline
     label = tr("step") if metric in ("time.step", PATH) else tr("headline")
     if delta is None or (delta.baseline is None and delta.new is None):
@@ -26,15 +22,11 @@ def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
         missing = tr("not measured on the baseline") if delta.baseline is None else tr("not measured on the new side")
         parts = [f"{metric} {quantity.pair(delta.baseline, delta.new, delta.unit)}", missing]
         return SummaryItem("headline", label, tuple(parts), "caution")
-    mood = tone_of(delta, diff)
-    word = word_of(delta, diff)
-    samples = [len(known(delta.samples.get(side, ()))) for side in SIDES]
-    against = {"runs": count(samples[0], "run"), "others": samples[1]}
-    number = tr("{runs} against {others}", **against) if max(samples) > 1 else tr("one run per side")
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
-    moved = f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
-    return SummaryItem("headline", label, tuple(part for part in (values, moved, word, number) if part), mood)
+    return SummaryItem(
+        "headline", label, (values, f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})")
+    )
 
 
 def _memory(diff: Diff) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
--- Memory levels of the framework, of GE and of CANN modules (bytes reserved). If events are not kept, only the peaks are needed.
+-- Memory levels of the framework, of GE and of CANN modules (bytes reserved). If events are not kept,
+-- only the lowest and highest levels of slots of 2^21 ns (2 ms) are needed: the peaks, and what is drawn over time.
 -- Variables: from_ns, keep_events, until_ns.
 -- Depends on in_window, src_ENUM_MODULE, src_MEMORY_RECORD, src_NPU_MEM, src_NPU_MODULE_MEM, text_by_id.
 INSERT INTO memory
@@ -6,12 +7,16 @@ SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocate
 FROM src_MEMORY_RECORD AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component
 WHERE getvariable('keep_events') AND in_window(m.ts_ns);
 INSERT INTO memory
-SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), NULL, m.allocated_bytes, m.reserved_bytes, m.active_bytes
+SELECT m.capture, m.device_id, coalesce(c.value, 'unknown'), m.ts_ns, m.allocated_bytes, m.reserved_bytes, m.active_bytes
 FROM (
-    SELECT capture, device_id, component, max(allocated_bytes) AS allocated_bytes, max(reserved_bytes) AS reserved_bytes, max(active_bytes) AS active_bytes
-    FROM src_MEMORY_RECORD
-    WHERE NOT getvariable('keep_events') AND in_window(ts_ns)
-    GROUP BY capture, device_id, component
+    SELECT DISTINCT capture, device_id, component, unnest([
+               arg_max(level, allocated_bytes), arg_min(level, allocated_bytes), arg_max(level, reserved_bytes), arg_max(level, active_bytes)
+           ], recursive := TRUE)
+    FROM (
+        SELECT *, {'ts_ns': ts_ns, 'allocated_bytes': allocated_bytes, 'reserved_bytes': reserved_bytes, 'active_bytes': active_bytes} AS level
+        FROM src_MEMORY_RECORD WHERE NOT getvariable('keep_events') AND in_window(ts_ns)
+    )
+    GROUP BY capture, device_id, component, ts_ns >> 21
 ) AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component;
 INSERT INTO memory
 SELECT m.capture, m.device_id, 'module ' || coalesce(e.name, CAST(m.module AS VARCHAR)), m.ts_ns, NULL, m.reserved_bytes, NULL
