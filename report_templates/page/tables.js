@@ -1,8 +1,13 @@
-// Sorts and filters the tables of the report. Texts are only ever set as text, never as HTML.
-(() => {
+// Sorts, filters and folds the tables of the report. Texts are only ever set as text, never as HTML.
+const pageTables = (() => {
   "use strict";
-  const FOLDED_FROM = 20;
-  const sections = [...document.querySelectorAll("main > section")];
+  const SHOWN = 20; // rows of a long table
+  const SHORT = 10; // tables up to this length are not folded
+  const TINY = 5; // tables up to this length need no filter
+  const WORD = /"([^"]*)"|(\S+)/g;
+
+  const wordsOf = (text) => [...text.toLowerCase().matchAll(WORD)].map((found) => found[1] ?? found[2]).filter(Boolean);
+  const rowsText = (count) => (count === 1 ? say("row") : say("rows", count));
 
   function keyOf(row, index, numeric) {
     const cell = row.cells[index];
@@ -12,124 +17,155 @@
     return Number.isNaN(number) ? null : number;
   }
 
-  function compare(a, b) {
-    if (a === b) return 0;
-    if (a === null || a === "") return 1;
-    if (b === null || b === "") return -1;
-    return a < b ? -1 : 1;
-  }
-
+  // Absent values come last in both directions; equal ones keep the order of the report.
   function sorted(rows, index, numeric, descending) {
     const keyed = rows.map((row, place) => ({ row, place, key: keyOf(row, index, numeric) }));
-    const absent = (key) => key === null || key === "";
+    const isAbsent = (key) => key === null || key === "";
     keyed.sort((a, b) => {
-      const order = compare(a.key, b.key);
-      return (descending && !absent(a.key) && !absent(b.key) ? -order : order) || a.place - b.place;
+      if (a.key === b.key) return a.place - b.place;
+      if (isAbsent(a.key) || isAbsent(b.key)) return isAbsent(a.key) ? 1 : -1;
+      return (a.key < b.key) === descending ? 1 : -1;
     });
     return keyed.map((item) => item.row);
   }
 
-  function enliven(section) {
-    const body = section.querySelector("tbody");
-    const headings = [...section.querySelectorAll("thead th")];
-    const input = section.querySelector("input");
-    const output = section.querySelector("output");
-    const original = [...body.rows];
-    const texts = new Map(original.map((row) => [row, row.textContent.toLowerCase()]));
-    let rows = original;
-    let open = original.length <= FOLDED_FROM;
-    let unfold = null;
-
-    function show() {
-      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let matching = 0;
-      for (const row of rows) {
-        const hit = words.every((word) => texts.get(row).includes(word));
-        row.hidden = !hit;
-        if (hit) matching += 1;
-        row.classList.toggle("folded", hit && !open && !words.length && matching > FOLDED_FROM);
-      }
-      output.textContent = words.length ? `${matching} of ${rows.length} rows` : `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
-      if (unfold) unfold.hidden = open || words.length > 0;
+  class PageTable {
+    constructor(section) {
+      this.section = section;
+      this.name = section.id.slice(2);
+      this.title = section.querySelector("h2, h3").textContent.toLowerCase();
+      this.body = section.querySelector("tbody");
+      this.headings = [...section.querySelectorAll("thead th")];
+      this.keys = this.headings.map((heading) => heading.dataset.k);
+      this.input = section.querySelector(".tools input");
+      this.output = section.querySelector(".tools output");
+      this.original = [...this.body.rows];
+      this.rows = this.original;
+      this.elsewhere = Number(section.dataset.total) - this.original.length;
+      this.file = section.dataset.file ?? "diff.json";
+      this.folds = "folds" in section.dataset && this.original.length > SHORT;
+      this.opened = { all: this.original.length <= SHOWN, same: !this.folds };
+      this.sortedBy = "";
+      this.search = [];
+      this.enliven();
     }
 
-    function sortBy(heading, index) {
-      const numeric = heading.classList.contains("n");
-      const cycle = numeric ? ["descending", "ascending", "none"] : ["ascending", "descending", "none"];
-      const next = cycle[(cycle.indexOf(heading.getAttribute("aria-sort")) + 1) % 3];
-      for (const other of headings) other.setAttribute("aria-sort", "none");
-      heading.setAttribute("aria-sort", next);
-      rows = next === "none" ? original : sorted(original, index, numeric, next === "descending");
-      body.append(...rows);
-      show();
-    }
-
-    headings.forEach((heading, index) => {
-      heading.setAttribute("aria-sort", "none");
-      heading.querySelector("button").addEventListener("click", () => sortBy(heading, index));
-    });
-    input.addEventListener("input", show);
-    input.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      if (input.value) {
-        input.value = "";
-        show();
-      } else {
-        input.blur();
-      }
-      event.preventDefault();
-    });
-    if (!open) {
-      unfold = document.createElement("button");
-      unfold.type = "button";
-      unfold.className = "unfold";
-      unfold.textContent = `Show all ${original.length} rows`;
-      unfold.addEventListener("click", () => {
-        open = true;
-        show();
+    enliven() {
+      this.section.querySelector(".tools").hidden = false;
+      this.input.hidden = this.original.length <= TINY;
+      this.headings.forEach((heading, index) => {
+        heading.setAttribute("aria-sort", "none");
+        heading.querySelector("button").addEventListener("click", () => this.turn(index));
       });
-      section.querySelector(".wide").after(unfold);
+      this.input.addEventListener("input", () => {
+        pageState.set(`${this.name}.f`, this.input.value);
+        this.show();
+      });
+      const unfold = document.createElement("div");
+      unfold.className = "unfolds";
+      this.buttons = Object.fromEntries(["all", "same"].map((what) => [what, this.button(what, unfold)]));
+      this.section.querySelector(".wide").after(unfold);
     }
-    if (original.length < 6) section.querySelector(".tools").remove();
-    show();
-  }
 
-  // Columns may lie beyond the right edge of their box: it says so, and shades the edges that hide some.
-  function watchEdges(box) {
-    const scroll = box.querySelector(".scroll");
-    const update = () => {
-      const hidden = scroll.scrollWidth - scroll.clientWidth;
-      box.classList.toggle("broad", hidden > 1);
-      box.classList.toggle("hides", hidden - scroll.scrollLeft > 1);
-      box.classList.toggle("moved", scroll.scrollLeft > 1);
-    };
-    scroll.addEventListener("scroll", update, { passive: true });
-    new ResizeObserver(update).observe(scroll);
-    update();
-  }
+    button(what, parent) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "unfold";
+      button.addEventListener("click", () => this.open(what));
+      parent.append(button);
+      return button;
+    }
 
-  function nearest() {
-    const tops = sections.map((section) => section.getBoundingClientRect().top);
-    return Math.max(0, tops.findLastIndex((top) => top < 60));
-  }
+    open(what) {
+      this.opened[what] = true;
+      pageState.set(`${this.name}.o`, ["all", "same"].filter((part) => this.opened[part]).join());
+      this.show();
+    }
 
-  function onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
-    if (event.key === "/") {
-      const from = sections.slice(nearest()).concat(sections);
-      const input = from.map((section) => section.querySelector("input")).find(Boolean);
-      if (input) {
-        input.focus();
-        event.preventDefault();
+    // The text of each row in lower case, made when it is first asked for.
+    get texts() {
+      return (this.known ??= new Map(this.original.map((row) => [row, row.textContent.toLowerCase()])));
+    }
+
+    show() {
+      const own = wordsOf(this.input.value);
+      const all = own.concat(this.search);
+      const folding = !own.length;
+      const seen = { all: 0, same: 0 };
+      let matching = 0;
+      for (const row of this.rows) {
+        const hit = !all.length || all.every((word) => this.texts.get(row).includes(word));
+        if (row.hidden === hit) row.hidden = !hit;
+        const what = this.folds && !all.length && row.classList.contains("same") ? "same" : "all";
+        if (hit) {
+          matching += 1;
+          seen[what] += 1;
+        }
+        const folded = hit && folding && !this.opened[what] && (what === "same" || seen.all > SHOWN);
+        if (row.classList.contains("folded") !== folded) row.classList.toggle("folded", folded);
       }
-    } else if (event.key === "j" || event.key === "k") {
-      const index = nearest() + (event.key === "j" ? 1 : -1);
-      const section = sections[Math.min(Math.max(index, 0), sections.length - 1)];
-      section.scrollIntoView();
+      this.matching = matching;
+      this.section.classList.toggle("filtered", all.length > 0);
+      this.say(all.length > 0, folding, seen);
+      return matching;
+    }
+
+    say(filtered, folding, seen) {
+      const { all, same } = this.buttons;
+      const count = filtered ? say("some", this.matching, this.original.length) : rowsText(this.original.length);
+      this.output.textContent = this.elsewhere ? `${count}; ${say("only", this.elsewhere).replace("#f#", () => this.file)}` : count;
+      all.textContent = say("all", seen.all);
+      same.textContent = say("same", seen.same);
+      all.hidden = !folding || this.opened.all || seen.all <= SHOWN;
+      same.hidden = !folding || this.opened.same || !seen.same;
+    }
+
+    turn(index) {
+      const numeric = this.headings[index].classList.contains("n");
+      const cycle = numeric ? ["descending", "ascending", ""] : ["ascending", "descending", ""];
+      const next = cycle[(cycle.indexOf(this.headings[index].getAttribute("aria-sort")) + 1) % 3];
+      this.sort(index, next);
+      pageState.set(`${this.name}.s`, next && this.keys[index] + (next === "descending" ? "-" : ""));
+    }
+
+    sort(index, direction) {
+      const by = direction ? `${index} ${direction}` : "";
+      this.headings.forEach((heading, place) =>
+        heading.setAttribute("aria-sort", place === index && direction ? direction : "none"),
+      );
+      if (by !== this.sortedBy) {
+        const numeric = index >= 0 && this.headings[index].classList.contains("n");
+        this.rows = direction ? sorted(this.original, index, numeric, direction === "descending") : this.original;
+        this.body.append(...this.rows);
+      }
+      this.sortedBy = by;
+      this.show();
+    }
+
+    // Shows what the address says.
+    restore() {
+      this.input.value = pageState.get(`${this.name}.f`);
+      const opened = pageState.get(`${this.name}.o`).split(",");
+      for (const what of ["all", "same"]) this.opened[what] ||= opened.includes(what);
+      const by = pageState.get(`${this.name}.s`);
+      const index = this.keys.indexOf(by.replace(/-$/, ""));
+      this.sort(index, index < 0 ? "" : by.endsWith("-") ? "descending" : "ascending");
+    }
+
+    // Makes a row visible, whatever hides it.
+    reveal(row) {
+      if (row.hidden) {
+        this.input.value = "";
+        this.search = [];
+        pageState.set(`${this.name}.f`, "");
+        this.show();
+      }
+      if (row.classList.contains("folded")) this.open(row.classList.contains("same") && this.folds ? "same" : "all");
     }
   }
 
-  document.querySelectorAll("section.data").forEach(enliven);
-  document.querySelectorAll(".wide").forEach(watchEdges);
-  document.addEventListener("keydown", onKey);
+  const sections = [...document.querySelectorAll("section.data")];
+  const tables = new Map(sections.map((section) => [section.id, new PageTable(section)]));
+  pageState.onChange(() => tables.forEach((table) => table.restore()));
+  return { tables, wordsOf };
 })();

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlcompare.cli.groups import Group
+from rlcompare.cli.one_file import check_output, write_text
 from rlcompare.cli.options import (
     OUTPUT,
     Command,
@@ -21,12 +22,14 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    language_option,
     layout_option,
     option,
     path_type,
     prefer_option,
 )
 from rlcompare.errors import ExitCode, UsageError
+from rlcompare.language import of_page, speaking
 
 if TYPE_CHECKING:
     from rlcompare.history.place import Place
@@ -151,11 +154,22 @@ def show_command(
 
 @command.command("plot", cls=Command)
 @click.argument("metric", metavar="METRIC", required=False)
+@option(
+    "--html",
+    "page",
+    type=path_type(dir_okay=False),
+    metavar="FILE",
+    section=OUTPUT,
+    help="Write a page instead, one file with the plots; - for standard output.",
+)
+@language_option
 @_place_option
 @_varied_option
 @_json_option
 @common_options
-def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...], as_json: bool, quiet: bool) -> None:
+def plot_command(
+    metric: str | None, page: Path | None, place: str | None, varied: tuple[str, ...], as_json: bool, quiet: bool
+) -> None:
     """Plot a metric over the runs of each environment, with the levels that "changes" finds.
 
     METRIC is a name; by default the headline.
@@ -166,6 +180,8 @@ def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...],
     from rlcompare.history.store import load
     from rlcompare.text import safe_text
 
+    if page is not None:
+        check_output(page, [], "--html")
     history = load(_place(place), _split(varied))
     plots = []
     for environment in dict.fromkeys(run.environment for run in history.runs):
@@ -179,6 +195,13 @@ def plot_command(metric: str | None, place: str | None, varied: tuple[str, ...],
     if not plots:
         known = _meant(metric or "", {one.metric for one in history.series})
         raise UsageError(f"no usable run of the history has the metric {(metric or 'headline')[:200]}{known}")
+    if page is not None:
+        from rlcompare.history.page import history_view
+        from rlcompare.report.html import page_of
+
+        with speaking(of_page()):
+            text = page_of("history.html.j2", history_view(plots, history.runs))
+        return write_text(text, page)
     if as_json:
         documents = [
             series_document(one.environment, one.metric, one.unit, numbers, values, levels)

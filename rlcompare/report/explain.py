@@ -76,7 +76,7 @@ def _cause(diff: Diff, place: int) -> list[str]:
 
 def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
     """The rows of a cause, with both sides of the row of the account that each is a part of."""
-    section = diff.sections.get(_account(diff))
+    section = diff.sections.get(account_of(diff))
     found = {_key(row): row for row in section.rows} if section else {}
     timers = {row["name"]: row for row in diff.sections["phases"].rows} if "phases" in diff.sections else {}
     table: list[tuple[object, ...]] = []
@@ -90,14 +90,14 @@ def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
         yield tr("The last column sums to {sum}. Times are in ms {per}.", sum=summed, per=_per(diff))
 
 
-def _account(diff: Diff) -> str:
+def account_of(diff: Diff) -> str:
     """The section whose rows causes consist of: the critical path, if both sides have one."""
     path = diff.metric(PATH)
     return "account" if path is None or path.delta is None else "path"
 
 
 def _per(diff: Diff) -> str:
-    return tr("per step") if _account(diff) == "path" else tr("per step and rank")
+    return tr("per step") if account_of(diff) == "path" else tr("per step and rank")
 
 
 def _key(row: Row) -> tuple[object, ...]:
@@ -110,7 +110,7 @@ def _from(diff: Diff, cause: Cause) -> Iterator[str]:
         yield f"{_label(tr('evidence'))} {tr('section {section} of the report, row {row}', **where)}"
         return
     timers = any(row["kind"] == "timer" for row in cause.rows)
-    of_account = {"path": ("critical_path", "r_path"), "account": ("account", "r_account")}[_account(diff)]
+    of_account = {"path": ("critical_path", "r_path"), "account": ("account", "r_account")}[account_of(diff)]
     query, table = ("timer", "metric") if timers else of_account
     yield _query(f"sql/compare/{query}.sql", table)
     if timers:

@@ -31,7 +31,18 @@ _STYLES = (
     "narrow.css",
     "print.css",
 )
-_SCRIPTS = ("theme.js", "print.js", "tables.js", "charts.js")
+_SCRIPTS = (
+    "state.js",
+    "theme.js",
+    "print.js",
+    "tables.js",
+    "rows.js",
+    "search.js",
+    "columns.js",
+    "copy.js",
+    "charts.js",
+    "keys.js",
+)
 """Files of ``report_templates/page``, in the order in which they take effect."""
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from rlcompare import __version__
 from rlcompare.language import tr
+from rlcompare.report.cells import Cell, Column
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.one_run import account_chart, phases_chart
 from rlcompare.report.sentences import said
 from rlcompare.report.table import cell_text
-from rlcompare.report.tables import ROW_LIMIT, Cell, Column, Table, TableRow
+from rlcompare.report.tables import ROW_LIMIT, Table, TableRow
 from rlcompare.text import safe_text
 
 _TEXT_LIMIT = 400

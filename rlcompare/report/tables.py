@@ -1,20 +1,20 @@
 """A section of a diff as a table of texts: its columns, their order, and the format of their values.
 
-Sections have their own columns beside the common ones (``model.diff.Section``). A column's name determines its
-format: ``baseline_…`` and ``new_…`` are sides, ``…_ms``, ``…_bytes`` and ``…_share`` units, ``…calls`` counts. Columns
-that are empty in all rows are omitted. A value that is missing in one row is shown as absent.
+Sections have their own columns beside the common ones (``model.diff.Section``); ``report/cells.py`` formats them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from rlcompare.language import mark, tr
-from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section, Value
-from rlcompare.model.words import Polarity, Presence
+from rlcompare.language import mark, tr, trn
+from rlcompare.model.diff import RUNS_OVERLAP, Delta, Row, Section
+from rlcompare.model.words import Polarity
 from rlcompare.report import quantity
-from rlcompare.report.sentences import datum, said
+from rlcompare.report.cells import Cell, Column, cells_of, column_of, columns_of, sort_key, unit_of
+from rlcompare.report.sentences import said
+from rlcompare.report.sums import SumRow, largest_change, sum_rows, sums_of, with_shares
 from rlcompare.report.tone import floor_in, phase_of, tone
 from rlcompare.text import safe_text
 
@@ -51,47 +51,7 @@ OF_PROFILE = mark("time.…: profiled steps, including profiler overhead")
 """Note for tables that show the profile's times beside those that training measured."""
 
 _DETAIL_LIMIT = 120
-_MEASURE = ("baseline", "new", "delta", "ratio")
-_LABELS = {
-    "cube": mark("cube unit"),
-    "delta": "Δ",
-    "delta_calls": mark("Δ by calls"),
-    "delta_per_call": mark("Δ by time per call"),
-    "gb_per_s": "GB/s",
-    "l2_hit": mark("L2 hits"),
-    "load": mark("loading (MTE2)"),
-    "peak": mark("share of peak"),
-    "polarity": mark("better is"),
-    "ratio": mark("change"),
-    "tflops": "TFLOP/s",
-}
 _NEUTRAL = ("workload", "metrics", "env")
-_TIMES = ("bubble", "comm", "compute", "exposed_comm", "exposed_copy", "free", "idle", "overlapped_comm", "preparing")
-_COUNTS = ("calls", "count", "captures", "ranks", "steps", "kernels", "collectives")
-_SUFFIXES = ("ms", "bytes", "share")
-_ONE_SIDED: dict[str, tuple[str, str]] = {
-    Presence.BASELINE_ONLY: (mark("only baseline"), mark("gone")),
-    Presence.NEW_ONLY: (mark("only new"), mark("added")),
-}
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column; ``coloured`` if its cells show the row's tone. ``unit`` is empty if cells contain their own unit."""
-
-    key: str
-    label: str
-    numeric: bool
-    coloured: bool = False
-    unit: str = ""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A value as text, and its sort value if that differs from the text (empty: sorts last)."""
-
-    text: str
-    sort: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,12 +62,18 @@ class TableRow:
         tone: see ``tone.tone``; ``differs`` if two texts differ.
         depth: indentation of the row if rows form a tree.
         detail: the keys that, with the name, identify the row.
+        same: whether nothing changed, or too little to matter; also where rows are neither better nor worse.
+        causes: the numbers of the causes that consist of it, or whose evidence it is.
+        unit: of its sort values, where rows have different ones.
     """
 
     cells: tuple[Cell, ...]
     tone: str
     depth: int = 0
     detail: str = ""
+    same: bool = False
+    causes: tuple[int, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,6 +84,8 @@ class Table:
         matched: the share of the measure in rows that both sides have; empty if it is not meaningful.
         total: the number of all rows; ``rows`` are the first of them.
         file: the file that holds all rows, beside ``diff.json``; empty: ``diff.json`` itself.
+        sums: rows added up, as lines below the table: first those in it, then those that it leaves out, then all.
+        beyond: a sentence on the rows that it leaves out.
     """
 
     name: str
@@ -128,6 +96,8 @@ class Table:
     rows: tuple[TableRow, ...]
     total: int
     file: str = ""
+    sums: tuple[SumRow, ...] = ()
+    beyond: str = ""
 
     @property
     def hidden(self) -> int:
@@ -148,17 +118,27 @@ _PROFILED = ("time.", "role.")
 _NOT_OF_PROFILE = frozenset({"phases", "metrics", "workload", "env", "memory", "memory_categories"})
 
 
-def section_table(section: Section, floor: float, limit: int, *, judged: bool = True) -> Table:
+def section_table(
+    section: Section,
+    floor: float,
+    limit: int,
+    *,
+    judged: bool = True,
+    causes: Mapping[int, tuple[int, ...]] | None = None,
+) -> Table:
     """The table of a section.
 
     Args:
         floor: changes of a time below this are noise, in ms.
         limit: maximum number of rows to show.
         judged: whether times of the profile are better or worse (``tone.profile_disagrees``).
+        causes: the numbers of the causes that a row belongs to, by its place (``cause_rows.marks_of``).
     """
     judged = judged or section.name in _NOT_OF_PROFILE
-    rows = section.rows[:limit]
-    units = {key: _unit(key, section) for key in _columns(section, rows)}
+    tones = [_tone(row, section, floor) for row in section.rows[:limit]]
+    sums = sums_of(section, [tone == "noise" for tone in tones])
+    rows = with_shares(section.rows[:limit], sums, floor)
+    units = {key: unit_of(key, section) for key in columns_of(section, rows)}
     # All times of a table have the same number of decimals, so that a reader can add and subtract.
     times = [row.get(key) for key, unit in units.items() if unit == "ms" for row in rows]
     shown = quantity.shown_unit("ms", times)
@@ -168,19 +148,39 @@ def section_table(section: Section, floor: float, limit: int, *, judged: bool = 
         title=title_of(section.name),
         note=safe_text(said(section.note) if judged else f"{said(section.note)} {tr(_DISAGREES)}".strip(), 600),
         matched="" if section.matched_share is None else quantity.share(section.matched_share),
-        columns=tuple(_column(key, shown if unit == "ms" else unit, rows) for key, unit in units.items()),
+        columns=tuple(column_of(key, shown if unit == "ms" else unit, rows) for key, unit in units.items()),
         rows=tuple(
             TableRow(
-                _cells(row, units, shown, decimals),
-                _tone(row, section, floor) if judged else "",
+                cells_of(row, units, shown, decimals),
+                tone if judged else "",
                 _depth(row),
                 _detail(row, section.keys),
+                same=tone == "noise" or _is_same_text(row),
+                causes=(causes or {}).get(place, ()),
             )
-            for row in rows
+            for place, (row, tone) in enumerate(zip(rows, tones, strict=True))
         ),
         total=section.total,
         file=section.file,
+        sums=sum_rows(sums, units, shown, decimals),
+        beyond=_beyond(section, limit),
     )
+
+
+def _beyond(section: Section, limit: int) -> str:
+    """A sentence on the rows that the table leaves out; empty if it has all."""
+    rows = section.rows[limit:]
+    left_out = section.total - len(section.rows) + len(rows)
+    if left_out <= 0:
+        return ""
+    file = section.file or "diff.json"
+    text = trn("{n} more row is in {file}", "{n} more rows are in {file}", left_out, file=file)
+    # A diff.json that leaves rows out holds their sum only.
+    largest = largest_change(rows) if section.unit == "ms" and not section.rest else None
+    if largest is None:
+        return f"{text}."
+    most = quantity.quantity(largest, section.unit)
+    return tr("{text}; none of them changed by more than {most}.", text=text, most=most)
 
 
 def overall_table(
@@ -227,6 +227,7 @@ def overall_table(
             tone(delta.delta, delta.ratio, delta.polarity, floor_in(delta.unit, floor), delta.baseline)
             if is_judged(delta.metric)
             else "",
+            unit=delta.unit,
         )
         for delta in overall
     )
@@ -267,10 +268,10 @@ def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
     )
     return (
         Cell(safe_text(delta.metric)),
-        Cell(quantity.quantity(baseline, unit, shown), _sort_key(delta.baseline)),
-        Cell(quantity.quantity(new, unit, shown), _sort_key(delta.new)),
-        Cell(quantity.signed_quantity(moved, unit, shown), _sort_key(delta.delta)),
-        Cell(quantity.change_of(delta.delta, delta.ratio, delta.baseline), _sort_key(delta.ratio)),
+        Cell(quantity.quantity(baseline, unit, shown), sort_key(delta.baseline)),
+        Cell(quantity.quantity(new, unit, shown), sort_key(delta.new)),
+        Cell(quantity.signed_quantity(moved, unit, shown), sort_key(delta.delta)),
+        Cell(quantity.change_of(delta.delta, delta.ratio, delta.baseline), sort_key(delta.ratio)),
         Cell(_better(delta.polarity)),
     )
 
@@ -285,55 +286,6 @@ def _evidence(delta: Delta) -> str:
     return ", ".join(f"{safe_text(key, 40)} {quantity.amount(value, '')}" for key, value in delta.evidence.items())
 
 
-def _columns(section: Section, rows: tuple[Row, ...]) -> list[str]:
-    seen = {key: None for row in rows for key, value in row.items() if value is not None and value != ""}
-    measured = any(quantity.is_number(row.get(key)) for row in rows for key in ("baseline", "new"))
-    always = {"name", *(_MEASURE if measured else ())}
-    fixed = [key for key in ("name", *_MEASURE, "baseline_calls", "new_calls") if key in seen or key in always]
-    # String keys are shown beside the name, where a reader looks for them.
-    texts = {key for key in section.keys if not any(quantity.is_number(row.get(key)) for row in rows)}
-    return fixed + [key for key in seen if key not in (*fixed, *texts, "presence", "depth")]
-
-
-def _stem(key: str) -> tuple[str, str]:
-    for side in ("baseline", "new"):
-        if key.startswith(f"{side}_"):
-            return key.removeprefix(f"{side}_"), side
-    return key, ""
-
-
-def _unit(key: str, section: Section) -> str:
-    if key in ("baseline", "new", "delta"):
-        return section.unit
-    stem, _ = _stem(key)
-    if stem in _COUNTS or stem.endswith("_calls"):
-        return "count"
-    for suffix in _SUFFIXES:
-        if f"_{stem}".endswith(f"_{suffix}"):
-            return suffix
-    return "ms" if stem in _TIMES and section.unit == "ms" else ""
-
-
-def _column(key: str, unit: str, rows: tuple[Row, ...]) -> Column:
-    stem, side = _stem(key)
-    plain = stem.rsplit("_", 1)[0] if stem.endswith(tuple(f"_{suffix}" for suffix in _SUFFIXES)) else stem
-    name = tr(_LABELS.get(plain, safe_text(plain.replace("_", " "), 60)))
-    if side:
-        name = tr("{what} baseline", what=name) if side == "baseline" else tr("{what} new", what=name)
-    words = safe_text(name, 60)
-    values = [row.get(key) for row in rows]
-    numeric = key in _MEASURE or any(map(quantity.is_number, values))
-    strings = any(isinstance(value, str) for value in values)
-    return Column(key, words, numeric and not strings, key in ("delta", "ratio"), unit if unit in ("ms", "s") else "")
-
-
-def _cells(row: Row, units: dict[str, str], shown: str, decimals: int) -> tuple[Cell, ...]:
-    own_unit = row.get("unit")
-    if isinstance(own_unit, str):
-        units = units | {key: own_unit for key in ("baseline", "new", "delta") if key in units}
-    return tuple(_cell(row, key, unit, shown, decimals) for key, unit in units.items())
-
-
 def _detail(row: Row, keys: tuple[str, ...]) -> str:
     name = f" {row.get('name')} "
     texts = dict.fromkeys(text for text in (row.get(key) for key in keys) if isinstance(text, str) and text)
@@ -346,37 +298,9 @@ def _depth(row: Row) -> int:
     return depth if isinstance(depth, int) else 0
 
 
-def _cell(row: Row, key: str, unit: str, time_unit: str, decimals: int) -> Cell:
-    value = row.get(key)
-    shown = decimals if unit == "ms" else None
-    if unit == "ms":
-        value, unit = quantity.in_unit(value, unit, time_unit), time_unit
-    if key == "ratio":
-        return Cell(_change(row), repr(value) if quantity.is_number(value) else "")
-    if _stem(key)[0].startswith("delta") and quantity.is_number(value):
-        text = quantity.signed(value, unit, shown)
-    elif unit == "share" and quantity.is_number(value):
-        text = quantity.share(value)
-    elif _stem(key)[0] in ("health", "polarity") and isinstance(value, str):
-        text = datum(value)
-    else:
-        text = quantity.amount(value, unit, shown)
-    plain = unit not in ("bytes", "share")
-    return Cell(text) if plain and value is not None else Cell(text, _sort_key(value))
-
-
-def _sort_key(value: Value) -> str:
-    return repr(value) if quantity.is_number(value) else ""
-
-
-def _change(row: Row) -> str:
-    presence, ratio, delta = row.get("presence"), row.get("ratio"), row.get("delta")
-    if isinstance(presence, str) and presence in _ONE_SIDED:
-        # "gone" and "added" need a side that measured and found nothing; else it may not have been measured there.
-        unknown, known = _ONE_SIDED[presence]
-        return tr(unknown if delta is None else known)
-    numbers = (value if quantity.is_number(value) else None for value in (delta, ratio, row.get("baseline")))
-    return quantity.change_of(*numbers)
+def _is_same_text(row: Row) -> bool:
+    """Whether both sides have the same text."""
+    return isinstance(row.get("baseline"), str) and row.get("baseline") == row.get("new")
 
 
 def _tone(row: Row, section: Section, floor: float) -> str:

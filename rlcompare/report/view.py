@@ -16,6 +16,7 @@ from rlcompare.model.diff import Delta, Diff, Section, Side
 from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
 from rlcompare.report.answer import Answer, answer_of
+from rlcompare.report.cause_rows import Marks, anchors_of, marks_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
@@ -69,6 +70,7 @@ class CauseView:
 
     Attributes:
         number: its place in the list, and in the picture.
+        anchors: of the rows on the page that it consists of, those of its evidence's table first.
     """
 
     number: int
@@ -78,6 +80,7 @@ class CauseView:
     section: str
     section_title: str
     row: str
+    anchors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,11 @@ def build_view(
     summary = summary_items(diff, document)
     measured = _without_praise(_headline(diff, headline, summary), gate)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
-    tables = tuple(section_table(section, floor, rows, judged=judged) for section in diff.sections.values())
+    marks = marks_of(diff)
+    tables = tuple(
+        section_table(section, floor, rows, judged=judged, causes=marks.get(section.name))
+        for section in diff.sections.values()
+    )
     return ReportView(
         title=tr("{new} against {baseline}", new=label_text(diff.new), baseline=label_text(diff.baseline)),
         version=version,
@@ -189,7 +196,7 @@ def build_view(
         headline=measured,
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
-        causes=_causes(diff),
+        causes=_causes(diff, marks, rows),
         more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
@@ -264,7 +271,7 @@ def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
     return replace(headline, tone="caution", word=tr(_FAILED.get(gate.exit_code, mark("gate failed"))))
 
 
-def _causes(diff: Diff) -> tuple[CauseView, ...]:
+def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
     shown = {name for name, section in diff.sections.items() if section.rows}
     return tuple(
         CauseView(
@@ -275,6 +282,7 @@ def _causes(diff: Diff) -> tuple[CauseView, ...]:
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",
             row=safe_text(cause.row),
+            anchors=anchors_of(marks, number, rows),
         )
         for number, cause in enumerate(diff.causes, 1)
     )

@@ -102,10 +102,14 @@ def _plain(*texts: str, style: Style = Style.PLAIN) -> Sequence[Cell]:
 
 def _answer(view: ReportView) -> Iterator[Sequence[Cell]]:
     yield _plain(view.title, style=Style.TITLE)
+    yield _plain(f"{view.answer.text}{view.answer.rest}.", style=Style.HEADING)
+    yield _plain(view.status_text)
     yield _plain(tr("Made by rlcompare {version}.", version=view.version))
     yield ()
     head = view.headline
     yield _plain(head.metric, head.absent or f"{head.baseline} → {head.new}  {head.delta}  {head.change}")
+    for symptom in view.symptoms:
+        yield _plain(tr("training"), symptom)
     for cause in view.causes:
         yield _plain(tr("cause"), f"{cause.text} ({', '.join(filter(None, (cause.delta, cause.share)))})")
     if view.unexplained:

@@ -29,7 +29,7 @@ def test_hostile_names_inject_nothing(visit: Open) -> None:
     seen = visit(diff_examples.hostile())
     for selector in ("img", "iframe", "a[href^='javascript']", "main script", "[onmouseover]", "td b", "td a"):
         assert seen.page.locator(selector).count() == 0, selector
-    names = seen.shown("kernels")
+    names = [name.split(" cause ")[0] for name in seen.shown("kernels")]
     assert "</script><script>alert('kernel')</script>" in names
     assert '" onmouseover="alert(2)' in names
     assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -97,11 +97,11 @@ def test_filter_matches_names_and_keys(visit: Open) -> None:
     assert len(seen.shown("kernels")) == 7
 
 
-def test_slash_reaches_the_filter_and_j_the_next_section(visit: Open) -> None:
+def test_f_reaches_the_filter_and_j_the_next_section(visit: Open) -> None:
     seen = visit(diff_examples.regression())
     seen.page.locator("#s-kernels").scroll_into_view_if_needed()
     seen.page.evaluate("document.querySelector('#s-kernels').scrollIntoView()")
-    seen.page.keyboard.press("/")
+    seen.page.keyboard.press("f")
     assert seen.page.evaluate("document.activeElement.closest('section').id") == "s-kernels"
     seen.page.keyboard.type("j/")
     assert seen.page.locator("#s-kernels input").input_value() == "j/"
@@ -147,6 +147,7 @@ def test_columns_beyond_the_edge_are_announced_and_the_first_stays(visit: Open) 
     seen.page.set_viewport_size({"width": 390, "height": 800})
     box = seen.page.locator("#s-kernels .wide")
     hint = "box => getComputedStyle(box, '::before').content"
+    box.scroll_into_view_if_needed()
     seen.page.locator("#s-kernels .wide.broad.hides:not(.moved)").wait_for()
     assert "more columns" in box.evaluate(hint)
     names = [seen.page.locator(f"#s-kernels {place}").first for place in ("thead th", "tbody th")]
@@ -155,6 +156,7 @@ def test_columns_beyond_the_edge_are_announced_and_the_first_stays(visit: Open) 
     seen.page.locator("#s-kernels .wide.broad.moved:not(.hides)").wait_for()
     assert [name.evaluate("cell => cell.getBoundingClientRect().left") for name in names] == before
     seen.page.set_viewport_size({"width": 2400, "height": 800})
+    seen.page.locator("#s-overall .wide").scroll_into_view_if_needed()
     seen.page.locator("#s-overall .wide:not(.broad)").wait_for()
     assert seen.page.locator("#s-overall .wide").evaluate(hint) == "none"
 

@@ -7,6 +7,13 @@ import re
 from html import unescape
 from pathlib import Path
 
+import pytest
+
+from rlcompare.history import store
+from rlcompare.history.page import _ticks
+from rlcompare.history.place import place_of
+from tests.history.examples import HEADLINE, new_run
+
 from .conftest import Command
 
 _JUDGED = re.compile(r'"(?:worse|better)"|class="[^"]*\b(?:worse|better)\b')
@@ -79,3 +86,53 @@ class TestOneRun:
             result = rlcompare("show", samples / "new", "--html", target)
             assert (result.code, message in result.error) == (2, True), result.err
         assert Path("trace.db").read_text() == "mine"
+
+
+class TestHistory:
+    @pytest.fixture(autouse=True)
+    def _no_history_of_the_developer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("RLCOMPARE_HISTORY", raising=False)
+
+    def test_points_and_levels_stand_where_the_axis_says(self, rlcompare: Command) -> None:
+        values = [30 + number % 5 / 10 + (3 if number > 18 else 0) for number in range(1, 31)]
+        store.add(place_of(None), [new_run(number, {HEADLINE: value}) for number, value in enumerate(values, 1)])
+        result = rlcompare("history", "plot", "--html", "page.html")
+        assert (result.code, result.out, result.err) == (0, "", "")
+        body = _body(Path("page.html"))
+        ticks = [(float(y), float(label)) for y, label in re.findall(r'y="([\d.]+)" dy[^>]*>([\d.]+)</text>', body)]
+        (y0, v0), (y1, v1) = ticks[0], ticks[-1]
+
+        def value_at(y: str) -> float:
+            return v0 + (float(y) - y0) * (v1 - v0) / (y1 - y0)
+
+        points = re.findall(r'cx="([\d.]+)%" cy="([\d.]+)" r="3.5"><title>(.*?)</title>', body)
+        assert [value_at(y) for _, y, _ in points] == pytest.approx(values, abs=0.01)
+        assert points[0][2].startswith("run 1, 20") and points[0][2].endswith(f"{values[0]:.3f} s")
+        places = [float(x) for x, _, _ in points]
+        assert places == sorted(places) and places[0] > 0 and places[-1] < 100
+        levels = re.findall(r'class="p-level" x1="([\d.]+)%" x2="([\d.]+)%" y1="([\d.]+)"', body)
+        assert [value_at(y) for *_, y in levels] == pytest.approx([30.2, 33.2], abs=0.01)
+        assert float(levels[0][1]) == float(levels[1][0]) == pytest.approx((places[17] + places[18]) / 2, abs=0.01)
+        assert "Since run 19: 30.200 → 33.200 s (+9.9 %)." in body
+        assert [row[0] for row in _cells(Path("page.html"), "runs-1")] == [str(number) for number in range(1, 31)]
+
+    def test_any_metric_and_few_runs(self, rlcompare: Command) -> None:
+        name = "actor/<script>alert(1)</script>"
+        store.add(place_of(None), [new_run(1, {HEADLINE: 30.0, name: 0.0, "zero": 0.0, "below": -5.0})])
+        for metric in (name, "zero", "below"):
+            assert rlcompare("history", "plot", metric, "--html", "page.html").code == 0
+            assert "<script>" not in _body(Path("page.html"))
+            assert len(re.findall("<circle", _body(Path("page.html")))) == 1
+
+    def test_what_is_no_page_is_kept(self, rlcompare: Command) -> None:
+        Path("mine.duckdb").write_text("mine")
+        result = rlcompare("history", "plot", "--html", "mine.duckdb")
+        assert (result.code, "exists and is no page" in result.error) == (2, True)
+        assert Path("mine.duckdb").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 1.0), (0.0, 0.0), (-3.0, 7.5), (99_999.0, 100_001.0), (1e-9, 2e-9)])
+def test_ticks_enclose_the_values(low: float, high: float) -> None:
+    ticks = _ticks(low, high)
+    assert ticks[0] <= low and high <= ticks[-1]
+    assert 2 <= len(ticks) <= 7 and ticks == sorted(set(ticks))

@@ -57,8 +57,10 @@ def test_the_first_sheet_has_the_answer_and_leads_to_the_others(tmp_path: Path) 
     book = _book(diff, tmp_path)
     lines = _readme(book)
     assert lines[0] == ["cann83 against cann82"]
-    assert lines[3] == ["time.step", f"{view.headline.baseline} → {view.headline.new}  {view.headline.delta}  +5.6 %"]
-    assert lines[4][1].startswith(diff.causes[0].text)
+    assert lines[1:3] == [[f"{view.answer.text}{view.answer.rest}."], [view.status_text]]
+    values = f"{view.headline.baseline} → {view.headline.new}  {view.headline.delta}  {view.headline.change}"
+    assert lines[5] == ["time.step", values]
+    assert lines[6][1].startswith(diff.causes[0].text)
     kernels = diff.sections["kernels"]
     (number,) = [number for number, line in enumerate(lines, 1) if line[:1] == ["kernels"]]
     assert lines[number - 1] == ["kernels", title_of("kernels"), len(kernels.rows), *filter(None, [kernels.note])]
