@@ -16,8 +16,9 @@ from rlcompare.history.levels import Level
 from rlcompare.history.records import Run, Series
 from rlcompare.history.text import commit_text, minute
 from rlcompare.language import tr, trn
+from rlcompare.report.cells import Cell, Column
 from rlcompare.report.table import cell_text
-from rlcompare.report.tables import Cell, Column, Table, TableRow
+from rlcompare.report.tables import Table, TableRow
 from rlcompare.text import safe_text
 
 HEIGHT = 280
