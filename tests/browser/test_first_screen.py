@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,7 @@ def test_a_pair_of_written_profiles(visit: Open, tmp_path: Path) -> None:
     seen = visit(diff)
     fits(seen)
     measure(seen, diff)
+    assert len(re.findall(rb"/Type /Page\b", seen.page.pdf(format="A4"))) == 2  # with all pictures, without tables
     if axe_path().is_file():
         assert_accessible(seen.page, "dark")
 
