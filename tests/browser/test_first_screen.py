@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from rlcompare.cli.main import run
 from rlcompare.model.diff import Comparability, Diff, Finding
 from rlcompare.model.words import Comparable, Severity
 from rlcompare.report.document import read_document
+from tests.browser.axe import assert_accessible, axe_path
 from tests.browser.conftest import Visit
 from tests.unit import diff_examples
 from tests.unit.diff_examples import metric
@@ -76,6 +78,9 @@ def test_a_pair_of_written_profiles(visit: Open, tmp_path: Path) -> None:
     seen = visit(diff)
     fits(seen)
     measure(seen, diff)
+    assert len(re.findall(rb"/Type /Page\b", seen.page.pdf(format="A4"))) == 2  # with all pictures, without tables
+    if axe_path().is_file():
+        assert_accessible(seen.page, "dark")
 
 
 def test_a_pair_of_real_logs(visit: Open, shared: Path, tmp_path: Path) -> None:

@@ -345,7 +345,6 @@ class TestHtml:
                 assert outside == []
             assert "\x1b" not in html and "\u202e" not in html
 
-
     def test_the_pictures_of_the_page(self, comparison: rlcompare.Comparison) -> None:
         html = comparison._repr_html_()
         titles = [chart.title for chart in comparison._view.charts]
