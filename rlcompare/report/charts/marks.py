@@ -14,13 +14,16 @@ from rlcompare.language import tr
 from rlcompare.model.words import SideName
 from rlcompare.report.charts.axis import Axis
 
+_FEW = 40
+
 
 @dataclass(frozen=True)
 class Dots:
-    """Points as a path; those beyond the axis stand at its edge, as a path of their own."""
+    """Points as a path; those beyond the axis stand at its edge, as a path of their own. A few are drawn larger."""
 
     path: str
     beyond: str
+    few: bool
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def dots_of(steps: Sequence[int], values: Sequence[float], numbers: Axis, height
     beyond: list[str] = []
     for step, value in zip(steps, values, strict=True):
         (inside if heights.holds(value) else beyond).append(f"M{place(step, value, numbers, heights)}h0")
-    return Dots("".join(inside), "".join(beyond))
+    return Dots("".join(inside), "".join(beyond), few=len(steps) <= _FEW)
 
 
 def place(step: float, value: float, numbers: Axis, heights: Axis) -> str:
