@@ -22,7 +22,6 @@ _BLOCKS = str.maketrans({"█": "#", "▓": "+", "░": "-", "▏": "|"})
 """What bars are made of; each replacement takes one column, too."""
 
 
-
 def safe_text(text: object, limit: int = NAME_LIMIT) -> str:
     """One line of visible characters, at most ``limit`` of them.
 
