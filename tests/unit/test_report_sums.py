@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from rlcompare.model.diff import Cause, Rest, Section
+from rlcompare.model.diff import Cause, Rest, Row, Section
 from rlcompare.report.cause_rows import anchors_of, marks_of
 from rlcompare.report.tables import Table, section_table
 from tests.unit import diff_examples
@@ -84,18 +84,19 @@ def test_causes_mark_their_rows() -> None:
         row("MatMul", 10.0, 12.0, kind="compute", phase="adv"),
         row("idle", 1.0, 3.0, kind="python", phase="adv"),
     )
-    parts = (
+    parts: tuple[Row, ...] = (
         {"kind": "compute", "phase": "adv", "name": "MatMul", "delta_ms": 2.0},
         {"kind": "python", "phase": "adv", "name": "idle", "delta_ms": 2.0},
         {"kind": "compute", "phase": "adv", "name": None, "delta_ms": 0.1},
     )
+    timer: tuple[Row, ...] = ({"kind": "timer", "phase": None, "name": "adv"},)
     base = diff_examples.regression()
     diff = replace(
         base,
         causes=(
             Cause("operator_time", 0.9, 4.1, "", "kernels", "MatMulV2", parts),
             Cause("python", 0.1, 2.0, "", "account", "idle"),
-            Cause("unknown", 0.0, 0.0, "", "", "nowhere", ({"kind": "timer", "phase": None, "name": "adv"},)),
+            Cause("unknown", 0.0, 0.0, "", "", "nowhere", timer),
         ),
         sections={**base.sections, "account": Section("account", "ms", ("kind", "phase"), 1.0, "", rows)},
     )
