@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlcompare import __version__
-from rlcompare.language import tr
+from rlcompare.language import tr, trn
 from rlcompare.report.cells import Cell, Column
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.one_run import account_chart, phases_chart
@@ -34,6 +34,14 @@ class RunSection:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What is missing, damaged or inferred."""
+
+    severity: str
+    text: str
+
+
+@dataclass(frozen=True)
 class RunView:
     """The page of a run, in order.
 
@@ -46,7 +54,7 @@ class RunView:
     path: str
     version: str
     facts: tuple[tuple[str, str], ...]
-    quality: tuple[str, ...]
+    quality: tuple[Note, ...]
     charts: tuple[Chart, ...]
     tables: tuple[Table, ...]
 
@@ -62,7 +70,7 @@ def run_view(sections: Sequence[RunSection], path: str) -> RunView:
         path=safe_text(path),
         version=__version__,
         facts=facts,
-        quality=tuple(_sentence(row) for row in quality),
+        quality=tuple(map(_note, quality)),
         charts=tuple(chart for chart in charts if chart is not None),
         tables=tuple(_table(section) for section in sections if section.name not in ("overview", "quality")),
     )
@@ -81,11 +89,13 @@ def _dicts(section: RunSection) -> list[dict[str, Any]]:
 
 def _facts(overview: RunSection) -> tuple[tuple[str, str], ...]:
     (row,) = _dicts(overview)
-    return tuple((key, safe_text(value)) for key, value in row.items() if value is not None)
+    return tuple((key, safe_text(value)) for key, value in row.items() if value not in (None, 0))
 
 
-def _sentence(row: dict[str, Any]) -> str:
-    return safe_text(" ".join(said(str(value)) for value in row.values() if value is not None), _SENTENCE_LIMIT)
+def _note(row: dict[str, Any]) -> Note:
+    count = trn("{n} capture", "{n} captures", row["captures"])
+    text = safe_text(said(str(row["message"])), _SENTENCE_LIMIT)
+    return Note(safe_text(row["severity"], 20), f"{text} ({count})" if row["captures"] > 1 else text)
 
 
 def _table(section: RunSection) -> Table:

@@ -34,7 +34,9 @@ def _run_page() -> str:
             [("compute" if place % 2 else "wait", name, 10.0 + place) for place, name in enumerate(HOSTILE_NAMES)],
         ),
         RunSection("phases", "Phases", _PHASES, [(name, 9.0, 3.0, 2.0, None) for name in HOSTILE_NAMES]),
-        RunSection("quality", "Quality", ("note",), [(name,) for name in HOSTILE_NAMES]),
+        RunSection(
+            "quality", "Quality", ("severity", "message", "captures"), [("warning", name, 2) for name in HOSTILE_NAMES]
+        ),
     ]  # fmt: skip
     return page_of("one_run.html.j2", run_view(sections, "runs/new"))
 
