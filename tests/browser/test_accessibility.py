@@ -10,6 +10,7 @@ import pytest
 
 from rlcompare.model.diff import Diff
 from tests.browser.conftest import Visit
+from tests.browser.test_rank_pictures import example
 from tests.unit import diff_examples
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -19,7 +20,7 @@ _UNDECIDED = ("color-contrast",)
 """What axe-core leaves to a person because of stacked elements; ``tests/unit/test_page_colours.py`` computes it."""
 
 
-@pytest.mark.parametrize("make", [diff_examples.regression, diff_examples.unstable, diff_examples.empty])
+@pytest.mark.parametrize("make", [diff_examples.regression, diff_examples.unstable, diff_examples.empty, example])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(visit: Callable[[Diff], Visit], make: Callable[[], Diff], theme: str) -> None:
     axe = Path(os.environ.get("RLCOMPARE_AXE", _FOLDER)) / "axe.min.js"
