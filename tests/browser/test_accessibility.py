@@ -12,12 +12,13 @@ import pytest
 from rlcompare.model.diff import Diff
 from tests.browser.axe import assert_accessible, axe_path
 from tests.browser.conftest import Visit
+from tests.browser.test_rank_pictures import example
 from tests.unit import diff_examples
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("make", [diff_examples.regression, diff_examples.unstable, diff_examples.empty])
+@pytest.mark.parametrize("make", [diff_examples.regression, diff_examples.unstable, diff_examples.empty, example])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(visit: Callable[[Diff], Visit], make: Callable[[], Diff], theme: str) -> None:
     if not axe_path().is_file():

@@ -12,7 +12,7 @@ from rlcompare.model.diff import Diff
 from tests.browser.conftest import Visit
 from tests.unit.test_report_levels import GIB, MEMORY
 from tests.unit.test_report_ranks import known, number, with_ranks
-from tests.unit.test_report_scatter import sized
+from tests.unit.test_report_scatter import kernel, sized, with_kernels
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -27,11 +27,17 @@ _BOXES = """nodes => nodes.map(node => {
 """Left, right and middle height of nodes, as fractions of their drawing."""
 
 
-def test_what_is_drawn_is_where_the_diff_says(visit: Open) -> None:
+def example() -> Diff:
+    """64 ranks, two of them slow; a collective that became slower; memory over time; kernels whose work is known."""
     ranks = with_ranks(64, slow=[7, 12]).pictures
     pair = (sized("baseline", "all_reduce", 20, 1, 2**20, 1.0), sized("new", "all_reduce", 20, 1, 2**20, 10.0))
     larger = (sized("baseline", "all_gather", 24, 1, 2**24, 1.0), sized("new", "all_gather", 24, 1, 2**24, 1.0))
-    diff = replace(MEMORY, pictures=replace(ranks, collectives=(*pair, *larger), levels=MEMORY.pictures.levels))
+    kernels = with_kernels(kernel("MatMulV2", (2.0, 4.0), 4e11, 2e9, 250.0))
+    return replace(kernels, pictures=replace(ranks, collectives=(*pair, *larger), levels=MEMORY.pictures.levels))
+
+
+def test_what_is_drawn_is_where_the_diff_says(visit: Open) -> None:
+    diff = example()
     seen = visit(diff)
     page = seen.page
 

@@ -1,5 +1,5 @@
 -- Memory levels of the framework, of GE and of CANN modules (bytes reserved). If events are not kept,
--- only the lowest and highest levels of slots of 2^21 ns (2 ms) are needed: the peaks, and what is drawn over time.
+-- only the lowest and highest levels of slots of 2^22 ns (4 ms) are needed: the peaks, and what is drawn over time.
 -- Variables: from_ns, keep_events, until_ns.
 -- Depends on in_window, src_ENUM_MODULE, src_MEMORY_RECORD, src_NPU_MEM, src_NPU_MODULE_MEM, text_by_id.
 INSERT INTO memory
@@ -16,7 +16,7 @@ FROM (
         SELECT *, {'ts_ns': ts_ns, 'allocated_bytes': allocated_bytes, 'reserved_bytes': reserved_bytes, 'active_bytes': active_bytes} AS level
         FROM src_MEMORY_RECORD WHERE NOT getvariable('keep_events') AND in_window(ts_ns)
     )
-    GROUP BY capture, device_id, component, ts_ns >> 21
+    GROUP BY capture, device_id, component, ts_ns >> 22
 ) AS m LEFT JOIN text_by_id AS c ON c.capture = m.capture AND c.id = m.component;
 INSERT INTO memory
 SELECT m.capture, m.device_id, 'module ' || coalesce(e.name, CAST(m.module AS VARCHAR)), m.ts_ns, NULL, m.reserved_bytes, NULL
