@@ -45,6 +45,7 @@ _SCRIPTS = (
     "search.js",
     "columns.js",
     "copy.js",
+    "terms.js",
     "charts.js",
     "keys.js",
 )
