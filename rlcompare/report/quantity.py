@@ -114,6 +114,10 @@ def pair(baseline: Value, new: Value, unit: str) -> str:
         values = [in_unit(value, unit, shown) for value in (baseline, new)]
         decimals = lone_decimals(max((abs(value) for value in values if is_number(value)), default=0))
         return f"{' → '.join(amount(value, shown, decimals) for value in values)} {shown}"
+    if unit == "bytes" and is_number(baseline) and is_number(new):
+        smaller, larger = sorted((abs(baseline), abs(new)))
+        like = larger if larger < 1024 * smaller else None  # else the smaller one would round to 0
+        return f"{_bytes(baseline, like)} → {_bytes(new, like)}"
     return f"{amount(baseline, unit)} → {amount(new, unit)}"
 
 
@@ -156,8 +160,11 @@ def _general(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _bytes(value: float) -> str:
-    size, unit = in_binary_unit(value)
+def _bytes(value: float, like: float | None = None) -> str:
+    """A number of bytes in its own unit, or in that of another number."""
+    size, unit = in_binary_unit(like or value)
+    if like:
+        size *= value / like
     return _no_minus_zero(f"{size:,.{0 if unit == 'B' else 2}f} {unit}")
 
 

@@ -159,6 +159,9 @@ def test_pair_shares_unit_and_decimals() -> None:
     assert quantity.pair(4752.5, 5017.46, "ms") == "4,752.5 → 5,017.5 ms"
     assert quantity.pair(None, 5.0, "ms") == "— → 5.00 ms"
     assert quantity.pair(1024, 2048, "bytes") == "1.00 KiB → 2.00 KiB"
+    assert quantity.pair(900 * 2**20, 1.1 * 2**30, "bytes") == "0.88 GiB → 1.10 GiB"
+    assert quantity.pair(1000, 2**40, "bytes") == "1,000 B → 1.00 TiB"
+    assert quantity.pair(0, 2**30, "bytes") == "0 B → 1.00 GiB"
 
 
 def test_long_times_are_shown_in_seconds() -> None:
