@@ -221,3 +221,17 @@ def test_commands_are_copied(visit: Open) -> None:
     command.click()
     seen.page.locator("#s-overall button.command", has_text="Copied").wait_for()
     assert seen.page.evaluate(copied).startswith("rlcompare explain time.step ")
+
+
+def test_without_a_script_all_rows_are_there_and_links_to_them_work(visit: Open) -> None:
+    seen = visit(mixed())
+    session = seen.page.context.new_cdp_session(seen.page)
+    session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+    seen.page.reload()
+    rows = seen.page.locator("#s-kernels tbody tr")
+    assert rows.count() == 500 and rows.last.is_visible()
+    for control in (".tools", ".search", ".unfold", "button.copy", "button.theme", "#words"):
+        assert not seen.page.locator(control).first.is_visible(), control
+    seen.page.locator("#cause-2 a").first.click()
+    assert seen.page.url.endswith("#s-ranks:4")
+    assert seen.page.locator("tr:target").inner_text().startswith("rank 3")
