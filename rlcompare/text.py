@@ -6,8 +6,9 @@ direction, or be a megabyte long. Every renderer passes them through ``safe_text
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rlcompare.language import tr
 
@@ -16,11 +17,18 @@ NAME_LIMIT = 200
 
 ELLIPSIS = "…"
 
+_OPENING, _CLOSING = "（“《", "，。；：）、”》！？"  # noqa: RUF001
+_WIDE = "\u2e80-\u9fff\uff00-\uffef"
+_UNIT = re.compile(
+    f"[{_OPENING}]*(?:[^{_WIDE}{_OPENING}{_CLOSING}]+|(?![{_OPENING}{_CLOSING}])[{_WIDE}])[{_CLOSING}]*"
+    f"|[{_OPENING}{_CLOSING}]+"
+)
+"""A Chinese character, or what stands between two, with the punctuation that belongs to it."""
+
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _ASCII = str.maketrans({"→": "->", "×": "x", "…": "...", "—": "-", "·": "|", "Δ": "delta"})
 _BLOCKS = str.maketrans({"█": "#", "▓": "+", "░": "-", "▏": "|"})
 """What bars are made of; each replacement takes one column, too."""
-
 
 
 def safe_text(text: object, limit: int = NAME_LIMIT) -> str:
@@ -93,14 +101,26 @@ def pad(text: str, width: int, right: bool = False) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The whole text on lines of a width, broken at blanks. Only words that are longer than a line are split."""
+    """The whole text on lines of a width, broken at blanks, and beside Chinese characters. Only words that are longer
+    than a line are split.
+    """
     result: list[str] = []
-    for piece in (piece for word in text.split(" ") for piece in pieces(word, width)):
-        if result and width_of(result[-1]) + 1 + width_of(piece) <= width:
-            result[-1] += " " + piece
+    for is_apart, piece in _units(text, width):
+        joined = f"{result[-1]} {piece}" if is_apart and result else f"{result[-1]}{piece}" if result else piece
+        if result and width_of(joined) <= width:
+            result[-1] = joined
         else:
             result.append(piece)
     return result
+
+
+def _units(text: str, width: int) -> Iterator[tuple[bool, str]]:
+    """What stays on one line, and whether a blank stands before it."""
+    for word in text.split(" "):
+        units = [word] if word.isascii() else _UNIT.findall(word) or [word]
+        for place, unit in enumerate(units):
+            for part, piece in enumerate(pieces(unit, width)):
+                yield not place and not part, piece
 
 
 def flow(parts: Iterable[str], width: int, lines: int, separator: str = " · ") -> list[str]:

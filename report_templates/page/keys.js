@@ -9,6 +9,7 @@
     const scroll = box.querySelector(".scroll");
     const update = () => {
       const hidden = scroll.scrollWidth - scroll.clientWidth;
+      box.dataset.broad = say("broad");
       box.classList.toggle("broad", hidden > 1);
       box.classList.toggle("hides", hidden - scroll.scrollLeft > 1);
       box.classList.toggle("moved", scroll.scrollLeft > 1);

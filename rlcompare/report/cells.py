@@ -136,7 +136,7 @@ def _cell(row: Row, key: str, unit: str, time_unit: str, decimals: int) -> Cell:
         text = quantity.signed(value, unit, shown)
     elif unit == "share" and quantity.is_number(value):
         text = quantity.share(value)
-    elif _stem(key)[0] == "health" and isinstance(value, str):
+    elif _stem(key)[0] in ("health", "polarity") and isinstance(value, str):
         text = datum(value)
     else:
         text = quantity.amount(value, unit, shown)

@@ -103,7 +103,8 @@ def checks_of(gate: GateResult) -> tuple[Check, ...]:
 
 def counts_of(checks: tuple[Check, ...]) -> str:
     """``1 regressed, 2 missing``: the statuses of checks with their number."""
-    return ", ".join(f"{number} {status}" for status, number in Counter(check.word for check in checks).items())
+    counts = Counter(check.word for check in checks)
+    return tr(", ").join(tr("{n} {status}", n=number, status=status) for status, number in counts.items())
 
 
 def place_of(policy: Policy) -> str:

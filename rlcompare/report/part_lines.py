@@ -89,7 +89,7 @@ def _line(row: Row, largest: float, mood: str) -> PartLine:
     change = tr("added") if baseline is None else tr("gone") if new is None else ""
     lengths = sorted(max(value or 0.0, 0.0) / largest for value in (baseline, new))
     return PartLine(
-        name=tr(safe_text(row.get("name"), _NAME_LIMIT)),
+        name=safe_text(row.get("name"), _NAME_LIMIT),
         baseline=texts[0],
         new=texts[1],
         delta=quantity.signed(quantity.in_unit(delta, "ms", shown), shown, decimals),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rlcompare.compare.overall import OUTSIDE, PATH
-from rlcompare.language import mark
+from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Row, Value
 from rlcompare.model.words import SIDES, Presence
 from rlcompare.report.quantity import is_number
@@ -17,6 +17,9 @@ _DEVICE_PARTS = (
     ("time.free", mark("free")),
     ("time.tail", mark("tail")),
 )
+_OF_HOST = ("time.preparing", "time.tail")
+"""Parts of the host's step that are outside of the device's span."""
+
 _KINDS = {
     "compute": "compute",
     "wait": "exposed communication",
@@ -27,7 +30,7 @@ _KINDS = {
 
 
 def parts_of_step(diff: Diff) -> tuple[str, Sequence[Row]]:
-    """The rows whose changes sum to the headline's, and the word for them; words are English (``language.mark``)."""
+    """The rows whose changes sum to the headline's, and the word for them, which is English (``language.mark``)."""
     if diff.headline == PATH:
         return _parts_of_path(whole_rows_of(diff, "path"))
     phases = rows_of(diff, "phases")
@@ -36,11 +39,13 @@ def parts_of_step(diff: Diff) -> tuple[str, Sequence[Row]]:
     rows: list[Row] = []
     for metric, name in _DEVICE_PARTS:
         delta = diff.metric(metric)
+        if metric in _OF_HOST and diff.headline != "time.step":
+            continue
         if delta is not None and (delta.baseline is not None or delta.new is not None):
             sides: Row = {"baseline": delta.baseline, "new": delta.new}
-            rows.append({"name": name, "presence": Presence.BOTH, **sides, "delta": delta.delta, "ratio": delta.ratio})
-    if diff.headline != "time.step":
-        rows = [row for row in rows if row["name"] not in ("preparing", "tail")]
+            rows.append(
+                {"name": tr(name), "presence": Presence.BOTH, **sides, "delta": delta.delta, "ratio": delta.ratio}
+            )
     return mark("parts"), rows
 
 
@@ -49,7 +54,7 @@ def _parts_of_path(rows: Sequence[Row]) -> tuple[str, Sequence[Row]]:
     phased = len({row.get("phase") for row in rows} - {None, OUTSIDE}) > 1
     sums: dict[str, list[float]] = {}
     for row in rows:
-        name = str(row.get("phase") or OUTSIDE) if phased else _KINDS.get(str(row.get("kind")), "free")
+        name = str(row.get("phase") or OUTSIDE) if phased else tr(_KINDS.get(str(row.get("kind")), "free"))
         found = sums.setdefault(name, [0.0, 0.0])
         for place, side in enumerate(SIDES):
             found[place] += number_of(row.get(side))

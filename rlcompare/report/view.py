@@ -209,7 +209,7 @@ def build_view(
         more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
-        charts=charts_of(diff),
+        charts=charts_of(diff, None if gate is None else gate.policy),
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),

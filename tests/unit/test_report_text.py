@@ -206,3 +206,13 @@ def test_any_number_can_be_written(value: float, unit: str) -> None:
     assert quantity.quantity(value, unit)
     assert quantity.signed_quantity(value, unit)
     assert math.isfinite(float(quantity.brief(value)))
+
+
+def test_chinese_text_is_broken_beside_its_characters_and_not_before_punctuation() -> None:
+    text = "设备等待 update_actor 中的代码，每步增加 4.00 ms（此前 1.00 ms）。"  # noqa: RUF001
+    for width in range(14, 60):
+        lines = wrap(text, width)
+        assert all(width_of(line) <= width for line in lines)
+        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+        assert not any(line[0] in "，。）" or line[-1] == "（" for line in lines)  # noqa: RUF001
+    assert wrap(text, 24)[0] == "设备等待 update_actor 中"

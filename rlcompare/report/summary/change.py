@@ -93,7 +93,7 @@ def _summed(rows: Sequence[Row], shown: int, size: Sequence[float]) -> tuple[str
 
 
 def _part(row: Row, size: Sequence[float]) -> str:
-    name, delta, ratio = tr(safe_text(row.get("name"), 40)), row.get("delta"), row.get("ratio")
+    name, delta, ratio = safe_text(row.get("name"), 40), row.get("delta"), row.get("ratio")
     if not quantity.is_number(delta):
         return f"{name} {quantity.ABSENT}"
     moved = f"{name} {quantity.moved(delta, 'ms', size)}"
