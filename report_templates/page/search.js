@@ -42,7 +42,8 @@
   }
 
   function told(found, sections) {
-    const said = found.rows || sections ? say("found", found.rows, found.tables) : say("nothing");
+    const parts = [countOf("row", found.rows), countOf("table", found.tables)].join(", ");
+    const said = found.rows || sections ? parts : say("nothing");
     return found.elsewhere ? `${said}; ${say("elsewhere", found.elsewhere)}` : said;
   }
 

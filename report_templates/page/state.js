@@ -81,3 +81,8 @@ function say(key, i = 0, j = 0) {
   const text = document.getElementById("words").dataset[key] ?? "";
   return text.replace("#i#", i.toLocaleString("en-US")).replace("#j#", j.toLocaleString("en-US"));
 }
+
+// "1 row", "37 rows".
+function countOf(what, count) {
+  return count === 1 ? say(what) : say(`${what}s`, count);
+}

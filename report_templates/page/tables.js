@@ -7,7 +7,6 @@ const pageTables = (() => {
   const WORD = /"([^"]*)"|(\S+)/g;
 
   const wordsOf = (text) => [...text.toLowerCase().matchAll(WORD)].map((found) => found[1] ?? found[2]).filter(Boolean);
-  const rowsText = (count) => (count === 1 ? say("row") : say("rows", count));
 
   function keyOf(row, index, numeric) {
     const cell = row.cells[index];
@@ -112,7 +111,7 @@ const pageTables = (() => {
 
     say(filtered, folding, seen) {
       const { all, same } = this.buttons;
-      const count = filtered ? say("some", this.matching, this.original.length) : rowsText(this.original.length);
+      const count = filtered ? say("some", this.matching, this.original.length) : countOf("row", this.original.length);
       this.output.textContent = this.elsewhere ? `${count}; ${say("only", this.elsewhere).replace("#f#", () => this.file)}` : count;
       all.textContent = say("all", seen.all);
       same.textContent = say("same", seen.same);

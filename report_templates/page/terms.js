@@ -42,7 +42,7 @@
   };
   tip.addEventListener("mouseleave", leave);
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
-  document.addEventListener("scroll", hide, { passive: true, capture: true });
+  document.addEventListener("scroll", () => (tip.hidden = true), { passive: true, capture: true });
 
   function describe(element, text) {
     element.setAttribute("aria-describedby", text.id);

@@ -82,7 +82,7 @@ def test_one_search_finds_rows_in_all_tables_and_sections(visit: Open) -> None:
         "all => all.filter(one => one.checkVisibility()).map(one => one.id)"
     )
     assert sections == ["s-kernels"]
-    assert seen.page.locator("#found").inner_text() == "1 rows in 1 tables"
+    assert seen.page.locator("#found").inner_text() == "1 row, 1 table"
     assert not seen.page.locator("nav a[href='#s-links']").is_visible()
     seen.page.keyboard.press("Escape")
     assert seen.page.locator("#s-links").is_visible()
@@ -190,3 +190,48 @@ def test_rows_are_chosen_with_the_keyboard(visit: Open) -> None:
         seen.page.keyboard.press(key)
     assert seen.page.locator("tr.target").count() == 1
     assert seen.page.evaluate("document.activeElement.cells[0].textContent").startswith("MatMulV2")
+
+
+def test_columns_and_times_tell_what_they_mean(visit: Open) -> None:
+    seen = visit(diff_examples.regression())
+    for selector, words in (
+        ("#s-kernel_types th[data-k=ratio] button", "part of the baseline"),
+        ("#s-overall th a", "Wall time"),
+    ):
+        term = seen.page.locator(selector).first
+        described = term.evaluate("one => document.getElementById(one.getAttribute('aria-describedby')).textContent")
+        assert words in described
+        term.hover()
+        seen.page.locator("#tip", has_text=words).wait_for()
+        seen.page.keyboard.press("Escape")
+        assert not seen.page.locator("#tip").is_visible()
+
+
+def test_commands_are_copied(visit: Open) -> None:
+    seen = visit(diff_examples.regression())
+    seen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    copied = "navigator.clipboard.readText()"
+    seen.page.locator("#e-1 summary").click()
+    seen.page.locator("#e-1 button.copy").first.click()
+    seen.page.locator("#e-1 button.copy", has_text="Copied").wait_for()
+    assert seen.page.evaluate(copied).startswith("rlcompare explain 1 ")
+    command = seen.page.locator("#s-overall button.command")
+    assert not command.is_visible()
+    seen.page.locator("#s-overall tbody td").first.click()
+    command.click()
+    seen.page.locator("#s-overall button.command", has_text="Copied").wait_for()
+    assert seen.page.evaluate(copied).startswith("rlcompare explain time.step ")
+
+
+def test_without_a_script_all_rows_are_there_and_links_to_them_work(visit: Open) -> None:
+    seen = visit(mixed())
+    session = seen.page.context.new_cdp_session(seen.page)
+    session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+    seen.page.reload()
+    rows = seen.page.locator("#s-kernels tbody tr")
+    assert rows.count() == 500 and rows.last.is_visible()
+    for control in (".tools", ".search", ".unfold", "button.copy", "button.theme", "#words"):
+        assert not seen.page.locator(control).first.is_visible(), control
+    seen.page.locator("#cause-2 a").first.click()
+    assert seen.page.url.endswith("#s-ranks:4")
+    assert seen.page.locator("tr:target").inner_text().startswith("rank 3")
