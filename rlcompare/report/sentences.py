@@ -7,7 +7,7 @@ nothing is added to what the English one says.
 
 Tables of a catalogue: ``sentences`` are whole ones, ``ends`` follow another phrase, ``words`` are values of fields
 whose names begin with ``word``, ``data`` are texts of a diff that are not sentences. A field ``k`` is a name without
-blanks, ``n``, ``n1``, … a number without blanks, ``t``, ``t1``, … a time with its unit, ``c``, ``c1``, … a phrase
+blanks, ``n``, ``n1``, … a number without blanks, ``t``, ``t1``, … a time with its unit, ``q`` any quantity, ``c``, ``c1``, … a phrase
 itself, ``p`` an operator and its place, of the table ``places`` or a mere name; other fields are names, which stay as
 they are.
 """
@@ -35,6 +35,7 @@ _PATTERNS = {
     "k": r"\S+?",
     "c": ".+?",
     "n": r"(?:[+\-−±]?\d[\d.,]*(?:[eE][+\-]?\d+)?(?: ?%)?|nan|-?inf|—)",
+    "q": r"[+\-−±]?\d[\d.,]*(?:[eE][+\-]?\d+)?(?: ?(?:%|[mun]?s|min|B|[KMGT]iB))?",
     "t": r"[+\-−]?[\d.,]+ (?:ms|s)",
 }
 
