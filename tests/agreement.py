@@ -50,7 +50,8 @@ class Page(HTMLParser):
         elif tag == "section":
             self._section = (found.get("id") or "").removeprefix("s-")
         elif tag == "tr":
-            self._cells, self._tone = [], found.get("class") or ""
+            words = (found.get("class") or "").split()
+            self._cells, self._tone = [], next((word for word in words if word in ("worse", "better", "noise")), "")
         elif tag in ("td", "th") and self._cells is not None:
             self._cells.append("")
         elif tag == "svg" and found.get("aria-label"):
@@ -64,7 +65,8 @@ class Page(HTMLParser):
         if tag in ("script", "style"):
             self._silent = False
         elif tag == "tr" and self._cells:
-            self.rows.append(Row(self._section, self._cells[0], tuple(map(bare, self._cells[1:])), self._tone))
+            name = re.sub(r"( cause \d+)+$", "", self._cells[0].rstrip())  # the marks of causes that the row belongs to
+            self.rows.append(Row(self._section, name, tuple(map(bare, self._cells[1:])), self._tone))
             self._cells = None
 
     def handle_data(self, data: str) -> None:
@@ -104,8 +106,8 @@ def terminal_rows(text: str) -> Iterator[Row]:
 def markdown_rows(text: str) -> Iterator[Row]:
     title = ""
     for line in text.splitlines():
-        if line.startswith("**") and line.endswith("**"):
-            title = line.strip("*")
+        if line.startswith("<details><summary>"):
+            title = line.removeprefix("<details><summary>").removesuffix("</summary>")
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| `") and title and len(cells) > 4:
             tone = cells[5].rpartition(" ")[2] if len(cells) > 5 else ""

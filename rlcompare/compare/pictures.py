@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from rlcompare.compare import records
@@ -17,7 +18,8 @@ from rlcompare.model.words import SideName
 
 def make_pictures(rollups: Rollups) -> Pictures:
     """All of them."""
-    measured = rollups.rows(RankPhase)
+    members = Counter(side for side, _ in {(row.side, row.member) for row in rollups.rows(records.Capture)})
+    measured = rollups.rows(RankPhase) if max(members.values(), default=0) > 1 else []
     phases = _phases(measured)
     return Pictures(
         phases=phases,

@@ -42,6 +42,7 @@ def query_of(record: type[NamedTuple]) -> str:
 
 _NOT_ALWAYS = (
     records.KnownSelection,
+    records.RankPhase,
     records.SequenceText,
     records.TimelineBusy,
     records.TimelineShown,

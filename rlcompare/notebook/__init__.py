@@ -7,8 +7,8 @@ exceptions of ``rlcompare.errors``.
 
 from __future__ import annotations
 
-from rlcompare.notebook.comparison import Comparison, diff
+from rlcompare.notebook.comparison import Comparison, Verdict, diff
 from rlcompare.notebook.run import Run, load
 from rlcompare.notebook.table import Table
 
-__all__ = ["Comparison", "Run", "Table", "diff", "load"]
+__all__ = ["Comparison", "Run", "Table", "Verdict", "diff", "load"]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from rlcompare.app.arguments import split_commas
 from rlcompare.app.comparison import Request, compare_sides, warn_of_unknown_keys
 from rlcompare.errors import UsageError
+from rlcompare.model.words import Comparable
 from rlcompare.notebook.arguments import Numbers, PathLike, choice_of, keys_of, numbers_of, path_of
 from rlcompare.notebook.run import Run
 from rlcompare.notebook.table import ROWS_SHOWN, Table, table_of_rows
@@ -97,6 +98,26 @@ def _side(value: Side, name: str) -> tuple[str, ...]:
     return tuple(path if isinstance(path, str) else str(path_of(path, name)) for path in paths)
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """The answer of a comparison; ``str(verdict)`` is the sentence.
+
+    Attributes:
+        text: how much slower or faster the new side is, how sure that is, and on how many runs it rests.
+        status: ``worse``, ``better``, ``no change``, ``uncertain``, ``not comparable`` or ``not measured``. It is
+            ``worse`` if training failed on the new side, however fast it was.
+    """
+
+    text: str
+    status: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_STATUS = {"worse": "worse", "better": "better", "noise": "no change"}
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison(Mapping[str, Table]):
     """Two sides compared: the sections of ``diff.json`` by name (``comparison["kernels"]``).
@@ -118,6 +139,18 @@ class Comparison(Mapping[str, Table]):
     def headline(self) -> Delta | None:
         """The headline metric, or None."""
         return self.diff.metric(self.diff.headline)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The answer in one sentence, and its status. Limits of your own are checked by ``rlcompare gate``."""
+        answer, headline = self._view.answer, self.headline
+        if headline is None or headline.delta is None:
+            status = "not measured"
+        elif self.diff.comparability.status == Comparable.NOT_COMPARABLE:
+            status = "not comparable"
+        else:
+            status = _STATUS.get(answer.tone, "uncertain")
+        return Verdict(f"{answer.text}{answer.rest}", status)
 
     @cached_property
     def overall(self) -> Table:

@@ -69,7 +69,8 @@ class Table:
         try:
             return self.data.to_pandas()
         except ImportError as error:
-            raise UsageError("df() needs pandas: pip install pandas, or use arrow() or relation()") from error
+            hint = "pip install 'rlcompare[notebook]', or use arrow() or relation()"
+            raise UsageError(f"df() needs pandas: {hint}") from error
 
     def __repr__(self) -> str:
         from rlcompare.report.table import table_lines

@@ -92,7 +92,7 @@ def _answer(text: str, rest: str, tone: str) -> Answer:
 def _with_change(diff: Diff, headline: Delta, change: str, gate: GateResult | None) -> tuple[str, str, bool]:
     """The change, how sure it is, and whether the runs, or an assumption where they are few, rule chance out."""
     runs = of_repetitions(diff).metric(diff.headline) or headline
-    decision = _decision(runs, Policy("", ()) if gate is None else gate.policy)
+    decision = decision_of(runs, None if gate is None else gate.policy)
     if decision is None:
         return change, "", True
     decided = decision.status in _DECIDED
@@ -163,12 +163,16 @@ def _by_gate(verdict: Verdict, runs: Delta) -> str:
     return tr("{found}; chance is not ruled out: {runs}", found=found, runs=_runs(runs))
 
 
-def _decision(delta: Delta, policy: Policy) -> Decision | None:
-    """What the runs tell; None if no run measured the headline on a side."""
+def decision_of(delta: Delta, policy: Policy | None) -> Decision | None:
+    """What the runs tell; None if no run measured the headline on a side.
+
+    Args:
+        policy: what the gate assumes where runs are too few; None: its defaults.
+    """
     baseline, new = (known(delta.samples.get(side, ())) for side in SIDES)
     if not baseline or not new:
         return None
-    return decide(baseline, new, delta.polarity, _NO_LIMIT, Spread(policy.noise))
+    return decide(baseline, new, delta.polarity, _NO_LIMIT, Spread((policy or Policy("", ())).noise))
 
 
 def _sure(runs: Delta, decision: Decision, shown: Delta) -> str:

@@ -1,12 +1,22 @@
-"""Which rows of the tables a cause consists of, or points to: so that both can be marked and linked."""
+"""Which rows of the tables a cause consists of, or points to, and what ``rlcompare explain`` says of them.
+
+So the page marks and links both, and has the commands at hand that print the same.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 
+from rlcompare.language import tr
 from rlcompare.model.diff import Cause, Diff, Row
-from rlcompare.report.explain import account_of
+from rlcompare.report import quantity
+from rlcompare.report.explain import COLUMNS, account_of, commands_of, origin_of, rows_of, sum_of
+from rlcompare.text import safe_text
+
+_COMMAND_LIMIT = 2000
 
 Marks = Mapping[str, Mapping[int, tuple[int, ...]]]
 """The numbers of the causes (from 1) of a row, by section and the row's place."""
@@ -43,18 +53,99 @@ def anchor(section: str, place: int) -> str:
     return f"s-{section}:{place + 1}"
 
 
+@dataclass(frozen=True)
+class EvidenceRow:
+    """A row of a cause: its texts as in ``explain.COLUMNS``, and its anchor, if it is on the page."""
+
+    cells: tuple[str, ...]
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command to copy, and what it prints."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The rows of a cause, and where they come from; ``total`` and ``query`` are empty if it has no rows of its own."""
+
+    number: int
+    columns: tuple[str, ...]
+    rows: tuple[EvidenceRow, ...]
+    total: str
+    query: str
+    commands: tuple[Command, ...]
+
+
+def evidence_of(diff: Diff, document: str, limit: int) -> tuple[Evidence, ...]:
+    """The evidence of each cause.
+
+    Args:
+        document: path of the diff.json, for commands.
+        limit: number of rows of a table that are on the page.
+    """
+    places: dict[str, dict[Hashable, int]] = {}
+    return tuple(_evidence(diff, number, cause, document, limit, places) for number, cause in enumerate(diff.causes, 1))
+
+
+def _evidence(
+    diff: Diff, number: int, cause: Cause, document: str, limit: int, places: dict[str, dict[Hashable, int]]
+) -> Evidence:
+    rows = []
+    for part, values in zip(cause.rows, rows_of(diff, cause), strict=True):
+        section, key = _key_of(diff, part)
+        if section not in places:
+            places[section] = _places(diff, section)
+        place = places[section].get(key, limit)
+        texts = (*map(_text, values[:3]), *map(_time, values[3:5]), *map(_change, values[5:]))
+        rows.append(EvidenceRow(texts, anchor(section, place) if place < limit else ""))
+    query, table, condition = origin_of(diff, cause)
+    found = [(tr("the same on a terminal"), explain_command(str(number), document))]
+    found += commands_of(diff, f"FROM {table} WHERE {condition}") if rows else ()
+    return Evidence(
+        number,
+        tuple(tr(column) for column in COLUMNS),
+        tuple(rows),
+        safe_text(sum_of(diff, cause)) if rows else "",
+        tr("{file}, from table {table} of each run", file=query, table=table) if rows else "",
+        tuple(Command(label, text) for label, text in found if text and len(text) <= _COMMAND_LIMIT),
+    )
+
+
+def explain_command(what: str, document: str) -> str:
+    """The command that explains a cause or a metric; empty if a name in it cannot be pasted into a shell."""
+    text = f"rlcompare explain {shlex.quote(what)} {shlex.quote(document)}"
+    return text if safe_text(text, _COMMAND_LIMIT) == text else ""
+
+
+def _text(value: object) -> str:
+    return "" if value is None else safe_text(value)
+
+
+def _time(value: object) -> str:
+    return quantity.amount(value if isinstance(value, (int, float)) else None, "ms")
+
+
+def _change(value: object) -> str:
+    return quantity.signed(value if isinstance(value, (int, float)) else None, "ms")
+
+
 def _keys(diff: Diff, cause: Cause) -> list[tuple[str, Hashable]]:
     """The rows of a cause, the one that is its evidence first: their sections, and what finds them there."""
     keys: list[tuple[str, Hashable]] = []
     if cause.section and cause.row:
         keys.append((cause.section, cause.row))
-    account = account_of(diff)
-    keys.extend(
-        ("phases", row["name"]) if row.get("kind") == "timer" else (account, _key(row))
-        for row in cause.rows
-        if row.get("name") is not None
-    )
+    keys.extend(_key_of(diff, row) for row in cause.rows if row.get("name") is not None)
     return keys
+
+
+def _key_of(diff: Diff, part: Row) -> tuple[str, Hashable]:
+    """The section of a part of a cause, and what finds it there."""
+    return ("phases", part.get("name")) if part.get("kind") == "timer" else (account_of(diff), _key(part))
 
 
 def _places(diff: Diff, section: str) -> dict[Hashable, int]:

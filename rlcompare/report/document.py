@@ -105,7 +105,7 @@ def to_document(diff: Diff) -> Document:
                 for level in diff.pictures.levels
             ],
         },
-        "timeline": None if diff.timeline is None else asdict(diff.timeline),
+        "timeline": None if diff.timeline is None else _with_lists(asdict(diff.timeline)),
         "sections": {name: [_row(row) for row in section.rows] for name, section in diff.sections.items()},
         "section_info": {
             name: {
@@ -254,6 +254,13 @@ def _expand(value: object, depth: int) -> Iterator[str]:
 
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _with_lists(value: Any) -> Any:
+    """A value as JSON gives it back: lists instead of tuples."""
+    if isinstance(value, dict):
+        return {key: _with_lists(item) for key, item in value.items()}
+    return [_with_lists(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _row(row: Row) -> Document:

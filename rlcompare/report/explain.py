@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from rlcompare.compare.overall import PATH
 from rlcompare.language import mark, tr
-from rlcompare.model.diff import Cause, Delta, Diff, Row, Side
+from rlcompare.model.diff import Cause, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.sentences import said
 from rlcompare.report.shares import are_times, part_of_change
@@ -26,7 +26,7 @@ _QUERIES = (
 )
 """For each pattern of metrics the query that makes it, and the table of a store that this reads."""
 
-_COLUMNS = (
+COLUMNS = (
     mark("kind"),
     mark("phase"),
     mark("name"),
@@ -35,6 +35,8 @@ _COLUMNS = (
     mark("change"),
     mark("in this cause"),
 )
+"""Of the rows of a cause."""
+
 _MOST_FILES = 8
 _LABEL = 9
 
@@ -75,19 +77,32 @@ def _cause(diff: Diff, place: int) -> list[str]:
 
 
 def _rows(diff: Diff, cause: Cause) -> Iterator[str]:
-    """The rows of a cause, with both sides of the row of the account that each is a part of."""
+    """The rows of a cause as a table."""
+    table = rows_of(diff, cause)
+    if table:
+        yield from table_lines([tr(column) for column in COLUMNS], table, thousands=True)
+        yield sum_of(diff, cause)
+
+
+def rows_of(diff: Diff, cause: Cause) -> list[tuple[Value, ...]]:
+    """The rows of a cause, with both sides of the row of the account that each is a part of; columns as ``COLUMNS``."""
+    if not cause.rows:
+        return []
     section = diff.sections.get(account_of(diff))
     found = {_key(row): row for row in section.rows} if section else {}
-    timers = {row["name"]: row for row in diff.sections["phases"].rows} if "phases" in diff.sections else {}
-    table: list[tuple[object, ...]] = []
+    timers = {row.get("name"): row for row in diff.sections["phases"].rows} if "phases" in diff.sections else {}
+    table: list[tuple[Value, ...]] = []
     for row in cause.rows:
-        of = timers.get(row["name"]) if row["kind"] == "timer" else found.get(_key(row))
-        values = (of["baseline"], of["new"], of["delta"]) if of else (None, None, None)
-        table.append((row["kind"], row["phase"], row["name"] or tr("(all others)"), *values, row["delta_ms"]))
-    if table:
-        yield from table_lines([tr(column) for column in _COLUMNS], table, thousands=True)
-        summed = quantity.signed_quantity(cause.delta_ms, "ms")
-        yield tr("The last column sums to {sum}. Times are in ms {per}.", sum=summed, per=_per(diff))
+        of = timers.get(row.get("name")) if row.get("kind") == "timer" else found.get(_key(row))
+        values = (of.get("baseline"), of.get("new"), of.get("delta")) if of else (None, None, None)
+        table.append((*_key(row)[:2], row.get("name") or tr("(all others)"), *values, row.get("delta_ms")))
+    return table
+
+
+def sum_of(diff: Diff, cause: Cause) -> str:
+    """A sentence on the sum of the rows."""
+    summed = quantity.signed_quantity(cause.delta_ms, "ms")
+    return tr("The last column sums to {sum}. Times are in ms {per}.", sum=summed, per=_per(diff))
 
 
 def account_of(diff: Diff) -> str:
@@ -100,8 +115,8 @@ def _per(diff: Diff) -> str:
     return tr("per step") if account_of(diff) == "path" else tr("per step and rank")
 
 
-def _key(row: Row) -> tuple[object, ...]:
-    return row["kind"], row["phase"], row["name"]
+def _key(row: Row) -> tuple[Value, Value, Value]:
+    return row.get("kind"), row.get("phase"), row.get("name")
 
 
 def _from(diff: Diff, cause: Cause) -> Iterator[str]:
@@ -109,20 +124,27 @@ def _from(diff: Diff, cause: Cause) -> Iterator[str]:
         where = {"section": cause.section, "row": safe_text(cause.row)}
         yield f"{_label(tr('evidence'))} {tr('section {section} of the report, row {row}', **where)}"
         return
-    timers = any(row["kind"] == "timer" for row in cause.rows)
+    query, table, condition = origin_of(diff, cause)
+    yield _query(query, table)
+    for label, command in commands_of(diff, f"FROM {table} WHERE {condition}"):
+        yield f"{_label(label)} {command}"
+    yield from _files(diff)
+
+
+def origin_of(diff: Diff, cause: Cause) -> tuple[str, str, str]:
+    """Where the rows of a cause come from: the query, the table that it reads, and which rows of that."""
+    timers = any(row.get("kind") == "timer" for row in cause.rows)
     of_account = {"path": ("critical_path", "r_path"), "account": ("account", "r_account")}[account_of(diff)]
     query, table = ("timer", "metric") if timers else of_account
-    yield _query(f"sql/compare/{query}.sql", table)
     if timers:
         condition = "name LIKE 'timing_s/%'"
     else:
-        names = [str(row["name"]) for row in cause.rows if row["name"] is not None]
-        kinds = sorted({str(row["kind"]) for row in cause.rows if row["kind"] is not None})
+        names = [str(row["name"]) for row in cause.rows if row.get("name") is not None]
+        kinds = sorted({str(row["kind"]) for row in cause.rows if row.get("kind") is not None})
         condition = f"kind IN ({_literals(kinds)})"
         if len(names) <= _MOST_FILES:
             condition += f" AND coalesce(op_type, subject, kind) IN ({_literals(sorted(set(names)))})"
-    yield from _commands(diff, f"FROM {table} WHERE {condition}")
-    yield from _files(diff)
+    return f"sql/compare/{query}.sql", table, condition
 
 
 def _query(file: str, table: str) -> str:
@@ -137,13 +159,13 @@ def _literals(texts: Sequence[str]) -> str:
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
 
 
-def _commands(diff: Diff, query: str) -> Iterator[str]:
-    """The commands that print the rows of both sides, if they can be pasted into a shell."""
+def commands_of(diff: Diff, query: str) -> Iterator[tuple[str, str]]:
+    """The side and the command that prints the rows of its first run, if it can be pasted into a shell."""
     for label, side in ((tr("baseline"), diff.baseline), (tr("new"), diff.new)):
         for run in side.runs[:1]:
             command = f"rlcompare sql {shlex.quote(run.path)} {_quoted(query)}"
             if safe_text(command, len(command)) == command:
-                yield f"{_label(label)} {command}"
+                yield label, command
 
 
 def _quoted(query: str) -> str:
@@ -196,4 +218,5 @@ def _metric(diff: Diff, metric: Delta) -> list[str]:
     query, table = next((query, table) for pattern, query, table in _QUERIES if fnmatchcase(metric.metric, pattern))
     lines += ["", _query(query, table), f"{_label(tr('defined'))} docs/design.md §4, docs/metrics.md"]
     where = f" WHERE name = {_literals([metric.metric])}" if table == "metric" else ""
-    return [*lines, *_commands(diff, f"FROM {table}{where}"), *_files(diff)]
+    commands = (f"{_label(label)} {command}" for label, command in commands_of(diff, f"FROM {table}{where}"))
+    return [*lines, *commands, *_files(diff)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -16,6 +17,7 @@ from markupsafe import Markup
 from rlcompare import language
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
+from rlcompare.report.scoped_style import colours, scoped
 from rlcompare.report.view import CAUSES_SHOWN, ReportView, build_view
 from rlcompare.resources import resource_root
 
@@ -31,6 +33,9 @@ _STYLES = (
     "narrow.css",
     "print.css",
 )
+_OF_PAGE = frozenset({"base.css", "first.css", "single.css", "tables.css", "narrow.css", "print.css"})
+"""Styles that are not of pictures."""
+
 _SCRIPTS = (
     "state.js",
     "theme.js",
@@ -40,6 +45,7 @@ _SCRIPTS = (
     "search.js",
     "columns.js",
     "copy.js",
+    "terms.js",
     "charts.js",
     "keys.js",
 )
@@ -79,6 +85,20 @@ def page_of(template: str, view: object) -> str:
         language=language.current(),
         causes_shown=CAUSES_SHOWN,
     )
+
+
+@cache
+def picture_style(scope: str) -> str:
+    """The style of the pictures inside ``scope``, a selector on a page of others: in light, whatever the theme is."""
+    variables = "; ".join(f"{name}: {value}" for name, value in colours(_assets(_STYLES), dark=False).items())
+    pictures = tuple(name for name in _STYLES if name not in _OF_PAGE)
+    return f"{scope} {{ {variables} }}\n{scoped(_assets(pictures), scope)}"
+
+
+@cache
+def picture_colours() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The colours of the page, in light and in dark, by their names (``--text``)."""
+    return colours(_assets(_STYLES), dark=False), colours(_assets(_STYLES), dark=True)
 
 
 @cache

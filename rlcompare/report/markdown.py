@@ -1,4 +1,4 @@
-"""``report.md``, sized for a pull request comment: summary, verdicts and the largest changes.
+"""``report.md``, sized for a pull request: the answer, its causes and their picture; the rest is folded.
 
 Names are shown as code. A name with anything but plain characters is written in character references, so that no
 renderer takes it for Markdown, HTML, a mention or a link.
@@ -7,14 +7,14 @@ renderer takes it for Markdown, HTML, a mention or a link.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rlcompare import language
-from rlcompare.language import mark, tr
+from rlcompare.language import mark, tr, trn
 from rlcompare.report.findings import FindingView
 from rlcompare.report.gate_view import UNVERIFIED, GateView, severity_word, status_word
 from rlcompare.report.tables import Table, TableRow
-from rlcompare.report.view import ReportView
+from rlcompare.report.view import CAUSES_SHOWN, ReportView
 from rlcompare.text import safe_text
 
 TABLE_ROWS = 5
@@ -24,6 +24,7 @@ _COLUMNS = ("baseline", "new", "delta", "ratio")
 _PLAIN = re.compile(r"[A-Za-z0-9_.:;,/()+=<>· -]*")
 _ACTIVE = re.compile(r"[&<>|`*\[\]\\~$!{}#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _REFERENCE = re.compile(r"[@#]|[!$%&^~](?=[\w\"'])|\bGH-(?=\d)|:(?=//)|www(?=\.)", re.IGNORECASE)
+_ICONS = {"worse": "🔴", "better": "🟢", "caution": "🟡", "noise": "⚪", "": ""}
 _TONES = {
     "worse": mark("🔴 worse"),
     "better": mark("🟢 better"),
@@ -33,9 +34,13 @@ _TONES = {
 }
 
 
-def render_markdown(view: ReportView) -> str:
-    """The comment for a view."""
-    return "\n".join(_lines(view)) + "\n"
+def render_markdown(view: ReportView, picture: str = "") -> str:
+    """The text for a view.
+
+    Args:
+        picture: the file beside it that has the picture of ``report.picture``; empty if there is none.
+    """
+    return "\n".join(_lines(view, picture)) + "\n"
 
 
 def code(name: str) -> str:
@@ -59,24 +64,30 @@ def prose(text: str) -> str:
     return escaped.replace("\u200b", "&#8203;")
 
 
-def _lines(view: ReportView) -> Iterator[str]:
-    head = view.headline
-    word = f" {head.word}" if head.tone == "caution" else ""
-    yield f"### {prose(view.title)}: {head.change} {tr(_TONES[head.tone])}{word}".rstrip()
+def _lines(view: ReportView, picture: str) -> Iterator[str]:
+    yield f"### {' '.join(filter(None, (_ICONS[view.answer.tone], prose(view.title))))}: {prose(view.answer.text)}"
     yield ""
+    if view.answer.rest:
+        yield answer(view)
+        yield ""
     if view.status != "comparable":
         yield f"> **{prose(view.status_text)}**"
         yield ""
-    yield from _summary(view)
+    if view.symptoms:
+        yield from (f"- {prose(text)}" for text in view.symptoms)
+        yield ""
+    yield from causes(view)
+    if picture:
+        from rlcompare.report.picture import text_of
+
+        yield f"![{prose(text_of(view))}]({picture})"
+        yield ""
     if view.gate:
         yield from _gate(view.gate)
+    yield from folded(tr("Summary"), summary_table(view))
     if view.events:
-        yield f"<details><summary>{tr('Within the runs')} ({len(view.events)})</summary>"
-        yield ""
-        yield from (f"- {prose(event.text)}" for event in view.events)
-        yield ""
-        yield "</details>"
-        yield ""
+        events = [f"- {prose(event.text)}" for event in view.events]
+        yield from folded(f"{tr('Within the runs')} ({len(view.events)})", events)
     yield from _findings(tr("What differs"), view.comparability)
     for table in view.tables:
         if table.name in _TABLES:
@@ -86,13 +97,45 @@ def _lines(view: ReportView) -> Iterator[str]:
     yield f"<sub>rlcompare {prose(view.version)}. {prose(view.thresholds)} {following}</sub>"
 
 
-def _summary(view: ReportView) -> Iterator[str]:
+def answer(view: ReportView) -> str:
+    """The answer in one sentence."""
+    return f"**{prose(view.answer.text)}**{prose(view.answer.rest)}"
+
+
+def causes(view: ReportView) -> Iterator[str]:
+    """The first causes, and what is left: together the whole change."""
+    for cause in view.causes[:CAUSES_SHOWN]:
+        amount = ", ".join(filter(None, (cause.share, cause.delta)))
+        yield f"{cause.number}. {prose(cause.text)} **({prose(amount)})**"
+    others, left = len(view.causes) - CAUSES_SHOWN, []
+    if view.more_causes:
+        left.append(trn("{n} other cause: {part}", "{n} other causes: {part}", others, part=view.more_causes))
+    if view.unexplained:
+        left.append(tr("unexplained: {part}", part=view.unexplained))
+    if left:
+        yield ""
+        yield f"<sub>{prose(' · '.join(left))}</sub>"
+    if view.causes or left:
+        yield ""
+
+
+def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines that show on request."""
+    yield f"<details><summary>{prose(title)}</summary>"
+    yield ""
+    yield from lines
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def summary_table(view: ReportView) -> Iterator[str]:
+    """What the summary says beside the answer and its causes."""
     yield "| | |"
     yield "|---|---|"
     for item in view.summary:
-        if item.key != "next":
+        if item.key not in ("cause", "stability", "next"):
             yield f"| {prose(item.label)} | {prose(' · '.join(item.first(12)))} |"
-    yield ""
 
 
 def _gate(gate: GateView) -> Iterator[str]:
@@ -124,15 +167,8 @@ def _gate(gate: GateView) -> Iterator[str]:
 
 
 def _findings(title: str, findings: tuple[FindingView, ...]) -> Iterator[str]:
-    if not findings:
-        return
-    yield f"<details><summary>{title} ({len(findings)})</summary>"
-    yield ""
-    for finding in findings[:20]:
-        yield finding_line(finding)
-    yield ""
-    yield "</details>"
-    yield ""
+    if findings:
+        yield from folded(f"{title} ({len(findings)})", map(finding_line, findings[:20]))
 
 
 def finding_line(finding: FindingView) -> str:
@@ -144,8 +180,10 @@ def _table(table: Table) -> Iterator[str]:
     changed = [row for row in table.rows if row.tone != "noise"][:TABLE_ROWS]
     if not changed:
         return
-    yield f"**{prose(table.title)}**"
-    yield ""
+    yield from folded(table.title, _table_lines(table, changed))
+
+
+def _table_lines(table: Table, changed: list[TableRow]) -> Iterator[str]:
     labels = {
         column.key: f"{column.label} ({column.unit})" if column.unit else column.label for column in table.columns
     }
@@ -153,7 +191,6 @@ def _table(table: Table) -> Iterator[str]:
     yield "|---|" + "--:|" * len(_COLUMNS) + "---|"
     for row in changed:
         yield _row(table, row)
-    yield ""
 
 
 def _row(table: Table, row: TableRow) -> str:

@@ -1,7 +1,8 @@
 """Notebook view of a comparison or of tables: HTML without scripts, with every name escaped.
 
-A cell's output is part of the notebook's page: it has its own CSS class, and is protected from Jupyter's rendering of
-formulas (``$…$``).
+A cell's output is part of the notebook's page: it has its own CSS class, to which the styles of its pictures are
+scoped, and is protected from Jupyter's rendering of formulas (``$…$``). The pictures are those of report.html, always
+on a light ground.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlcompare.report.html import environment
+from markupsafe import Markup
+
+from rlcompare.report.html import environment, picture_style
 from rlcompare.report.view import ReportView
 from rlcompare.text import safe_text
 
 _TEMPLATE = "notebook.html.j2"
+_SCOPE = "rlcompare"
+"""The class of a cell's output."""
+
 _TEXT_LIMIT = 200
 
 
@@ -35,8 +41,10 @@ class ShownTable:
 
 
 def render_comparison(view: ReportView) -> str:
-    """The summary of a comparison, and its tables folded below."""
-    return environment().get_template(_TEMPLATE).render(view=view, tables=None, title="")
+    """The answer, the causes and the pictures of a comparison, and its tables folded below."""
+    style = Markup(picture_style(f".{_SCOPE}")) if view.charts else ""
+    template = environment().get_template(_TEMPLATE)
+    return template.render(view=view, charts=view.charts, style=style, tables=None, title="")
 
 
 def render_tables(tables: Sequence[ShownTable], title: str = "") -> str:
@@ -53,7 +61,8 @@ def render_tables(tables: Sequence[ShownTable], title: str = "") -> str:
         }
         for table in tables
     ]
-    return environment().get_template(_TEMPLATE).render(view=None, tables=shown, title=safe_text(title))
+    template = environment().get_template(_TEMPLATE)
+    return template.render(view=None, charts=(), style="", tables=shown, title=safe_text(title))
 
 
 def _is_number(value: object) -> bool:

@@ -93,7 +93,16 @@ def _table(section: RunSection) -> Table:
     places = measured(section.columns, section.rows)
     shown = section.rows[:ROW_LIMIT]
     columns = tuple(_column(section.columns[place], [row[place] for row in shown]) for place in places)
-    rows = tuple(TableRow(tuple(_cell(row[place]) for place in places), tone="") for row in shown)
+    whole = {place for place in places if all(_is_whole(row[place]) for row in shown)}
+    rows = tuple(
+        TableRow(
+            tuple(
+                _cell(int(row[place]) if place in whole and row[place] is not None else row[place]) for place in places
+            ),
+            "",
+        )
+        for row in shown
+    )
     rest = tr("the output of rlcompare show --json")
     return Table(section.name, safe_text(section.title), "", "", columns, rows, len(section.rows), rest)
 
@@ -108,6 +117,10 @@ def _column(name: str, values: Sequence[Any]) -> Column:
 
 def _cell(value: Any) -> Cell:
     return Cell(cell_text(value, True, _TEXT_LIMIT), repr(value) if _is_number(value) else None)
+
+
+def _is_whole(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value.is_integer())
 
 
 def _is_number(value: Any) -> bool:

@@ -1,7 +1,8 @@
 """``pull-request.md``: a comment on a pull request, and GitHub's summary of a step.
 
-Its title is the gate's verdict. Then come the headline, the rules that failed, warned or were not decided, and the two
-first causes; the rest is folded. Names are escaped as in ``report.markdown``. It stays below ``LIMIT``.
+Its title is the gate's verdict. Then come the answer, the first causes, and the rules that failed, warned or were not
+decided; the rest is folded. Names are escaped as in ``report.markdown``. It stays below ``LIMIT``. It has no picture: a
+comment cannot show a file of the job.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from rlcompare.model.verdict import GateResult
 from rlcompare.model.words import Status
 from rlcompare.report.checks import Check, Outcome, checks_of, counts_of, source_of
 from rlcompare.report.gate_view import UNVERIFIED
-from rlcompare.report.markdown import code, finding_line, prose
+from rlcompare.report.markdown import answer, causes, code, finding_line, prose, summary_table
 from rlcompare.report.view import ReportView
 
 LIMIT = 60_000
 """Bytes of UTF-8. GitHub refuses comments of more than 65,536 characters."""
 
 _TABLE_LIMIT = LIMIT // 2
-_CAUSES = 2
 _ICONS = {Outcome.PASSED: "🟢", Outcome.OPEN: "🟡", Outcome.WARNED: "🟡", Outcome.UNDECIDED: "🟡"}
 _FAILED = "🔴"
 
@@ -65,20 +65,17 @@ def _icon(gate: GateResult, checks: Sequence[Check]) -> str:
 def _head(view: ReportView, gate: GateResult, checks: Sequence[Check]) -> Iterator[str]:
     yield f"### {_icon(gate, checks)} rlcompare: {title_of(gate, checks)}"
     yield ""
-    yield f"{prose(view.title)} · {_headline(view)}"
+    yield f"{prose(view.title)}: {answer(view)}"
+    yield ""
+    yield _headline(view)
     yield ""
     if view.gate and view.gate.status_tone:
         yield f"> **{prose(view.gate.status)}**"
         yield ""
+    yield from causes(view)
     yield from _table([check for check in checks if check.outcome != Outcome.PASSED])
     if view.gate and view.gate.notes:
         yield from (f"- {tr('policy: {text}', text=prose(note))}" for note in view.gate.notes)
-        yield ""
-    causes = view.causes[:_CAUSES]
-    for number, cause in enumerate(causes):
-        amount = ", ".join(filter(None, (cause.share, cause.delta)))
-        yield f"**{tr('Cause {n}', n=number + 1)}** ({prose(amount)}): {prose(cause.text)}  "
-    if causes:
         yield ""
 
 
@@ -115,8 +112,7 @@ def _folded(view: ReportView, checks: Sequence[Check]) -> Iterator[str]:
     passed = tuple(check for check in checks if check.outcome == Outcome.PASSED)
     if passed:
         yield _details(tr("Passed: {counts}", counts=counts_of(passed)), list(_table(passed))[:-1])
-    rows = [f"| {prose(item.label)} | {prose(' · '.join(item.first(12)))} |" for item in view.summary]
-    yield _details(tr("Summary"), ["| | |", "|---|---|", *rows[:-1]])
+    yield _details(tr("Summary"), summary_table(view))
     for title, findings in ((tr("What differs"), view.comparability), (tr("Data quality"), view.quality)):
         if findings:
             yield _details(f"{title} ({len(findings)})", map(finding_line, findings[:20]))

@@ -8,10 +8,13 @@ from rlcompare.model.words import RuleSeverity
 from rlcompare.report import quantity
 from rlcompare.report.findings import MESSAGE_LIMIT, count
 from rlcompare.report.sentences import said
-from rlcompare.report.step_parts import rows_of
+from rlcompare.report.step_parts import number_of, rows_of
 from rlcompare.text import safe_text
 
 Parts = tuple[str, ...]
+
+FEWEST = 5
+"""Steps of training from which the absence of a sign says something."""
 
 
 def symptom_parts(diff: Diff) -> tuple[Parts, tuple[Parts, ...], str]:
@@ -37,7 +40,8 @@ def training_texts(diff: Diff) -> Parts:
     values = tuple(
         f"{label} {quantity.brief(row.get('baseline'))} → {quantity.brief(row.get('new'))}" for label, row in known
     )
-    return values if diff.symptoms else (tr("no sign of instability"), *values)
+    enough = any(number_of(row.get("new_steps")) >= FEWEST for _, row in known)
+    return (tr("no sign of instability"), *values) if enough and not diff.symptoms else values
 
 
 def _curves() -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ Sections have their own columns beside the common ones (``model.diff.Section``);
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rlcompare.language import mark, tr, trn
@@ -20,6 +20,10 @@ from rlcompare.text import safe_text
 
 ROW_LIMIT = 500
 """Maximum number of rows of a table in a report. ``diff.json``, or a file beside it, holds all rows."""
+
+_LIMITS = (ROW_LIMIT, 300, 200, 100)
+_ROWS_OF_PAGE = 3000
+"""Rows of all tables together, so that a page stays below 2 MB."""
 
 _TITLES = {
     "account": mark("Where the step goes"),
@@ -65,6 +69,7 @@ class TableRow:
         same: whether nothing changed, or too little to matter; also where rows are neither better nor worse.
         causes: the numbers of the causes that consist of it, or whose evidence it is.
         unit: of its sort values, where rows have different ones.
+        command: what explains it on a terminal; may be empty.
     """
 
     cells: tuple[Cell, ...]
@@ -74,6 +79,7 @@ class TableRow:
     same: bool = False
     causes: tuple[int, ...] = ()
     unit: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,13 @@ _DISAGREES = mark(
 _APART = mark("The profile saw another change than the timers in {phases}: its times there are not judged.")
 _PROFILED = ("time.", "role.")
 _NOT_OF_PROFILE = frozenset({"phases", "metrics", "workload", "env", "memory", "memory_categories"})
+
+
+def row_limit(sections: Iterable[Section]) -> int:
+    """The maximum number of rows of a table, lower where many tables are long."""
+    lengths = [len(section.rows) for section in sections]
+    fitting = (limit for limit in _LIMITS if sum(min(length, limit) for length in lengths) <= _ROWS_OF_PAGE)
+    return next(fitting, _LIMITS[-1])
 
 
 def section_table(

@@ -16,7 +16,7 @@ from rlcompare.model.diff import Delta, Diff, Section, Side
 from rlcompare.model.verdict import GateResult
 from rlcompare.report import findings, quantity
 from rlcompare.report.answer import Answer, answer_of
-from rlcompare.report.cause_rows import Marks, anchors_of, marks_of
+from rlcompare.report.cause_rows import Evidence, Marks, anchors_of, evidence_of, explain_command, marks_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
@@ -36,9 +36,9 @@ from rlcompare.report.summary import (
 )
 from rlcompare.report.symptoms import symptoms_tone, training_texts
 from rlcompare.report.tables import (
-    ROW_LIMIT,
     Table,
     overall_table,
+    row_limit,
     samples_text,
     section_table,
     title_of,
@@ -141,6 +141,7 @@ class ReportView:
     summary: tuple[SummaryItem, ...]
     gate: GateView | None
     causes: tuple[CauseView, ...]
+    evidence: tuple[Evidence, ...]
     more_causes: str
     unexplained: str
     events: tuple[EventView, ...]
@@ -164,21 +165,28 @@ def build_view(
     gate: GateResult | None = None,
     *,
     document: str = "rlcompare-out/diff.json",
-    rows: int = ROW_LIMIT,
+    rows: int | None = None,
     version: str = __version__,
 ) -> ReportView:
     """The view of a diff.
 
     Args:
         document: path of the diff.json that goes with it, for the suggested next command.
-        rows: maximum number of rows in a table; ``Table.total`` is the number of all rows.
+        rows: maximum number of rows in a table; ``Table.total`` is the number of all rows. By default what a page can
+            hold.
     """
+    rows = row_limit(diff.sections.values()) if rows is None else rows
     headline = diff.metric(diff.headline)
     floor, judged = floor_of(headline), not profile_disagrees(diff)
     status, status_text = status_of(diff, diff.comparability.status)
     summary = summary_items(diff, document)
     measured = _without_praise(_headline(diff, headline, summary), gate)
     overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
+    explained = (explain_command(delta.metric, document) for delta in diff.overall)
+    overall = replace(
+        overall,
+        rows=tuple(replace(row, command=text) for row, text in zip(overall.rows, explained, strict=True)),
+    )
     marks = marks_of(diff)
     tables = tuple(
         section_table(section, floor, rows, judged=judged, causes=marks.get(section.name))
@@ -197,10 +205,11 @@ def build_view(
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff, marks, rows),
+        evidence=evidence_of(diff, document, rows),
         more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
-        charts=charts_of(diff),
+        charts=charts_of(diff, None if gate is None else gate.policy),
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),

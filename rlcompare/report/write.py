@@ -41,6 +41,7 @@ MARKER = ".rlcompare"
 _MARKER_HEAD = "A report of rlcompare. The files listed here are replaced by the next one."
 _STAGE = ".rlcompare-part-"
 _FOLDERS = ("csv", "data")
+_PICTURE = "report.svg"
 _Writer = Callable[[Path], None]
 
 
@@ -52,8 +53,9 @@ def write_report(
     All rows of tables that are too long for ``diff.json`` are written to the folder ``data``.
 
     Args:
-        formats: of ``FORMATS``; ``md`` adds ``report.md``, ``xlsx`` ``tables.xlsx``, ``csv`` and ``parquet`` a file per
-            section in the folders ``csv`` and ``data``. With a gate, of ``GATE_FILES`` too.
+        formats: of ``FORMATS``; ``md`` adds ``report.md`` and its picture ``report.svg``, ``xlsx`` ``tables.xlsx``,
+            ``csv`` and ``parquet`` a file per section in the folders ``csv`` and ``data``. With a gate, of
+            ``GATE_FILES`` too.
         gate: its verdicts are shown in the report.
         trace: a trace that was made; copied to ``TRACE`` if it exists.
 
@@ -91,8 +93,12 @@ def _render(diff: Diff, gate: GateResult | None, stage: Path, formats: set[str],
     }
     if "md" in formats:
         from rlcompare.report.markdown import render_markdown
+        from rlcompare.report.picture import render_picture
 
-        writers["report.md"] = _of_text(render_markdown(view))
+        drawn = render_picture(view)
+        writers["report.md"] = _of_text(render_markdown(view, _PICTURE if drawn else ""))
+        if drawn:
+            writers[_PICTURE] = _of_text(drawn)
     if "csv" in formats:
         from rlcompare.report.csv_files import csv_texts
 
@@ -212,4 +218,4 @@ def _listed(out_dir: Path) -> list[PurePosixPath]:
 
 
 def _is_ours(name: PurePosixPath) -> bool:
-    return name.suffix.removeprefix(".") in FORMATS or name.name in (TRACE, *GATE_FILES.values())
+    return name.suffix.removeprefix(".") in FORMATS or name.name in (TRACE, _PICTURE, *GATE_FILES.values())

@@ -1,6 +1,5 @@
 -- The account by member and phase of each side, in ns: the mean over steps, then over runs. One row per side and kind of time: the values of the
--- first member by phase, then those of the second, and so on. The values of a member sum to its step, as the section ranks has it. No rows if no
--- side has two members.
+-- first member by phase, then those of the second, and so on. The values of a member sum to its step, as the section ranks has it.
 --   compute   the device runs a kernel
 --   transfer  it only runs a collective that all members have started
 --   wait      it only runs a collective that another member has not started
@@ -21,7 +20,7 @@ WITH phased AS (   -- this and the next as in named_of
            CASE WHEN a.phase IS NOT NULL AND (SELECT on_both FROM phased) THEN a.phase ELSE '(outside)' END AS phase
     FROM c_account AS a JOIN c_divisor AS d USING (side, run, capture) JOIN c_capture AS c USING (side, run, capture)
     LEFT JOIN (FROM c_divisor WHERE domain = 'compute') AS k ON (k.side, k.run, k.capture) = (a.side, a.run, a.capture)
-    WHERE d.domain = 'account' AND (SELECT count(*) FROM (SELECT DISTINCT side, member FROM c_capture)) > (SELECT count(DISTINCT side) FROM c_capture)
+    WHERE d.domain = 'account'
     GROUP BY ALL
 ), per_run AS (
     SELECT side, run, member, what, phase, sum(ns / steps ORDER BY role, folder) AS ns FROM stepped GROUP BY ALL

@@ -132,7 +132,7 @@ def test_causes_and_their_rows_link_to_each_other(visit: Open) -> None:
     parts: tuple[Row, ...] = ({"kind": "compute", "phase": "adv", "name": "MatMul", "delta_ms": 2.0},)
     cause = Cause("operator_time", 1.0, 2.0, "MatMul in adv takes longer.", "account", "", parts)
     seen = visit(replace(base, causes=(cause,), sections={**base.sections, "account": account}))
-    seen.page.locator("#cause-1 a").click()
+    seen.page.locator("#cause-1 a").first.click()
     assert seen.page.locator("tr.target").evaluate("row => row.id") == "s-account:2"
     assert seen.page.locator("tr.caused").count() == 1
     assert seen.page.locator("tr.target a.of").get_attribute("href") == "#cause-1"

@@ -7,12 +7,15 @@ import gc
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,7 +25,10 @@ import pytest
 import rlcompare
 from rlcompare.cli.main import run as command
 from rlcompare.errors import InputError, UsageError
+from rlcompare.model.diff import Comparability
+from rlcompare.model.words import Comparable
 from tests.sources.nsys_exports import Export, training_step
+from tests.unit import diff_examples
 
 HOSTILE = "<script>alert(1)</script>$x^2$\u202eevil\x1b[31m"
 
@@ -100,6 +106,20 @@ class TestDiff:
         assert comparison.overall.arrow().schema.field("delta").type == "double"
         assert len(comparison.quality) == len(comparison.diff.quality)
         assert next(iter(comparison.quality))["message"] == comparison.diff.quality[0].message
+
+    def test_verdict(self, comparison: rlcompare.Comparison) -> None:
+        verdict = comparison.verdict
+        assert str(verdict) == "No change worth naming: 0.0 %, within 1 % (one run a side)"
+        assert verdict.status == "no change"
+        cases = {
+            "uncertain": diff_examples.regression(),
+            "not measured": diff_examples.empty(),
+            "not comparable": replace(
+                diff_examples.regression(), comparability=Comparability(Comparable.NOT_COMPARABLE, ())
+            ),
+        }
+        for status, diff in cases.items():
+            assert rlcompare.Comparison(diff).verdict.status == status
 
     def test_summary(self, comparison: rlcompare.Comparison) -> None:
         assert repr(comparison).startswith("answer      No change worth naming: 0.0 %")
@@ -271,7 +291,7 @@ class TestPandas:
             import pandas  # noqa: F401
 
             pytest.skip("pandas is installed")
-        with pytest.raises(UsageError, match="pip install pandas"):
+        with pytest.raises(UsageError, match=r"pip install .rlcompare\[notebook\]"):
             comparison.overall.df()
 
     def test_present(self, comparison: rlcompare.Comparison, run: rlcompare.Run) -> None:
@@ -314,12 +334,31 @@ class TestHtml:
         for html in (item._repr_html_() for item in shown):
             # THEN no name became a tag or an attribute, or moves the cursor of a terminal
             page = Page(html)
-            assert page.tags <= {
-                "div", "style", "table", "thead", "tbody", "tr", "th", "td", "p", "b", "h3", "h4", "details", "summary",
-                "small", "code",
-            }  # fmt: skip
-            assert page.attributes <= {"class"}
+            assert not page.tags & {"script", "img", "a", "link", "iframe", "use", "image", "foreignobject"}
+            assert not page.attributes & {"style", "src", "href", "xlink:href", "action"}
+            assert not [name for name in page.attributes if name.startswith("on")]
+            # AND no style reaches the notebook's own page
+            for style in re.findall(r"<style>(.*?)</style>", html, re.DOTALL):
+                selectors = re.findall(r"(?:^|[{}])\s*([^{}@]+?)\s*{", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL))
+                assert len(selectors) >= 8
+                outside = [one for selector in selectors for one in split(selector) if not one.startswith(".rlcompare")]
+                assert outside == []
             assert "\x1b" not in html and "\u202e" not in html
+
+
+    def test_the_pictures_of_the_page(self, comparison: rlcompare.Comparison) -> None:
+        html = comparison._repr_html_()
+        titles = [chart.title for chart in comparison._view.charts]
+        assert titles and all(f"<summary>{escape(title)}" in html for title in titles)
+        assert html.count("<figure>") == len(titles)
+        # AND each variable that a style uses is set
+        used = set(re.findall(r"var\((--[\w-]+)\)", html))
+        assert used and used <= set(re.findall(r"(--[\w-]+):", html))
+
+
+def split(selectors: str) -> list[str]:
+    """A list of selectors, at the commas that are not in brackets."""
+    return [one.strip() for one in re.split(r",(?![^()]*\))", selectors)]
 
 
 class TestSideEffects:

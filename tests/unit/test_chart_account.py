@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlcompare.model.diff import Delta, Diff, Row
+from rlcompare.model.diff import Delta, Diff, Rest, Row
 from rlcompare.report.charts.account import AccountContent, Line, account_chart
 from rlcompare.report.charts.step_account import accounts_of
 from rlcompare.report.html import render_html
@@ -113,6 +113,9 @@ def test_phases_that_overlap_leave_less_than_nothing() -> None:
         with_rows({"phases": rows}, (metric("timing_s/step", 0.12, 0.12, "s"),), "timing_s/step")
     ).panels
     assert panel.step.bars[0].total == "120.00 ms"
+    assert [(part.start, part.negative) for part in panel.step.bars[0].segments] == [
+        (0.0, False), (pytest.approx(400 / 7), False), (pytest.approx(600 / 7), True),
+    ]  # fmt: skip
     assert (panel.step.bars[0].segments[0].start, panel.step.bars[0].segments[0].length) == (
         0.0,
         pytest.approx(400 / 7),
@@ -133,6 +136,9 @@ def test_parts_of_a_step_without_phases_and_an_account() -> None:
         ("host", "40.00 → 10.00 ms"),
         ("free", "10.00 → 10.00 ms"),
     ]
+    tail = (metric("time.step", 90.0, 90.0), *overall[2:5], metric("time.tail", -10.0, -10.0))
+    starts = {part.kind: part.start for part in _content(with_rows({}, tail)).panels[0].step.bars[0].segments}
+    assert starts == pytest.approx({"compute": 0, "comm": 300 / 11, "host": 900 / 11, "free": 900 / 11})
     unmarked = _content(with_rows({}, overall[2:5], "time.device_span")).panels[0]
     assert unmarked.title == "The device's part of the step" and len(unmarked.lines) == 3
     assert account_chart(with_rows({}, ())) is None
@@ -183,8 +189,35 @@ def test_the_account_of_the_example_is_that_of_its_document() -> None:
         name = "outside of phases" if found["name"] == "(outside)" else found["name"]
         if name not in by_name:
             continue
-        assert by_name[name].pair == f"{found['baseline']:,.2f} → {found['new']:,.2f} ms"
+        assert by_name[name].pair == f"{found['baseline']:,.1f} → {found['new']:,.1f} ms"
         lengths = [math.fsum(part.length for part in bar.segments) for bar in by_name[name].bars]
         assert lengths == pytest.approx([100 * found[side] / 2418.9 for side in ("baseline", "new")])
-    assert panel.step.pair == "4,752.50 → 5,017.50 ms"
+    assert panel.step.pair == "4,752.5 → 5,017.5 ms"
     assert {"update_actor", "generate_sequences", "old_log_prob"} < set(by_name)
+
+
+def test_rows_that_a_document_leaves_out_count_with_their_sums() -> None:
+    rows = [_account("update_actor", "compute", 1.0 + n, 2.0 + n, f"op {n}") for n in range(40)]
+    rows += [_account("generate_sequences", "python", 30.0, 30.0), _account(None, "wait", 20.0, 25.0)]
+    diff = with_rows({"account": tuple(rows)})
+    section = diff.sections["account"]
+    left = (
+        Rest(39, math.fsum(range(2, 41)), math.fsum(range(3, 42)), 39.0, "compute", "update_actor"),
+        Rest(1, 20.0, 25.0, 5.0, "wait", None),
+    )
+    short = replace(section, rows=(rows[0], rows[40]), rest=left)
+    assert _content(replace(diff, sections={**diff.sections, "account": short})) == _content(diff)
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ("compute", "computation"), ("transfer", "transfer"), ("wait", "waiting for a rank"), ("comm", "communication"),
+        ("copy", "copies"), ("queue", "queued"), ("launch", "launch"), ("late start", "late start, between steps"),
+        ("between steps", "late start, between steps"), ("unknown", "not recorded"), ("gc", "host"), ("sync", "host"),
+        ("a kind of tomorrow", "host"),
+    ],
+)  # fmt: skip
+def test_kinds_of_the_account_have_their_names(kind: str, label: str) -> None:
+    (panel,) = _content(with_rows({"account": (_account("update_actor", kind, 30.0, 50.0),)})).panels
+    assert [line.name for line in panel.lines] == [label]

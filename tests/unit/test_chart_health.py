@@ -85,6 +85,10 @@ def test_ranges_follow_the_name_that_each_side_logged() -> None:
     (panel,) = _panels(replace(diff, sections={**diff.sections, "metrics": metrics}))
     assert panel.ideal == "healthy: 0.5 to 2.0; on the baseline about 1.0"
     assert panel.pair == "1 → 1.05"
+    (panel,) = _panels(with_series(_series(name, "new", [0.2, 1.0, 1.9, 2.4])))
+    assert panel.healthy is not None
+    ends = panel.healthy.start, panel.healthy.start + panel.healthy.height
+    assert [_value(panel, end) for end in ends] == pytest.approx([2.0, 0.5], abs=1e-3)
 
 
 def test_median_and_band_are_numpys() -> None:

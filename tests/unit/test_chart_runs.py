@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rlcompare.compare.estimate import FALSE_ALARM, MISS, relative_change
 from rlcompare.model.diff import Delta, Diff, RunInfo, Series
+from rlcompare.model.verdict import Policy
 from rlcompare.model.words import Polarity, SideName
 from rlcompare.report.charts.axis import axis_of
 from rlcompare.report.charts.run_dots import MOST_DOTS, RunsContent, runs_chart
@@ -85,6 +86,8 @@ def test_few_runs_say_what_is_assumed_and_one_run_a_side_shows_steps_alone() -> 
     few = runs_chart(with_runs(BASELINE[:2], NEW[:2]))
     assert few is not None and "assumes that runs differ by 3 %" in few.finding
     assert few.finding.startswith("The runs show a likely change")
+    assumed = runs_chart(with_runs(BASELINE[:2], NEW[:2]), Policy("policy.toml", (), noise=0.07))
+    assert assumed is not None and "assumes that runs differ by 7 %" in assumed.finding
     assert runs_chart(with_runs((30.0,), (38.0,))) is None
     steps = (_series("baseline", [30.0, 31.0]), _series("new", [38.0]))
     content = _content(with_runs((30.0,), (38.0,), steps))

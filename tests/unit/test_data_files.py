@@ -103,6 +103,18 @@ def test_rows_that_do_not_add_up_are_only_counted() -> None:
     assert rest == Rest(MANY - data_files.ROWS, None, None, None)
 
 
+def test_a_part_of_a_row_is_not_added_to_it() -> None:
+    """Tasks of collectives are parts of these: the sum of what is left out counts the collectives alone."""
+    diff = diff_examples.regression()
+    whole, tasks = _rows(MANY), _rows(MANY, task="Notify_Wait")
+    section = Section("collectives", "ms", (), None, "", (*whole, *tasks))
+    short = cut(replace(diff, sections={"collectives": section})).sections["collectives"]
+    (rest,) = short.rest
+    kept = {row["name"] for row in short.rows if "task" not in row}
+    assert rest.rows == 2 * MANY - len(short.rows)
+    assert rest.delta == math.fsum(row["delta"] for row in whole if row["name"] not in kept)  # type: ignore[misc]
+
+
 def test_long_names_fill_a_table_too() -> None:
     diff = diff_examples.regression()
     rows = tuple({**row, "name": f"{row['name']}<{'x' * 20_000}>"} for row in _rows(1_000))

@@ -51,7 +51,13 @@ _UNLIKE = replace(
 class TestMarkdown:
     def test_it_opens_with_the_answer(self) -> None:
         text = render_markdown(build_view(REGRESSION, diff_examples.verdicts()))
-        assert text.startswith("### cann83 against cann82: +5.6 % 🔴 worse\n")
+        first, _, answer, *_ = text.splitlines()
+        assert first == "### 🔴 cann83 against cann82: 5.6 % slower"
+        assert answer.startswith("**5.6 % slower**, by the gate: expected at most +5.0 %, found +5.6 %")
+        # AND above the fold stand the causes and the verdicts; every table of rows is folded
+        shown, folds = text.partition("<details>")[0], text.count("<details>")
+        assert "1. FlashAttentionScoreGrad in update_actor takes 2.2 times as long" in shown
+        assert "| `update_actor`" not in shown and folds == text.count("</details>") >= 5
         assert "| `update_actor` `actor` | 1,420.00 | 1,675.60 | +255.60 | +18.0 % | 🔴 worse |" in text
         assert "| regressed | `time.step` |" in text
         assert len(text) < 10_000

@@ -163,6 +163,17 @@ def test_long_tables_are_cut_and_say_so() -> None:
     assert len(page) < 1_000_000
 
 
+def test_a_page_of_many_long_tables_stays_small() -> None:
+    """The rows that it leaves out are counted; those of causes are there."""
+    base = diff_examples.large(5000)
+    kernels = base.sections["kernels"]
+    names = ("account", "kernels", "kernel_types", "operators", "modules", "stacks", "apis", "msprof", "efficiency")
+    sections = {name: replace(kernels, name=name) for name in names}
+    page = page_of(replace(base, sections={**base.sections, **sections}))
+    assert len(page.encode()) < 2_000_000
+    assert page.count("4,700 more rows are in diff.json") == len(names)
+
+
 def test_nothing_measured_still_makes_a_page() -> None:
     text = Page(page_of(diff_examples.empty())).text
     assert "No time was measured" in text

@@ -49,7 +49,7 @@ def test_lines_go_through_the_samples() -> None:
             assert x == pytest.approx(BOX * at / 50.0, abs=0.1)
             assert y / BOX * 100 == pytest.approx(zero + (two - zero) * value / (2 * GIB), abs=0.1)
     old, new, reserved = drawn.lines
-    assert old.mark and (old.mark[0], old.mark[2]) == (20.0, "6 GiB")
+    assert old.mark and (old.mark[0], old.mark[2]) == (20.0, "6.00 GiB")
     assert new.mark and new.mark[1] / 100 * BOX == pytest.approx(corners(new.path)[1][1], abs=0.1)
     assert reserved.mark is None and reserved.path.endswith(f"H{BOX}")  # one sample holds to the end
     assert chart.finding == "Peak of allocated memory: 6.00 GiB → 7.00 GiB, +16.7 %."

@@ -80,6 +80,8 @@ def test_colours_are_distances_from_the_baseline_s_median_rank() -> None:
     assert [cell.level for cell in other.cells[:8]] == ["same"] * 8
     assert other.cells[9].level == "more3" and slow.cells[9].level == "same"  # the others wait for it
     assert (slow.cells[1].path, slow.cells[0].path, other.cells[1].path) == (True, False, False)
+    chart = ranks_chart(with_ranks(8, slow=[3]))
+    assert chart is not None and chart.finding.endswith("Starts collectives last: rank 3 (new).")
     assert slow.mark == "starts last in new" and slow.path == ("–", "650.0")
 
 
@@ -91,7 +93,9 @@ def test_ranks_that_are_alike_become_one_row(count: int) -> None:
     drawn = content(diff)
     assert [line.name for line in drawn.lines] == [f"{count - 3:,} ranks alike", "rank 7, 12", "rank 3"]
     assert drawn.lines[0].members == f"rank 0–2, 4–6, 8–11, 13–{count - 1}"
-    assert chart.finding.startswith(f"{count - 3:,} ranks are alike. Different: rank 3, 7, 12. Farthest above")
+    assert chart.finding.startswith(
+        f"{count - 3:,} ranks are alike, to 2 % of the step. Different: rank 3, 7, 12. Farthest above"
+    )
     values = known(diff, "compute")["new"]
     alike = [row[0] for rank, row in enumerate(values) if rank not in (3, 7, 12)]
     assert number(drawn.lines[0].cells[1].text) == pytest.approx(statistics.median(alike), abs=0.051)

@@ -84,6 +84,13 @@ def test_a_size_that_became_another_is_joined_if_it_is_the_only_one() -> None:
     assert drawn(collectives_chart(with_collectives(old, new, other))).moves == ()
 
 
+def test_a_small_part_of_all_communication_makes_no_sentence() -> None:
+    small = [sized(side, "all_reduce", 2, 1, 4, ms) for side, ms in (("baseline", 0.01), ("new", 0.02))]
+    large = [sized(side, "all_gather", 20, 9, 2**20, 90.0) for side in ("baseline", "new")]
+    chart = collectives_chart(with_collectives(*small, *large))
+    assert chart is not None and chart.finding == ""
+
+
 def test_what_has_no_size_or_no_time_is_not_drawn() -> None:
     without = SizedCollectives("new", "all_reduce", None, 3.0, None, 2.0, None)
     assert collectives_chart(with_collectives(without)) is None
@@ -115,7 +122,10 @@ def test_kernels_stand_at_their_operations_per_byte_and_second() -> None:
     for dot, rate in zip(scatter.dots[:2], (200.0, 100.0), strict=True):
         assert dot.x == pytest.approx(expected(scatter.x, 200.0), abs=0.3)
         assert dot.y == pytest.approx(expected(scatter.y, rate), abs=0.3)
-    assert [dot.label for dot in scatter.dots] == ["", "1", "", "2"]
+    assert [(label.text, label.x, label.y) for label in scatter.labels] == [
+        ("1", scatter.dots[1].x, scatter.dots[1].y),
+        ("2", scatter.dots[3].x, scatter.dots[3].y),
+    ]
     (move,) = scatter.moves
     assert move.x1 == move.x2 and move.y1 < move.y2  # the same shapes, and slower
     (level,) = scatter.levels
@@ -141,8 +151,19 @@ def test_a_kernel_of_one_side_and_another_peak() -> None:
     new_only = kernel("MatMul", (1.0, 2.0), 1e11, 1e9, 300.0, baseline_tflops=None, baseline=None)
     chart = roofline_chart(with_kernels(new_only, kernel("Other", (1.0, 1.0), 1e11, 1e9, 250.0)))
     scatter = drawn(chart)
-    assert [level.label for level in scatter.levels] == ["peak 250 TFLOP/s", "peak 300 TFLOP/s, new"]
+    assert [(level.label, level.above) for level in scatter.levels] == [
+        ("peak 250 TFLOP/s", False),
+        ("peak 300 TFLOP/s, new", True),
+    ]
     assert scatter.named[0].endswith("17 % of the peak, 2.00 ms, only on the side new")
+
+
+def test_numbers_of_dots_that_meet_share_a_label() -> None:
+    rows = [
+        kernel(f"MatMul{at}", (10.0 - at, 10.0 - at), (10.0 - at) * 1e10, (10.0 - at) * 1e8, None) for at in range(3)
+    ]
+    far = kernel("Add", (1.0, 1.0), 1e7, 1e8, None)
+    assert [label.text for label in drawn(roofline_chart(with_kernels(*rows, far))).labels] == ["1, 2, 3", "4"]
 
 
 def test_hostile_names_are_text() -> None:

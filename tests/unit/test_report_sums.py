@@ -89,13 +89,14 @@ def test_causes_mark_their_rows() -> None:
         {"kind": "python", "phase": "adv", "name": "idle", "delta_ms": 2.0},
         {"kind": "compute", "phase": "adv", "name": None, "delta_ms": 0.1},
     )
+    timer: tuple[Row, ...] = ({"kind": "timer", "phase": None, "name": "adv"},)
     base = diff_examples.regression()
     diff = replace(
         base,
         causes=(
             Cause("operator_time", 0.9, 4.1, "", "kernels", "MatMulV2", parts),
             Cause("python", 0.1, 2.0, "", "account", "idle"),
-            Cause("unknown", 0.0, 0.0, "", "", "nowhere", ({"kind": "timer", "phase": None, "name": "adv"},)),
+            Cause("unknown", 0.0, 0.0, "", "", "nowhere", timer),
         ),
         sections={**base.sections, "account": Section("account", "ms", ("kind", "phase"), 1.0, "", rows)},
     )

@@ -280,8 +280,12 @@ def test_the_values_of_a_verdict_are_folded() -> None:
 
 def test_health_of_training_is_told_only_as_far_as_it_was_logged() -> None:
     base = diff_examples.regression()
-    assert build_view(base).training == ("no sign of instability", "entropy 0.413 → 0.412")
-    assert build_view(diff_examples.unstable()).training == ("entropy 0.413 → 0.412",)
+    assert build_view(base).training == ("entropy 0.413 → 0.412",)  # of how many steps is unknown
+    rows = tuple({**row, "new_steps": 60} for row in base.sections["metrics"].rows)
+    logged = {**base.sections, "metrics": replace(base.sections["metrics"], rows=rows)}
+    assert build_view(replace(base, sections=logged)).training == ("no sign of instability", "entropy 0.413 → 0.412")
+    unstable = replace(diff_examples.unstable(), sections=logged)
+    assert build_view(unstable).training == ("entropy 0.413 → 0.412",)
     assert build_view(diff_examples.empty()).training == ()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rlcompare.model.diff import Diff
+from rlcompare.model.verdict import Policy
 from rlcompare.report.charts.account import account_chart
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.collectives import collectives_chart
@@ -31,7 +32,7 @@ _MAKERS: tuple[Callable[[Diff], Chart | None], ...] = (
 """In the order of the page."""
 
 
-def charts_of(diff: Diff) -> tuple[Chart, ...]:
-    """The pictures that a diff has data for."""
-    made = (maker(diff) for maker in _MAKERS)
+def charts_of(diff: Diff, policy: Policy | None = None) -> tuple[Chart, ...]:
+    """The pictures that a diff has data for; those of runs assume what the policy of a gate does."""
+    made = (runs_chart(diff, policy) if maker is runs_chart else maker(diff) for maker in _MAKERS)
     return tuple(chart for chart in made if chart is not None)

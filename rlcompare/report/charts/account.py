@@ -26,6 +26,9 @@ from rlcompare.report.charts.step_account import (
 from rlcompare.report.tone import NOISE_RELATIVE, floor_of, profile_disagrees, tone
 from rlcompare.text import width_of
 
+_LARGE = 1000.0
+"""Steps from this number of units on need no more decimals than a time that stands alone."""
+
 _CHARACTER = 0.78
 """Width of a character of a name, as a percentage of a picture of the usual width."""
 
@@ -39,7 +42,7 @@ class Segment:
 
     Attributes:
         start, length: percentages of the width.
-        negative: whether its time is below 0: what the others count more than once.
+        negative: whether its time is below 0: what the others count more than once. It is drawn over their end.
     """
 
     kind: str
@@ -202,7 +205,8 @@ def _style(account: StepAccount, floor: float = 0.0, *, judged: bool = False, un
     totals = [account.total(side) for side in account.sides]
     unit = quantity.shown_unit("ms", totals)
     largest = max(quantity.in_unit(total, "ms", unit) or 0.0 for total in totals)
-    return _Style(unit, quantity.lone_decimals(largest) + 1, floor, judged, unstable)
+    decimals = quantity.lone_decimals(largest) + (1 if largest < _LARGE else 0)
+    return _Style(unit, decimals, floor, judged, unstable)
 
 
 def _length(group: Group, side: SideName) -> float:
@@ -227,13 +231,16 @@ def _line(name: str, group: Group, scale: float, sides: Sequence[SideName], styl
 
 def _bar(group: Group, side: SideName, scale: float, style: _Style) -> Bar:
     segments, start = [], 0.0
+    reach = 100 * _length(group, side) / scale
     for part in group.parts:
         value = part.value(side)
         if value == 0:
             continue
         length = 100 * abs(value) / scale
         text = f"{shown_name(part.phase)} · {kind_label(part.kind)} {style.text(value)}"
-        segments.append(Segment(part.kind, start if value > 0 else 0.0, length, text, negative=value < 0))
+        segments.append(
+            Segment(part.kind, start if value > 0 else max(reach - length, 0.0), length, text, negative=value < 0)
+        )
         start += length if value > 0 else 0.0
     total = group.value(side)
     return Bar(side, side_label(side), style.text(total), 100 * total / scale, tuple(segments))

@@ -48,7 +48,7 @@ class Axis:
         shown = quantity.shown_unit(unit, (self.low, self.high))
         low, high = (quantity.in_unit(value, unit, shown) or 0.0 for value in (self.low, self.high))
         step = _round_step((high - low) / max(most - 1, 1))
-        decimals = max(0, -math.floor(math.log10(step) + 1e-9)) + (1 if _is_quarter(step) else 0)
+        decimals = max(0, (1 if _is_quarter(step) else 0) - math.floor(math.log10(step) + 1e-9))
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         suffix = f" {shown}" if shown in ("ms", "s") else ""
         return tuple(

@@ -19,7 +19,7 @@ MOST_PAIRS = 40
 """Of more sizes, those that take the most time are drawn."""
 
 MOVED = 0.05
-"""Relative change of a bandwidth that is worth a sentence."""
+"""Relative change of a bandwidth that is worth a sentence, if it changes all their time by as much."""
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,13 @@ def _rate_title(moving: bool) -> str:
 def _finding(pairs: Sequence[_Pair], moving: bool) -> str:
     """The pair whose time changed most, if its bandwidth changed too."""
     both = [(pair.baseline, pair.new) for pair in pairs if pair.baseline and pair.new]
+    whole = max(sum(_ms(old, moving) for old, _ in both), sum(_ms(new, moving) for _, new in both))
     moved = [
         (old, new)
         for old, new in both
-        if abs(_bandwidth(new, moving) / _bandwidth(old, moving) - 1) >= MOVED and old.power == new.power
+        if abs(_bandwidth(new, moving) / _bandwidth(old, moving) - 1) >= MOVED
+        and old.power == new.power
+        and abs(_ms(new, moving) - _ms(old, moving)) >= MOVED * whole
     ]
     if not moved:
         return ""

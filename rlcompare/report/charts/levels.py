@@ -113,7 +113,7 @@ def _levels(
     unit = quantity.shown_unit("ms", (abs(start), abs(end)))
     marked = {level.what for level in found if level.what == "allocated"} or {"reserved"}
     return Levels(
-        lines=tuple(_line(level, x, y, text if level.what in marked else None) for level in found),
+        lines=tuple(_line(level, x, y, level.what in marked) for level in found),
         x=tuple(Tick(x.at(ms, 100), f"{quantity.in_unit(ms, 'ms', unit):,g}") for ms in _round_values(x.low, x.high)),
         y=tuple(Tick(round(100 - y.at(value, 100), 3), text(value)) for value in ticks),
         x_title=unit,
@@ -122,7 +122,7 @@ def _levels(
     )
 
 
-def _line(level: Level, x: _Scale, y: _Scale, text: Callable[[float], str] | None) -> Line:
+def _line(level: Level, x: _Scale, y: _Scale, is_marked: bool) -> Line:
     points = [
         (x.at(ms, BOX), round(BOX - y.at(value, BOX), 1)) for ms, value in zip(level.at_ms, level.values, strict=False)
     ]
@@ -130,9 +130,9 @@ def _line(level: Level, x: _Scale, y: _Scale, text: Callable[[float], str] | Non
     path += f"H{BOX}" if len(points) == 1 else ""
     peak = max(level.values)
     mark = None
-    if text and level.what != "clock":
+    if is_marked and level.what != "clock":
         at = level.at_ms[level.values.index(peak)]
-        mark = (x.at(at, 100), round(100 - y.at(peak, 100), 3), text(peak))
+        mark = (x.at(at, 100), round(100 - y.at(peak, 100), 3), quantity.quantity(peak, "bytes"))
     return Line(level.side, level.what, path, mark)
 
 

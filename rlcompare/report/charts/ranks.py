@@ -109,18 +109,18 @@ def ranks_chart(diff: Diff) -> Chart | None:
     step = median([total(values) or 0.0 for values in references.values()])
     if step <= 0:
         return None
-    marks = _marks(diff)
+    late = _late(diff)
     groups: list[tuple[str, ...]] = [(rank,) for rank in data.ranks]
     tolerance = 0.0
     if len(data.ranks) >= FOLDED_FROM:
-        groups, tolerance = folded({rank: data.both(rank) for rank in data.ranks}, marks, step, MOST_ROWS)
+        groups, tolerance = folded({rank: data.both(rank) for rank in data.ranks}, late, step, MOST_ROWS)
     painter = _Painter(data, references, step, diff.pictures)
-    lines = tuple(painter.line(group, marks) for group in groups)
+    lines = tuple(painter.line(group, late) for group in groups)
     is_folded = len(groups) < len(data.ranks)
     return Chart(
         name="ranks",
         title=tr("Ranks × phases") if data.has_phases else tr("Ranks × kinds of time"),
-        finding=_finding(data, groups, marks, painter),
+        finding=_finding(data, groups, tolerance, painter, late),
         note=_note(data, tolerance, is_folded, painter.has_path),
         content=HeatMap(
             columns=tuple(column.title for column in data.columns),
@@ -135,16 +135,20 @@ def ranks_chart(diff: Diff) -> Chart | None:
     )
 
 
-def _marks(diff: Diff) -> dict[str, str]:
-    """The ranks that start collectives last, and on which side."""
-    section, marks = diff.sections.get("ranks"), {}
+def _late(diff: Diff) -> dict[str, list[SideName]]:
+    """The ranks that start collectives last, and on which sides."""
+    section, late = diff.sections.get("ranks"), {}
     for row in section.rows if section else ():
         sides = [side for side in SIDES if row.get(f"{side}_straggler") is True]
         if sides and isinstance(row["name"], str):
-            both = tr("starts last")
-            one = {"baseline": tr("starts last in baseline"), "new": tr("starts last in new")}
-            marks[row["name"]] = both if len(sides) > 1 else one[sides[0]]
-    return marks
+            late[row["name"]] = sides
+    return late
+
+
+def _mark(sides: Sequence[SideName]) -> str:
+    if len(sides) > 1:
+        return tr("starts last")
+    return {"baseline": tr("starts last in baseline"), "new": tr("starts last in new")}[sides[0]] if sides else ""
 
 
 class _Painter:
@@ -174,14 +178,14 @@ class _Painter:
         degree = sum(abs(delta) >= limit * self.step for limit in LEVELS)
         return f"{'more' if delta > 0 else 'less'}{degree}" if degree else "same"
 
-    def line(self, group: Sequence[str], marks: Mapping[str, str]) -> Line:
+    def line(self, group: Sequence[str], late: Mapping[str, Sequence[SideName]]) -> Line:
         cells = [self._cell(group, place, side) for place in range(len(self.data.columns)) for side in SIDES]
         path = [sum(self._on_rank.get((side, rank), 0.0) for rank in group) for side in SIDES]
         is_short = len(group) <= NAMED
         return Line(
             name=safe_text(ranges(group), 60) if is_short else trn("{n} rank alike", "{n} ranks alike", len(group)),
             members="" if is_short else safe_text(ranges(group), 4000),
-            mark=marks.get(group[0], "") if len(group) == 1 else "",
+            mark=_mark(late.get(group[0], ())) if len(group) == 1 else "",
             cells=tuple(cells),
             path=tuple(self.amount(ms) if ms else "–" for ms in path) if self.has_path else (),
         )
@@ -236,11 +240,24 @@ class _Painter:
             yield run
 
 
-def _finding(data: RankValues, groups: Sequence[Sequence[str]], marks: Mapping[str, str], painter: _Painter) -> str:
-    """How many ranks are alike, and the rank that differs most from the others of the new side."""
+def _finding(
+    data: RankValues,
+    groups: Sequence[Sequence[str]],
+    tolerance: float,
+    painter: _Painter,
+    late: Mapping[str, Sequence[SideName]],
+) -> str:
+    """How many ranks are alike, the rank that differs most from the others of the new side, and those that are late."""
     texts = []
     if len(groups) < len(data.ranks):
-        texts.append(trn("{n} rank is alike.", "{n} ranks are alike.", len(groups[0])))
+        texts.append(
+            trn(
+                "{n} rank is alike, to {share} of the step.",
+                "{n} ranks are alike, to {share} of the step.",
+                len(groups[0]),
+                share=f"{tolerance * 100:g} %",
+            )
+        )
         others = [rank for rank in data.ranks if any(rank in group for group in groups[1:])]
         if len(others) > MOST_NAMED:
             texts.append(trn("{n} rank differs.", "{n} ranks differ.", len(others)))
@@ -256,6 +273,9 @@ def _finding(data: RankValues, groups: Sequence[Sequence[str]], marks: Mapping[s
                 delta=painter.signed(delta),
             )
         )  # fmt: skip
+    who = [f"{safe_text(rank, 60)} ({_SIDE[side]()})" for rank, sides in late.items() for side in sides]
+    if who and len(late) <= MOST_NAMED:
+        texts.append(tr("Starts collectives last: {who}.", who=", ".join(who)))
     return " ".join(texts)
 
 

@@ -14,7 +14,7 @@ from rlcompare.model.diff import Diff, Row
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
-from rlcompare.report.charts.scatter import Axis, Dot, Level, Scatter, arrow, joined, log_axis, place
+from rlcompare.report.charts.scatter import Axis, Dot, Level, Scatter, arrow, joined, labelled, log_axis, place
 from rlcompare.text import safe_text
 
 MOST_KERNELS = 20
@@ -85,25 +85,29 @@ def _scatter(kernels: Sequence[_Kernel]) -> Scatter:
         tr("operations per byte"), [value for kernel in kernels for value in kernel.intensity.values()], _short
     )
     y = log_axis("TFLOP/s", [*rates, *(peak for peak, _ in peaks)], _short, downwards=True)
-    pairs = [tuple(_dot(kernel, at, side, x, y) for side in SIDES) for at, kernel in enumerate(kernels, 1)]
+    pairs = [tuple(_dot(kernel, side, x, y) for side in SIDES) for kernel in kernels]
+    latest = [new or old for old, new in pairs]
     return Scatter(
         x=x,
         y=y,
         dots=tuple(dot for pair in pairs for dot in pair if dot),
         moves=joined([(old, new) for old, new in pairs]),
-        levels=tuple(Level(place(y, peak, downwards=True), text) for peak, text in peaks),
+        levels=tuple(
+            Level(place(y, peak, downwards=True), text, above=at == len(peaks))
+            for at, (peak, text) in enumerate(peaks, 1)
+        ),
         keys=(),
         named=tuple(f"{kernel.name}: {_line(kernel)}" for kernel in kernels[:LABELLED]),
+        labels=labelled([dot for dot in latest[:LABELLED] if dot]),
     )
 
 
-def _dot(kernel: _Kernel, number: int, side: SideName, x: Axis, y: Axis) -> Dot | None:
+def _dot(kernel: _Kernel, side: SideName, x: Axis, y: Axis) -> Dot | None:
     if side not in kernel.tflops:
         return None
     text = f"{kernel.name}, {_SIDE[side]()}: {_texts(kernel, side)}"
-    label = str(number) if number <= LABELLED and side == list(kernel.tflops)[-1] else ""
     rate = place(y, kernel.tflops[side], downwards=True)
-    return Dot(place(x, kernel.intensity[side]), rate, side, "circle", text, label)
+    return Dot(place(x, kernel.intensity[side]), rate, side, "circle", text)
 
 
 def _texts(kernel: _Kernel, side: SideName) -> str:

@@ -1,7 +1,7 @@
 """Runs and steps as dots: the headline of each run with the median of its side, how far the runs tell the change, and
 the steps of each side.
 
-The change and its interval are the gate's (``gate.decision``), without a limit. Runs that do not count are hollow.
+The change and its interval are those of the answer (``report/answer.py``). Runs that do not count are hollow.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from rlcompare.compare.estimate import Spread
 from rlcompare.compare.overall import PATH, rank_headline
 from rlcompare.compare.replicates import counted, of_repetitions
 from rlcompare.compare.runs import known
 from rlcompare.compare.series import kept
-from rlcompare.gate.decision import Decision, Limits, decide
+from rlcompare.gate.decision import Decision
 from rlcompare.language import tr, trn
 from rlcompare.model.diff import Delta, Diff, RunEvent, RunInfo
 from rlcompare.model.verdict import Policy
 from rlcompare.model.words import SIDES, EventKind, SideName, Status
 from rlcompare.report import quantity
+from rlcompare.report.answer import decision_of
 from rlcompare.report.charts.axis import Axis, Tick, axis_of, step_axis, step_ticks
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.charts.marks import Dots, Mark, dots_of, side_label
@@ -108,8 +108,12 @@ class _Steps:
     runs: int
 
 
-def runs_chart(diff: Diff) -> Chart | None:
-    """Runs and steps of the headline; None if there is but one value a side."""
+def runs_chart(diff: Diff, policy: Policy | None = None) -> Chart | None:
+    """Runs and steps of the headline; None if there is but one value a side.
+
+    Args:
+        policy: what a gate assumes where runs are too few; None: its defaults.
+    """
     headline = diff.metric(diff.headline)
     if headline is None:
         return None
@@ -121,7 +125,7 @@ def runs_chart(diff: Diff) -> Chart | None:
     if not several and not steps:
         return None
     judged = of_repetitions(diff).metric(diff.headline) or headline
-    change = _change(judged) if several else None
+    change = decision_of(judged, policy) if several and judged.delta is not None else None
     content = _content(diff, headline, judged, change, steps, several=several)
     return Chart(
         name="runs",
@@ -191,14 +195,6 @@ def _side_runs(diff: Diff, headline: Delta, judged: Delta, side: SideName, axis:
     number = trn("{n} run", "{n} runs", len(values))
     text = tr("{number}, median {value}", number=number, value=quantity.quantity(middle, headline.unit))
     return SideRuns(side, side_label(side), tuple(dots), None if middle is None else axis.at(middle), text)
-
-
-def _change(delta: Delta) -> Decision | None:
-    """The gate's method, without a limit; where runs are too few, with the spread that it assumes by default."""
-    baseline, new = (known(delta.samples.get(side, ())) for side in SIDES)
-    if not baseline or not new or delta.delta is None:
-        return None
-    return decide(baseline, new, delta.polarity, Limits(0.0, None), Spread(Policy("", ()).noise))
 
 
 def _change_bar(decision: Decision, headline: Delta) -> ChangeBar | None:

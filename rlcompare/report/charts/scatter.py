@@ -14,6 +14,9 @@ from rlcompare.model.words import SideName
 APART = 1.5
 """Distance in percent from which two dots are joined by an arrow."""
 
+NEAR = (4.0, 5.0)
+"""Distances in percent, across and down, within which dots share a label."""
+
 _MOST_TICKS = 7
 
 
@@ -35,14 +38,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Dot:
-    """One side of one subject. ``shape`` is a class of ``SHAPES``; ``label`` stands beside it; may be empty."""
+    """One side of one subject; ``shape`` is one of ``SHAPES``."""
 
     x: float
     y: float
     side: SideName
     shape: str
     text: str
-    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,20 @@ class Move:
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line, such as the peak of the chip."""
+    """A horizontal line, such as the peak of the chip; its label stands above or below it."""
 
     y: float
     label: str
+    above: bool = True
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text below one or several dots that are close together: ``x`` is their middle, ``y`` the lowest of them."""
+
+    x: float
+    y: float
+    text: str
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,7 @@ class Scatter:
     levels: tuple[Level, ...]
     keys: tuple[tuple[str, str], ...]
     named: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
 
 
 SHAPES = ("circle", "square", "triangle", "diamond", "plus", "cross")
@@ -126,6 +139,27 @@ def joined(dots: Sequence[tuple[Dot | None, Dot | None]]) -> tuple[Move, ...]:
         for old, new in dots
         if old and new and math.hypot(new.x - old.x, new.y - old.y) >= APART
     )
+
+
+def labelled(dots: Sequence[Dot]) -> tuple[Label, ...]:
+    """The numbers of dots, from 1; those that are too close for two numbers share a label."""
+    groups: list[list[tuple[int, Dot]]] = []
+    for number, dot in enumerate(dots, 1):
+        near = next((group for group in groups if _is_near(group[0][1], dot)), None)
+        if near:
+            near.append((number, dot))
+        else:
+            groups.append([(number, dot)])
+    return tuple(_label(group) for group in groups)
+
+
+def _label(group: Sequence[tuple[int, Dot]]) -> Label:
+    middle = math.fsum(dot.x for _, dot in group) / len(group)
+    return Label(round(middle, 3), max(dot.y for _, dot in group), ", ".join(str(number) for number, _ in group))
+
+
+def _is_near(one: Dot, other: Dot) -> bool:
+    return abs(one.x - other.x) < NEAR[0] and abs(one.y - other.y) < NEAR[1]
 
 
 def arrow(texts: Sequence[str]) -> str:

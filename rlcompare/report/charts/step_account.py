@@ -17,7 +17,7 @@ from rlcompare.metrics.catalogue import entries
 from rlcompare.model.diff import Delta, Diff, Row, Value
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report.quantity import is_number
-from rlcompare.report.step_parts import number_of, rows_of
+from rlcompare.report.step_parts import number_of
 from rlcompare.text import safe_text
 
 SMALL = 0.005
@@ -130,15 +130,12 @@ def _is_headline(diff: Diff, account: StepAccount) -> bool:
 
 
 def _of_account(diff: Diff) -> StepAccount | None:
-    path = rows_of(diff, "path")
-    rows = path or rows_of(diff, "account")
+    path = _all_rows(diff, "path")
+    rows = path or _all_rows(diff, "account")
     sides = _sides_of(rows)
     if not sides:
         return None
-    parts = [
-        Part(str(row.get("phase") or OUTSIDE), _KINDS.get(str(row.get("kind")), "host"), *map(number_of, _pair(row)))
-        for row in rows
-    ]
+    parts = _parts_of(rows)
     timed = diff.headline not in (PATH, "time.step", "time.device_span")
     if path:
         title = tr("The profiled step of the job") if timed else tr("The step of the job")
@@ -152,8 +149,34 @@ def _of_account(diff: Diff) -> StepAccount | None:
     return _made(title, note, parts, sides, profiled=True)
 
 
+def _all_rows(diff: Diff, name: str) -> tuple[Row, ...]:
+    """The rows of a section, and the sums of those that its document leaves out."""
+    section = diff.sections.get(name)
+    if section is None:
+        return ()
+    left: tuple[Row, ...] = tuple(
+        {
+            "name": tr("not in this file"), "kind": rest.kind, "phase": rest.phase, "baseline": rest.baseline,
+            "new": rest.new,
+        }
+        for rest in section.rest
+    )  # fmt: skip
+    return (*section.rows, *left)
+
+
+def _parts_of(rows: Iterable[Row]) -> list[Part]:
+    """The rows of an account, which may be many, by phase and kind."""
+    sums: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    for row in rows:
+        key = str(row.get("phase") or OUTSIDE), _KINDS.get(str(row.get("kind")), "host")
+        baseline, new = sums.setdefault(key, ([], []))
+        baseline.append(number_of(row.get("baseline")))
+        new.append(number_of(row.get("new")))
+    return [Part(*key, math.fsum(baseline), math.fsum(new)) for key, (baseline, new) in sums.items()]
+
+
 def _of_phases(diff: Diff) -> StepAccount | None:
-    rows = rows_of(diff, "phases")
+    rows = _all_rows(diff, "phases")
     sides = _sides_of(rows)
     if not sides or all(row.get("name") in (OUTSIDE, None) for row in rows):
         return None
@@ -218,7 +241,7 @@ def _is_known(delta: Delta | None) -> bool:
 
 
 def _sides_of(rows: Iterable[Row]) -> tuple[SideName, ...]:
-    found = [row for row in rows if any(map(is_number, _pair(row)))]
+    found = list(rows)
     return tuple(side for side in SIDES if any(number_of(row.get(side)) for row in found))
 
 
