@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from rlcompare import language
+from rlcompare.cli.main import run
 from rlcompare.language import of_page, speaking, tr, trn
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
@@ -97,7 +99,8 @@ _SENTENCES = {
         "基线没有这一变化。"
     ),
     "New side: timing_s/step takes 8.84 s more from step 100 to 149 (33.95 s → 42.79 s), 8.92 s of it timing_s/gen,"
-    " 8.92 s of it timing_s/a, with response_length/mean from 401 to 601 at that step; the baseline has no such change.": (
+    " 8.92 s of it timing_s/a, with response_length/mean from 401 to 601 at that step; the baseline"
+    " has no such change.": (
         "新的一侧：第 100 至 149 步，timing_s/step 多 8.84 s（33.95 s → 42.79 s），其中 timing_s/gen 占 8.92 s、"
         "timing_s/a 占 8.92 s；同一步 response_length/mean 从 401 变为 601；基线没有这一变化。"
     ),
@@ -246,3 +249,24 @@ def _strings(value: object, key: str = "") -> Iterator[str]:
             yield from _strings(member)
     elif isinstance(value, str) and key not in ("text", "message", "note", "severity", "status", "polarity"):
         yield value
+
+
+_DIFF = str(Path(__file__).resolve().parents[2] / "golden" / "expected" / "diff.json")
+
+
+def test_an_option_chooses_the_language_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "1", _DIFF, "--lang", "zh-CN"]) == 0
+    assert capsys.readouterr().out.startswith("原因 1（共 3 个）")
+    assert run(["explain", "1", _DIFF]) == 0
+    assert capsys.readouterr().out.startswith("cause 1 of 3")
+    assert run(["explain", "1", _DIFF, "--lang", "fr"]) == 2
+    assert "zh-CN" in capsys.readouterr().err
+
+
+def test_the_formats_of_machines_stay_english(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["gate", _DIFF, "-o", str(tmp_path / "report"), "--format", "junit,sarif,pr", "--lang", "zh-CN"]) == 3
+    assert "门禁" in capsys.readouterr().out
+    texts_of = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "report").iterdir()}
+    chinese = {name for name, text in texts_of.items() if re.search("[\u4e00-\u9fff]", text)}
+    assert chinese == {"report.html", "pull-request.md"}
+    assert 'lang="zh-CN"' in texts_of["report.html"]
