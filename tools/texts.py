@@ -24,7 +24,9 @@ def texts() -> dict[str, str]:
     """Each English text, with the file where it stands."""
     found: dict[str, str] = {}
     for path in sorted((ROOT / "rlcompare").rglob("*.py")):
-        found |= dict.fromkeys(_of_python(path.read_text(encoding="utf-8")), str(path.relative_to(ROOT)))
+        source = path.read_text(encoding="utf-8")
+        if "rlcompare.language" in source:
+            found |= dict.fromkeys(_of_python(source), str(path.relative_to(ROOT)))
     for path in sorted((ROOT / "report_templates").rglob("*.j2")):
         found |= dict.fromkeys(_of_template(path.read_text(encoding="utf-8")), str(path.relative_to(ROOT)))
     return found

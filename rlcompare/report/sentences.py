@@ -7,9 +7,8 @@ nothing is added to what the English one says.
 
 Tables of a catalogue: ``sentences`` are whole ones, ``ends`` follow another phrase, ``words`` are values of fields
 whose names begin with ``word``, ``data`` are texts of a diff that are not sentences. A field ``k`` is a name without
-blanks, ``n``, ``n1``, … a number without blanks, ``t``, ``t1``, … a time with its unit, ``c``, ``c1``, … a phrase
-itself, ``p`` an operator and its place, of the table ``places`` or a mere name; other fields are names, which stay as
-they are.
+blanks, ``n``, ``n1``, … a number, ``t``, ``t1``, … a time with its unit, ``q`` any quantity, ``c`` a phrase itself,
+``p`` an operator and its place, of the table ``places`` or a mere name; other fields are names, which stay as they are.
 """
 
 from __future__ import annotations
@@ -28,13 +27,15 @@ _DEPTH = 8
 _SENTENCE = re.compile(r"(?<=[.?]) (?=\w)")
 _STOP = "。"
 _FIELD = re.compile(r"\{(\w+)\}")
-_NAME = r"(?:(?!; |\. ).)+?"
-"""A name has no end of a clause inside, or it would swallow what follows it."""
+_PROSE = "with|and|as|in|at|by|before|called|most|mostly|nearly|both|while|which|so|on|under"
+_NAME = rf"(?:(?!; |\. |\): |, (?:{_PROSE}) | of it ).)+?"
+"""A name has no end of a clause inside, and no beginning of one, or it would swallow what follows it."""
 
 _PATTERNS = {
     "k": r"\S+?",
     "c": ".+?",
     "n": r"(?:[+\-−±]?\d[\d.,]*(?:[eE][+\-]?\d+)?(?: ?%)?|nan|-?inf|—)",
+    "q": r"[+\-−±]?\d[\d.,]*(?:[eE][+\-]?\d+)?(?: ?(?:%|[mun]?s|min|B|[KMGT]iB))?",
     "t": r"[+\-−]?[\d.,]+ (?:ms|s)",
 }
 

@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from rlcompare import language
+from rlcompare.cli.main import run
 from rlcompare.language import of_page, speaking, tr, trn
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
@@ -96,6 +98,27 @@ _SENTENCES = {
         "新的一侧：自第 240 步起，timing_s/step 多 8.10 s（34.0 s → 42.1 s），其中 timing_s/gen 占 8.00 s；"
         "基线没有这一变化。"
     ),
+    "New side: timing_s/step takes 8.84 s more from step 100 to 149 (33.95 s → 42.79 s), 8.92 s of it timing_s/gen,"
+    " 8.92 s of it timing_s/a, with response_length/mean from 401 to 601 at that step; the baseline"
+    " has no such change.": (
+        "新的一侧：第 100 至 149 步，timing_s/step 多 8.84 s（33.95 s → 42.79 s），其中 timing_s/gen 占 8.92 s、"
+        "timing_s/a 占 8.92 s；同一步 response_length/mean 从 401 变为 601；基线没有这一变化。"
+    ),
+    "actor/entropy collapsed from 0.393 to 0.0061 since step 41; the baseline has 0.293 at the same steps.": (
+        "actor/entropy 从 0.393 骤降到 0.0061，自第 41 步起；基线在相同的步为 0.293。"
+    ),
+    "Phases a and b grew by 5.36 s per step, as a step has 14 % more tokens (mean response 503 → 599): the work"
+    " changed, not its speed; per token nothing is slower.": (
+        "阶段 a、b 每步增加 5.36 s，因为每步的 token 多 14 %（平均回答长度 503 → 599）：变的是工作量，而不是速度；"
+        "每 token 没有变慢。"
+    ),
+    "expected at most the larger of +5.0 % and +1 ms, found +94.4 % per token, the median of all pairs of runs"
+    " (12 → 22.4 ms; the means: +77.8 % per token; workload.total_tokens +5.0 %; interval -97.6 … +3,203.9 % if runs"
+    " differ by 46 %, as these do; runs 7, 17 against 20, 24.8); about 10 runs per side would decide": (
+        "预期至多 +5.0 % 与 +1 ms 中较大者，实测 +94.4 %（每 token）（所有运行两两比较的中位数）"
+        "（12 → 22.4 ms；均值： +77.8 %（每 token）；workload.total_tokens +5.0 %；区间 -97.6 … +3,203.9 %"
+        "（按各次运行相差 46 % 计，依据：本次的运行）；各次运行 7, 17 对 20, 24.8）；每侧约 10 次运行可以判定"
+    ),
     "cann differs: 8.2 against 8.3; kernels and their names may differ between CANN releases.": (
         "cann 不同：8.2 对 8.3；不同 CANN 版本的 Kernel 及其名称可能不同。"
     ),
@@ -116,6 +139,8 @@ def test_a_sentence_of_a_diff_is_said_in_chinese(text: str) -> None:
         "Something that nobody wrote.",
         "MatMulV2 takes 30 % longer per call for reasons unknown.",
         "cann differs: 8.2 against 8.3; kernels and their names may differ. Something else.",
+        "expected at most +5.0 %, found values that cannot be compared (1 → 2 ms): verl changed what it means (else)",
+        "Phase reward grew by 1.00 s per step, with something else, 1.00 s of it elsewhere.",
         "x" * 100_000,
     ],
 )
@@ -224,3 +249,24 @@ def _strings(value: object, key: str = "") -> Iterator[str]:
             yield from _strings(member)
     elif isinstance(value, str) and key not in ("text", "message", "note", "severity", "status", "polarity"):
         yield value
+
+
+_DIFF = str(Path(__file__).resolve().parents[2] / "golden" / "expected" / "diff.json")
+
+
+def test_an_option_chooses_the_language_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "1", _DIFF, "--lang", "zh-CN"]) == 0
+    assert capsys.readouterr().out.startswith("原因 1（共 3 个）")
+    assert run(["explain", "1", _DIFF]) == 0
+    assert capsys.readouterr().out.startswith("cause 1 of 3")
+    assert run(["explain", "1", _DIFF, "--lang", "fr"]) == 2
+    assert "zh-CN" in capsys.readouterr().err
+
+
+def test_the_formats_of_machines_stay_english(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["gate", _DIFF, "-o", str(tmp_path / "report"), "--format", "junit,sarif,pr", "--lang", "zh-CN"]) == 3
+    assert "门禁" in capsys.readouterr().out
+    texts_of = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "report").iterdir()}
+    chinese = {name for name, text in texts_of.items() if re.search("[\u4e00-\u9fff]", text)}
+    assert chinese == {"report.html", "pull-request.md"}
+    assert 'lang="zh-CN"' in texts_of["report.html"]
