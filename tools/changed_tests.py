@@ -57,6 +57,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/history.py": ("tests/cli/test_history.py",),
     "rlcompare/cli/history.py": ("tests/cli/test_history.py", "tests/docs/test_cli_reference.py"),
     "rlcompare/history/": ("tests/history", "tests/cli/test_history.py"),
+    "rlcompare/language.py": ("tests/unit/test_language.py", "tests/unit/test_report_*.py"),
     "rlcompare/metrics/": ("tests/unit/test_catalogue.py", "tests/verl/test_catalogue.py", *_COMPARE),
     "rlcompare/model/": (*_COMPARE, "tests/unit/test_gate_*.py", "tests/unit/test_report_*.py"),
     "rlcompare/notebook/": ("tests/notebook",),
