@@ -11,7 +11,7 @@ from rlcompare.language import mark, tr
 from rlcompare.model.diff import Cause, Delta, Diff, Row, Side, Value
 from rlcompare.report import quantity
 from rlcompare.report.sentences import said
-from rlcompare.report.shares import are_times, part_of_change
+from rlcompare.report.shares import are_times, part_of_change, parts_of
 from rlcompare.report.table import table_lines
 from rlcompare.text import pad, safe_text
 
@@ -67,7 +67,7 @@ def known(diff: Diff) -> str:
 
 def _cause(diff: Diff, place: int) -> list[str]:
     cause = diff.causes[place]
-    share = part_of_change(diff, cause.share, cause.delta_ms)
+    share = part_of_change(diff, parts_of(diff).causes[place])
     if not are_times(diff):
         share = tr("{part}, {time}", part=share, time=quantity.signed_quantity(cause.delta_ms, "ms"))
     numbers = {"n": place + 1, "all": len(diff.causes)}
@@ -187,10 +187,10 @@ def _files_of(label: str, side: Side) -> Iterator[str]:
 
 
 def _unexplained(diff: Diff) -> list[str] | None:
-    if diff.unexplained is None:
+    left = parts_of(diff).unexplained
+    if left is None:
         return None
-    left = diff.unexplained
-    found = part_of_change(diff, left.share, left.delta_ms)
+    found = part_of_change(diff, left)
     if not are_times(diff):
         found = tr("{part}, {time}", part=found, time=quantity.signed_quantity(left.delta_ms, "ms"))
     return [

@@ -1,9 +1,14 @@
 """How large a part of the change a cause is: its share, or its time where the change is small beside its causes.
 
-Where others made up for most of a cause, its share says little: 7.2 ms are 312 % of a change of 2.3 ms.
+Where others made up for most of a cause, its share says little: 7.2 ms are 312 % of a change of 2.3 ms. Shares are
+whole percents that sum to 100: those that lie the farthest from a whole one give way.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
 
 from rlcompare.language import tr
 from rlcompare.model.diff import Diff
@@ -13,19 +18,70 @@ BEYOND = 1.1
 """Share of the change from which a cause is much larger than the change."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of the change: whole percents, and ms."""
+
+    percent: int
+    delta_ms: float
+
+    def __add__(self, other: Part) -> Part:
+        return Part(self.percent + other.percent, math.fsum((self.delta_ms, other.delta_ms)))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a change, of each cause and of what they leave; ``unexplained`` is None without a change."""
+
+    causes: tuple[Part, ...]
+    unexplained: Part | None
+
+    def others(self, shown: int) -> Part:
+        """The causes after the first ``shown`` as one part."""
+        return sum(self.causes[shown:], Part(0, 0.0))
+
+
+def parts_of(diff: Diff) -> Parts:
+    """The parts of the change of a diff."""
+    left = diff.unexplained
+    shares = tuple(cause.share for cause in diff.causes) + ((left.share,) if left else ())
+    percents = _whole_percents(shares)
+    causes = tuple(Part(number, cause.delta_ms) for number, cause in zip(percents, diff.causes, strict=False))
+    return Parts(causes, Part(percents[-1], left.delta_ms) if left else None)
+
+
+@lru_cache(maxsize=8)
+def _whole_percents(shares: tuple[float, ...]) -> tuple[int, ...]:
+    """Shares as whole percents with the sum of the shares, each the next one below or above its share."""
+    exact = [share * 100 for share in shares]
+    found = [round(share) for share in exact]
+    missing = round(math.fsum(exact)) - sum(found)
+    step = 1 if missing > 0 else -1
+    # The largest error first; of equal ones the last, which is the smaller cause.
+    order = sorted(range(len(found)), key=lambda place: (step * (found[place] - exact[place]), -place))
+    for place in order[: abs(missing)]:
+        found[place] += step
+    return tuple(found)
+
+
 def are_times(diff: Diff) -> bool:
     """Whether causes are told by their times, as one of them is much larger than the change."""
     return any(cause.share > BEYOND for cause in diff.causes)
 
 
-def part(diff: Diff, share: float, delta_ms: float) -> str:
+def percent_text(part: Part) -> str:
+    """``53 %``."""
+    return f"{part.percent:d} %"
+
+
+def part_text(diff: Diff, part: Part) -> str:
     """``53 %``, or ``+7.20 ms``."""
-    return quantity.signed_quantity(delta_ms, "ms") if are_times(diff) else quantity.share(share)
+    return quantity.signed_quantity(part.delta_ms, "ms") if are_times(diff) else percent_text(part)
 
 
-def part_of_change(diff: Diff, share: float, delta_ms: float) -> str:
+def part_of_change(diff: Diff, part: Part) -> str:
     """``53 % of the change``, or ``+7.20 ms of +2.31 ms in all``."""
-    found = part(diff, share, delta_ms)
+    found = part_text(diff, part)
     if not are_times(diff):
         return tr("{part} of the change", part=found)
     whole = sum(cause.delta_ms for cause in diff.causes) + (diff.unexplained.delta_ms if diff.unexplained else 0.0)

@@ -24,7 +24,7 @@ from rlcompare.report.gate_view import GateView, gate_view
 from rlcompare.report.part_lines import PartLines, part_lines
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.sentences import said
-from rlcompare.report.shares import are_times
+from rlcompare.report.shares import are_times, parts_of, percent_text
 from rlcompare.report.status import status_of
 from rlcompare.report.summary import (
     SummaryItem,
@@ -286,33 +286,33 @@ def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
         CauseView(
             number=number,
             text=safe_text(said(cause.text), MESSAGE_LIMIT),
-            share="" if are_times(diff) else quantity.share(cause.share),
+            share="" if are_times(diff) else percent_text(part),
             delta=quantity.signed_quantity(cause.delta_ms, "ms"),
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",
             row=safe_text(cause.row),
             anchors=anchors_of(marks, number, rows),
         )
-        for number, cause in enumerate(diff.causes, 1)
+        for number, (cause, part) in enumerate(zip(diff.causes, parts_of(diff).causes, strict=True), 1)
     )
 
 
 def _more_causes(diff: Diff) -> str:
     """What the causes that are not shown first make up together."""
-    others = diff.causes[CAUSES_SHOWN:]
-    if not others:
+    if len(diff.causes) <= CAUSES_SHOWN:
         return ""
-    moved = quantity.signed_quantity(sum(cause.delta_ms for cause in others), "ms")
-    return moved if are_times(diff) else f"{moved}, {quantity.share(sum(cause.share for cause in others))}"
+    others = parts_of(diff).others(CAUSES_SHOWN)
+    moved = quantity.signed_quantity(others.delta_ms, "ms")
+    return moved if are_times(diff) else f"{moved}, {percent_text(others)}"
 
 
 def _unexplained(diff: Diff) -> str:
     """What the causes leave, as time and as a share of the change; empty if there is no change to explain."""
-    if diff.unexplained is None:
+    part = parts_of(diff).unexplained
+    if part is None:
         return ""
-    left = quantity.signed_quantity(diff.unexplained.delta_ms, "ms")
-    share = quantity.share(diff.unexplained.share)
-    return left if are_times(diff) else tr("{time}, {part} of the change", time=left, part=share)
+    left = quantity.signed_quantity(part.delta_ms, "ms")
+    return left if are_times(diff) else tr("{time}, {part} of the change", time=left, part=percent_text(part))
 
 
 def _thresholds(floor: float) -> str:

@@ -15,7 +15,7 @@ from rlcompare.language import tr, trn
 from rlcompare.model.diff import Cause, Delta, Diff
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
-from rlcompare.report.shares import are_times
+from rlcompare.report.shares import Part, are_times, parts_of, percent_text
 from rlcompare.report.tone import PROFILED_STEPS, tone_of
 from rlcompare.text import safe_text
 
@@ -111,23 +111,22 @@ def waterfall(diff: Diff) -> Chart | None:
 
 def _changes(diff: Diff) -> Iterator[_Step]:
     """The causes and what they leave, whose sum is the change that they explain."""
-    by_time = are_times(diff)
+    parts, by_time = parts_of(diff), are_times(diff)
+
+    def share(part: Part) -> str:
+        return "" if by_time else percent_text(part)
+
     few = len(diff.causes) <= _ROWS
     shown = diff.causes if few else diff.causes[: _ROWS - 1]
     others = diff.causes[len(shown) :]
-    for number, cause in enumerate(shown, 1):
-        yield _Step("cause", name_of(cause), number, cause.delta_ms, _share(cause.share, by_time))
+    for number, (cause, part) in enumerate(zip(shown, parts.causes, strict=False), 1):
+        yield _Step("cause", name_of(cause), number, part.delta_ms, share(part))
     if others:
         label = trn("{n} other cause", "{n} other causes", len(others))
-        part = math.fsum(cause.share for cause in others)
-        yield _Step("others", label, 0, math.fsum(cause.delta_ms for cause in others), _share(part, by_time))
-    if diff.unexplained is not None:
-        left = diff.unexplained
-        yield _Step("unexplained", tr("unexplained"), 0, left.delta_ms, _share(left.share, by_time))
-
-
-def _share(value: float, by_time: bool) -> str:
-    return "" if by_time else quantity.share(value)
+        part = parts.others(len(shown))
+        yield _Step("others", label, 0, part.delta_ms, share(part))
+    if parts.unexplained is not None:
+        yield _Step("unexplained", tr("unexplained"), 0, parts.unexplained.delta_ms, share(parts.unexplained))
 
 
 def _whole(diff: Diff, headline: Delta, change: float) -> Delta | None:

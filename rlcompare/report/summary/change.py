@@ -16,7 +16,7 @@ from rlcompare.model.words import Presence
 from rlcompare.report import quantity
 from rlcompare.report.run_events import event_parts
 from rlcompare.report.sentences import said
-from rlcompare.report.shares import part, part_of_change
+from rlcompare.report.shares import part_of_change, part_text, parts_of
 from rlcompare.report.step_parts import number_of, parts_of_step
 from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.tone import tone_of
@@ -34,8 +34,9 @@ def cause_item(diff: Diff, headline: Delta | None) -> SummaryItem:
             return SummaryItem("cause", tr("cause"), (tr("no change to explain"),))
         none = tr("none found: unexplained{why}", why=_may_be_luck(headline))
         return SummaryItem("cause", tr("cause"), (none,))
-    parts = [tr("{part}: ", part=part_of_change(diff, diff.causes[0].share, diff.causes[0].delta_ms))]
-    parts += [tr("And {part}: ", part=part(diff, cause.share, cause.delta_ms)) for cause in diff.causes[1:2]]
+    sizes = parts_of(diff).causes
+    parts = [tr("{part}: ", part=part_of_change(diff, sizes[0]))]
+    parts += [tr("And {part}: ", part=part_text(diff, size)) for size in sizes[1:2]]
     first, *second = (
         start + safe_text(said(cause.text), _CAUSE_LIMIT) for cause, start in zip(diff.causes, parts, strict=False)
     )
@@ -56,9 +57,9 @@ def _may_be_luck(headline: Delta | None) -> str:
 
 def _left_after(diff: Diff, shown: int) -> tuple[str, ...]:
     """The parts of all causes but the first ``shown``, and of what none explains: with theirs, the whole change."""
-    others, left = diff.causes[shown:], diff.unexplained
-    sums = sum(cause.share for cause in others), sum(cause.delta_ms for cause in others)
-    more, rest = part(diff, *sums), part(diff, left.share, left.delta_ms) if left else ""
+    parts, others = parts_of(diff), diff.causes[shown:]
+    left = parts.unexplained
+    more, rest = part_text(diff, parts.others(shown)), part_text(diff, left) if left else ""
     if not others:
         return (tr("Unexplained {rest}.", rest=rest),) if left else ()
     if not left:
