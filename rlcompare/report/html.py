@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rlcompare import language
 from rlcompare.model.diff import Diff
@@ -113,7 +114,13 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.globals |= {"_": language.tr, "_n": language.trn}
+    made.filters["breakable"] = _breakable
     return made
+
+
+def _breakable(name: str) -> Markup:
+    """A name, escaped, in which a line may be broken after ``/``, ``_``, ``.`` and ``:``."""
+    return Markup(re.sub(r"(?<=\w)([/_.:]+)(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
 @cache

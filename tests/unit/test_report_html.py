@@ -13,7 +13,7 @@ import pytest
 
 from rlcompare.model.diff import Comparability, Diff, Finding
 from rlcompare.model.words import Comparable, Severity
-from rlcompare.report.html import render_html
+from rlcompare.report.html import environment, render_html
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
 
@@ -199,3 +199,9 @@ def test_every_time_has_a_definition(regression: str) -> None:
     shown = {metric.removeprefix("time.") for metric in (*HEADLINES, PROFILED_STEP, OUTSIDE_PROFILE)} | set(TIMES)
     # exposed_copy and idle are defined with what they are parts of.
     assert shown - {"exposed_copy", "idle"} <= defined
+
+
+def test_long_names_break_at_their_parts_and_stay_text() -> None:
+    template = environment().from_string("{{ name|breakable }}")
+    assert template.render(name="mismatch/rollout_is_mean") == "mismatch/<wbr>rollout_<wbr>is_<wbr>mean"
+    assert template.render(name='</b><img src="x">/_a') == "&lt;/b&gt;&lt;img src=&#34;x&#34;&gt;/_a"
