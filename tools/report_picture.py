@@ -27,7 +27,7 @@ FLAGS = (
     "--no-first-run",
     "--disable-lcd-text",  # grey edges of letters make a smaller file than coloured ones
 )
-WIDTH, HEIGHT = 1120, 720
+WIDTH, HEIGHT = 1120, 700
 COMMANDS = (
     ("sample", "-o", "baseline"),
     ("sample", "-o", "new", "--change", "slower:MatMulV2:1.3", "--change", "late:1:4ms"),
