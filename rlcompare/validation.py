@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
@@ -48,6 +49,8 @@ def fit(value: object, kind: type[T]) -> T:
     """
     try:
         return msgspec.convert(value, kind)
+    except UnicodeEncodeError:
+        raise MisfitError((), "has a text with half a character (a lone surrogate)") from None
     except msgspec.ValidationError as error:
         raise _misfit(value, kind, str(error)) from None
 
@@ -106,12 +109,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
 
 
+_LARGEST = sys.float_info.max
+
+
 def not_finite(value: object, path: Path = ()) -> Path | None:
-    """The place of the first number in a document that is NaN or infinite, which JSON does not know."""
+    """The place of the first number in a document that is NaN, infinite, or a whole number beyond any float."""
     found = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in found:
-        if isinstance(item, float):
-            if not math.isfinite(item):
+        if isinstance(item, (float, int)):
+            if not -_LARGEST <= item <= _LARGEST:
                 return (*path, key)
         elif isinstance(item, (dict, list)) and (place := not_finite(item, (*path, key))) is not None:
             return place

@@ -363,6 +363,10 @@ class Series:
     steps: tuple[int, ...]
     values: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.steps):
+            raise ValueError("should have as many values as steps")
+
 
 @dataclass(frozen=True)
 class Diff:

@@ -30,6 +30,10 @@ class RankTimes:
     ranks: tuple[str, ...]
     values: tuple[tuple[float | None, ...], ...]
 
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.ranks):
+            raise ValueError("should have values for each of its ranks")
+
 
 @dataclass(frozen=True)
 class PathTime:
@@ -81,6 +85,10 @@ class Level:
     at_ms: tuple[float, ...]
     values: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.at_ms):
+            raise ValueError("should have as many values as times")
+
 
 @dataclass(frozen=True)
 class Pictures:
@@ -96,3 +104,7 @@ class Pictures:
     path: tuple[PathTime, ...] = ()
     collectives: tuple[SizedCollectives, ...] = ()
     levels: tuple[Level, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(len(values) != len(self.phases) for times in self.ranks for values in times.values):
+            raise ValueError("should have a value for each of its phases on each rank")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlcompare.model.diff import Delta, Diff, Rest, Row
+from rlcompare.report.charts import one_run
 from rlcompare.report.charts.account import AccountContent, Line, account_chart
 from rlcompare.report.charts.step_account import accounts_of
 from rlcompare.report.html import render_html
@@ -221,3 +222,12 @@ def test_rows_that_a_document_leaves_out_count_with_their_sums() -> None:
 def test_kinds_of_the_account_have_their_names(kind: str, label: str) -> None:
     (panel,) = _content(with_rows({"account": (_account("update_actor", kind, 30.0, 50.0),)})).panels
     assert [line.name for line in panel.lines] == [label]
+
+
+def test_of_one_run_copies_and_what_was_not_recorded_are_not_called_idle() -> None:
+    rows = [{"kind": kind, "total_ms": 10.0} for kind in ("compute", "copy", "unknown", "gc")]
+    chart = one_run.account_chart(rows)
+    assert chart is not None and isinstance(chart.content, one_run.Meters)
+    words = dict(chart.content.key)
+    found = {meter.name: words[meter.parts[0].group] for meter in chart.content.meters}
+    assert found == {"compute": "compute", "copy": "copies", "unknown": "not recorded", "gc": "device idle"}

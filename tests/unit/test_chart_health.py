@@ -193,3 +193,15 @@ def test_any_series_make_a_page(runs: list[tuple[str, SideName, int, list[tuple[
     for panel in _panels(diff):
         for one in panel.lines:
             assert all(0 <= x <= 1000 and 0 <= y <= 100 for x, y in _points(one.line + one.band))
+
+
+def test_a_metric_outside_of_its_range_is_said_before_that_there_is_no_sign() -> None:
+    diff = with_series(_series(_ESS, "new", [0.6, 0.6]), _series(_ESS, "baseline", [0.9, 0.9]))
+    found = []
+    for health in ("outside", "healthy"):
+        metrics = replace(diff.sections["metrics"], rows=(row(_ESS, 0.9, 0.6, new_health=health),))
+        chart = health_chart(replace(diff, sections={**diff.sections, "metrics": metrics}))
+        assert chart is not None
+        found.append(chart.finding)
+    assert found[0] == f"Outside of the healthy range on the new side: {_ESS}."
+    assert found[1] == "No sign of unstable training was found."

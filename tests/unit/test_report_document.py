@@ -33,6 +33,14 @@ from rlcompare.report.document import DocumentError, from_document, to_document,
 from rlcompare.resources import resource_root
 from tests.unit import diff_examples
 
+_SERIES = (Series("timing_s/step", "new", 0, 3, (1, 2, 3), (1.0, 2.0, 3.0)),)
+_PICTURES = Pictures(
+    phases=("update_actor",),
+    ranks=(RankTimes("new", "compute", ("rank 0", "rank 1"), ((1.0,), (2.0,))),),
+    path=(PathTime("new", "rank 1", "update_actor", 2.5),),
+    collectives=(SizedCollectives("new", "all_reduce", 4, 2.0, 40.0, 1.5, None),),
+    levels=(Level("new", "allocated", "PTA", 0, "rank 1", (0.0, 2.5), (1e9, 2e9)),),
+)
 _EXAMPLES = [diff_examples.regression, diff_examples.identical, diff_examples.empty]
 
 
@@ -131,14 +139,8 @@ def test_schema_describes_every_member(schema: dict[str, Any]) -> None:
         diff_examples.unstable(),
         events=(diff_examples.ONSET,),
         aggregates=(Aggregate("timing_s/step", "new", 0, 3, 2.0, 2.0, 1.0, 3.0, 2.0, 2.0),),
-        series=(Series("timing_s/step", "new", 0, 3, (1, 2, 3), (1.0, 2.0, 3.0)),),
-        pictures=Pictures(
-            phases=("update_actor",),
-            ranks=(RankTimes("new", "compute", ("rank 0", "rank 1"), ((1.0,), (2.0,))),),
-            path=(PathTime("new", "rank 1", "update_actor", 2.5),),
-            collectives=(SizedCollectives("new", "all_reduce", 4, 2.0, 40.0, 1.5, None),),
-            levels=(Level("new", "allocated", "PTA", 0, "rank 1", (0.0, 2.5), (1e9, 2e9)),),
-        ),
+        series=_SERIES,
+        pictures=_PICTURES,
         timeline=diff_examples.TIMELINE,
     )
     document, definitions = to_document(diff), schema["$defs"]
@@ -238,6 +240,12 @@ _DAMAGE: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     (r"overall\[0\].baseline should be a finite number", lambda doc: doc["overall"][0].update(baseline="12")),
     (r"overall\[0\].new should be a finite number", lambda doc: doc["overall"][0].update(new=math.nan)),
     (r"overall\[1\].ratio should be a finite number", lambda doc: doc["overall"][1].update(ratio=True)),
+    (r"sections.kernels\[0\].new should be a finite", lambda doc: doc["sections"]["kernels"][0].update(new=10**400)),
+    (r"half a character", lambda doc: doc["comparability"].update(status="\ud800")),
+    (r"series\[0\] should have as many values", lambda doc: doc["series"][0].update(steps=[])),
+    (r"levels\[0\] should have as many values", lambda doc: doc["pictures"]["levels"][0].update(at_ms=[])),
+    (r"ranks\[0\] should have values for each", lambda doc: doc["pictures"]["ranks"][0].update(values=[])),
+    (r"pictures should have a value for each of its phases", lambda doc: doc["pictures"].update(phases=["a", "b"])),
     (r"overall\[0\].polarity should be one of", lambda doc: doc["overall"][0].update(polarity="up")),
     ("comparability.status should be one of", lambda doc: doc["comparability"].update(status=["comparable"])),
     (r"new.steps\[0\] should be an integer", lambda doc: doc["new"].update(steps=[1.5])),
@@ -251,7 +259,8 @@ _DAMAGE: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
 
 @pytest.mark.parametrize(("message", "damage"), _DAMAGE, ids=[message for message, _ in _DAMAGE])
 def test_damaged_document_names_the_place(message: str, damage: Callable[[dict[str, Any]], object]) -> None:
-    document = json.loads(json.dumps(to_document(diff_examples.regression())))
+    diff = replace(diff_examples.regression(), series=_SERIES, pictures=_PICTURES)
+    document = json.loads(json.dumps(to_document(diff)))
     damage(document)
     with pytest.raises(DocumentError, match=message):
         from_document(document)

@@ -75,3 +75,11 @@ def test_hostile_names_are_text() -> None:
         start = page.index(f'id="c-{chart}"')
         picture = page[start : page.index("</section>", start)]
         assert "<script" not in picture and "<img" not in picture and len(picture) < 20_000
+
+
+@pytest.mark.parametrize("times", [(1e299, 1e299), (-1e299, 1e299), (1e17, 1e17 + 16), (0.0, 5e-324)])
+def test_times_of_any_size_have_few_ticks(times: tuple[float, float]) -> None:
+    """A diff.json is untrusted: numbers too large to step by one do not keep the page from being made."""
+    chart = memory_chart(with_levels(level("new", "allocated", (times[0], 1e9), (times[1], 2e9))))
+    assert chart is not None and isinstance(chart.content, Levels)
+    assert len(chart.content.x) < 10

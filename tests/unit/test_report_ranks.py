@@ -180,3 +180,11 @@ def test_ranks_of_another_kind_are_never_alike() -> None:
 def test_ranges_of_names() -> None:
     assert ranges(["rank 0", "rank 1", "rank 2", "rank 5", "rank 6"]) == "rank 0–2, 5, 6"
     assert ranges(["replica 1 rank 3", "rank 3", "all"]) == "replica 1 rank 3; rank 3; all"
+
+
+def test_many_late_ranks_are_groups_of_their_own() -> None:
+    """A node of 16 late ranks does not use up all rows, which would leave all others in one group."""
+    ranks = {f"rank {at}": (100.0 if at < 100 else 200.0 if at < 200 else 300.0,) for at in range(256)}
+    groups, tolerance = folded(ranks, [f"rank {at}" for at in range(16)], 1000.0, 12)
+    assert tolerance == TOLERANCES[0]
+    assert sorted(map(len, groups)) == [16, 56, 84, 100]

@@ -13,7 +13,7 @@ from rlcompare.model.pictures import Pictures, SizedCollectives
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.collectives import collectives_chart
 from rlcompare.report.charts.roofline import roofline_chart
-from rlcompare.report.charts.scatter import Axis, Scatter
+from rlcompare.report.charts.scatter import Axis, Scatter, log_axis
 from rlcompare.report.html import render_html
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
@@ -178,3 +178,19 @@ def test_hostile_names_are_text() -> None:
         picture = page[start : page.index("</section>", start)]
         assert "<img" not in picture and "\u202e" not in picture and "<script" not in picture
         assert len(picture) < 100_000
+
+
+@pytest.mark.parametrize("size", [-1.0, 5e-324, 1e299])
+def test_what_has_no_place_on_the_axes_is_left_out(size: float) -> None:
+    usual = sized("new", "all_reduce", 20, 2, 2.0**20, 1.5)
+    diff = replace(diff_examples.regression(), pictures=Pictures(collectives=(usual, sized("new", "x", 4, 2, size, 1))))
+    chart = collectives_chart(diff)
+    assert chart is not None and [row[0] for row in chart.table.rows] == ["all_reduce"]
+
+
+@pytest.mark.parametrize("place", range(40))
+def test_an_axis_of_one_value_has_a_tick_on_it(place: int) -> None:
+    value = 10 ** (place / 40)
+    for binary in (False, True):
+        axis = log_axis("", [value], str, binary=binary)
+        assert axis.ticks and all(0 <= tick.position <= 100 for tick in axis.ticks)

@@ -12,7 +12,7 @@ from rlcompare.model.size import in_binary_unit
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
-from rlcompare.report.charts.scatter import SHAPES, Axis, Dot, Scatter, joined, log_axis, place
+from rlcompare.report.charts.scatter import SHAPES, Axis, Dot, Scatter, is_drawn, joined, log_axis, place
 from rlcompare.text import safe_text
 
 MOST_PAIRS = 40
@@ -47,7 +47,7 @@ def collectives_chart(diff: Diff) -> Chart | None:
     """The picture; None if no collective has a known size."""
     known = [one for one in diff.pictures.collectives if one.power is not None and one.bytes and one.calls > 0]
     moving = bool(known) and all(one.transit_ms for one in known)
-    known = [one for one in known if _ms(one, moving) > 0]
+    known = [one for one in known if is_drawn(size_of(one), _ms(one, moving)) and is_drawn(_bandwidth(one, moving))]
     if not known:
         return None
     pairs = sorted(_paired(known), key=lambda pair: -pair.ms)

@@ -285,9 +285,14 @@ def _marks(diff: Diff, name: str, numbers: Axis) -> tuple[Mark, ...]:
 
 
 def _finding(diff: Diff) -> str:
-    if not diff.symptoms:
-        return tr("No sign of unstable training was found.")
-    return safe_text(diff.symptoms[0].text.partition(ADVICE)[0], MESSAGE_LIMIT)
+    if diff.symptoms:
+        return safe_text(diff.symptoms[0].text.partition(ADVICE)[0], MESSAGE_LIMIT)
+    outside = [
+        safe_text(row["name"], _NAME) for row in rows_of(diff, "metrics") if row.get("new_health") == Health.OUTSIDE
+    ]
+    if outside:
+        return tr("Outside of the healthy range on the new side: {names}.", names=", ".join(outside[:_NAMED]))
+    return tr("No sign of unstable training was found.")
 
 
 def _note(courses: Mapping[str, _Courses], others: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ The lines are drawn in a box of 1,000 × 1,000 units that the page stretches; te
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ MOVED = 0.01
 """Relative change from which a peak or a clock is told; a clock that never changes by as much is not drawn."""
 
 _TICKS = 5
+_SHORTEST = 1e-6
+"""Least length of the axis of time, in ms, and as a part of where it starts."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ def _levels(
     found: Sequence[Level], y: _Scale, ticks: Sequence[float], y_title: str, text: Callable[[float], str]
 ) -> Levels:
     start, end = min(level.at_ms[0] for level in found), max(level.at_ms[-1] for level in found)
-    x = _Scale(start, end if end > start else start + 1.0)
+    x = _Scale(start, max(end, start + max(abs(start) * _SHORTEST, _SHORTEST)))
     unit = quantity.shown_unit("ms", (abs(start), abs(end)))
     marked = {level.what for level in found if level.what == "allocated"} or {"reserved"}
     return Levels(
@@ -138,19 +141,9 @@ def _line(level: Level, x: _Scale, y: _Scale, is_marked: bool) -> Line:
 
 def _round_values(low: float, high: float) -> list[float]:
     """A few round numbers from low to high."""
-    step = next(
-        digit * 10.0**power
-        for power in range(-9, 18)
-        for digit in (1, 2, 5)
-        if (high - low) / (digit * 10.0**power) <= _TICKS
-    )
-    first = -int(-low // step) if low >= 0 else int(low // step) + (low % step > 0)
-    found, at = [], first * step
-    while at <= high:
-        if at >= low:
-            found.append(round(at, 9))
-        at += step
-    return found
+    power = 10.0 ** math.floor(math.log10((high - low) / _TICKS))
+    step = next(digit * power for digit in (1, 2, 5, 10, 20) if (high - low) / (digit * power) <= _TICKS)
+    return [round(number * step, 9) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def _byte_ticks(top: float) -> list[float]:

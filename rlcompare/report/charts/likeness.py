@@ -24,14 +24,17 @@ def folded(
 
     Args:
         ranks: the values of each rank, in natural order. What a rank lacks is None, and is not like any number.
-        apart: ranks that stand alone in any case.
+        apart: ranks that are alike no others: each stands alone, or if they are many, they are groups of their own.
         most: the number of groups to stay within, if one of the tolerances does.
     """
-    alone = set(apart)
+    special = set(apart)
+    alone = special if len(special) <= most // 2 else set()
     kinds: dict[object, list[str]] = {}
     for name, values in ranks.items():
-        key: object = name if name in alone else (kind_of(name), tuple(value is None for value in values))
+        alike = kind_of(name), name in special, tuple(value is None for value in values)
+        key: object = name if name in alone else alike
         kinds.setdefault(key, []).append(name)
+    most = max(most, len(kinds))
     groups: list[tuple[str, ...]] = []
     for tolerance in TOLERANCES:
         groups = _divided(kinds.values(), ranks, tolerance * step, most)

@@ -15,7 +15,9 @@ LONGEST = 1000
 _MOST_BARS = 16
 _Row = Mapping[str, Any]
 
-_GROUPS = {"compute": "compute", "wait": "comm", "transfer": "comm", "comm": "comm"}
+_GROUPS = {
+    "compute": "compute", "wait": "comm", "transfer": "comm", "comm": "comm", "copy": "copy", "unknown": "unknown",
+}  # fmt: skip
 """What a device does in a kind of the account; in all others it is idle."""
 
 _PARTS = (("compute_ms", "compute"), ("exposed_comm_ms", "comm"), ("free_ms", "idle"))
@@ -118,7 +120,9 @@ def _length(row: _Row) -> float:
 _WORDS: Mapping[str, Callable[[], str]] = {
     "compute": lambda: tr("compute"),
     "comm": lambda: tr("communication alone"),
+    "copy": lambda: tr("copies"),
     "idle": lambda: tr("device idle"),
+    "unknown": lambda: tr("not recorded"),
     "host": lambda: tr("no device task"),
 }
 """The words of the colours, in the order of the key."""

@@ -185,7 +185,7 @@ class _Painter:
         return Line(
             name=safe_text(ranges(group), 60) if is_short else trn("{n} rank alike", "{n} ranks alike", len(group)),
             members="" if is_short else safe_text(ranges(group), 4000),
-            mark=_mark(late.get(group[0], ())) if len(group) == 1 else "",
+            mark=_mark([side for side in SIDES if all(side in late.get(rank, ()) for rank in group)]),
             cells=tuple(cells),
             path=tuple(self.amount(ms) if ms else "–" for ms in path) if self.has_path else (),
         )

@@ -14,7 +14,18 @@ from rlcompare.model.diff import Diff, Row
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
-from rlcompare.report.charts.scatter import Axis, Dot, Level, Scatter, arrow, joined, labelled, log_axis, place
+from rlcompare.report.charts.scatter import (
+    Axis,
+    Dot,
+    Level,
+    Scatter,
+    arrow,
+    is_drawn,
+    joined,
+    labelled,
+    log_axis,
+    place,
+)
 from rlcompare.text import safe_text
 
 MOST_KERNELS = 20
@@ -68,9 +79,9 @@ def _kernel(row: Row) -> _Kernel | None:
         rate, moved, ms = (row.get(key) for key in (f"{side}_tflops", f"{side}_gb_per_s", side))
         if not (quantity.is_number(rate) and quantity.is_number(moved) and quantity.is_number(ms)):
             continue
-        if row.get("at_most") is not True and rate > 0 and moved > 0:
+        if row.get("at_most") is not True and is_drawn(rate, moved) and is_drawn(rate * 1000 / moved):
             times[side], tflops[side], intensity[side] = ms, rate, rate * 1000 / moved
-            if quantity.is_number(part := row.get(f"{side}_peak_share")) and part > 0:
+            if quantity.is_number(part := row.get(f"{side}_peak_share")) and part > 0 and is_drawn(rate / part):
                 share[side] = part
     if not tflops:
         return None
@@ -130,7 +141,7 @@ def _line(kernel: _Kernel) -> str:
         if len(set(kernel.times.values())) == 2
         else quantity.quantity(next(iter(kernel.times.values())), "ms"),
     ]
-    if shares:
+    if len(shares) == len(kernel.tflops):  # of one side alone it would not say of which
         texts.insert(1, tr("{share} of the peak", share=arrow(shares)))
     if len(kernel.times) == 1:
         texts.append(tr("only on the side {side}", side=_SIDE[next(iter(kernel.times))]()))

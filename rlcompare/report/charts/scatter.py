@@ -14,10 +14,15 @@ from rlcompare.model.words import SideName
 APART = 1.5
 """Distance in percent from which two dots are joined by an arrow."""
 
+DRAWN = (1e-12, 1e24)
+"""Least and largest value that is drawn; others are damaged, or a diff.json that somebody made up."""
+
 NEAR = (4.0, 5.0)
 """Distances in percent, across and down, within which dots share a label."""
 
 _MOST_TICKS = 7
+_FINEST = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
+"""So close that each axis has one of them, even that of a single value."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,11 @@ class Scatter:
 SHAPES = ("circle", "square", "triangle", "diamond", "plus", "cross")
 
 
+def is_drawn(*values: float) -> bool:
+    """Whether all values have a place on a logarithmic axis."""
+    return all(DRAWN[0] <= value <= DRAWN[1] for value in values)
+
+
 def log_axis(title: str, values: Sequence[float], label: Callable[[float], str], **how: bool) -> Axis:
     """An axis that holds all values, which are positive.
 
@@ -107,10 +117,10 @@ def log_axis(title: str, values: Sequence[float], label: Callable[[float], str],
 
 
 def _decimal(axis: Axis) -> list[float]:
-    """1, 10, 100, …; where these are too few, also 2 and 5, or all digits."""
+    """1, 10, 100, …; where these are too few, also 2 and 5, or all digits, or some between them."""
     powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
     found: list[float] = []
-    for digits in ((1,), (1, 2, 5), (1, 2, 3, 4, 5, 6, 7, 8, 9)):
+    for digits in ((1,), (1, 2, 5), (1, 2, 3, 4, 5, 6, 7, 8, 9), _FINEST):
         found = [
             digit * 10.0**power for power in powers for digit in digits if axis.low <= digit * 10.0**power <= axis.high
         ]
@@ -121,6 +131,8 @@ def _decimal(axis: Axis) -> list[float]:
 
 def _powers_of_two(axis: Axis) -> list[float]:
     powers = range(math.ceil(math.log2(axis.low)), math.floor(math.log2(axis.high)) + 1)
+    if not powers:  # an axis of one size, between two powers
+        return [1.5 * 2.0 ** math.floor(math.log2(axis.low))]
     stride = math.ceil(len(powers) / _MOST_TICKS)
     return [2.0**power for power in powers if power % stride == 0]
 
