@@ -13,7 +13,7 @@ WHEEL_TESTS := build/wheel-tests
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= auto
 # Worksteal gives each worker tests that lie together, so that what a file or folder sets up is mostly set up once.
-PYTEST_FLAGS := -n $(WORKERS) --dist worksteal
+PYTEST_FLAGS := -n $(WORKERS) --dist worksteal --durations=40
 SINCE ?= main
 FUNCTIONS ?= 10
 SEED ?= 1
