@@ -95,11 +95,12 @@ def _with_change(diff: Diff, headline: Delta, change: str, gate: GateResult | No
     decision = decision_of(runs, None if gate is None else gate.policy)
     if decision is None:
         return change, "", True
-    decided = decision.status in _DECIDED
+    # One run far from the others may move the mean one way while the pairs of runs moved the other way.
+    decided = decision.status in _DECIDED and decision.interval.change * (headline.delta or 0.0) > 0
     judged = None if gate is None or decided else _judged(headline, gate)
     if judged is not None:  # by what a history tells of the noise
         return change, _by_gate(judged, runs), True
-    return change, _sure(runs, decision, headline), decided
+    return change, _sure(runs, decision, headline, decided=decided), decided
 
 
 def _without_change(headline: Delta) -> tuple[str, str]:
@@ -175,8 +176,7 @@ def decision_of(delta: Delta, policy: Policy | None) -> Decision | None:
     return decide(baseline, new, delta.polarity, _NO_LIMIT, Spread((policy or Policy("", ())).noise))
 
 
-def _sure(runs: Delta, decision: Decision, shown: Delta) -> str:
-    decided = decision.status in _DECIDED
+def _sure(runs: Delta, decision: Decision, shown: Delta, *, decided: bool) -> str:
     number, between = _runs(runs), _interval(decision)
     if decided and decision.measured:
         text = tr(", certain: {runs}, {interval}", runs=number, interval=between)

@@ -51,6 +51,14 @@ def test_noisy_runs_are_not_certain() -> None:
     assert found.rest.startswith(", not certain: 5 runs a side, interval -") and found.tone == "caution"
 
 
+def test_it_is_not_certain_where_the_pairs_of_runs_moved_the_other_way() -> None:
+    """One run that hung makes the mean slower; the others are certainly faster."""
+    found = answer(of_runs([1.0 + 0.001 * run for run in range(12)], [*(0.9 + 0.001 * run for run in range(11)), 3.0]))
+    assert found.text.endswith("slower") and found.tone == "caution"
+    assert ", not certain: 12 runs a side, interval -1" in found.rest
+    assert found.rest.endswith("the median of all pairs of runs is -9.9 %")
+
+
 def test_runs_that_overlap_and_changes_of_nothing() -> None:
     overlap = answer(of_runs([1.0, 1.2], [1.1, 1.25], runs_overlap=True))
     assert overlap.text == "No certain change" and "the runs of both sides overlap (2 runs a side)" in overlap.rest
