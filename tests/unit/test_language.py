@@ -180,17 +180,24 @@ class _Text(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.hidden = 0
+        self.broken = False  # the last tag was <wbr>: a place to break a line, within a word
         self.texts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.hidden += tag in _CODE
+        self.broken = tag == "wbr"
         self.texts += [value for name, value in attrs if value and name in _SHOWN_ATTRIBUTES]
 
     def handle_endtag(self, tag: str) -> None:
         self.hidden -= tag in _CODE
+        self.broken = False
 
     def handle_data(self, data: str) -> None:
-        if not self.hidden:
+        if self.hidden:
+            return
+        if self.broken:
+            self.texts[-1] += data
+        else:
             self.texts.append(data)
 
 

@@ -318,14 +318,12 @@ def _finding(diff: Diff, headline: Delta, change: Decision | None) -> str:
 def _note(*, several: bool, logged: bool, steps: bool) -> str:
     texts = []
     if several:
-        texts.append(tr("A dot above is a run, the line the median; a hollow dot does not count."))
+        texts.append(tr("Runs: one dot each, the line is their median; a hollow dot does not count."))
         texts.append(tr("The change is the median over all pairs of runs, its interval that of the gate."))
     if steps and not logged:
-        texts.append(tr("A dot below is a profiled step, the mean over ranks and runs."))
+        texts.append(tr("Steps: one dot for each profiled step, the mean over ranks and runs."))
     elif steps:
-        texts.append(
-            tr("A dot below is a step of a run that counts, without a profiler and after warm-up where there are such.")
-        )
+        texts.append(tr("Steps: one dot each, of runs that count; unprofiled and after warm-up where possible."))
     return " ".join(texts)
 
 
