@@ -1,5 +1,5 @@
 -- Collectives by kind and size per side, per rank and step. The sizes of a row differ by less than a factor of two. Sums over the sizes are those
--- of the section collectives.
+-- of the section collectives. A size whose time is unknown is left out.
 -- Depends on c_collective, c_divisor, side_mean, sum_if_known.
 -- Nothing without c_collective, c_divisor.
 WITH sized AS (
@@ -12,4 +12,4 @@ WITH sized AS (
 )
 SELECT side, kind AS name, power, side_mean(calls, divisor, TRUE) AS calls, side_mean(bytes, divisor, TRUE) AS bytes, side_mean(ns, divisor, TRUE) AS ns,
        CASE WHEN count(transit_ns) = count(*) THEN side_mean(transit_ns, divisor, TRUE) END AS transit_ns
-FROM exact GROUP BY side, kind, power ORDER BY side, kind, power;
+FROM exact GROUP BY side, kind, power HAVING ns IS NOT NULL ORDER BY side, kind, power;

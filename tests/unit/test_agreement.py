@@ -31,7 +31,7 @@ def test_outputs() -> None:
     (shown,) = terminal_rows(
         "summary\n\nOverall; profiled\nmetric  baseline  new  Δ  change\na  1.0 ms  1.5 ms  +0.5 ms  +50.0 %"
     )
-    (written,) = markdown_rows("**Overall**\n| `a` | 1.0 | 1.5 | +0.5 | +49.0 % | 🔴 worse |")
+    (written,) = markdown_rows("<details><summary>Overall</summary>\n| `a` | 1.0 | 1.5 | +0.5 | +49.0 % | 🔴 worse |")
     assert shown.cells == ("1.0", "1.5", "+0.5", "+50.0")
     assert (written.cells[3], written.tone) == ("+49.0", "worse")
     assert not list(differing_rows([shown], [shown], {}))

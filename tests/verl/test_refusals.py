@@ -324,7 +324,7 @@ class TestOnTheCommandLine:
         ("arguments", "message"),
         [
             ((), "needs the job's command"),
-            (("--print-config", "--", "python3"), "No such option '--print-config'"),
+            (("--print-config", "--", "python3"), "no such option --print-config"),
             (("--tool", "vtune", "--", "python3"), "'vtune' is not one of"),
         ],
     )
