@@ -19,6 +19,7 @@ from rlcompare.report.answer import Answer, answer_of
 from rlcompare.report.cause_rows import Evidence, Marks, anchors_of, evidence_of, explain_command, marks_of
 from rlcompare.report.charts import charts_of
 from rlcompare.report.charts.chart import Chart
+from rlcompare.report.charts.waterfall import ends_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
 from rlcompare.report.part_lines import PartLines, part_lines
@@ -287,7 +288,7 @@ def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
             number=number,
             text=safe_text(said(cause.text), MESSAGE_LIMIT),
             share="" if are_times(diff) else percent_text(part),
-            delta=quantity.signed_quantity(cause.delta_ms, "ms"),
+            delta=_moved(diff, cause.delta_ms),
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",
             row=safe_text(cause.row),
@@ -297,12 +298,18 @@ def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
     )
 
 
+def _moved(diff: Diff, delta_ms: float) -> str:
+    """A part of the change, with the unit and decimals that it has in the waterfall."""
+    ends = ends_of(diff)
+    return quantity.signed_quantity(delta_ms, "ms") if ends is None else quantity.moved(delta_ms, "ms", ends)
+
+
 def _more_causes(diff: Diff) -> str:
     """What the causes that are not shown first make up together."""
     if len(diff.causes) <= CAUSES_SHOWN:
         return ""
     others = parts_of(diff).others(CAUSES_SHOWN)
-    moved = quantity.signed_quantity(others.delta_ms, "ms")
+    moved = _moved(diff, others.delta_ms)
     return moved if are_times(diff) else f"{moved}, {percent_text(others)}"
 
 
@@ -311,7 +318,7 @@ def _unexplained(diff: Diff) -> str:
     part = parts_of(diff).unexplained
     if part is None:
         return ""
-    left = quantity.signed_quantity(part.delta_ms, "ms")
+    left = _moved(diff, part.delta_ms)
     return left if are_times(diff) else tr("{time}, {part} of the change", time=left, part=percent_text(part))
 
 

@@ -84,11 +84,12 @@ def test_a_size_that_became_another_is_joined_if_it_is_the_only_one() -> None:
     assert drawn(collectives_chart(with_collectives(old, new, other))).moves == ()
 
 
-def test_a_small_part_of_all_communication_makes_no_sentence() -> None:
+def test_a_small_part_of_all_communication_is_not_named() -> None:
     small = [sized(side, "all_reduce", 2, 1, 4, ms) for side, ms in (("baseline", 0.01), ("new", 0.02))]
     large = [sized(side, "all_gather", 20, 9, 2**20, 90.0) for side in ("baseline", "new")]
     chart = collectives_chart(with_collectives(*small, *large))
-    assert chart is not None and chart.finding == ""
+    assert chart is not None
+    assert chart.finding == "No bandwidth changed so that the time of all collectives moved by 5 %."
 
 
 def test_what_has_no_size_or_no_time_is_not_drawn() -> None:

@@ -142,7 +142,7 @@ def _rate_title(moving: bool) -> str:
 
 
 def _finding(pairs: Sequence[_Pair], moving: bool) -> str:
-    """The pair whose time changed most, if its bandwidth changed too."""
+    """The pair whose time changed most, if its bandwidth changed too, each by ``MOVED`` (a time: of that of all)."""
     both = [(pair.baseline, pair.new) for pair in pairs if pair.baseline and pair.new]
     whole = max(sum(_ms(old, moving) for old, _ in both), sum(_ms(new, moving) for _, new in both))
     moved = [
@@ -152,8 +152,11 @@ def _finding(pairs: Sequence[_Pair], moving: bool) -> str:
         and old.power == new.power
         and abs(_ms(new, moving) - _ms(old, moving)) >= MOVED * whole
     ]
-    if not moved:
+    if not both:
         return ""
+    if not moved:
+        limit = quantity.share(MOVED)
+        return tr("No bandwidth changed so that the time of all collectives moved by {limit}.", limit=limit)
     old, new = max(moved, key=lambda pair: abs(_ms(pair[1], moving) - _ms(pair[0], moving)))
     return tr(
         "{kind} of {size}: {rates} GB/s, {times}.",

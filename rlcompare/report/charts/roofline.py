@@ -176,10 +176,13 @@ def _finding(kernels: Sequence[_Kernel]) -> str:
     if moved:
         most = max(moved, key=lambda kernel: abs(kernel.times["new"] - kernel.times["baseline"]))
         return tr("{kernel}: {line}.", kernel=most.name, line=_line(most))
+    both = any(len(kernel.tflops) == 2 for kernel in kernels)
+    said = [tr("No kernel's TFLOP/s changed by {limit}.", limit=quantity.share(MOVED))] if both else []
     largest = kernels[0]
     if largest.peak_share and max(largest.peak_share.values()) < FAR_BELOW:
-        return tr("The kernel that takes the most time, {kernel}: {line}.", kernel=largest.name, line=_line(largest))
-    return ""
+        line = _line(largest)
+        said.append(tr("The kernel that takes the most time, {kernel}: {line}.", kernel=largest.name, line=line))
+    return " ".join(said)
 
 
 def _note(rows: Sequence[Row], known: int, shown: int) -> str:

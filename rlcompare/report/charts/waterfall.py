@@ -83,21 +83,16 @@ class _Step:
 
 def waterfall(diff: Diff) -> Chart | None:
     """The waterfall of a diff; None if the headline was not measured on both sides."""
-    headline = diff.metric(diff.headline)
-    if headline is None or headline.unit not in _IN_MS or headline.delta is None:
-        return None
     changes = [*_changes(diff)]
-    whole = _whole(diff, headline, math.fsum(step.value for step in changes)) if changes else headline
-    if whole is None or whole.baseline is None or whole.new is None or min(whole.baseline, whole.new) < 0:
+    whole, ends = _explained(diff, changes), ends_of(diff)
+    if whole is None or ends is None:
         return None
-    factor = _IN_MS[whole.unit]
-    ends = whole.baseline * factor, whole.new * factor
     totals = [_Step("total", label, 0, value) for label, value in zip((tr("baseline"), tr("new")), ends, strict=True)]
     steps = [totals[0], *changes, totals[1]]
     origin, top = _axis(steps)
     if top <= origin:
         return None
-    tones = _tones(diff, headline)
+    tones = _tones(diff)
     bars = tuple(_bars(steps, origin, top, ends, tones))
     return Chart(
         name="waterfall",
@@ -107,6 +102,23 @@ def waterfall(diff: Diff) -> Chart | None:
         content=Waterfall(bars, origin > 0),
         table=_table(bars),
     )
+
+
+def ends_of(diff: Diff) -> tuple[float, float] | None:
+    """The times in ms between which the causes stand, baseline and new; None where they sum to no measured change."""
+    whole = _explained(diff, [*_changes(diff)])
+    if whole is None or whole.baseline is None or whole.new is None or min(whole.baseline, whole.new) < 0:
+        return None
+    factor = _IN_MS[whole.unit]
+    return whole.baseline * factor, whole.new * factor
+
+
+def _explained(diff: Diff, changes: Sequence[_Step]) -> Delta | None:
+    """The time whose change the causes explain; the headline if there are none."""
+    headline = diff.metric(diff.headline)
+    if headline is None or headline.unit not in _IN_MS or headline.delta is None:
+        return None
+    return _whole(diff, headline, math.fsum(step.value for step in changes)) if changes else headline
 
 
 def _changes(diff: Diff) -> Iterator[_Step]:
@@ -179,9 +191,10 @@ def _bars(
         )
 
 
-def _tones(diff: Diff, headline: Delta) -> tuple[str, str]:
+def _tones(diff: Diff) -> tuple[str, str]:
     """The tones of parts that take less and more time: none where the change itself is not judged."""
-    mood = tone_of(headline, diff)
+    headline = diff.metric(diff.headline)
+    mood = tone_of(headline, diff) if headline else ""
     if mood not in ("better", "worse"):
         return "", ""
     return ("" if diff.unstable else "better"), "worse"
