@@ -169,7 +169,9 @@ def bar_contradictions(page: Page) -> Iterator[str]:
     """Bars of a picture that are not as long as their numbers, or do not sum to those of its label."""
     for bars in page.bars:
         parts = [(side, width, time) for width, title in bars.parts for side, time in [_timed(title)] if time]
-        scale = max((width / time for _, width, time in parts if time > 0), default=0.0)
+        # The scale of the longest one: of short ones, the time is rounded the most.
+        longest, measured = max(((time, width) for _, width, time in parts), default=(0.0, 0.0))
+        scale = measured / longest if longest > 0 else 0.0
         for side, width, time in parts:
             if abs(width - abs(time) * scale) > 0.5 + 0.02 * width:
                 yield f"{bars.label}: {width} % wide for {time} ms of the {side}"

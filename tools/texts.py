@@ -14,8 +14,11 @@ from pathlib import Path
 from jinja2 import Environment, nodes
 
 from rlcompare import language
+from rlcompare.resources import resource_root
 
-ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = Path(language.__file__).resolve().parent
+"""The package that is imported, which may be an installed one."""
+
 _PLACES = {"tr": 0, "mark": 0, "trn": 1, "_": 0, "_n": 1}
 """The position of the text among the arguments of each function."""
 
@@ -23,12 +26,13 @@ _PLACES = {"tr": 0, "mark": 0, "trn": 1, "_": 0, "_n": 1}
 def texts() -> dict[str, str]:
     """Each English text, with the file where it stands."""
     found: dict[str, str] = {}
-    for path in sorted((ROOT / "rlcompare").rglob("*.py")):
+    for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if "rlcompare.language" in source:
-            found |= dict.fromkeys(_of_python(source), str(path.relative_to(ROOT)))
-    for path in sorted((ROOT / "report_templates").rglob("*.j2")):
-        found |= dict.fromkeys(_of_template(path.read_text(encoding="utf-8")), str(path.relative_to(ROOT)))
+            found |= dict.fromkeys(_of_python(source), str(path.relative_to(PACKAGE.parent)))
+    templates = resource_root("report_templates")
+    for path in sorted(templates.rglob("*.j2")):
+        found |= dict.fromkeys(_of_template(path.read_text(encoding="utf-8")), str(path.relative_to(templates.parent)))
     return found
 
 

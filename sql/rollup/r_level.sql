@@ -1,4 +1,5 @@
--- Levels of memory and of the clock over time, thinned. A level below 0 counts as not measured.
+-- Levels of memory and of the clock over time, thinned: the lowest and the highest of each of 60 parts, which consist of
+-- slots of 2^20 ns (1 ms), as some sources keep only the extremes of these. A level below 0 counts as not measured.
 -- Depends on counter, memory.
 INSERT INTO r_level
 WITH measured AS (
@@ -11,13 +12,13 @@ WITH measured AS (
 ), sample AS (
     SELECT * FROM measured WHERE ts_ns IS NOT NULL AND value >= 0
 ), span AS (
-    SELECT capture, device_id, what, component, min(ts_ns) AS first_ns, max(ts_ns) - min(ts_ns) + 1 AS length_ns FROM sample GROUP BY ALL
+    SELECT capture, device_id, what, component, min(ts_ns >> 20) AS first_slot, max(ts_ns >> 20) - min(ts_ns >> 20) + 1 AS slots FROM sample GROUP BY ALL
 ), extreme AS (
     SELECT s.capture, s.device_id, s.what, s.component,
            unnest([{'value': min(s.value), 'ts_ns': arg_min(s.ts_ns, {'value': s.value, 'at': s.ts_ns})},
                    {'value': max(s.value), 'ts_ns': arg_min(s.ts_ns, {'value': -s.value, 'at': s.ts_ns})}], recursive := TRUE)
     FROM sample AS s JOIN span AS p
       ON p.capture = s.capture AND p.what = s.what AND p.device_id IS NOT DISTINCT FROM s.device_id AND p.component IS NOT DISTINCT FROM s.component
-    GROUP BY s.capture, s.device_id, s.what, s.component, (s.ts_ns - p.first_ns) * 60 // p.length_ns
+    GROUP BY s.capture, s.device_id, s.what, s.component, ((s.ts_ns >> 20) - p.first_slot) * 60 // p.slots
 )
 SELECT DISTINCT capture, device_id, what, component, ts_ns, value FROM extreme;
