@@ -9,7 +9,9 @@ in which that is less than the real one are marked and promise nothing: they sho
 
 Promised in all other cells: at most 1 % false alarms, at most 2 % passes of +10 %. Where no run is slow, at least 95 %
 of +10 % are found with 5 runs per side up to 2 % of noise, and 80 % with 8 up to 3 %. Of real runs, at most 2 % false
-alarms; 60 % found with 5 per side and 85 % with 8, none passed. Exits with 1 if a promise is broken.
+alarms; 60 % found with 5 per side and 85 % with 8, none passed: of a change of 15 % that needs runs that differ by no
+more than 5 %. On a noisy machine that takes longer runs (trainer.total_training_steps). Exits with 1 if a promise is
+broken.
 """
 
 from __future__ import annotations
