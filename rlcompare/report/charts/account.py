@@ -14,7 +14,6 @@ from rlcompare.model.diff import Diff
 from rlcompare.model.words import SIDES, Polarity, SideName
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
-from rlcompare.report.charts.marks import side_label
 from rlcompare.report.charts.step_account import (
     OTHER,
     WHOLE,
@@ -23,6 +22,7 @@ from rlcompare.report.charts.step_account import (
     accounts_of,
     shown_name,
 )
+from rlcompare.report.sides import side_label
 from rlcompare.report.tone import NOISE_RELATIVE, floor_of, profile_disagrees, tone
 from rlcompare.text import width_of
 

@@ -13,6 +13,7 @@ from rlcompare.model.words import SIDES, SideName
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.charts.scatter import SHAPES, Axis, Dot, Scatter, is_drawn, joined, log_axis, place
+from rlcompare.report.sides import side_label
 from rlcompare.text import safe_text
 
 MOST_PAIRS = 40
@@ -118,7 +119,7 @@ def _scatter(pairs: Sequence[_Pair], moving: bool) -> Scatter:
 def _dot(one: SizedCollectives | None, x: Axis, y: Axis, shapes: dict[str, str], moving: bool) -> Dot | None:
     if one is None:
         return None
-    text = f"{safe_text(one.kind, 40)}, {_SIDE[one.side]()}: " + ", ".join(_texts(one, moving))
+    text = f"{safe_text(one.kind, 40)}, {side_label(one.side)}: " + ", ".join(_texts(one, moving))
     rate = place(y, _bandwidth(one, moving), downwards=True)
     return Dot(place(x, size_of(one)), rate, one.side, shapes[one.kind], text)
 
@@ -186,7 +187,7 @@ def _note(diff: Diff, moving: bool, hidden: int) -> str:
 def _table(pairs: Sequence[_Pair], moving: bool) -> TextTable:
     columns = [tr("kind")]
     for side in SIDES:
-        name = _SIDE[side]()
+        name = side_label(side)
         columns += [
             f"{tr('size per call')}, {name}",
             f"{tr('calls')}, {name}",
@@ -210,6 +211,3 @@ def _cells(one: SizedCollectives, moving: bool) -> list[str]:
         quantity.quantity(_ms(one, moving), "ms"),
         quantity.brief(_bandwidth(one, moving)),
     ]
-
-
-_SIDE = {"baseline": lambda: tr("baseline"), "new": lambda: tr("new")}

@@ -19,9 +19,10 @@ from rlcompare.model.words import SIDES, EventKind, Health, SideName
 from rlcompare.report import quantity
 from rlcompare.report.charts.axis import Axis, Tick, axis_of, step_axis, step_ticks
 from rlcompare.report.charts.chart import Chart, TextTable
-from rlcompare.report.charts.marks import Mark, side_label
+from rlcompare.report.charts.marks import Mark
 from rlcompare.report.charts.over_steps import ENOUGH_RUNS, Course, band_of, course_of, line_of
 from rlcompare.report.findings import MESSAGE_LIMIT
+from rlcompare.report.sides import side_label
 from rlcompare.report.step_parts import rows_of
 from rlcompare.text import safe_text
 

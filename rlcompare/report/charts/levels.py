@@ -17,6 +17,7 @@ from rlcompare.model.words import SideName
 from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.charts.scatter import Tick, arrow
+from rlcompare.report.sides import side_label
 from rlcompare.text import safe_text
 
 BOX = 1000
@@ -195,7 +196,7 @@ def _ranks(found: Sequence[Level]) -> str:
     ranks = {level.side: safe_text(level.rank, 60) for level in found}
     if len(set(ranks.values())) == 1:
         return next(iter(ranks.values()))
-    return ", ".join(tr("{rank} ({side})", rank=rank, side=_SIDE[side]()) for side, rank in ranks.items())
+    return ", ".join(tr("{rank} ({side})", rank=rank, side=side_label(side)) for side, rank in ranks.items())
 
 
 def _table(found: Sequence[Level], text: Callable[[float], str]) -> TextTable:
@@ -203,7 +204,7 @@ def _table(found: Sequence[Level], text: Callable[[float], str]) -> TextTable:
     columns = (tr("level"), tr("rank"), tr("lowest"), tr("highest"), tr("at, ms"), tr("last"))
     rows = tuple(
         (
-            f"{_WHAT[level.what]()}, {_SIDE[level.side]()}",
+            f"{_WHAT[level.what]()}, {side_label(level.side)}",
             safe_text(level.rank, 60),
             text(min(level.values)),
             text(max(level.values)),
@@ -216,4 +217,3 @@ def _table(found: Sequence[Level], text: Callable[[float], str]) -> TextTable:
 
 
 _WHAT = {"allocated": lambda: tr("allocated"), "reserved": lambda: tr("reserved"), "clock": lambda: tr("clock")}
-_SIDE = {"baseline": lambda: tr("baseline"), "new": lambda: tr("new")}

@@ -10,8 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlcompare.language import tr
-from rlcompare.model.words import SideName
 from rlcompare.report.charts.axis import Axis
 
 _FEW = 40
@@ -56,8 +54,3 @@ def place(step: float, value: float, numbers: Axis, heights: Axis) -> str:
 def short(number: float) -> str:
     """A coordinate, to a hundredth of a percent."""
     return f"{number:.2f}".rstrip("0").rstrip(".") if math.isfinite(number) else "0"
-
-
-def side_label(side: SideName) -> str:
-    """The name of a side."""
-    return tr("baseline") if side == "baseline" else tr("new")

@@ -19,6 +19,7 @@ from rlcompare.report import quantity
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.charts.likeness import Values, folded, kind_of, ranges
 from rlcompare.report.charts.rank_values import RankValues, rank_values, total
+from rlcompare.report.sides import side_label
 from rlcompare.text import safe_text
 
 FOLDED_FROM = 17
@@ -273,7 +274,7 @@ def _finding(
                 delta=painter.signed(delta),
             )
         )  # fmt: skip
-    who = [f"{safe_text(rank, 60)} ({_SIDE[side]()})" for rank, sides in late.items() for side in sides]
+    who = [f"{safe_text(rank, 60)} ({side_label(side)})" for rank, sides in late.items() for side in sides]
     if who and len(late) <= MOST_NAMED:
         texts.append(tr("Starts collectives last: {who}.", who=", ".join(who)))
     return " ".join(texts)
@@ -322,8 +323,8 @@ def _legend(step: float) -> tuple[tuple[str, str], ...]:
 
 
 def _table(data: RankValues, lines: Sequence[Line], painter: _Painter) -> TextTable:
-    heads = [f"{column.title}, {_SIDE[side]()} ({painter.unit})" for column in data.columns for side in SIDES]
-    paths = [tr("critical path, {side}", side=_SIDE[side]()) + f" ({painter.unit})" for side in SIDES]
+    heads = [f"{column.title}, {side_label(side)} ({painter.unit})" for column in data.columns for side in SIDES]
+    paths = [tr("critical path, {side}", side=side_label(side)) + f" ({painter.unit})" for side in SIDES]
     rows = tuple(
         (
             " · ".join(filter(None, (line.name, line.members, line.mark))),
@@ -334,6 +335,3 @@ def _table(data: RankValues, lines: Sequence[Line], painter: _Painter) -> TextTa
     )
     columns = (tr("rank"), *heads, *(paths if painter.has_path else ()))
     return TextTable(columns, (False, *(True for _ in columns[1:])), rows)
-
-
-_SIDE = {"baseline": lambda: tr("baseline"), "new": lambda: tr("new")}

@@ -26,6 +26,7 @@ from rlcompare.report.charts.scatter import (
     log_axis,
     place,
 )
+from rlcompare.report.sides import side_label
 from rlcompare.text import safe_text
 
 MOST_KERNELS = 20
@@ -116,7 +117,7 @@ def _scatter(kernels: Sequence[_Kernel]) -> Scatter:
 def _dot(kernel: _Kernel, side: SideName, x: Axis, y: Axis) -> Dot | None:
     if side not in kernel.tflops:
         return None
-    text = f"{kernel.name}, {_SIDE[side]()}: {_texts(kernel, side)}"
+    text = f"{kernel.name}, {side_label(side)}: {_texts(kernel, side)}"
     rate = place(y, kernel.tflops[side], downwards=True)
     return Dot(place(x, kernel.intensity[side]), rate, side, "circle", text)
 
@@ -144,7 +145,7 @@ def _line(kernel: _Kernel) -> str:
     if len(shares) == len(kernel.tflops):  # of one side alone it would not say of which
         texts.insert(1, tr("{share} of the peak", share=arrow(shares)))
     if len(kernel.times) == 1:
-        texts.append(tr("only on the side {side}", side=_SIDE[next(iter(kernel.times))]()))
+        texts.append(tr("only on the side {side}", side=side_label(next(iter(kernel.times)))))
     return ", ".join(texts)
 
 
@@ -162,7 +163,7 @@ def _peaks(kernels: Sequence[_Kernel]) -> list[tuple[float, str]]:
     texts = []
     for peak, sides in sorted(found, key=lambda entry: entry[0]):
         text = tr("peak {n} TFLOP/s", n=quantity.brief(peak))
-        texts.append((peak, text if len(sides) > 1 or len(found) == 1 else f"{text}, {_SIDE[min(sides)]()}"))
+        texts.append((peak, text if len(sides) > 1 or len(found) == 1 else f"{text}, {side_label(min(sides))}"))
     return texts
 
 
@@ -214,7 +215,7 @@ def _note(rows: Sequence[Row], known: int, shown: int) -> str:
 
 def _table(kernels: Sequence[_Kernel]) -> TextTable:
     heads = ("TFLOP/s", tr("of the peak"), tr("operations per byte"), tr("time"))
-    columns = (tr("kernel"), *(f"{head}, {_SIDE[side]()}" for side in SIDES for head in heads))
+    columns = (tr("kernel"), *(f"{head}, {side_label(side)}" for side in SIDES for head in heads))
     rows = []
     for kernel in kernels:
         cells = [kernel.name]
@@ -234,6 +235,3 @@ def _table(kernels: Sequence[_Kernel]) -> TextTable:
 
 def _short(value: float) -> str:
     return f"{value:,g}"
-
-
-_SIDE = {"baseline": lambda: tr("baseline"), "new": lambda: tr("new")}

@@ -24,7 +24,8 @@ from rlcompare.report import quantity
 from rlcompare.report.answer import decision_of
 from rlcompare.report.charts.axis import Axis, Tick, axis_of, step_axis, step_ticks
 from rlcompare.report.charts.chart import Chart, TextTable
-from rlcompare.report.charts.marks import Dots, Mark, dots_of, side_label
+from rlcompare.report.charts.marks import Dots, Mark, dots_of
+from rlcompare.report.sides import side_label
 from rlcompare.report.step_parts import rows_of
 from rlcompare.text import safe_text
 

@@ -11,6 +11,7 @@ from rlcompare.model.timeline import TIMELINE_KINDS, Timeline, TimelineSide, Tim
 from rlcompare.model.words import SIDES, SideName
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.quantity import moved, pair, quantity, share
+from rlcompare.report.sides import side_label
 from rlcompare.text import safe_text
 
 _HEIGHT = 100
@@ -122,10 +123,6 @@ def kind_text(kind: str) -> str:
     }[kind]
 
 
-def _side_text(side: SideName) -> str:
-    return tr("baseline") if side == "baseline" else tr("new")
-
-
 def _is_sound(side: TimelineSide) -> bool:
     buckets = [len(values) for values in side.busy_ns.values()]
     return side.span_ns > 0 and side.bucket_ns > 0 and max(buckets, default=0) <= _MOST_BUCKETS
@@ -148,7 +145,7 @@ def _lanes(side: TimelineSide, name: SideName, kinds: Sequence[str], longest: in
     caption = tr("{member}, step {step}: {time}", member=safe_text(side.member), step=side.step, time=_ms(side.span_ns))
     if side.calls is not None and side.calls > 1:
         caption = f"{caption} · " + tr("one call of {n}", n=side.calls)
-    spoken = f"{_side_text(name)}: {caption}. " + "; ".join(lane.label for lane in lanes)
+    spoken = f"{side_label(name)}: {caption}. " + "; ".join(lane.label for lane in lanes)
     return SideLanes(name, caption, spoken, _percent(side.span_ns, longest), tuple(lanes), _marks(side, longest))
 
 
@@ -261,7 +258,7 @@ def _table(timeline: Timeline, kinds: Sequence[str]) -> TextTable:
     for side in SIDES:
         for task in sorted(timeline.side(side).tasks[:_MOST_TASKS], key=lambda task: (-task.ns, task.start_ns)):
             time = _ms(task.ns)
-            what = f"{_side_text(side)}: {safe_text(task.name)}, {_start_text(task)}"
+            what = f"{side_label(side)}: {safe_text(task.name)}, {_start_text(task)}"
             rows.append((what, *((time, "") if side == "baseline" else ("", time)), ""))
     columns = tr("what"), tr("baseline"), tr("new"), tr("change")
     return TextTable(columns, (False, True, True, True), tuple(rows))

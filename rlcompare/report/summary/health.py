@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from rlcompare.compare.overall import PATH
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import NOT_COMPARED, Diff, Row
-from rlcompare.model.words import Health
+from rlcompare.model.words import SIDES, Health, SideName
 from rlcompare.report import quantity
 from rlcompare.report.findings import count, is_serious, quality_counts, quality_texts
 from rlcompare.report.sentences import said
+from rlcompare.report.sides import side_label
 from rlcompare.report.step_parts import rows_of
-from rlcompare.report.summary.item import SummaryItem, label_of
+from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.tone import PROFILED_RANKS
 from rlcompare.text import safe_text
 
@@ -71,7 +72,7 @@ def ranks_item(diff: Diff) -> SummaryItem:
         return SummaryItem("ranks", tr("ranks"), (tr("unknown: there is no profile"),), spare=True)
     if max(*ranks, *replicas) < 2:
         return SummaryItem("ranks", tr("ranks"), (number, tr("a straggler needs at least two")))
-    found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in ("new", "baseline")}
+    found = {side: [row for row in rows if row.get(f"{side}_straggler") is True] for side in reversed(SIDES)}
     if not any(found.values()):
         return SummaryItem("ranks", tr("ranks"), (number, tr("no straggler"), *_slowest(diff)), lines=2)
     if found["baseline"] == found["new"]:
@@ -103,12 +104,12 @@ def _change(counts: Sequence[int], noun: str) -> str:
     return count(counts[0], noun) if counts[0] == counts[1] else f"{counts[0]} → {count(counts[1], noun)}"
 
 
-def _straggler(side: str, row: Row) -> str:
+def _straggler(side: SideName, row: Row) -> str:
     late = row.get(f"{side}_late_ms")
     text = safe_text(row.get("name"), 40)
     if not quantity.is_number(late):
-        return f"{text} ({label_of(side)})"
-    shown = {"rank": text, "time": quantity.quantity(late, "ms"), "side": label_of(side)}
+        return f"{text} ({side_label(side)})"
+    shown = {"rank": text, "time": quantity.quantity(late, "ms"), "side": side_label(side)}
     return tr("{rank}, on average {time} late ({side})", **shown)
 
 

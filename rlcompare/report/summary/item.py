@@ -33,8 +33,3 @@ class SummaryItem:
         """The first ``number`` parts. If there are more, the last one says how many."""
         more = len(self.parts) - number
         return (*self.parts[:number], tr("+{n} more", n=more)) if more > 0 else self.parts
-
-
-def label_of(side: str) -> str:
-    """The word for a side: ``baseline`` or ``new``."""
-    return {"baseline": tr("baseline"), "new": tr("new")}.get(side, side)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Diff, Side
-from rlcompare.model.words import Comparable
+from rlcompare.model.words import Comparable, SideName
 from rlcompare.report import quantity
 from rlcompare.report.findings import change_of_text, count, differences
+from rlcompare.report.sides import side_label
 from rlcompare.report.step_parts import rows_of
-from rlcompare.report.summary.item import SummaryItem, label_of
+from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.workload import large_differences
 from rlcompare.text import ELLIPSIS, safe_text
 
@@ -22,12 +23,12 @@ _STATUS = {
 }
 
 
-def side_item(key: str, side: Side, extent: str) -> SummaryItem:
+def side_item(key: SideName, side: Side, extent: str) -> SummaryItem:
     """A side: its name, how much was read, and from where."""
     label = label_text(side)
     paths = [_end_of(path) for path in _paths(side)]
     short = (label, extent)
-    return SummaryItem(key, label_of(key), (*short, *(path for path in paths if path != label)), shorter=(short,))
+    return SummaryItem(key, side_label(key), (*short, *(path for path in paths if path != label)), shorter=(short,))
 
 
 def differs_item(diff: Diff) -> SummaryItem:
