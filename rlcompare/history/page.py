@@ -17,6 +17,7 @@ from rlcompare.history.records import Run, Series
 from rlcompare.history.text import commit_text, minute
 from rlcompare.language import tr, trn
 from rlcompare.report.cells import Cell, Column
+from rlcompare.report.charts.axis import WHOLE, round_step
 from rlcompare.report.table import cell_text
 from rlcompare.report.tables import Table, TableRow
 from rlcompare.text import safe_text
@@ -185,9 +186,7 @@ def _about(run: Run | None) -> tuple[str, ...]:
 def _ticks(low: float, high: float) -> list[float]:
     """Round values that enclose the data."""
     span = high - low or abs(high) or 1.0
-    rough = span / _TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
+    step = round_step(span / _TICKS, WHOLE)
     first, last = math.floor(low / step), math.ceil(high / step)
     return [place * step for place in range(first, max(last, first + 1) + 1)]
 

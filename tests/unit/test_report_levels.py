@@ -43,7 +43,7 @@ def test_lines_go_through_the_samples() -> None:
     chart = memory_chart(MEMORY)
     assert chart is not None and isinstance(chart.content, Levels)
     drawn = chart.content
-    zero, two = (next(tick.position for tick in drawn.y if tick.label == text) for text in ("0", "2 GiB"))
+    zero, two = (next(tick.at for tick in drawn.y if tick.label == text) for text in ("0", "2 GiB"))
     for line, source in zip(drawn.lines, MEMORY.pictures.levels, strict=True):
         for (x, y), at, value in zip(corners(line.path), source.at_ms, source.values, strict=False):
             assert x == pytest.approx(BOX * at / 50.0, abs=0.1)

@@ -28,7 +28,7 @@ def drawn(chart: Chart | None) -> Scatter:
 
 def expected(axis: Axis, value: float) -> float:
     """Where a value stands, by the labels of the first and the last tick."""
-    (low, start), (high, end) = ((_number(tick.label), tick.position) for tick in (axis.ticks[0], axis.ticks[-1]))
+    (low, start), (high, end) = ((_number(tick.label), tick.at) for tick in (axis.ticks[0], axis.ticks[-1]))
     return start + (end - start) * math.log(value / low) / math.log(high / low)
 
 
@@ -194,4 +194,4 @@ def test_an_axis_of_one_value_has_a_tick_on_it(place: int) -> None:
     value = 10 ** (place / 40)
     for binary in (False, True):
         axis = log_axis("", [value], str, binary=binary)
-        assert axis.ticks and all(0 <= tick.position <= 100 for tick in axis.ticks)
+        assert axis.ticks and all(0 <= tick.at <= 100 for tick in axis.ticks)

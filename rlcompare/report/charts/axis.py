@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from rlcompare.report import quantity
 
-_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+WHOLE = (1.0, 2.0, 5.0, 10.0)
+"""Digits of round numbers whose multiples need no further decimal."""
+
 _FAR = 4.0
 """A value so many times the usual spread away from most others is drawn at the edge."""
 
@@ -47,7 +49,7 @@ class Axis:
         """Round numbers on the axis, at most about ``most``, the same decimals for all."""
         shown = quantity.shown_unit(unit, (self.low, self.high))
         low, high = (quantity.in_unit(value, unit, shown) or 0.0 for value in (self.low, self.high))
-        step = _round_step((high - low) / max(most - 1, 1))
+        step = round_step((high - low) / max(most - 1, 1))
         decimals = max(0, (1 if _is_quarter(step) else 0) - math.floor(math.log10(step) + 1e-9))
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         suffix = f" {shown}" if shown in ("ms", "s") else ""
@@ -78,7 +80,7 @@ def step_axis(steps: Sequence[int]) -> Axis:
 
 def step_ticks(axis: Axis, most: int = 8) -> tuple[Tick, ...]:
     """Whole numbers on an axis of steps."""
-    step = max(1, round(_round_step((axis.high - axis.low) / most)))
+    step = max(1, round(round_step((axis.high - axis.low) / most)))
     first, last = math.ceil(axis.low / step), math.floor(axis.high / step)
     return tuple(Tick(axis.at(number * step), f"{number * step}") for number in range(first, last + 1))
 
@@ -97,9 +99,10 @@ def _usual(values: Sequence[float]) -> tuple[float, float]:
     )
 
 
-def _round_step(size: float) -> float:
+def round_step(size: float, digits: Sequence[float] = (1.0, 2.0, 2.5, 5.0, 10.0)) -> float:
+    """The least round number that is not below a size: one of these digits times a power of ten."""
     power = 10.0 ** math.floor(math.log10(size))
-    return next(number * power for number in _ROUND if number * power >= size * (1 - 1e-9))
+    return next(digit * power for digit in digits if digit * power >= size * (1 - 1e-9))
 
 
 def _is_quarter(step: float) -> bool:

@@ -15,8 +15,9 @@ from rlcompare.model.pictures import Level
 from rlcompare.model.size import in_binary_unit
 from rlcompare.model.words import SideName
 from rlcompare.report import quantity
+from rlcompare.report.charts.axis import WHOLE, Tick, round_step
 from rlcompare.report.charts.chart import Chart, TextTable
-from rlcompare.report.charts.scatter import Tick, arrow
+from rlcompare.report.charts.scatter import arrow
 from rlcompare.report.sides import side_label
 from rlcompare.text import safe_text
 
@@ -142,8 +143,7 @@ def _line(level: Level, x: _Scale, y: _Scale, is_marked: bool) -> Line:
 
 def _round_values(low: float, high: float) -> list[float]:
     """A few round numbers from low to high."""
-    power = 10.0 ** math.floor(math.log10((high - low) / _TICKS))
-    step = next(digit * power for digit in (1, 2, 5, 10, 20) if (high - low) / (digit * power) <= _TICKS)
+    step = round_step((high - low) / _TICKS, WHOLE)
     return [round(number * step, 9) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rlcompare.model.words import SideName
+from rlcompare.report.charts.axis import Tick
 
 APART = 1.5
 """Distance in percent from which two dots are joined by an arrow."""
@@ -23,12 +24,6 @@ NEAR = (4.0, 5.0)
 _MOST_TICKS = 7
 _FINEST = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
 """So close that each axis has one of them, even that of a single value."""
-
-
-@dataclass(frozen=True)
-class Tick:
-    position: float
-    label: str
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from rlcompare.language import tr
 from rlcompare.model.diff import Diff
 from rlcompare.model.timeline import TIMELINE_KINDS, Timeline, TimelineSide, TimelineTask
 from rlcompare.model.words import SIDES, SideName
+from rlcompare.report.charts.axis import Tick
 from rlcompare.report.charts.chart import Chart, TextTable
 from rlcompare.report.quantity import moved, pair, quantity, share
 from rlcompare.report.sides import side_label
@@ -73,14 +74,6 @@ class SideLanes:
     width: float
     lanes: tuple[Lane, ...]
     marks: tuple[Mark, ...]
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A point of the scale of time; ``x`` in percent."""
-
-    x: float
-    text: str
 
 
 @dataclass(frozen=True)
