@@ -330,7 +330,7 @@ class TestPullRequest:
             "🟡 not comparable (warning) `time.comm`",
         ]
         assert "\n1. " in head and "\n2. " in head and "\n3. " not in head
-        assert "<sub>1 other cause: +4.70 ms, 2 % · unexplained: -1.30 ms, 0 % of the change</sub>" in head
+        assert "<sub>1 other cause: +4.7 ms, 2 % · unexplained: -1.3 ms, 0 % of the change</sub>" in head
 
     def test_nothing_in_a_name_takes_effect(self) -> None:
         """As a CommonMark parser sees it; references are looked for in the text, as GitHub and GitLab do."""
