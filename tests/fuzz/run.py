@@ -1,0 +1,134 @@
+"""Tries many inputs: ``python -m tests.fuzz.run --seeds 0-1999 [--kind KIND]... [--jobs N]``.
+
+One input per seed and kind, in the order of seeds. Prints each input that breaks a rule, and a summary. Ends with 1 if
+there was one. ``--recipe "KIND SEED MUTATOR..."`` replays one input, ``--keep DIR`` keeps its files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from multiprocessing import get_context
+from pathlib import Path
+
+from tests.fuzz import forked, kinds
+from tests.fuzz.engine import Recipe, Result, prepare, run_recipe
+from tests.fuzz.kind import Kind
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit code."""
+    options = _options(arguments)
+    chosen = [kind for kind in kinds.available() if not options.kind or kind.name in options.kind]
+    recipes = list(_recipes(options, chosen))
+    start = time.monotonic()
+    with _folder(options.keep) as root:
+        used = {recipe.kind for recipe in recipes}
+        broken = list(_prepare_all([kind for kind in chosen if kind.name in used], Path(root), options.jobs))
+        for text in broken:
+            print(text, flush=True)
+        results = [] if broken else list(_run_all(recipes, Path(root), options))
+    seconds = time.monotonic() - start
+    _summary(results, seconds)
+    if options.log:
+        _write_log(options.log, results)
+    return int(bool(broken) or any(result.broken for result in results))
+
+
+def _folder(keep: Path | None) -> AbstractContextManager[str]:
+    if keep is None:
+        return tempfile.TemporaryDirectory(prefix="rlcompare-fuzz-")
+    keep.mkdir(parents=True)
+    return nullcontext(str(keep.resolve()))
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", default="0-99", help="first-last")
+    parser.add_argument("--kind", action="append", help="only this kind; repeat for several")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, help="stop after this time")
+    parser.add_argument("--recipe", action="append", help='replay "KIND SEED [MUTATOR...]"')
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all files in this new folder")
+    parser.add_argument("--log", type=Path, help="write one line of JSON per input")
+    parser.add_argument("--verbose", action="store_true", help="print every input")
+    return parser.parse_args(arguments)
+
+
+def _recipes(options: argparse.Namespace, chosen: Sequence[Kind]) -> Iterator[Recipe]:
+    if options.recipe:
+        for text in options.recipe:
+            kind, seed, *mutators = text.split()
+            yield Recipe(kind, int(seed), tuple(mutators) or None)
+        return
+    first, _, last = options.seeds.partition("-")
+    for seed in range(int(first), int(last or first) + 1):
+        for kind in chosen:
+            yield Recipe(kind.name, seed)
+
+
+def _prepare_all(chosen: Sequence[Kind], root: Path, jobs: int) -> Iterator[str]:
+    with get_context("fork").Pool(jobs, forked.import_all) as pool:
+        for name, broken in pool.imap(_prepare, [(kind.name, root / kind.name) for kind in chosen]):
+            yield from (f"the sound input of {name}: {text}" for text in broken)
+
+
+def _prepare(task: tuple[str, Path]) -> tuple[str, list[str]]:
+    name, home = task
+    return name, prepare(kinds.find(name), home)
+
+
+def _run_all(recipes: Sequence[Recipe], root: Path, options: argparse.Namespace) -> Iterator[Result]:
+    keep = options.keep is not None
+    tasks = [(recipe, root / recipe.kind, root / f"work-{number}", keep) for number, recipe in enumerate(recipes)]
+    end = time.monotonic() + options.minutes * 60 if options.minutes else None
+    with get_context("fork").Pool(options.jobs, _start) as pool:
+        for result in pool.imap_unordered(_run, tasks):
+            if result.broken or options.verbose or options.recipe:
+                print(result, flush=True)
+            yield result
+            if end is not None and time.monotonic() > end:
+                pool.terminate()
+                return
+
+
+def _start() -> None:
+    forked.import_all()
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[os.getpid() % len(cores)]})  # an input uses one core, so that jobs share nothing
+
+
+def _run(task: tuple[Recipe, Path, Path, bool]) -> Result:
+    recipe, home, scratch, keep = task
+    return run_recipe(recipe, kinds.find(recipe.kind), home, scratch, keep=keep)
+
+
+def _summary(results: Sequence[Result], seconds: float) -> None:
+    for name in sorted({result.recipe.kind for result in results}):
+        own = [result for result in results if result.recipe.kind == name]
+        codes = Counter(code for result in own for code in result.codes)
+        told = ", ".join(f"{count}× exit {code}" for code, count in sorted(codes.items(), key=str))
+        broken = sum(bool(result.broken) for result in own)
+        mean = sum(result.seconds for result in own) / len(own)
+        print(f"{name:20} {len(own):6} inputs, {broken:4} broke a rule; {told}; {mean:.2f} s each")
+    broken = sum(bool(result.broken) for result in results)
+    print(f"{len(results)} inputs in {seconds:.0f} s, {broken} broke a rule")
+
+
+def _write_log(path: Path, results: Sequence[Result]) -> None:
+    with path.open("w", encoding="utf-8") as out:
+        for result in results:
+            recipe = {"kind": result.recipe.kind, "seed": result.recipe.seed, "mutators": result.recipe.mutators}
+            line = recipe | {"did": result.done, "codes": result.codes, "broken": result.broken}
+            out.write(json.dumps(line | {"seconds": round(result.seconds, 2)}) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
