@@ -93,19 +93,21 @@ def run_batch(recipes: Sequence[Recipe], kind: Kind, home: Path, scratch: Path, 
     """Make several inputs and read them with one command; if that breaks a rule, each alone.
 
     Args:
-        recipes: without mutators; all of them draw harmless ones, or none does (``draws_harmless``).
+        recipes: at least one. Numbers are compared only if all of them are harmless (``draws_harmless``).
     """
     assert kind.batch is not None
-    results, broken = [], []
+    results: list[Result] = []
+    is_harmless = True
     with _scratch(scratch, keep) as places:
         places = replace(places, home=home)
-        for recipe in recipes:
-            folder = places.mutant / f"m{recipe.seed}"
+        for number, recipe in enumerate(recipes):
+            folder = places.mutant / f"m{number}"
             shutil.copytree(places.sound, folder, symlinks=True)
             used, done = _mutate(recipe, kind, folder)
+            is_harmless &= all(mutator.harmless for mutator in used)
             recipe = replace(recipe, mutators=tuple(mutator.name for mutator in used))
             results.append(Result(recipe, tuple(done), (0,), (), 0))
-        outcomes, broken = _run(kind, [kind.batch(places)], places, scratch, draws_harmless(recipes[0], kind))
+        outcomes, broken = _run(kind, [kind.batch(places)], places, scratch, is_harmless)
     if not broken and outcomes[0].code == 0:
         return [replace(result, seconds=outcomes[0].seconds / len(results)) for result in results]
     alone = []

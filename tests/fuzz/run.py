@@ -1,7 +1,8 @@
 """Tries many inputs: ``python -m tests.fuzz.run --seeds 0-1999 [--kind KIND]... [--jobs N]``.
 
 One input per seed and kind, in the order of seeds. Prints each input that breaks a rule, and a summary. Ends with 1 if
-there was one. ``--recipe "KIND SEED MUTATOR..."`` replays one input, ``--keep DIR`` keeps its files.
+there was one. ``--recipe "KIND SEED MUTATOR..."`` replays one input, ``--corpus`` those of ``corpus.toml``.
+``--keep DIR`` keeps their files.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.fuzz import forked, kinds
+from tests.fuzz import corpus, forked, kinds
 from tests.fuzz.engine import Recipe, Result, draws_harmless, prepare, run_batch, run_recipe
 from tests.fuzz.kind import Kind
 
@@ -57,6 +58,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=8, help="inputs that one command reads, where the kind can")
     parser.add_argument("--minutes", type=float, help="stop after this time")
     parser.add_argument("--recipe", action="append", help='replay "KIND SEED [MUTATOR...]"')
+    parser.add_argument("--corpus", action="store_true", help="replay corpus.toml")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all files in this new folder")
     parser.add_argument("--log", type=Path, help="write one line of JSON per input")
     parser.add_argument("--verbose", action="store_true", help="print every input")
@@ -68,6 +70,10 @@ def _recipes(options: argparse.Namespace, chosen: Sequence[Kind]) -> Iterator[Re
         for text in options.recipe:
             kind, seed, *mutators = text.split()
             yield Recipe(kind, int(seed), tuple(mutators) or None)
+        return
+    if options.corpus:
+        names = {kind.name for kind in chosen}
+        yield from (recipe for recipe in corpus.recipes() if recipe.kind in names)
         return
     first, _, last = options.seeds.partition("-")
     for seed in range(int(first), int(last or first) + 1):
@@ -88,7 +94,7 @@ def _prepare(task: tuple[str, Path]) -> tuple[str, list[str]]:
 
 def _run_all(recipes: Sequence[Recipe], root: Path, options: argparse.Namespace) -> Iterator[Result]:
     keep = options.keep is not None
-    batches = _batches(recipes, 1 if options.recipe else options.batch)
+    batches = _batches(recipes, 1 if options.recipe or options.corpus else options.batch)
     tasks = [(batch, root / batch[0].kind, root / f"work-{number}", keep) for number, batch in enumerate(batches)]
     end = time.monotonic() + options.minutes * 60 if options.minutes else None
     with get_context("fork").Pool(options.jobs, _start) as pool:
