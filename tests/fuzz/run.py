@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -133,9 +134,13 @@ def _start() -> None:
 def _run(task: tuple[list[Recipe], Path, Path, bool]) -> list[Result]:
     recipes, home, scratch, keep = task
     kind = kinds.find(recipes[0].kind)
-    if len(recipes) == 1:
-        return [run_recipe(recipes[0], kind, home, scratch, keep=keep)]
-    return run_batch(recipes, kind, home, scratch, keep=keep)
+    try:
+        if len(recipes) == 1:
+            return [run_recipe(recipes[0], kind, home, scratch, keep=keep)]
+        return run_batch(recipes, kind, home, scratch, keep=keep)
+    except Exception:  # a fault of the harness must not end a long run
+        seeds = ", ".join(str(recipe.seed) for recipe in recipes)
+        return [Result(recipes[0], (), (), (f"the harness failed at seeds {seeds}: {traceback.format_exc()}",), 0)]
 
 
 def _summary(results: Sequence[Result], seconds: float) -> None:

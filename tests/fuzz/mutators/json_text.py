@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -69,7 +70,7 @@ def mutators(pattern: str, *, events: bool = False, prefix: str = "json") -> lis
                 content, done = change(
                     gzip.decompress(path.read_bytes()) if is_compressed else path.read_bytes(), random
                 )
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 raise NotApplicableError from error
             path.write_bytes(gzip.compress(content, 1, mtime=0) if is_compressed else content)
             return f"{path.name}: {done}"
@@ -245,9 +246,9 @@ def _field(document: Any, random: Random) -> str:
     if isinstance(inner, dict) and inner and random.random() < 0.5:
         path = ["args", random.choice(sorted(inner))]
     drawn = values.number(random), values.text(random), random.choice(values.NUMBERS_AS_TEXT)
-    value = random.choice((*drawn, None, [], {}))
+    value: Any = random.choice((*drawn, None, [], {}))
     for event in some:
-        node = event
+        node: Any = event
         for key in path[:-1]:
             node = node.get(key) if isinstance(node.get(key), dict) else {}
         if path[-1] in node:
