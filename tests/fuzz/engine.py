@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -77,41 +78,91 @@ def run_recipe(recipe: Recipe, kind: Kind, home: Path, scratch: Path, *, keep: b
         home: what ``prepare`` made.
         scratch: a folder that does not exist; removed at the end, unless ``keep``.
     """
-    (scratch / "inputs").mkdir(parents=True)
-    try:
-        return _run(recipe, kind, home, scratch)
-    finally:
-        if not keep:
-            _remove(scratch)
-
-
-def _run(recipe: Recipe, kind: Kind, home: Path, scratch: Path) -> Result:
-    places = Places(home, scratch / "inputs" / "input", scratch / "out")
-    shutil.copytree(home / "input", places.mutant, symlinks=True)
-    used, done = _mutate(recipe, kind, places.mutant)
-    before = oracles.tree(scratch / "inputs")
-    outcomes = []
-    broken: list[str] = []
-    for arguments in kind.commands(places, Random(f"{recipe.seed}:commands")):
-        outcome = run_forked(arguments, places, scratch)
-        outcomes.append(outcome)
-        broken += [f"{arguments[0]}: {text}" for text in _broken(kind, home, used, outcome)]
-    left = sorted(str(path.relative_to(scratch)) for path in (scratch / "tmp").rglob("*"))
-    if left and all(outcome.code is not None for outcome in outcomes):
-        broken.append(f"temporary files were left: {left[:5]}")
-    if oracles.tree(scratch / "inputs") != before:
-        broken.append("something was written in the input's folder, or beside it")
-    if any((scratch / "cwd").iterdir()):
-        broken.append("something was written in the working folder")
-    recipe = Recipe(recipe.kind, recipe.seed, tuple(mutator.name for mutator in used))
+    with _scratch(scratch, keep) as places:
+        places = replace(places, home=home)
+        shutil.copytree(places.sound, places.mutant, symlinks=True)
+        used, done = _mutate(recipe, kind, places.mutant)
+        commands = kind.commands(places, Random(f"{recipe.seed}:commands"))
+        outcomes, broken = _run(kind, commands, places, scratch, all(mutator.harmless for mutator in used))
+    recipe = replace(recipe, mutators=tuple(mutator.name for mutator in used))
     codes = tuple(outcome.code for outcome in outcomes)
     return Result(recipe, tuple(done), codes, tuple(broken), sum(outcome.seconds for outcome in outcomes))
 
 
-def _broken(kind: Kind, home: Path, used: Sequence[Mutator], outcome: Outcome) -> Iterator[str]:
+def run_batch(recipes: Sequence[Recipe], kind: Kind, home: Path, scratch: Path, *, keep: bool = False) -> list[Result]:
+    """Make several inputs and read them with one command; if that breaks a rule, each alone.
+
+    Args:
+        recipes: at least one. Numbers are compared only if all of them are harmless (``draws_harmless``).
+    """
+    assert kind.batch is not None
+    results: list[Result] = []
+    is_harmless = True
+    with _scratch(scratch, keep) as places:
+        places = replace(places, home=home)
+        for number, recipe in enumerate(recipes):
+            folder = places.mutant / f"m{number}"
+            shutil.copytree(places.sound, folder, symlinks=True)
+            used, done = _mutate(recipe, kind, folder)
+            is_harmless &= all(mutator.harmless for mutator in used)
+            recipe = replace(recipe, mutators=tuple(mutator.name for mutator in used))
+            results.append(Result(recipe, tuple(done), (0,), (), 0))
+        outcomes, broken = _run(kind, [kind.batch(places)], places, scratch, is_harmless)
+    if not broken and outcomes[0].code == 0:
+        return [replace(result, seconds=outcomes[0].seconds / len(results)) for result in results]
+    alone = []
+    for number, recipe in enumerate(recipes):
+        alone.append(run_recipe(recipe, kind, home, scratch.with_name(f"{scratch.name}-{number}"), keep=keep))
+    if broken and not any(result.broken for result in alone):
+        seeds = ", ".join(str(recipe.seed) for recipe in recipes)
+        alone[0] = replace(alone[0], broken=(f"only in a batch of seeds {seeds}: {'; '.join(broken)}",))
+    return alone
+
+
+def draws_harmless(recipe: Recipe, kind: Kind) -> bool:
+    """Whether the seed of an input draws harmless mutators alone."""
+    return any(mutator.harmless for mutator in kind.mutators) and _random(recipe).random() < _HARMLESS_SHARE
+
+
+def _random(recipe: Recipe) -> Random:
+    return Random(f"{recipe.kind}:{recipe.seed}")
+
+
+@contextmanager
+def _scratch(folder: Path, keep: bool) -> Iterator[Places]:
+    (folder / "inputs").mkdir(parents=True)
+    try:
+        yield Places(Path(), folder / "inputs" / "input", folder / "out")
+    finally:
+        if not keep:
+            _remove(folder)
+
+
+def _run(
+    kind: Kind, commands: Sequence[Sequence[str]], places: Places, scratch: Path, harmless: bool
+) -> tuple[list[Outcome], list[str]]:
+    """Run commands on what ``places.mutant`` holds; returns what came of them and the rules that they broke."""
+    before = oracles.tree(places.mutant.parent)
+    outcomes = []
+    broken: list[str] = []
+    for arguments in commands:
+        outcome = run_forked(arguments, places, scratch)
+        outcomes.append(outcome)
+        broken += [f"{arguments[0]}: {text}" for text in _broken(kind, places.home, harmless, outcome)]
+    left = sorted(str(path.relative_to(scratch)) for path in (scratch / "tmp").rglob("*"))
+    if left and all(outcome.code is not None for outcome in outcomes):
+        broken.append(f"temporary files were left: {left[:5]}")
+    if oracles.tree(places.mutant.parent) != before:
+        broken.append("something was written in the input's folder, or beside it")
+    if any((scratch / "cwd").iterdir()):
+        broken.append("something was written in the working folder")
+    return outcomes, broken
+
+
+def _broken(kind: Kind, home: Path, harmless: bool, outcome: Outcome) -> Iterator[str]:
     yield from oracles.broken_rules(kind, outcome)
     expected = home / _EXPECTED
-    if used and all(mutator.harmless for mutator in used) and expected.exists():
+    if harmless and expected.exists():
         if outcome.document is None:
             yield f"a harmless change ended with {outcome.code}: {outcome.err.strip()[-300:]}"
         else:
@@ -125,9 +176,10 @@ def _mutate(recipe: Recipe, kind: Kind, folder: Path) -> tuple[list[Mutator], li
     if recipe.mutators is not None:
         used = [kind.mutator(name) for name in recipe.mutators]
         return used, [_apply(mutator, recipe.seed, number, folder) for number, mutator in enumerate(used)]
-    random = Random(f"{recipe.kind}:{recipe.seed}")
-    harmless = [mutator for mutator in kind.mutators if mutator.harmless]
-    choice = harmless if harmless and random.random() < _HARMLESS_SHARE else list(kind.mutators)
+    random = _random(recipe)
+    is_harmless = draws_harmless(recipe, kind)
+    choice = [mutator for mutator in kind.mutators if mutator.harmless or not is_harmless]
+    random.random()  # told whether they are harmless
     wanted = random.choices((1, 2, 3, 4), (60, 25, 10, 5))[0]
     used, done = [], []
     for _ in range(_TRIES):

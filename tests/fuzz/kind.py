@@ -115,6 +115,8 @@ class Kind:
             ``places.out``.
         codes: the exit codes that are right for this kind of input.
         check: what else must hold for each outcome, as sentences about what does not.
+        batch: a command line that reads many mutants at once: those in the folders of ``places.mutant``. Then it
+            starts once for several inputs, and each is read alone only if the batch breaks a rule. None: no batches.
         needs: names of what the machine must have, for example ``"shared"``: the real profiles.
     """
 
@@ -124,6 +126,7 @@ class Kind:
     commands: Callable[[Places, Random], Sequence[Sequence[str]]] = _diff
     codes: frozenset[int] = frozenset({0, 1, 2, 3, 4, 5})
     check: Callable[[Outcome], Iterator[str]] = _no_more
+    batch: Callable[[Places], Sequence[str]] | None = None
     needs: frozenset[str] = field(default_factory=frozenset)
 
     def mutator(self, name: str) -> Mutator:

@@ -1,7 +1,8 @@
 """Tries many inputs: ``python -m tests.fuzz.run --seeds 0-1999 [--kind KIND]... [--jobs N]``.
 
 One input per seed and kind, in the order of seeds. Prints each input that breaks a rule, and a summary. Ends with 1 if
-there was one. ``--recipe "KIND SEED MUTATOR..."`` replays one input, ``--keep DIR`` keeps its files.
+there was one. ``--recipe "KIND SEED MUTATOR..."`` replays one input, ``--corpus`` those of ``corpus.toml``.
+``--keep DIR`` keeps their files.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.fuzz import forked, kinds
-from tests.fuzz.engine import Recipe, Result, prepare, run_recipe
+from tests.fuzz import corpus, forked, kinds
+from tests.fuzz.engine import Recipe, Result, draws_harmless, prepare, run_batch, run_recipe
 from tests.fuzz.kind import Kind
 
 
@@ -54,8 +56,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", default="0-99", help="first-last")
     parser.add_argument("--kind", action="append", help="only this kind; repeat for several")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=8, help="inputs that one command reads, where the kind can")
     parser.add_argument("--minutes", type=float, help="stop after this time")
     parser.add_argument("--recipe", action="append", help='replay "KIND SEED [MUTATOR...]"')
+    parser.add_argument("--corpus", action="store_true", help="replay corpus.toml")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all files in this new folder")
     parser.add_argument("--log", type=Path, help="write one line of JSON per input")
     parser.add_argument("--verbose", action="store_true", help="print every input")
@@ -67,6 +71,10 @@ def _recipes(options: argparse.Namespace, chosen: Sequence[Kind]) -> Iterator[Re
         for text in options.recipe:
             kind, seed, *mutators = text.split()
             yield Recipe(kind, int(seed), tuple(mutators) or None)
+        return
+    if options.corpus:
+        names = {kind.name for kind in chosen}
+        yield from (recipe for recipe in corpus.recipes() if recipe.kind in names)
         return
     first, _, last = options.seeds.partition("-")
     for seed in range(int(first), int(last or first) + 1):
@@ -87,16 +95,34 @@ def _prepare(task: tuple[str, Path]) -> tuple[str, list[str]]:
 
 def _run_all(recipes: Sequence[Recipe], root: Path, options: argparse.Namespace) -> Iterator[Result]:
     keep = options.keep is not None
-    tasks = [(recipe, root / recipe.kind, root / f"work-{number}", keep) for number, recipe in enumerate(recipes)]
+    batches = _batches(recipes, 1 if options.recipe or options.corpus else options.batch)
+    tasks = [(batch, root / batch[0].kind, root / f"work-{number}", keep) for number, batch in enumerate(batches)]
     end = time.monotonic() + options.minutes * 60 if options.minutes else None
     with get_context("fork").Pool(options.jobs, _start) as pool:
-        for result in pool.imap_unordered(_run, tasks):
-            if result.broken or options.verbose or options.recipe:
-                print(result, flush=True)
-            yield result
+        for results in pool.imap_unordered(_run, tasks):
+            for result in results:
+                if result.broken or options.verbose or options.recipe:
+                    print(result, flush=True)
+                yield result
             if end is not None and time.monotonic() > end:
                 pool.terminate()
                 return
+
+
+def _batches(recipes: Sequence[Recipe], most: int) -> Iterator[list[Recipe]]:
+    """Inputs that one command may read together: of one kind, and all or none of them harmless."""
+    waiting: dict[tuple[str, bool], list[Recipe]] = {}
+    for recipe in recipes:
+        kind = kinds.find(recipe.kind)
+        if kind.batch is None or most == 1:
+            yield [recipe]
+            continue
+        batch = waiting.setdefault((kind.name, draws_harmless(recipe, kind)), [])
+        batch.append(recipe)
+        if len(batch) == most:
+            yield list(batch)
+            batch.clear()
+    yield from filter(None, waiting.values())
 
 
 def _start() -> None:
@@ -105,9 +131,16 @@ def _start() -> None:
     os.sched_setaffinity(0, {cores[os.getpid() % len(cores)]})  # an input uses one core, so that jobs share nothing
 
 
-def _run(task: tuple[Recipe, Path, Path, bool]) -> Result:
-    recipe, home, scratch, keep = task
-    return run_recipe(recipe, kinds.find(recipe.kind), home, scratch, keep=keep)
+def _run(task: tuple[list[Recipe], Path, Path, bool]) -> list[Result]:
+    recipes, home, scratch, keep = task
+    kind = kinds.find(recipes[0].kind)
+    try:
+        if len(recipes) == 1:
+            return [run_recipe(recipes[0], kind, home, scratch, keep=keep)]
+        return run_batch(recipes, kind, home, scratch, keep=keep)
+    except Exception:  # a fault of the harness must not end a long run
+        seeds = ", ".join(str(recipe.seed) for recipe in recipes)
+        return [Result(recipes[0], (), (), (f"the harness failed at seeds {seeds}: {traceback.format_exc()}",), 0)]
 
 
 def _summary(results: Sequence[Result], seconds: float) -> None:

@@ -8,7 +8,11 @@ from importlib import import_module
 from tests.conftest import shared_folder
 from tests.fuzz.kind import Kind
 
-KINDS = ("ascend_db:SAMPLE",)
+KINDS = (
+    "ascend_db:SAMPLE", "ascend_db:RANKS", "ascend_db:REAL", "ascend_text:SAMPLE", "ascend_text:REAL",
+    "torch:TRACE", "torch:CPU", "torch:GPU", "torch:MEMORY", "torch:EXPORTS", "nsys:EXPORT", "nsys:OLD",
+    "verl_folders:FOLDERS",
+)  # fmt: skip
 """``module:attribute``."""
 
 
