@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from rlcompare.errors import InputError
+from rlcompare.sources.content import DAMAGED
 from rlcompare.sources.metrics.values import Metrics
 from rlcompare.sources.sqlite_input import discards_log, readable_copy
 
@@ -32,5 +33,5 @@ def opened(path: Path, tracker: str, metrics: Metrics | None = None) -> Iterator
             with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
                 con.text_factory = lambda data: data.decode("utf-8", "replace")
                 yield con
-        except sqlite3.Error as error:
+        except DAMAGED as error:
             raise InputError(path, f"{tracker}'s database cannot be read ({error})", "Copy it again") from error

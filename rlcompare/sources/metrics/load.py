@@ -169,10 +169,11 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         text = f"values in {name} that are not finite numbers: {', '.join(kinds)}; means exclude them"
         yield Finding("info", "not_finite", text)
     if metrics.negative:
-        shown = [f"{metric} is {value:g} in step {step}" for metric, step, value in metrics.negative[:_SHOWN]]
-        more = f" and {len(metrics.negative) - _SHOWN} more" if len(metrics.negative) > _SHOWN else ""
         text = f"{name} has negative values of metrics that cannot be negative; they count as not measured"
-        yield Finding("warning", "negative_metric", f"{text}: {', '.join(shown)}{more}")
+        yield Finding("warning", "negative_metric", f"{text}: {_values(metrics.negative)}")
+    if metrics.implausible:
+        text = f"{name} has values beyond any sense, such as times of months; they count as not measured"
+        yield Finding("warning", "implausible_metric", f"{text}: {_values(metrics.implausible)}")
     if metrics.odd["numpy"]:
         text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or similar"
         yield Finding("info", "numpy_numbers", f"{text}: the number in it is used")
@@ -213,6 +214,11 @@ def _other_jobs(metrics: Metrics, source: MetricsInput) -> str:
         f"{source.name} contains {len(metrics.jobs)} jobs: only the last one is used, from line {job.first_line} on;"
         f" the others were left out; to read one, pass {', '.join(shown)}{more}"
     )
+
+
+def _values(found: Sequence[tuple[str, int, float]]) -> str:
+    shown = ", ".join(f"{metric} is {value:g} in step {step}" for metric, step, value in found[:_SHOWN])
+    return f"{shown} and {len(found) - _SHOWN} more" if len(found) > _SHOWN else shown
 
 
 def _listed(numbers: Sequence[int]) -> str:
