@@ -69,6 +69,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/sources/": ("tests/sources", "tests/cli/test_wrong_input.py"),
     "rlcompare/sources/metrics/": ("tests/sources/test_metrics_forms.py", "tests/cli/test_verl_metrics.py"),
     "rlcompare/remote.py": ("tests/engines",),
+    "rlcompare/secret.py": ("tests/security/test_[rs]e*.py", "tests/sources/test_env.py"),
     "rlcompare/store/": _STORE,
     "rlcompare/store/engines/": ("tests/store", "tests/engines"),
     "rlcompare/text.py": ("tests/unit/test_report_text.py", "tests/unit/test_report_html.py"),
