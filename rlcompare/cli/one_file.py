@@ -47,7 +47,8 @@ def into_file(output: Path, write: Callable[[BinaryIO], object]) -> None:
     partial = temporary.partial_of(output)
     try:
         try:
-            with partial.open("wb") as stream:
+            partial.unlink(missing_ok=True)
+            with partial.open("xb") as stream:  # never through a link that somebody else made there
                 write(stream)
             partial.replace(output)
         finally:

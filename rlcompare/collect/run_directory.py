@@ -150,7 +150,9 @@ def write_run(folder: Path, run: Mapping[str, Any]) -> None:
     partial = temporary.partial_of(folder / RUN_JSON)
     try:
         with _written(folder / RUN_JSON):
-            partial.write_text(json.dumps(run, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            partial.unlink(missing_ok=True)
+            with partial.open("x", encoding="utf-8") as file:  # never through a link that somebody else made there
+                file.write(json.dumps(run, indent=1, allow_nan=False) + "\n")
             partial.replace(folder / RUN_JSON)
     finally:
         partial.unlink(missing_ok=True)

@@ -191,7 +191,10 @@ def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Pat
     marker.write_text(listing + "\n", encoding="utf-8")
     marker.replace(out_dir / MARKER)
     for name in files:
-        (out_dir / name).parent.mkdir(exist_ok=True)
+        place = (out_dir / name).parent
+        if place.is_symlink() and place != out_dir:
+            raise UsageError(f"{place} is a symbolic link, and nothing is written through it: remove it")
+        place.mkdir(exist_ok=True)
         (stage / name).replace(out_dir / name)
     for name in before:
         if name not in files:

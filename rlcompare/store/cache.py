@@ -267,18 +267,32 @@ def prepare(directory: Path) -> None:
     """Creates the cache folder and marks it if it is empty. Only the user can read it: profiles may be confidential.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: it cannot be written, or other users can: what they put there would be read as the user's profiles.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(directory, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, "it is not writable")
+        _refuse_foreign(directory)
         if not any(directory.iterdir()):
             (directory / MARKER).write_text("Stores cached by rlcompare. Everything here can be deleted safely.\n")
     except OSError as error:
         raise UsageError(
             f"the cache folder {directory} cannot be written ({error.strerror}): use --cache-dir or --no-cache"
         ) from error
+
+
+def _refuse_foreign(directory: Path) -> None:
+    """Refuses a folder that belongs to another user than this one or root, or that everybody can write to."""
+    if not hasattr(os, "geteuid"):
+        return
+    status = directory.stat()
+    remedy = "choose your own with --cache-dir, or use --no-cache"
+    if status.st_uid not in (os.geteuid(), 0):
+        problem = f"belongs to another user (uid {status.st_uid}), who could change what is read from it"
+        raise UsageError(f"the cache folder {directory} {problem}: {remedy}")
+    if status.st_mode & stat.S_IWOTH:
+        raise UsageError(f"the cache folder {directory} can be changed by every user: chmod o-w it, {remedy}")
 
 
 def _given_store(run: RunInput) -> Path:
