@@ -31,7 +31,7 @@ MOST_STEP = 2**62
 MOST_VALUE = 1e100
 """Larger numbers are kept but not compared: squares and sums would overflow. 32-bit floats end at 3.4e38."""
 
-LONGEST_SECONDS = 100 * 24 * 3600
+LONGEST_SECONDS = 30 * 24 * 3600
 """Longer times are none: a wrong unit, a moment instead of a duration, or damage. Some metrics sum over a whole job."""
 
 SHORTEST_STEP_SECONDS = 1e-9
