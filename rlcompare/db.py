@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,20 @@ def interrupt_all() -> None:
 def interruptions() -> int:
     """How often queries were interrupted. Data that was read while this number grew may lack rows."""
     return _interruptions
+
+
+def interruption() -> Callable[[], None]:
+    """A function that long loops in Python call, so that they end like queries.
+
+    It raises ``duckdb.InterruptException`` if queries have been interrupted since it was made.
+    """
+    before = _interruptions
+
+    def check() -> None:
+        if _interruptions != before:
+            raise duckdb.InterruptException("interrupted")
+
+    return check
 
 
 def quoted(path: Path) -> str:
