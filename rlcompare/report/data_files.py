@@ -148,6 +148,8 @@ def _completed(section: Section, folder: Path) -> Section:
 
     path = folder / section.file
     remedy = "Copy the folder data together with diff.json, or recreate both with rlcompare diff"
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(path, "it is a link out of the folder of diff.json, and is not followed", remedy)
     try:
         with parquet.ParquetFile(path) as file:
             if file.metadata.num_rows != section.total or "name" not in file.schema_arrow.names:
