@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from rlcompare import temporary
 from rlcompare.errors import UsageError
 
 STDOUT = Path("-")
@@ -42,7 +43,8 @@ def into_file(output: Path, write: Callable[[BinaryIO], object]) -> None:
     Raises:
         UsageError: the file cannot be written.
     """
-    partial = partial_of(output)
+    temporary.sweep(output.parent)
+    partial = temporary.partial_of(output)
     try:
         try:
             partial.unlink(missing_ok=True)
@@ -53,11 +55,6 @@ def into_file(output: Path, write: Callable[[BinaryIO], object]) -> None:
             partial.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"{output} cannot be written ({error.strerror})") from error
-
-
-def partial_of(output: Path) -> Path:
-    """The temporary name of a file; unique to this process."""
-    return output.with_name(f".{output.name}.{os.getpid()}.partial")
 
 
 def write_text(text: str, output: Path) -> None:
