@@ -291,9 +291,10 @@ def attach(
     """
     # Stores hold many small tables: with DuckDB's default blocks of 256 KiB, an empty store would take megabytes. An
     # incomplete store is deleted if anything fails, so a log for recovery is not needed.
-    writing = "(BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes)"
+    # The type, because a file may be of another kind of database, which DuckDB would open with an extension.
+    how = "READ_ONLY" if read_only else "BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes"
     try:
-        con.execute(f"ATTACH {quoted(path.absolute())} AS {name} {'(READ_ONLY)' if read_only else writing}")
+        con.execute(f"ATTACH {quoted(path.absolute())} AS {name} (TYPE duckdb, {how})")
     except duckdb.Error as error:
         _raise_write_error(error)
         raise

@@ -93,6 +93,7 @@ _PAIR = re.compile(
     r"(?P<key>[A-Za-z_][\w.-]*)(?P<between>(?:\\?[\"'])?\s*(?:=(?!=)|:(?![:/\\]))\s*)"
     r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\\"[^\"\\]*\\\"|[^\s\"',;&(){}\[\]<>|:*][^\s\"',;&(){}\[\]<>|]*)"
 )
+_IN_PATH = re.compile(r"(?<=[/\\])(?P<key>[A-Za-z_][\w.-]*)(?P<between>=)(?P<value>[^\s\"'/\\:;&]+)")
 _FLAG = re.compile(r"(?<!\S)(?P<key>--?[A-Za-z][\w.-]*)(?P<between>[\"']?,?\s+)(?P<value>\"[^\"]*\"|'[^']*'|[^\s-]\S*)")
 _CLIENT = re.compile(
     r"(?P<head>\b(?:(?:mysql|mariadb|sshpass)[\w-]*\s(?:[^\n]*?\s)?-p|redis-cli\s(?:[^\n]*?\s)?-a"
@@ -174,6 +175,7 @@ def redacted(text: str) -> str:
     text = _TOKENS.sub(HIDDEN, text)
     text = _CLIENT.sub(rf"\g<head>{HIDDEN}", text)
     text = _FLAG.sub(_without_value, text)
+    text = _IN_PATH.sub(_without_value, text)
     return _PAIR.sub(_without_value, text)
 
 
@@ -182,7 +184,7 @@ def _without_value(match: re.Match[str]) -> str:
     bare = value.strip("\\\"'")
     named = key.lstrip("-")
     if not bare or _PLAIN.fullmatch(bare) or not names_secret(named) or named.lower() in ("key", "session"):
-        return match[0]
+        return f"{key}{between}{_PAIR.sub(_without_value, value)}"  # "InputError: runs/token=x: …"
     if named.lower() == "token" and "=" not in between and not re.search(r"\d", bare):  # "next token: the"
         return match[0]
     quote = value[: len(value) - len(value.lstrip("\\\"'"))]

@@ -12,6 +12,7 @@ import click
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.remote import url_of
+from rlcompare.secret import redacted
 
 if TYPE_CHECKING:
     from rlcompare.store.shared_cache import SharedCache
@@ -50,7 +51,7 @@ def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -
     except UsageError as error:
         if named:
             raise
-        click.echo(f"rlcompare: warning: {error}; nothing is cached", err=True)
+        click.echo(redacted(f"rlcompare: warning: {error}; nothing is cached"), err=True)
         return None
     return directory
 
@@ -87,7 +88,8 @@ def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[
             if directory is None or not is_cached(error.path, directory) or error.path in kept:
                 raise
             if error.path.exists():
-                click.echo(f"rlcompare: warning: {error.path} in the cache is damaged and is created again", err=True)
+                text = f"rlcompare: warning: {error.path} in the cache is damaged and is created again"
+                click.echo(redacted(text), err=True)
                 error.path.unlink(missing_ok=True)
                 kept.add(error.path)
             elif missing == _MOST_MISSING:

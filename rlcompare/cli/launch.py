@@ -109,7 +109,7 @@ def command(
     code = 0
     for planned in jobs:
         if not quiet:
-            click.echo(f"rlcompare: {safe_text(planned.summary, 4000)}", err=True)
+            _tell([planned.summary])
         result = run(planned, environment)
         _tell(result.notes)
         code = result.code
@@ -122,7 +122,8 @@ def command(
 
 
 def _tell(notes: list[str]) -> None:
+    from rlcompare.secret import redacted
     from rlcompare.text import safe_text
 
     for note in notes:
-        click.echo(f"rlcompare: {safe_text(note, 4000)}", err=True)
+        click.echo(f"rlcompare: {safe_text(redacted(note), 4000)}", err=True)

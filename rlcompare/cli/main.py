@@ -252,14 +252,15 @@ def _wrong_usage(error: click.ClickException) -> int:
 
 
 def _fail(message: str, code: int, debug: bool, reasons: Sequence[str] = ()) -> int:
+    from rlcompare.secret import redacted
     from rlcompare.text import for_encoding, safe_text
 
     lines = [message, *(f"  - {reason}" for reason in reasons)]
-    text = "\n".join(for_encoding(safe_text(line, limit=4000), sys.stderr.encoding) for line in lines)
+    text = "\n".join(for_encoding(safe_text(redacted(line), limit=4000), sys.stderr.encoding) for line in lines)
     with suppress(OSError):  # if standard error cannot be written, only the exit code is left
         if debug:
             import traceback
 
-            traceback.print_exc()
+            click.echo(redacted(traceback.format_exc()), err=True, nl=False)
         click.echo(f"rlcompare: error: {text}", err=True)
     return code

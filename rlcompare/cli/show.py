@@ -31,6 +31,7 @@ from rlcompare.cli.options import (
     step_option,
 )
 from rlcompare.language import mark, tr
+from rlcompare.secret import redacted
 
 Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 
@@ -95,7 +96,7 @@ def command(path: Path, as_json: bool, page: Path | None, **options: Any) -> Non
         json.dump(document, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
-        _print(sections, _viewers(path, captures, options["baselines"]))
+        _print(sections, [redacted(line) for line in _viewers(path, captures, options["baselines"])])
 
 
 def _write_page(sections: Sections, path: Path, page: Path) -> None:
@@ -105,7 +106,7 @@ def _write_page(sections: Sections, path: Path, page: Path) -> None:
 
     with language.speaking(language.of_page()):
         found = [RunSection(name, tr(SECTIONS[name]), columns, rows) for name, columns, rows in sections]
-        text = page_of("one_run.html.j2", run_view(found, str(path)))
+        text = page_of("one_run.html.j2", run_view(found, redacted(str(path))))
     write_text(text, page)
 
 

@@ -28,6 +28,7 @@ from rlcompare import db, temporary
 from rlcompare.db import SCHEMA_VERSION, store_schema_version
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
+from rlcompare.secret import redacted
 from rlcompare.store import build
 from rlcompare.store.engines import Engine
 from rlcompare.store.engines.local import LocalEngine
@@ -309,7 +310,7 @@ def _given_store(run: RunInput) -> Path:
 
 def _target(run: RunInput, print_of_run: Fingerprint, directory: Path) -> Path:
     """Path of the run's store without events. Of the user's folder name, only harmless characters are used."""
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", run.name).strip("-.")[:40] or "run"
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", redacted(run.name)).strip("-.")[:40] or "run"
     return directory / f"{slug}-{print_of_run.run}.duckdb"
 
 

@@ -15,11 +15,13 @@ import duckdb
 from rlcompare import db, resources
 from rlcompare.errors import NO_ROOM, InputError, OutputError
 from rlcompare.model.run import Finding
+from rlcompare.secret import redacted
 from rlcompare.sources import exports
 from rlcompare.sources.described import is_sample, sampled_finding
 from rlcompare.sources.registry import find
 from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
+from rlcompare.store.redaction import redact
 
 _FINDINGS = "normalize/findings"
 _NOTHING = "contains nothing to compare: no kernels, collectives, operators, calls or ranges"
@@ -112,6 +114,7 @@ class _Reader:
                 self._fail(part, error)
             self._done(part)
         self._remove_strays()
+        redact(self._con)
         for (number,) in db.run(self._con, resources.sql("normalize/is_usable")):
             path = self.readable[number].capture.path
             remedy = "Parse or collect it again, or pass another folder"
@@ -256,5 +259,6 @@ def _capture_row(part: Part, env: Mapping[str, str]) -> dict[str, object]:
 def insert_finding(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     """Add a row to table ``finding``."""
     con.execute(
-        "INSERT INTO finding VALUES (?, ?, ?, ?)", [finding.capture, finding.severity, finding.key, finding.message]
+        "INSERT INTO finding VALUES (?, ?, ?, ?)",
+        [finding.capture, finding.severity, finding.key, redacted(finding.message)],
     )

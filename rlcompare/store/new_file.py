@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 
 from rlcompare import db, resources, temporary
+from rlcompare.store.redaction import without_former
 
 LEAST_MEMORY_BYTES = 128 * 2**20
 """DuckDB's memory limit for small captures; for a large capture it is the size of its files. Down to a point, a lower
@@ -40,6 +41,7 @@ def new_store(
             create_tables(con, keep_events)
             yield con
             con.execute("USE memory")
+            without_former(con, partial)
             db.detach(con)
             if db.interruptions() != interruptions:
                 raise Cancelled

@@ -55,7 +55,8 @@ TEXTS = [
     ("run --api-key {} --steps 3", "run --api-key *** --steps 3"),
     ("mysql -u root -p{} db", "mysql -u root -p*** db"),
     ("AWS_SECRET_ACCESS_KEY={};x", "AWS_SECRET_ACCESS_KEY=***;x"),
-    ("runs/token={}/prof", "runs/token=***"),
+    ("runs/token={}/prof: it is damaged", "runs/token=***/prof: it is damaged"),
+    ("errors.InputError: runs/token={}/prof: it", "errors.InputError: runs/token=***/prof: it"),
     ("Cookie: a={}; b={}", "Cookie: ***"),
 ]
 
@@ -90,7 +91,7 @@ def test_a_command_without_secrets_stays(command: str) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS)
 def test_a_text_without_its_secrets(text: str, expected: str) -> None:
-    assert redacted(text.format(S, S)).startswith(expected.format())
+    assert redacted(text.format(S, S)) == expected.format()
 
 
 @pytest.mark.parametrize("text", HARMLESS)
