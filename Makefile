@@ -89,15 +89,15 @@ mutants: $(VENV)/.installed-mutants
 	$(BIN)/python -m tests.mutants.run; listed=$$?; \
 	  $(BIN)/python tools/mutation_score.py --functions $(FUNCTIONS) --seed $(SEED) && exit $$listed
 
-# An editable install finds sql/ and report_templates/ elsewhere than a wheel does.
+# An editable install finds sql/ and report_templates/ elsewhere than a wheel does. What is packaged, a checkout tells.
 editable: $(VENV)/.installed-dev
-	$(BIN)/pytest tests/cli/test_installation.py
+	$(BIN)/pytest tests/cli/test_installation.py tests/packaging
 
 wheel: $(WHEEL_VENV)/.installed verl-wheels ci-schemas axe $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
-	cp -R tests tools golden benchmarks docs *.md pyproject.toml Makefile $(WHEEL_TESTS)
+	cp -R tests tools golden benchmarks docs requirements *.md constraints.txt pyproject.toml Makefile $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS)
 
 # What depends on the version of torch_npu, on all versions that we promise.
