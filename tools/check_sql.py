@@ -10,6 +10,7 @@ statements. A problem is one line: file, line, what to do.
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ MADE_BY_PYTHON = {
     "decoded_texts": "registered by rlcompare/sources/sqlite_input.py",
     "stage_logged": "created by rlcompare/sources/metrics",
     "stage_metric": "created by rlcompare/sources/metrics",
+    "stage_name": "created by rlcompare/sources/metrics",
     "stage_sample": "created by rlcompare/sources/metrics",
     "stage_series": "created by rlcompare/sources/metrics",
     "reject_errors": "DuckDB's own",

@@ -75,7 +75,7 @@ def command(
     rlcompare launch -o runs/base -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
     rlcompare launch -o runs/base -- ray job submit --working-dir . -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
     """
-    from rlcompare.collect.run_directory import prepare_all
+    from rlcompare.collect.run_directory import LOG, prepare_all
     from rlcompare.collect.verl.launch import make_job, run
     from rlcompare.errors import UsageError
     from rlcompare.text import safe_text
@@ -115,6 +115,8 @@ def command(
         code = result.code
         if code or result.interrupted:
             break
+    if not quiet:
+        _tell([f"{targets[0] / LOG} holds all that the job printed, secrets included; only you can read it"])
     click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
     return code
 

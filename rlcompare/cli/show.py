@@ -21,6 +21,7 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    html_option,
     language_option,
     layout_option,
     option,
@@ -54,14 +55,7 @@ VIEWER_WIDTH = 4000
 @click.command("show", cls=Command)
 @click.argument("path", metavar="RUN", type=path_type())
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the sections as one JSON object instead.")
-@option(
-    "--html",
-    "page",
-    type=path_type(dir_okay=False),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write a page instead, one file with pictures; - for standard output.",
-)
+@html_option
 @language_option
 @step_option
 @rank_option

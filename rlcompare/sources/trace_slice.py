@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rlcompare.errors import InputError
-from rlcompare.sources.blocks import Blocks
+from rlcompare.sources.blocks import Blocks, check_room
 from rlcompare.sources.text_repair import encoding_of
 
 _BLOCK = 8 << 20
@@ -64,6 +64,7 @@ def bare_list(path: Path, scratch: Path) -> EventList:
         if end is None:
             return complete_events(path, scratch)
         copy = scratch / f"events-of-{path.name}"
+        check_room(copy, size)
         with copy.open("wb") as out:
             _copy(file, out, start, size - len(tail) + end)
             out.write(b"]")
@@ -80,6 +81,7 @@ def complete_events(path: Path, scratch: Path) -> EventList:
     copy = scratch / f"events-of-{path.name}"
     events = 0
     is_whole = False
+    check_room(copy, path.stat().st_size)
     with copy.open("wb") as out:
         for event, is_last in _parsed_events(path):
             out.write(b"," if events else b"[")

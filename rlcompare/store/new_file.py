@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
 
 LEAST_MEMORY_BYTES = 128 * 2**20
 """DuckDB's memory limit for small captures; for a large capture it is the size of its files. Down to a point, a lower
@@ -33,9 +31,9 @@ def new_store(
         Cancelled: queries of this process were interrupted, so that rows may be missing.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = partial_of(target)
+    partial = temporary.partial_of(target)
     interruptions = db.interruptions()
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as spill:
+    with temporary.folder() as spill:
         con = db.connect(threads, memory_bytes, Path(spill), sqlite=True)
         try:
             db.attach(con, partial, read_only=False)
@@ -49,11 +47,6 @@ def new_store(
         finally:
             con.close()
             remove(partial)
-
-
-def partial_of(target: Path) -> Path:
-    """Temporary path of a file until it is complete; unique to this process."""
-    return target.with_name(f".{target.name}.{os.getpid()}.{id(target):x}.partial")
 
 
 def remove(path: Path) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import duckdb
 
 import rlcompare
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, RunInput
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store.capture_stage import insert_finding
 from rlcompare.store.fingerprint import InputFile, content_of
-from rlcompare.store.new_file import new_store, partial_of, remove, run_all
+from rlcompare.store.new_file import new_store, remove, run_all
 from rlcompare.store.parts import Failure
 
 _STATUSES = ("incomplete", "complete", "failed")
@@ -68,7 +68,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         target: the file to make; an existing one is replaced when the new one is complete.
         keep_events: keep the event tables.
         threads: worker threads of DuckDB.
-        own: packs that no other run needs. If one of them holds all captures of the run, it becomes the store.
+        own: packs that hold nothing else. If one of them holds all captures of the run, it becomes the store.
 
     Raises:
         InputError: neither a capture nor the metrics of the run could be read. Otherwise findings list what was
@@ -107,8 +107,11 @@ def _whole_pack(parts: RunParts, own: frozenset[Path]) -> Path | None:
 @contextmanager
 def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the pack attached as ``store``. If nothing fails, the pack becomes the store."""
-    partial = partial_of(target)
-    pack.replace(partial)
+    partial = temporary.partial_of(target)
+    try:
+        pack.replace(partial)
+    except FileNotFoundError as error:
+        raise UnusablePackError(pack) from error
     con = db.connect(1)
     try:
         try:

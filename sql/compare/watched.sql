@@ -30,23 +30,28 @@ WITH kind AS (   -- no name matches two patterns
     ) AS kind(what, pattern)
 ), chosen AS (
     SELECT n.name, k.what FROM (SELECT DISTINCT name FROM c_metric) AS n JOIN kind AS k ON regexp_matches(n.name, k.pattern)
+), met AS (
+    SELECT name, step FROM c_metric SEMI JOIN chosen USING (name) GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), given AS (
-    SELECT m.side, m.run, m.name, m.given, c.what, m.step, m.value,
-           count(DISTINCT m.side) OVER (PARTITION BY m.name, m.step) > 1 AS shared
-    FROM c_metric AS m JOIN chosen AS c USING (name)
+    SELECT m.side, m.run, m.name, m.given, c.what, m.step, m.value, b.name IS NOT NULL AS shared
+    FROM c_metric AS m JOIN chosen AS c USING (name) LEFT JOIN met AS b ON b.name = m.name AND b.step IS NOT DISTINCT FROM m.step
     WHERE m.step IS DISTINCT FROM 0
 ), grown AS (
-    SELECT * REPLACE (CASE WHEN what LIKE '%\_count' ESCAPE '\' THEN value - coalesce(lag(value) OVER (PARTITION BY side, run, name ORDER BY step), 0)
-                           ELSE value END AS value)
-    FROM given
+    SELECT * REPLACE (value - coalesce(lag(value) OVER (PARTITION BY side, run, name ORDER BY step), 0) AS value)
+    FROM given WHERE what LIKE '%\_count' ESCAPE '\'
+    UNION ALL
+    FROM given WHERE what NOT LIKE '%\_count' ESCAPE '\'
+), counted AS (
+    SELECT side, run, name, count(*) AS steps, count(*) FILTER (shared) AS shared_steps FROM grown WHERE value IS NOT NULL GROUP BY ALL
 ), placed AS (   -- steps without a number have no place
-    SELECT *, row_number() OVER known AS place, count(*) OVER all_of AS steps, lag(value) OVER known AS before,
-           list(value) OVER five AS values, min(step) OVER five AS first, bool_and(shared) OVER five AS all_shared,
-           row_number() OVER (PARTITION BY side, run, name, shared ORDER BY step) AS shared_place,
-           count(*) OVER (PARTITION BY side, run, name, shared) AS shared_steps
-    FROM grown WHERE value IS NOT NULL
-    WINDOW all_of AS (PARTITION BY side, run, name), known AS (PARTITION BY side, run, name ORDER BY step),
-           five AS (PARTITION BY side, run, name ORDER BY step ROWS BETWEEN 4 PRECEDING AND CURRENT ROW)
+    SELECT *, row_number() OVER known AS place, lag(value) OVER known AS before,
+           [lag(value, 4) OVER known, lag(value, 3) OVER known, lag(value, 2) OVER known, lag(value) OVER known, value] AS values,
+           coalesce(lag(step, 4) OVER known, first_value(step) OVER known) AS first, bool_and(shared) OVER five AS all_shared,
+           count(*) FILTER (shared) OVER so_far AS shared_place
+    FROM grown JOIN counted USING (side, run, name) WHERE value IS NOT NULL
+    WINDOW known AS (PARTITION BY side, run, name ORDER BY step),
+           five AS (PARTITION BY side, run, name ORDER BY step ROWS BETWEEN 4 PRECEDING AND CURRENT ROW),
+           so_far AS (PARTITION BY side, run, name ORDER BY step ROWS UNBOUNDED PRECEDING)
 )
 SELECT side, run, name, given, what, step, value, before, shared, place, steps, greatest(steps // 10, least(3, (steps + 1) // 2)) AS tenth,
        CASE WHEN shared THEN shared_steps - shared_place END AS shared_left,

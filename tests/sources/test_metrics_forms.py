@@ -217,6 +217,25 @@ class TestConsole:
         assert "timing_s/step is -10 in step 3, timing_per_token_ms/gen is -0.5 in step 3" in said
         assert said.endswith("and 1 more")
 
+    def test_what_is_beyond_any_sense_is_not_measured(self, tmp_path: Path) -> None:
+        beyond = {"timing_s/gen": 1e9, "timing_s/of_nobody": 1.7e9, "perf/total_num_tokens": 1e30, "timing_s/step": 0.0}
+        sound = {"timing_s/reward": 0.0, "timing_s/testing": 8e4, "actor/grad_norm": 1e30, "actor/entropy": -0.0,
+                 "perf/total_num_tokens": 1e12}  # fmt: skip
+        # Numbers beyond any float count as infinite.
+        infinite = {"timing_s/old_log_prob": "9" * 5000, "timing_s/ref": "1e999999", "actor/ppo_kl": "-1e200"}
+        lines = [step_line(3, beyond | infinite), step_line(4, sound | {"timing_s/step": 1e-320}), step_line(5, sound)]
+
+        store = store_of(_write(tmp_path / "job.log", "\n".join([*lines, ""])), tmp_path / "s.duckdb")
+
+        of_step = "SELECT name, value FROM metric WHERE step = {} AND (value IS NULL OR abs(value) <= 1e100)"
+        assert dict(rows(store, of_step.format(3))) == dict.fromkeys(beyond)
+        assert dict(rows(store, of_step.format(4))) == sound | {"timing_s/step": None}
+        assert dict(rows(store, of_step.format(5))) == sound
+        said = findings(store)
+        assert said["implausible_metric"].startswith("job.log has values beyond any sense")
+        assert "timing_s/gen is 1e+09 in step 3" in said["implausible_metric"]
+        assert "3 infinite or beyond 1e100" in said["not_finite"]
+
     def test_a_metric_called_step_is_no_step(self, tmp_path: Path) -> None:
         line = "step:5 - training/global_step:5 - timing_s/step:48 - perf/timestep:3 - val/x-step:4 - a/y:1.0"
 

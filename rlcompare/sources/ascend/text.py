@@ -7,14 +7,13 @@ that every statement works with every subset, and one broken file never stops th
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
 from rlcompare.errors import NO_ROOM, InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import text_repair, trace_slice
@@ -85,7 +84,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         capture_id: its number in the store.
         report: called for each damage, with the lost data.
     """
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+    with temporary.folder() as scratch:
         reader = _Reader(con, capture, capture_id, report, Path(scratch))
         reader.prepare()
         for part in FILES:
