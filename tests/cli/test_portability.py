@@ -71,6 +71,43 @@ def test_on_something_like_windows(samples: Path, tmp_path: Path) -> None:
     assert not [name for name, count in Counter(name.casefold() for name in files).items() if count > 1]
 
 
+REFUSED = """\
+import os
+from pathlib import Path
+
+def refused(error, act):
+    try:
+        act()
+    except error:
+        return
+    raise SystemExit(f"{act} should have raised {error}")
+
+def import_fcntl():
+    import fcntl
+
+Path("a").write_text("a", encoding="utf-8")
+Path("b").write_text("b", encoding="utf-8")
+refused(ImportError, import_fcntl)
+refused(AttributeError, lambda: os.fork())
+refused(FileExistsError, lambda: Path("a").rename("b"))
+refused(OSError, lambda: Path("a:b").write_text("", encoding="utf-8"))
+refused(OSError, lambda: Path("nul.txt").mkdir())
+refused(OSError, lambda: Path("c").symlink_to("a"))
+with Path("a").open(encoding="utf-8"):
+    refused(PermissionError, lambda: Path("a").unlink())
+    refused(PermissionError, lambda: Path("b").replace("a"))
+Path("a").replace("b")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for open files in /proc")
+def test_the_stand_in_for_windows_refuses(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(HERE / "other_system")}
+    command = [sys.executable, "-c", REFUSED]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_console_that_lacks_characters(samples: Path, tmp_path: Path) -> None:
     """They are escaped; files are UTF-8."""
     base = tmp_path / "基线 é"

@@ -93,6 +93,17 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
     }  # fmt: skip
 
 
+def test_the_wheel_holds_code_and_what_it_reads(built: Built) -> None:
+    """No profile, store, log or picture that somebody left in the package."""
+    code = {".py", ".pth", ".sql", ".j2", ".css", ".js", ".csv", ".toml", ".yaml", ".yml", ".json", ".groovy", ".md"}
+    for name, content in built.wheel_files().items():
+        path = PurePosixPath(name)
+        if ".dist-info" not in path.parts[0] and ".data" not in path.parts[0]:
+            assert path.suffix in code or path.name == "py.typed", name
+            assert len(content) < 500_000, name
+            assert not path.name.startswith((".", "test_")) and "tests" not in path.parts, name
+
+
 def _sources(folder: str) -> Iterator[Path]:
     for path in (ROOT / folder).rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
