@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
+import io
 import os
 import signal
 import sys
@@ -147,8 +148,15 @@ def _open_standard_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115, open until the end
 
 
+def _escape_what_cannot_be_encoded() -> None:
+    """Characters that standard output's encoding lacks (cp1252, GBK) become escapes, as on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns the exit code. Errors are printed to standard error."""
+    _escape_what_cannot_be_encoded()
     code = _run(arguments)
     own = list(arguments)[: arguments.index("--")] if "--" in arguments else arguments
     return for_bisect(code) if list(own[:1]) == ["gate"] and "--bisect" in own else code
