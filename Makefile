@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs check test test-npu-all lint editable wheel mutants verl-wheels ci-schemas axe clean
+.PHONY: demo docs site check test test-npu-all lint editable wheel mutants verl-wheels ci-schemas axe clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -68,6 +68,12 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tools.man_page
 	$(BIN)/python -m tools.sql_reference >/dev/null
 	$(BIN)/python tools/report_picture.py
+
+# The documentation as a site, which needs no network and no server: open build/site/index.html.
+site: $(VENV)/.installed-docs
+	rm -rf build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -c tools/site -d build/site-doctrees . build/site
+	@echo "Open the documentation: $(CURDIR)/build/site/index.html"
 
 # Lint and types see the checkout; the suite runs once, against the wheel that users get.
 test: lint editable wheel
@@ -137,6 +143,10 @@ $(VENV)/.installed-run: $(VENV)/.installed
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-mutants: $(VENV)/.installed-dev
