@@ -70,6 +70,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/remote.py": ("tests/engines",),
     "rlcompare/store/": _STORE,
     "rlcompare/store/engines/": ("tests/store", "tests/engines"),
+    "rlcompare/temporary.py": ("tests/faults", "tests/cli/test_cache.py"),
     "rlcompare/text.py": ("tests/unit/test_report_text.py", "tests/unit/test_report_html.py"),
     "rlcompare/writer/": ("tests/unit/test_writer_*.py",),
     "sql/baselines/": ("tests/cli/test_baselines.py",),
