@@ -72,6 +72,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/secret.py": ("tests/security/test_[rs]e*.py", "tests/sources/test_env.py"),
     "rlcompare/store/": _STORE,
     "rlcompare/store/engines/": ("tests/store", "tests/engines"),
+    "rlcompare/temporary.py": ("tests/faults", "tests/cli/test_cache.py"),
     "rlcompare/text.py": ("tests/unit/test_report_text.py", "tests/unit/test_report_html.py"),
     "rlcompare/writer/": ("tests/unit/test_writer_*.py",),
     "sql/baselines/": ("tests/cli/test_baselines.py",),

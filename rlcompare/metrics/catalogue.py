@@ -11,7 +11,7 @@ import csv
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from rlcompare.model.words import Polarity, Word
@@ -147,7 +147,7 @@ def step_timers() -> frozenset[str]:
     return frozenset(one.name for one in entries() if one.canonical == _STEP)
 
 
-@cache
+@lru_cache(maxsize=16_384)  # names come from logs
 def entry(name: str, trainer: str = "main") -> Entry | None:
     """The entry of a logged name, in runs of this trainer; None if the name is unknown.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from rlcompare import language
 
@@ -69,7 +69,7 @@ def datum(text: str) -> str:
     return language.catalogue(language.current()).get(language.DATA, {}).get(text, text)
 
 
-@cache
+@lru_cache(maxsize=4096)  # sentences hold numbers
 def _said(spoken: str, text: str) -> str:
     grammar = _grammar(spoken)
     for parts in (_SENTENCE.split(text), [text]):

@@ -23,6 +23,7 @@ from rlcompare.store.cache import cached_stores
 from rlcompare.store.engines import local
 from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.parts import Batch, BatchResult
+from rlcompare.store.run_stage import RunParts, make_store
 from rlcompare.writer import SampleRun, write_sample
 
 RANKS = 4
@@ -258,3 +259,28 @@ class TestFailures:
         with pytest.raises(InputError, match="ascend_pytorch_profiler"):
             built(run, tmp_path / "out" / "store.duckdb", LocalEngine(workers=2))
         assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_pack_with_captures_of_two_runs_never_becomes_a_store(
+    profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN two runs whose captures were read together, and a process that ended when one store was made
+    shutil.copytree(profile, tmp_path / "other")
+    for database in (tmp_path / "other").rglob("*.db"):
+        os.utime(database)
+
+    def end(parts: RunParts, *given: object, **options: Any) -> None:
+        if parts.run.name == "other":
+            raise Stopped
+        make_store(parts, *given, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched, pytest.raises(Stopped):
+        patched.setattr("rlcompare.store.build.make_store", end)
+        cached_stores([one_run(tmp_path / "other"), one_run(profile)], directory=tmp_path / "cache")
+    assert len(list((tmp_path / "cache" / "parts").glob("pack-*.duckdb"))) == 1
+    # WHEN the other store is made
+    (store,) = cached_stores([one_run(tmp_path / "other")], directory=tmp_path / "cache")
+    # THEN it holds its own captures, and the pack is gone
+    assert rows(store, "SELECT count(*) FROM capture") == [(RANKS,)]
+    assert differing(store, built(one_run(tmp_path / "other"), tmp_path / "alone.duckdb")) == []
+    assert not list((tmp_path / "cache" / "parts").glob("pack-*"))
