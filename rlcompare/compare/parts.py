@@ -55,6 +55,9 @@ ON_ONE = 0.8
 MISMATCH = 0.01
 """Part of the change by which the sum of the account may differ from it. If more, the account covers something else."""
 
+OVERLAPPED = 0.1
+"""The same for training's timers: where they overlap, they do not add up to the step. Rounding in logs is less."""
+
 LEAST_PROFILED, MOST_PROFILED = 0.25, 4.0
 """The change of the profiled step, as a multiple of the headline's, for which the profile can explain the headline."""
 
@@ -191,6 +194,8 @@ def basis_of(evidence: Evidence) -> Basis | None:
         return Basis(headline.delta, parts, ranks=_ranks(evidence, headline))
     change = evidence.profile_change
     timed = _timers(evidence) if evidence.timed_phases else ()
+    if abs(total(timed) - headline.delta) > OVERLAPPED * abs(headline.delta):
+        timed = ()
     if change and LEAST_PROFILED <= change / headline.delta <= MOST_PROFILED:
         parts = _measured(evidence, profile.metric if profile else "", change)
         if parts and _agree(parts, timed, headline.delta):

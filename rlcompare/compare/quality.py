@@ -30,6 +30,9 @@ LONGER = 0.02
 """A profile longer than training's timer by more than this fraction covers more than the steps; small differences are
 normal, because marks and timer are not set at the same moment."""
 
+_OVERLAP = 0.02
+"""Phases may exceed the step by this part of it without a finding: times in logs are rounded."""
+
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
 
@@ -69,6 +72,11 @@ def quality_findings(
     made += [_idle(step, given) for step in rollups.rows(records.IdleStep)]
     made += [_lone_phases(ranges) for ranges in rollups.rows(records.LonePhase)]
     made += [_uneven(steps, given) for steps in rollups.rows(records.UnevenSteps)]
+    made += [
+        _overlap(phase, given)
+        for phase in rollups.rows(records.TrainingPhase)
+        if phase.beyond_ns > _OVERLAP * phase.step_ns
+    ]
     made += [
         _longer(step.side, step.outside_ns)
         for step in profiled_steps(rollups.rows(records.ProfiledTimer), times)
@@ -210,6 +218,15 @@ def _uneven(steps: records.UnevenSteps, given: Mapping[SideName, SideInput]) -> 
     )
     text = f"the ranks hold different steps ({most}, {fewest}); each rank is averaged over its own steps."
     return _finding("uneven_steps", steps.side, CAUTION, _where(steps, given) + text)
+
+
+def _overlap(phase: records.TrainingPhase, given: Mapping[SideName, SideInput]) -> Finding:
+    beyond, step = (f"{ns / 1e9:,.2f} s" for ns in (phase.beyond_ns, phase.step_ns))
+    text = (
+        f"its timers overlap: the phases take {beyond} more than timing_s/step ({step}), so they do not add up to the"
+        " step, and the time outside of them is unknown (shown as 0)."
+    )
+    return _finding("timers_overlap", phase.side, CAUTION, _where(phase, given) + text)
 
 
 def _longer(side: SideName, outside_ns: float) -> Finding:

@@ -465,6 +465,8 @@ class TrainingPhase(NamedTuple):
     phase: str
     timer: str | None
     ns: float
+    beyond_ns: float
+    step_ns: float
     steps: int
     of_steps: int
 

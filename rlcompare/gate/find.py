@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from rlcompare import untrusted
+from rlcompare.errors import UsageError
 from rlcompare.gate.policy_reader import PYPROJECT, read_table, read_text
 from rlcompare.repository import root_of
 
@@ -61,11 +63,13 @@ def _place_setting(policy: Path, key: str, seen: set[Path]) -> str | None:
     gate, extends = (table.get(name) if isinstance(table, dict) else None for name in ("gate", "extends"))
     named = gate.get(key) if isinstance(gate, dict) else None
     if isinstance(named, str) and named:
+        if "\0" in named:
+            raise UsageError(f"the policy {policy} cannot be used: {key} contains a NUL character")
         return named if "://" in named else str(policy.absolute().parent / named)
     seen.add(policy.resolve())
     files = [extends] if isinstance(extends, str) else extends if isinstance(extends, list) else []
     for name in reversed(files):  # the last one counts
-        file = policy.parent / str(name)
+        file = policy.parent / str(name).replace("\0", "\ufffd")
         if file.resolve() not in seen and file.is_file():
             found = _place_setting(file, key, seen)
             if found is not None:
@@ -76,7 +80,8 @@ def _place_setting(policy: Path, key: str, seen: set[Path]) -> str | None:
 def _has_policy(path: Path) -> bool:
     # Files of others that are not TOML, or not even text, are none of ours as long as they do not mention us.
     try:
-        mentioned = b"rlcompare" in path.read_bytes()
+        with path.open("rb") as file:
+            mentioned = b"rlcompare" in file.read(untrusted.MOST_SETTINGS_BYTES + 1)
     except OSError:
         return False
     if not mentioned:

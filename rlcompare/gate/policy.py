@@ -75,7 +75,7 @@ from typing import Any
 
 from rlcompare.errors import UsageError
 from rlcompare.gate.exceptions import in_force, merged
-from rlcompare.gate.policy_reader import FileRule, Layer, read_layer, read_text
+from rlcompare.gate.policy_reader import MOST_RULES, FileRule, Layer, read_layer, read_text
 from rlcompare.model.verdict import PRESETS, Policy
 from rlcompare.model.words import RuleSeverity
 
@@ -84,6 +84,9 @@ BUILT_IN = "built-in"
 
 _DEEPEST = 10
 """Files that extend each other in a row."""
+
+_MOST_FILES = 100
+"""Files that a policy extends in all: ten levels of lists could name millions."""
 
 
 def built_in_policy() -> Policy:
@@ -112,7 +115,7 @@ def load_policy(path: Path | None, *, today: date | None = None) -> Policy:
     """
     if path is None:
         return built_in_policy()
-    settings, found = _with_extended(path, ())
+    settings, found = _with_extended(path, (), [])
     if all(one.rule.severity == RuleSeverity.OFF and not one.rule.expires for one in found):
         raise UsageError(f"{path}: every rule is off, so nothing would be judged")
     found, repeated = _without_repeated(found)
@@ -126,7 +129,7 @@ def written_policy(path: Path) -> Policy:
     Raises:
         UsageError: as ``load_policy``.
     """
-    settings, found = _with_extended(path, ())
+    settings, found = _with_extended(path, (), [])
     return Policy(source=str(path), rules=tuple(one.rule for one in found), **settings)
 
 
@@ -151,9 +154,15 @@ def _without_repeated(rules: Sequence[FileRule]) -> tuple[list[FileRule], list[s
     return kept, notes
 
 
-def _with_extended(path: Path, above: Sequence[Path]) -> tuple[dict[str, Any], list[FileRule]]:
-    """Settings and rules of a file and of all that it extends; what it says itself goes before."""
+def _with_extended(path: Path, above: Sequence[Path], read: list[Path]) -> tuple[dict[str, Any], list[FileRule]]:
+    """Settings and rules of a file and of all that it extends; what it says itself goes before.
+
+    Args:
+        above: the files that extend this one.
+        read: all files that were read so far; this one is added.
+    """
     layer = read_layer(path)
+    read.append(path)
     settings: dict[str, Any] = {}
     rules: list[FileRule] = []
     chain = (*above, path.resolve())
@@ -163,9 +172,13 @@ def _with_extended(path: Path, above: Sequence[Path]) -> tuple[dict[str, Any], l
             raise UsageError(f'{layer.where_extends}: extends "{name}", which extends {path.name} again')
         if len(chain) >= _DEEPEST:
             raise UsageError(f"{layer.where_extends}: more than {_DEEPEST} files extend each other in a row")
-        more, theirs = _with_extended(other, chain)
+        if len(read) >= _MOST_FILES:
+            raise UsageError(f"{layer.where_extends}: more than {_MOST_FILES} files extend each other")
+        more, theirs = _with_extended(other, chain, read)
         settings |= more
         rules = merged(rules, theirs)
+        if len(rules) > MOST_RULES:
+            raise UsageError(f"{path}: more than {MOST_RULES:,} rules in the files that it extends")
     return settings | layer.settings, merged(rules, layer.rules)
 
 
@@ -173,7 +186,7 @@ def _extended(name: str, path: Path, layer: Layer) -> Path:
     """The file that ``extends`` means: a preset's, or one relative to the file that says so."""
     if name in PRESETS:
         return _preset_file(name)
-    file = path.parent / name
+    file = path.parent / name.replace("\0", "\ufffd")
     if file.is_file():
         return file
     if "." in name or "/" in name:

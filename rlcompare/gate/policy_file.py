@@ -19,7 +19,7 @@ _SHARE = {"pattern": r"^\s*\d+(\.\d+)?\s*%\s*$"}
 _AMOUNT = {"pattern": r"^\s*\d+(\.\d+)?\s*(ns|us|ms|s|B|KiB|MiB|GiB|TiB)\s*$"}
 
 # The patterns are for editors: the reader refuses the same texts, with a better message.
-Text = Annotated[str, Meta(min_length=1)]
+Text = Annotated[str, Meta(min_length=1, max_length=1000)]
 Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 Size = Annotated[float, Meta(ge=0, le=_LARGEST)]
 Spread = Annotated[float, Meta(ge=0, le=_LARGEST, extra_json_schema={"exclusiveMinimum": 0, "exclusiveMaximum": 1})]

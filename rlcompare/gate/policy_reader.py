@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rlcompare import toml
+from rlcompare import untrusted
 from rlcompare.errors import UsageError
 from rlcompare.gate import units
 from rlcompare.gate.health import is_health_rule
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 PYPROJECT = "pyproject.toml"
 """A file of this name has the policy in its table ``[tool.rlcompare]``."""
+
+MOST_RULES = 2_000
+"""Most rules of a policy: each is compared with the others. There are about 500 known metrics."""
+
+_SHOWN = 80
+"""Characters of a wrong value that a message shows."""
 
 _EXPECTED = {
     "gate": "must be a table: write [gate]",
@@ -84,9 +90,11 @@ def read_text(path: Path) -> str:
         UsageError: it cannot be read.
     """
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"the policy {path} cannot be read: {error.strerror or error}") from error
+        # Editors on Windows begin a text with a byte order mark.
+        text = untrusted.read(path, untrusted.MOST_SETTINGS_BYTES).decode("utf-8-sig")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    except untrusted.RefusedError as error:
+        raise UsageError(f"the policy {path} cannot be read: {error.problem}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"the policy {path} is not UTF-8 text") from error
 
@@ -98,9 +106,9 @@ def read_table(path: Path, text: str) -> Any:
         UsageError: it is not TOML.
     """
     try:
-        document = toml.loads(text)
-    except toml.TOMLDecodeError as error:
-        raise UsageError(f"the policy {path} is not valid TOML: {error}") from error
+        document = untrusted.parse_toml(text)
+    except untrusted.RefusedError as error:
+        raise UsageError(f"the policy {path} cannot be used: {error.problem}") from error
     if path.name != PYPROJECT:
         return document
     tools = document.get("tool")
@@ -112,6 +120,8 @@ class _Reader:
         self._path = path
         self._lines = text.splitlines()
         self._prefix = r"tool\s*\.\s*rlcompare\s*\.\s*" if path.name == PYPROJECT else ""
+        self._rules = self._headers(rf"\s*\[\[\s*{self._prefix}rule\s*\]\]")
+        self._gates = self._headers(rf"\s*\[\s*{self._prefix}gate\s*\]")
 
     def layer(self, document: object) -> Layer:
         from rlcompare.gate.policy_file import PolicyFile
@@ -123,6 +133,8 @@ class _Reader:
             self._misfit(error)
         if not found.rule and not found.extends:
             self._fail(None, "", "no [[rule]] found, so every diff would pass")
+        if len(found.rule) > MOST_RULES:
+            self._fail(None, "", f'it has more than {MOST_RULES:,} rules: use globs, such as "phase.*.wall"')
         extends = (found.extends,) if isinstance(found.extends, str) else found.extends or ()
         return Layer(
             self._settings(found.gate),
@@ -191,7 +203,8 @@ class _Reader:
         found = units.parse(value)
         if found is None:
             known = ", ".join(units.KNOWN)
-            self._fail(number, key, f'must be a number with a unit such as "1ms" or "64MiB" ({known}), not "{value}"')
+            expected = f'must be a number with a unit such as "1ms" or "64MiB" ({known})'
+            self._fail(number, key, f'{expected}, not "{value[:_SHOWN]}"')
         return found
 
     def _relative(self, table: RuleTable, number: int) -> float | None:
@@ -215,9 +228,9 @@ class _Reader:
     def _fraction(self, value: float | str | None, number: int, key: str) -> float | None:
         if not isinstance(value, str):
             return value
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
+        match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d+)?)\s*%\s*", value)
         if match is None:
-            self._fail(number, key, f'{_EXPECTED[key]}, not "{value}"')
+            self._fail(number, key, f'{_EXPECTED[key]}, not "{value[:_SHOWN]}"')
         return float(match[1]) / 100
 
     def _misfit(self, error: MisfitError) -> NoReturn:
@@ -232,20 +245,22 @@ class _Reader:
             above = "below [tool.rlcompare], above its other tables" if self._prefix else "above the first table"
             self._fail(number, key, f"belongs to the whole file: write it {above}")
         if key in ("min", "max") and isinstance(error.value, str):
-            self._fail(number, key, f"must be a number in the metric's own unit, without the unit, not {error.value!r}")
+            shown = repr(error.value[:_SHOWN])
+            self._fail(number, key, f"must be a number in the metric's own unit, without the unit, not {shown}")
         if error.problem.startswith("is not known"):
             self._fail(number, key, error.problem.replace("is not known", "is not a policy key", 1))
         problem = error.problem.replace("should", "must", 1).replace("a finite number", "a number")
         if "one of" in problem:  # the message names the nearest known word
             self._fail(number, key, problem)
         bare = ("gate", "rule", "extends", "metric", "varied", "except_for")
-        shown = "" if error.value is None or key in bare else f", not {error.value!r}"
-        self._fail(number, key, (problem if "at least" in problem else _EXPECTED.get(key, problem)) + shown)
+        shown = "" if error.value is None or key in bare else f", not {repr(error.value)[:_SHOWN]}"
+        is_exact = "at least" in problem or "characters" in problem
+        self._fail(number, key, (problem if is_exact else _EXPECTED.get(key, problem)) + shown)
 
     def _fail(self, number: int | None, key: str, problem: str) -> NoReturn:
         """``number``: the rule's number, from 1; 0: the table [gate]; None: the top of the file."""
         table = "" if number is None else "[gate]: " if number == 0 else f"[[rule]] {number}: "
-        raise UsageError(f"{self._where(number, key)}: {table}{key}{' ' if key else ''}{problem}")
+        raise UsageError(f"{self._where(number, key)}: {table}{key[:_SHOWN]}{' ' if key else ''}{problem}")
 
     def _where(self, number: int | None, key: str) -> str:
         line = self._line(number, key)
@@ -255,12 +270,15 @@ class _Reader:
         """The line of a key, else of its table; None if unknown."""
         if number is None:
             return self._line_of_top(key)
-        header = re.compile(rf"\s*\[\[\s*{self._prefix}rule\s*\]\]" if number else rf"\s*\[\s*{self._prefix}gate\s*\]")
-        starts = [index for index, line in enumerate(self._lines) if header.match(line)]
+        starts = self._rules if number else self._gates
         place = number - 1 if number else 0
         if place >= len(starts):
             return self._line_of_top("rule" if number else "gate")
         return self._line_of_key(key, starts[place] + 1) or starts[place] + 1
+
+    def _headers(self, pattern: str) -> list[int]:
+        header = re.compile(pattern)
+        return [index for index, line in enumerate(self._lines) if header.match(line)]
 
     def _line_of_top(self, key: str) -> int | None:
         """The line of a key or table of the whole policy."""

@@ -16,7 +16,7 @@ KNOWN = (*_MS, *_BYTES)
 
 def parse(text: str) -> tuple[float, str] | None:
     """Number and unit of ``"1ms"`` or ``"64 MiB"``; None for any other text."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d+)?)\s*([A-Za-z]{1,3})\s*", text)
     return (float(match[1]), match[2]) if match and match[2] in KNOWN else None
 
 

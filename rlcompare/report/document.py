@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rlcompare import untrusted
 from rlcompare.errors import InputError
 from rlcompare.model.diff import (
     SCHEMA,
@@ -135,10 +136,12 @@ def from_document(document: object) -> Diff:
         raise DocumentError("it is not a diff of rlcompare (no member schema = rlcompare.diff/…)")
     if schema != SCHEMA:
         raise DocumentError(f"its schema is {schema}, but this rlcompare reads {SCHEMA}")
-    if place := not_finite(document):
-        raise DocumentError(f"its member {dotted(place)} should be a finite number")
     try:
+        if place := not_finite(document):
+            raise DocumentError(f"its member {dotted(place)} should be a finite number")
         found = fit(document, _Document)
+    except RecursionError as error:
+        raise DocumentError("it is nested too deeply") from error
     except MisfitError as error:
         raise DocumentError(f"its member {dotted(error.path)} {error.problem}") from error
     return Diff(
@@ -170,13 +173,11 @@ def read_document(path: Path, remedy: str) -> Diff:
         InputError: the file cannot be read, or holds no diff.
     """
     try:
-        return from_document(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise InputError(path, error.strerror or str(error), remedy) from error
+        return from_document(untrusted.parse_json(untrusted.read(path, untrusted.MOST_DOCUMENT_BYTES)))
+    except untrusted.RefusedError as error:
+        raise InputError(path, error.problem, remedy) from error
     except DocumentError as error:
         raise InputError(path, error.problem, error.remedy) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, "it is not valid JSON", remedy) from error
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ from rlcompare.sources.blocks import GZIP, head_of
 HEAD_BYTES = 64 * 1024
 """How much of a file is read to detect its format."""
 
+DAMAGED = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a damaged SQLite database raises; the latter if the message quotes a name that is not valid UTF-8."""
+
 _SQLITE = b"SQLite format 3\0"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -70,7 +73,7 @@ def _of_database(path: Path, head: bytes) -> Content:
             tables = frozenset(
                 str(name) for (name,) in _rows(path, "SELECT name FROM sqlite_master WHERE type = 'table'")
             )
-        except sqlite3.Error as error:
+        except DAMAGED as error:
             problem = f"the database is damaged ({error})"
     return Content(path, head, tables=tables, problem=problem)
 
@@ -96,7 +99,7 @@ def quietly(path: Path, query: str) -> list[tuple[Any, ...]]:
     """The rows of one of our queries on a database; empty if the table is missing or cannot be read."""
     try:
         return _rows(path, query)
-    except sqlite3.Error:
+    except DAMAGED:
         return []
 
 

@@ -20,6 +20,8 @@ from rlcompare import db, resources
 from rlcompare.db import first_line, quoted
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding
+from rlcompare.sources.blocks import check_room
+from rlcompare.sources.content import DAMAGED
 
 MAGIC = b"SQLite format 3\x00"
 _LOG_HEADER = 32
@@ -42,6 +44,7 @@ def readable_copy(path: Path, scratch: Path) -> Path:
     copy = scratch / f"copy-of-{path.name}"
     for source in (path, *_beside(path)):
         if source.exists():
+            check_room(copy, source.stat().st_size)
             shutil.copyfile(source, copy.with_name(f"copy-of-{source.name}"))
     return copy
 
@@ -100,7 +103,7 @@ def tables_of(path: Path, copy: Path) -> set[str]:
     try:
         with open_sqlite(copy) as con:
             return {name for (name,) in con.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except sqlite3.Error as error:
+    except DAMAGED as error:
         if "locked" in str(error) or "busy" in str(error):
             problem = "is locked by a process that writes to it"
             raise InputError(path, problem, "Wait until parsing has ended") from error

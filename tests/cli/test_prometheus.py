@@ -299,6 +299,7 @@ class TestWhichRun:
         ('{"data":{"resultType":"vector","result":' + "[" * 100_000, "it holds no vllm: or sglang:"),
         ('{"data":{"resultType":"matrix","result":[{"metric":{"__name__":"vllm:x"},"values":[[1795405000,"NaN"],[1e999,"1"],'
          '[null],"x",[1795405000,{}]]}]}}', "it holds no vllm: or sglang:"),
+        ("vllm:x 1e308\nvllm:x -1e308\nvllm:x 1.7e308\n", "it holds no vllm: or sglang:"),
         ("vllm:x 1e400\nvllm:y{a=\"b\n", "it holds no vllm: or sglang:"),
     ],
 )  # fmt: skip

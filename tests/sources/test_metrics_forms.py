@@ -217,6 +217,25 @@ class TestConsole:
         assert "timing_s/step is -10 in step 3, timing_per_token_ms/gen is -0.5 in step 3" in said
         assert said.endswith("and 1 more")
 
+    def test_what_is_beyond_any_sense_is_not_measured(self, tmp_path: Path) -> None:
+        beyond = {"timing_s/gen": 1e9, "timing_s/of_nobody": 1.7e9, "perf/total_num_tokens": 1e30, "timing_s/step": 0.0}
+        sound = {"timing_s/reward": 0.0, "timing_s/testing": 8e4, "actor/grad_norm": 1e30, "actor/entropy": -0.0,
+                 "perf/total_num_tokens": 1e12}  # fmt: skip
+        # Numbers beyond any float count as infinite.
+        infinite = {"timing_s/old_log_prob": "9" * 5000, "timing_s/ref": "1e999999", "actor/ppo_kl": "-1e200"}
+        lines = [step_line(3, beyond | infinite), step_line(4, sound | {"timing_s/step": 1e-320}), step_line(5, sound)]
+
+        store = store_of(_write(tmp_path / "job.log", "\n".join([*lines, ""])), tmp_path / "s.duckdb")
+
+        of_step = "SELECT name, value FROM metric WHERE step = {} AND (value IS NULL OR abs(value) <= 1e100)"
+        assert dict(rows(store, of_step.format(3))) == dict.fromkeys(beyond)
+        assert dict(rows(store, of_step.format(4))) == sound | {"timing_s/step": None}
+        assert dict(rows(store, of_step.format(5))) == sound
+        said = findings(store)
+        assert said["implausible_metric"].startswith("job.log has values beyond any sense")
+        assert "timing_s/gen is 1e+09 in step 3" in said["implausible_metric"]
+        assert "3 infinite or beyond 1e100" in said["not_finite"]
+
     def test_a_metric_called_step_is_no_step(self, tmp_path: Path) -> None:
         line = "step:5 - training/global_step:5 - timing_s/step:48 - perf/timestep:3 - val/x-step:4 - a/y:1.0"
 
@@ -799,3 +818,18 @@ class TestHostile:
         metrics = logged(tmp_path, "{'actor_rollout_ref': {'a': {[1], 2}}}\nstep:1 - a/x:0.5\n")
 
         assert metrics.config == {}
+
+
+def test_files_of_gigabytes_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    event_file(tmp_path / "events.out.tfevents.1.host.1.0", [(1, "a/x", 1.0)])
+    _write(tmp_path / "job.log", step_line(1, {"timing_s/step": 2.0}) + "\n")
+    (tmp_path / "run-abc.wandb").write_bytes(b":W&B\x24\xe1\x01" + b"x" * 10)
+    rows_ = "".join(f"{step},1.5,2.5\n" for step in range(10_000))
+    _write(tmp_path / "table.csv", f"step,a/x,timing_s/step\n{rows_}")
+    scalars = '{"timing_s": {"step": {"x": [1], "y": [2.5]}}}'
+    _write(tmp_path / "scalars.json", scalars)
+    for path in sorted(tmp_path.iterdir()):
+        with path.open("r+b") as file:
+            file.truncate(5 * 2**30)
+        with pytest.raises(InputError, match=r"larger than (128|256|768) MiB"):
+            store_of(path, tmp_path / "s.duckdb")

@@ -228,6 +228,18 @@ def test_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
     assert diff.headline == "time.step"
 
 
+def test_the_account_of_a_step_in_which_the_device_did_nothing_counts(tmp_path: Path) -> None:
+    """Steps of 20 and 30 ms, the second with nothing on the device: all 50 ms have a reason, so 25 per step."""
+    made = store(tmp_path, "idle").capture().step(1, wall=20 * MS).step(2, wall=30 * MS)
+    made.time(1, 10 * MS, step_ns=20 * MS, preparing_ns=4 * MS, tail_ns=6 * MS)
+    path = made.add("r_account", capture=0, device_id=0, step=2, kind="gc", ns=30 * MS, pieces=1).done()
+    diff = compared(path, path)
+    assert values(diff, "time.step") == (25.0, 25.0)
+    rows = diff.sections["account"].rows
+    assert [row["baseline"] for row in rows if row["kind"] == "gc"] == [15.0]
+    assert sum(float(row["baseline"] or 0) for row in rows) == 25.0
+
+
 def test_the_device_is_free_in_the_step_where_it_neither_computes_nor_communicates(tmp_path: Path) -> None:
     """Of 20 ms it computes 10 and communicates 5, of which 3 lie outside of computation."""
     made = store(tmp_path, "free").capture().step(1, wall=20 * MS)

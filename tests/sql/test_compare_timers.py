@@ -69,6 +69,21 @@ def test_what_adding_leaves_of_a_step_is_nought(tmp_path: Path) -> None:
     assert (row["baseline"], row["new"], row["delta"], row["ratio"]) == (0.0, 0.0, 0.0, None)
 
 
+def test_timers_that_overlap_leave_no_negative_time(tmp_path: Path) -> None:
+    """30 s of timers in a step of 21 s, and in one of 30.25 s: the step grew, and no timer did."""
+    old, new = logged(tmp_path / "old.duckdb", saves=False, rest=-9.0), logged(tmp_path / "new.duckdb", saves=False)
+    diff = compared(old, new)
+    before = {row["name"]: row["baseline"] for row in diff.sections["phases"].rows}
+    assert before == {"generate_sequences": 20_000.0, "update_actor": 10_000.0, "(outside)": 0.0}
+    assert found(diff, "phases", "(outside)")["new"] == pytest.approx(250.0)
+    (said,) = [finding.message for finding in diff.quality if finding.key == "timers_overlap"]
+    assert said.startswith("Baseline: its timers overlap: the phases take 9.00 s more than timing_s/step (21.00 s)")
+    assert not [cause for cause in diff.causes if cause.row == "(outside)"]
+    # Rounding in logs makes no such finding.
+    old = logged(tmp_path / "rounded.duckdb", saves=False, rest=-0.01)
+    assert "timers_overlap" not in {finding.key for finding in compared(old, new).quality}
+
+
 @pytest.mark.parametrize(("rest", "has_ratio"), [(1e-5, False), (0.3, True)])
 def test_a_remainder_of_next_to_nothing_has_no_ratio(tmp_path: Path, rest: float, has_ratio: bool) -> None:
     """10 us of 30 s outside of all timers, which halved, are no improvement by 50 %; 0.3 s are."""

@@ -129,7 +129,7 @@ def test_absolute_limits_may_carry_a_unit(tmp_path: Path, written: str, limit: t
         ('[rule]\nmetric = "a"\n', r"write \[\[rule\]\] before each rule"),
         ('[gate]\nevidence = "limits"\n', "so every diff would pass"),
         ('[[rule]]\nmetric = "a"\nseverity = "off"\n', "every rule is off, so nothing would be judged"),
-        ('[[rule]\nmetric = "a"\n', r"not valid TOML: .*line 1"),
+        ('[[rule]\nmetric = "a"\n', r"not valid TOML \(.*line 1"),
     ],
 )  # fmt: skip
 def test_what_a_policy_cannot_say_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:

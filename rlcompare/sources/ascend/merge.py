@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from rlcompare import resources
+from rlcompare.sources.content import DAMAGED
 
 NUMBER = "rlcompare_capture"
 
@@ -53,7 +54,7 @@ def layout_of(path: Path, tables: Sequence[str]) -> tuple[Layout, object]:
                 minor = con.execute("SELECT value FROM META_DATA WHERE name = 'SCHEMA_VERSION_MINOR'").fetchall()
             has_pmu = "TASK_PMU_INFO" in present and con.execute("SELECT 1 FROM TASK_PMU_INFO LIMIT 1").fetchall() != []
             return layout, (repr(minor), has_pmu)
-    except sqlite3.Error as error:
+    except DAMAGED as error:
         raise UnmergeableError from error
 
 
@@ -83,7 +84,7 @@ def merge(databases: Mapping[int, Path], layout: Layout, target: Path, *, keep_e
                 for table, columns in layout:
                     _copy(con, table, columns, number, keep_events)
                 merged.append(number)
-            except sqlite3.Error:
+            except DAMAGED:
                 for table, _ in layout:
                     con.execute(f'DELETE FROM "{table}" WHERE {NUMBER} = ?', [number])  # noqa: S608, our own words
             with suppress(sqlite3.Error):

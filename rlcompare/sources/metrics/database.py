@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from rlcompare import temporary
 from rlcompare.errors import InputError
+from rlcompare.sources.content import DAMAGED
 from rlcompare.sources.metrics.values import Metrics
 from rlcompare.sources.sqlite_input import discards_log, readable_copy
 
@@ -24,7 +25,7 @@ def opened(path: Path, tracker: str, metrics: Metrics | None = None) -> Iterator
     Raises:
         InputError: it cannot be read.
     """
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+    with temporary.folder() as scratch:
         copy = readable_copy(path, Path(scratch))
         try:
             if metrics is not None and copy != path:
@@ -32,5 +33,5 @@ def opened(path: Path, tracker: str, metrics: Metrics | None = None) -> Iterator
             with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?mode=ro", uri=True)) as con:
                 con.text_factory = lambda data: data.decode("utf-8", "replace")
                 yield con
-        except sqlite3.Error as error:
+        except DAMAGED as error:
             raise InputError(path, f"{tracker}'s database cannot be read ({error})", "Copy it again") from error

@@ -78,6 +78,7 @@ def load_metrics(
         for finding in (*_restarts(con, number, source.name), *findings_of(metrics, source)):
             report(finding)
     con.execute("DROP TABLE stage_metric")
+    con.execute("DROP TABLE stage_name")
     if engines:
         _load_engines(con, engines, [metrics for _, metrics in read], report)
     last = max((step for _, metrics in read for step in metrics.steps), default=None)
@@ -108,26 +109,35 @@ def _fill(
 ) -> None:
     import pyarrow
 
+    names = sorted({name for _, metrics in read for name in metrics.names})
+    numbers = {name: number for number, name in enumerate(names)}
     parts = [
         pyarrow.table(
             {
                 "source": pyarrow.array([number] * len(metrics.steps), pyarrow.int32()),
                 "line": pyarrow.array(metrics.lines, pyarrow.int64()),
                 "step": pyarrow.array(metrics.steps, pyarrow.int64()),
-                "name": pyarrow.array(metrics.names, pyarrow.string()),
+                "metric": pyarrow.array(list(map(numbers.__getitem__, metrics.names)), pyarrow.int32()),
                 "value": pyarrow.array(metrics.values, pyarrow.float64()),
             }
         )
         for number, metrics in enumerate([metrics for _, metrics in read] or [Metrics()])
     ]
+    given = {
+        "given_metric": pyarrow.concat_tables(parts),
+        "given_name": pyarrow.table({"id": range(len(names)), "name": pyarrow.array(names, pyarrow.string())}),
+    }
     con.execute("SET VARIABLE metrics_sources = CAST(? AS VARCHAR[])", [[source.name for source, _ in read]])
     con.execute("SET VARIABLE profiled_steps = CAST(? AS BIGINT[])", [None if profiled is None else list(profiled)])
     con.execute("SET VARIABLE warmup_steps = CAST(? AS BIGINT[])", [None if warmup is None else list(warmup)])
-    con.register("given_metric", pyarrow.concat_tables(parts))
+    for name, table in given.items():
+        con.register(name, table)
     try:
         con.execute("CREATE TEMP TABLE stage_metric AS FROM given_metric")
+        con.execute("CREATE TEMP TABLE stage_name AS FROM given_name")
     finally:
-        con.unregister("given_metric")
+        for name in given:
+            con.unregister(name)
     db.run(con, resources.sql("sources/run_directory/metric"))
 
 
@@ -169,10 +179,11 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         text = f"values in {name} that are not finite numbers: {', '.join(kinds)}; means exclude them"
         yield Finding("info", "not_finite", text)
     if metrics.negative:
-        shown = [f"{metric} is {value:g} in step {step}" for metric, step, value in metrics.negative[:_SHOWN]]
-        more = f" and {len(metrics.negative) - _SHOWN} more" if len(metrics.negative) > _SHOWN else ""
         text = f"{name} has negative values of metrics that cannot be negative; they count as not measured"
-        yield Finding("warning", "negative_metric", f"{text}: {', '.join(shown)}{more}")
+        yield Finding("warning", "negative_metric", f"{text}: {_values(metrics.negative)}")
+    if metrics.implausible:
+        text = f"{name} has values beyond any sense, such as times of months; they count as not measured"
+        yield Finding("warning", "implausible_metric", f"{text}: {_values(metrics.implausible)}")
     if metrics.odd["numpy"]:
         text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or similar"
         yield Finding("info", "numpy_numbers", f"{text}: the number in it is used")
@@ -213,6 +224,11 @@ def _other_jobs(metrics: Metrics, source: MetricsInput) -> str:
         f"{source.name} contains {len(metrics.jobs)} jobs: only the last one is used, from line {job.first_line} on;"
         f" the others were left out; to read one, pass {', '.join(shown)}{more}"
     )
+
+
+def _values(found: Sequence[tuple[str, int, float]]) -> str:
+    shown = ", ".join(f"{metric} is {value:g} in step {step}" for metric, step, value in found[:_SHOWN])
+    return f"{shown} and {len(found) - _SHOWN} more" if len(found) > _SHOWN else shown
 
 
 def _listed(numbers: Sequence[int]) -> str:

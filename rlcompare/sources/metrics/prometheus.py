@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
+from rlcompare.sources.metrics.values import MOST_VALUE
 
 JSON_LIMIT_BYTES = 512 * 2**20
 COUNTER, GAUGE, SUM, COUNT = "counter", "gauge", "sum", "count"
@@ -127,7 +128,9 @@ class _Found:
         except (TypeError, ValueError):
             self.made.unreadable += 1
             return
-        if math.isfinite(value):
+        if abs(value) > MOST_VALUE:  # sums of such numbers overflow
+            self.made.unreadable += math.isfinite(value)
+        elif not math.isnan(value):
             self.made.series.append(self.numbers.setdefault((name, labels), len(self.numbers)))
             self.made.times.append(time)
             self.made.values.append(value)

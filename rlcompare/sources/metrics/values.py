@@ -11,12 +11,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rlcompare.sources.metrics.jobs_in_log import Job
 
+from rlcompare.errors import InputError
 from rlcompare.metrics import entry
+from rlcompare.metrics.catalogue import step_timers
 
 NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|uint|bool_?)\d*_?\(([^()]*)\)")
 """A NumPy 2 number as Python prints it."""
@@ -25,10 +28,24 @@ NAME_LENGTH = 300
 LINE_BYTES = 16 * 2**20
 """Longer lines hold no metrics: a step takes a few kilobytes."""
 
+MOST_LOG_BYTES = 768 * 2**20
+"""Larger logs are refused: each byte is read several times. A step takes a few kilobytes."""
+
+MOST_TABLE_BYTES = 128 * 2**20
+"""Largest file whose text is held in memory, in parts and as a whole."""
+
 MOST_STEP = 2**62
 
 MOST_VALUE = 1e100
 """Larger numbers are kept but not compared: squares and sums would overflow. 32-bit floats end at 3.4e38."""
+
+LONGEST_SECONDS = 30 * 24 * 3600
+"""Longer times are none: a wrong unit, a moment instead of a duration, or damage. Some metrics sum over a whole job."""
+
+SHORTEST_STEP_SECONDS = 1e-9
+
+LARGEST_COUNT = 2**63
+"""Larger counts and sizes are none: no counter holds them."""
 
 _NEVER_NEGATIVE = ("timing_s/", "workload.")
 """Names of metrics that are times or counts, beside those in the catalogue."""
@@ -46,6 +63,7 @@ class Metrics:
         unreadable: positions of metrics that cannot be read.
         cut: position of the file's last line or record if it is incomplete; else None.
         negative: negative values of metrics that cannot be negative, as (metric, step, value); they are kept as None.
+        implausible: values beyond any sense, likewise (``is_implausible``).
         cut_in_part: whether the incomplete line or record has values that were read.
         odd: number of values that are not plain numbers, by kind: NaN, infinite, null, numpy, quoted, text, unnamed (no
             name), cut (a step followed by another one in the same line before its end), nul (NUL bytes), wrapped (lines
@@ -81,7 +99,9 @@ class Metrics:
     local_times: bool = False
     lost_log: bool = False
     negative: list[tuple[str, int, float]] = field(default_factory=list)
+    implausible: list[tuple[str, int, float]] = field(default_factory=list)
     unit: str = "line"
+    _names: dict[str, str] = field(default_factory=dict, repr=False)
 
     def step_times(self) -> dict[int, int]:
         """When each step was logged, in nanoseconds since the epoch: the last time that the file has for it."""
@@ -89,6 +109,12 @@ class Metrics:
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
         """Adds a value as it was written; values without a name or number are counted and dropped."""
+        if type(given) is float and 0 <= given <= MOST_VALUE and name in self._names:  # nearly all: must be quick
+            self.lines.append(line)
+            self.steps.append(step)
+            self.names.append(self._names[name])
+            self.values.append(given)
+            return
         kind, value = number(given)
         if not name:
             self.odd["unnamed"] += 1
@@ -101,10 +127,26 @@ class Metrics:
         if value is not None and value < 0 and is_impossible(name, value):
             self.negative.append((name, step, value))
             value = None
+        elif value is not None and not kind_of(value) and is_implausible(name, value):
+            self.implausible.append((name, step, value))
+            value = None
         self.lines.append(line)
         self.steps.append(step)
-        self.names.append(name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH])
+        if name not in self._names:  # each is in memory once, although a parser makes a new one for every line
+            self._names[name] = name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH]
+        self.names.append(self._names[name])
         self.values.append(value)
+
+
+def check_size(path: Path, most_bytes: int, remedy: str) -> None:
+    """Refuses a file that is too large to be read.
+
+    Raises:
+        InputError: it is.
+        OSError: it does not exist.
+    """
+    if path.stat().st_size > most_bytes:
+        raise InputError(path, f"it is larger than {most_bytes // 2**20} MiB", remedy)
 
 
 def is_impossible(name: str, value: float) -> bool:
@@ -113,6 +155,20 @@ def is_impossible(name: str, value: float) -> bool:
     if known is None:
         return name.startswith(_NEVER_NEGATIVE)
     return known.is_never_negative and value != known.unknown
+
+
+def is_implausible(name: str, value: float) -> bool:
+    """Whether a metric cannot have this value: a time of months, a step that takes no time, a count of 10^30."""
+    known = entry(name)
+    unit = known.unit if known else "s" if name.startswith("timing_s/") else ""
+    if name in step_timers() and 0 <= value < SHORTEST_STEP_SECONDS:
+        return True
+    if known and value == known.unknown:
+        return False
+    if unit == "s":
+        return abs(value) > LONGEST_SECONDS
+    is_count = known.is_never_negative if known else name.startswith(_NEVER_NEGATIVE)
+    return is_count and abs(value) > LARGEST_COUNT
 
 
 def number(given: object) -> tuple[str, float | None]:

@@ -1,0 +1,130 @@
+"""A short run of the harness: what once failed, and the first seeds of some kinds. The long run is a command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.fuzz import corpus, kinds
+from tests.fuzz.engine import Recipe, Result, prepare, run_batch, run_recipe
+from tests.fuzz.invariants import contradictions
+from tests.fuzz.kind import Kind, Mutator, Outcome, Places
+from tests.fuzz.oracles import broken_rules
+
+QUICK = ("ascend_db", "nsys_2020", "torch_trace_gpu")
+"""Kinds whose first seeds are tried beside their findings."""
+SEEDS = range(4)
+
+KINDS = sorted({recipe.kind for recipe in corpus.recipes()} | set(QUICK))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+def test_no_input_breaks_a_rule(name: str, tmp_path: Path) -> None:
+    kind = kinds.find(name)
+    if kind not in kinds.available():
+        pytest.skip(f"the inputs of {name} are not here (set RLCOMPARE_SHARED to the folder of real profiles)")
+    assert prepare(kind, tmp_path / "home") == []
+    tried = [recipe for recipe in corpus.recipes() if recipe.kind == name]
+    tried += [Recipe(name, seed) for seed in SEEDS if name in QUICK]
+    broken = [str(result) for result in _results(tried, kind, tmp_path) if result.broken]
+    assert broken == []
+
+
+def _results(tried: list[Recipe], kind: Kind, tmp_path: Path) -> list[Result]:
+    if kind.batch is not None:
+        return run_batch(tried, kind, tmp_path / "home", tmp_path / "work")
+    return [run_recipe(recipe, kind, tmp_path / "home", tmp_path / f"{n}") for n, recipe in enumerate(tried)]
+
+
+class TestHarness:
+    """It must notice what it is made for."""
+
+    def outcome(self, tmp_path: Path, **changed: object) -> Outcome:
+        facts = {"arguments": ("diff",), "code": 0, "out": "", "err": "", "seconds": 1.0, "peak_bytes": 0}
+        return Outcome(**{**facts, **changed}, places=Places(tmp_path, tmp_path, tmp_path / "out"))  # type: ignore[arg-type]
+
+    KIND = Kind("none", lambda home: None, [])
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"code": 70, "err": "rlcompare: error: unexpected KeyError"},
+            {"code": 4, "err": "rlcompare: error: one\nanother line"},
+            {"code": None},
+            {"code": -9},
+            {"peak_bytes": 2 << 30},
+            {"out": "\x1b[31mred"},
+            {"out": "x" * 50_000},
+            {"err": "Traceback (most recent call last):"},
+        ],
+        ids=str,
+    )
+    def test_broken_rules(self, tmp_path: Path, changed: dict[str, object]) -> None:
+        assert list(broken_rules(self.KIND, self.outcome(tmp_path))) == []
+        assert list(broken_rules(self.KIND, self.outcome(tmp_path, **changed)))
+
+    @pytest.mark.parametrize("text", ['{"overall": NaN}', '{"overall": [', '{"schema": 1, "overall": []}'])
+    def test_a_wrong_document(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "diff.json").write_text(text)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("tests.fuzz.oracles.contradictions", lambda document: iter(()))
+            assert list(broken_rules(self.KIND, self.outcome(tmp_path)))
+
+    @pytest.mark.parametrize(
+        ("metric", "values"),
+        [
+            ("time.step", {"new": -1.0}),
+            ("time.step", {"new": 1e12}),
+            ("time.step", {"new": 12.0, "delta": 1.0}),
+            ("time.free", {"new": 9.0, "delta": 7.0, "ratio": 4.5}),
+        ],
+    )
+    def test_contradictions_of_times(self, metric: str, values: dict[str, float]) -> None:
+        times = {
+            "time.step": 10.0,
+            "time.device_span": 9.0,
+            "time.compute": 6.0,
+            "time.exposed_comm": 1.0,
+            "time.free": 2.0,
+        }
+        rows = [
+            {"metric": name, "unit": "ms", "baseline": value, "new": value, "delta": 0.0, "ratio": 1.0,
+             "samples": {"baseline": [value], "new": [value]}}
+            for name, value in times.items()
+        ]  # fmt: skip
+        document: dict[str, object] = {
+            "overall": rows,
+            "sections": {},
+            "section_info": {},
+            "causes": [],
+            "unexplained": None,
+            "headline": "",
+        }
+        assert list(contradictions(document)) == []
+        next(row for row in rows if row["metric"] == metric).update(values)
+        assert list(contradictions(document))
+
+    def test_a_seed_gives_the_same_input_again(self, tmp_path: Path) -> None:
+        """Every mutator of every kind writes the same bytes for the same seed, and has a name of its own."""
+        for kind in kinds.available():
+            names = [mutator.name for mutator in kind.mutators]
+            assert len(names) == len(set(names)), kind.name
+        made = []
+        for number in range(2):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            (folder / "a.csv").write_text("Name,Duration(us)\n" + "x,1.5\n" * 20)
+            for mutator in _of_tables():
+                mutator.apply(folder, Random(7))
+            made.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+        assert made[0] == made[1]
+
+
+def _of_tables() -> list[Mutator]:
+    from tests.fuzz.mutators import table
+
+    return [mutator for mutator in table.mutators("*.csv") if mutator.name in ("table.set_text", "table.ragged")]
