@@ -23,19 +23,15 @@ from rlcompare.history.place import place_of
 from rlcompare.writer.simulate import simulate
 from rlcompare.writer.spec import SampleRun
 from tests.history.examples import new_run
-from tests.run_directories import description, write_run
+from tests.run_directories import description, write_metrics, write_run
 from tests.torch_trace_file import write_torch_trace
 
 PROFILES = {"base": ("BASELINE", "baseline", "old", "npu"), "new": ("NEW", "RUN")}
 """Sample profiles, and their copies under further names."""
 
-RUNS = {
-    "runs/base": (1.000, 0.998, 1.003),
-    "runs/new": (1.004, 1.002, 0.999),
-    "runs/more": (1.006,),
-    "runs/nightly": (1.007,),
-}
-"""Folders of runs: how long the actor update of each one takes, relative to the first."""
+RUNS = {"base": 1.000, "new": 1.004, "more": 1.006, "nightly": 1.007, "cann82": 0.998, "cann83": 1.003}
+"""Runs in ``runs/``, one each, because keeping several costs most: the time of their actor update."""
+
 
 _TRAIN = r"""#!/bin/sh -e
 # Leaves a run in the folder that the last argument names: a log of twelve steps, half as long again on the new side.
@@ -58,20 +54,14 @@ def make(folder: Path) -> Path:
             shutil.copytree(folder / name, folder / copy, copy_function=link)
     rank = min((folder / "new").glob("*_ascend_pt"))
     shutil.copytree(rank, folder / "host_17_20250318093015001_ascend_pt", copy_function=link)
-    for name, durations in RUNS.items():
-        for number, duration in enumerate(durations):
-            begun = description(started=f"2026-11-{1 + list(RUNS).index(name):02}T{number:02}:00:00Z")
-            write_run(folder / name / f"nightly-{number + 1}", begun, update_actor=0.1 * duration)
-    for name, copy in (("runs/base", "runs/cann82"), ("runs/new", "runs/cann83")):
-        shutil.copytree(folder / name, folder / copy, copy_function=link)
+    for day, (name, duration) in enumerate(RUNS.items(), 1):
+        begun = description(started=f"2026-11-{day:02}T00:00:00Z")
+        write_run(folder / "runs" / name / "nightly-1", begun, update_actor=0.1 * duration)
     for capture in simulate(SampleRun(ranks=(0, 1), steps=(50,), layers=1, decode_steps=1)):
         write_torch_trace(capture, 2, folder / "gpu" / f"rank{capture.rank}.pt.trace.json")
-    for name in ("base", "new"):
-        log = (folder / "runs" / name / "nightly-1" / "metrics.jsonl").read_text()
-        for copy in (f"{name}.log", f"logs/{name}1.log"):
-            (folder / copy).parent.mkdir(exist_ok=True)
-            (folder / copy).write_text(log)
-        (folder / f"logs/{name}2.log").write_text((folder / "runs" / name / "nightly-2" / "metrics.jsonl").read_text())
+    for name, duration in (("base", 0.1), ("new", 0.104)):
+        for number, log in enumerate((f"{name}.log", f"logs/{name}1.log", f"logs/{name}2.log")):
+            write_metrics(folder / log, update_actor=duration + number / 1000)
     return folder
 
 

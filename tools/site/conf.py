@@ -50,9 +50,10 @@ NAVIGATION = {
     ],
     "Reference": [
         "docs/user-guide", "docs/gate", "docs/report", "docs/metrics", "docs/formats", "docs/cli", "docs/sql",
+        "docs/platforms", "docs/stability",
     ],
     "Explanation": ["docs/design", "docs/scale", "docs/tour"],
-    "Project": ["CHANGELOG", "CONTRIBUTING", "docs/release", "README.zh-CN"],
+    "Project": ["CHANGELOG", "SECURITY", "CONTRIBUTING", "docs/release", "README.zh-CN"],
 }  # fmt: skip
 """The pages by what a reader wants: to learn, to do, to look up, to understand."""
 
