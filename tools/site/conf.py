@@ -50,6 +50,7 @@ NAVIGATION = {
     ],
     "Reference": [
         "docs/user-guide", "docs/gate", "docs/report", "docs/metrics", "docs/formats", "docs/cli", "docs/sql",
+        "docs/platforms", "docs/stability",
     ],
     "Explanation": ["docs/design", "docs/scale", "docs/tour"],
     "Project": ["CHANGELOG", "CONTRIBUTING", "docs/release", "README.zh-CN"],
