@@ -67,6 +67,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python tools/cli_reference.py
 	$(BIN)/python -m tools.man_page
 	$(BIN)/python -m tools.sql_reference >/dev/null
+	$(BIN)/python -m tools.public_surface --write
 	$(BIN)/python tools/report_picture.py
 
 # The documentation as a site, which needs no network and no server: open build/site/index.html.
