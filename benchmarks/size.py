@@ -234,11 +234,12 @@ def measure(command: Sequence[str], out: Path, scratch: Path) -> Figures:
         output.seek(0)
         said = output.read().decode(errors="replace")
     _, status, usage = ended
+    process.returncode = os.waitstatus_to_exitcode(status)  # it is waited for here
     found = {"memory, GB": peak / 1e9, "time, s": seconds, "processor, s": usage.ru_utime + usage.ru_stime}
     if out.exists():
         found["page, MB"] = size_of(out / "report.html") / 1e6
         found["diff.json, MB"] = size_of(out / "diff.json") / 1e6
-    return Figures(os.waitstatus_to_exitcode(status), found, written / 1e9, said)
+    return Figures(process.returncode, found, written / 1e9, said)
 
 
 def family(pid: int) -> Iterator[int]:

@@ -49,6 +49,8 @@ class _Simulation:
         self.ranks = [*run.ranks, *sorted(late - set(run.ranks))]
         self.late_phase = "update_actor" if "update_actor" in run.phases else run.phases[-1]
         self.done: list[Capture] = []
+        self.pids: dict[int, int] = {}
+        self.used_pids: set[int] = set()
         self.settled: dict[str, list[CollectiveTask]] = {}
         start = run.start_ns or EPOCH_NS + self.noise.integer("epoch", 0, 86_400) * _SECOND_NS
         self.processes = [self._process(rank, start) for rank in self.ranks]
@@ -60,7 +62,7 @@ class _Simulation:
         return process
 
     def _capture(self, rank: int, devices: tuple[int, ...], start: int) -> Capture:
-        pid = self.noise.integer(f"pid{rank}", 200_000, 900_000)
+        pid = self._pid(rank)
         address = f"192.0.2.{10 + self.noise.integer('address', 0, 200)}%enp189s0f0_60000_0"
         opened = EPOCH_NS // 1_000 + self.noise.integer("group", 0, 10**9)
         name = "group_name_0" if self.run.newer else f"{address}_{opened}"
@@ -72,6 +74,17 @@ class _Simulation:
         )
         mhz = round(NOMINAL_MHZ * self.run.factor(ChangeKind.FREQUENCY))
         return Capture(rank, len(self.done), devices, pid, pid + 3_553, pid + 9_859, group, mhz, start)
+
+    def _pid(self, rank: int) -> int:
+        """A number of its own for the process of each rank: folders are named after it."""
+        if rank not in self.pids:
+            draw, pid = 0, self.noise.integer(f"pid{rank}", 200_000, 900_000)
+            while pid in self.used_pids:
+                draw += 1
+                pid = self.noise.integer(f"pid{rank}.{draw}", 200_000, 900_000)
+            self.used_pids.add(pid)
+            self.pids[rank] = pid
+        return self.pids[rank]
 
     # windows
 

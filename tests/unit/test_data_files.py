@@ -20,7 +20,7 @@ from rlcompare.errors import InputError
 from rlcompare.gate import judge, load_preset
 from rlcompare.model.diff import Cause, Diff, Rest, Row, Section
 from rlcompare.report import data_files
-from rlcompare.report.data_files import completed, cut, missing_files
+from rlcompare.report.data_files import FEW, completed, cut, missing_files
 from rlcompare.report.document import from_document, read_document, to_document, to_json
 from rlcompare.report.explain import explain
 from rlcompare.report.step_parts import parts_of_step
@@ -256,3 +256,23 @@ def test_a_text_of_many_rows_is_read_once(tmp_path: Path) -> None:
     diff = replace(diff_examples.regression(), sections={"kernels": short})
     rows = completed(diff, tmp_path).sections["kernels"].rows
     assert len(rows) == MANY and len({id(row["shapes"]) for row in rows}) == 1
+
+
+def test_of_very_many_metrics_the_known_ones_and_the_largest_changes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_files, "METRICS_BYTES", 2**18)
+    base = diff_examples.regression()
+    many = tuple(diff_examples.metric(f"custom/{place}", 1000.0, 1000.0 + place) for place in range(5_000))
+    known = diff_examples.metric("actor/grad_norm", 1.0, 1.0)
+    diff = replace(base, overall=(*base.overall, *many, known))
+    short = cut(diff)
+    names = [delta.metric for delta in short.overall]
+    assert FEW < len(names) < 1_000
+    assert [delta for delta in diff.overall if delta.metric in set(names)] == list(short.overall), "in their own order"
+    assert {*(delta.metric for delta in base.overall), "actor/grad_norm"} <= set(names)
+    custom = [int(name.removeprefix("custom/")) for name in names if name.startswith("custom/")]
+    assert custom == list(range(5_000 - len(custom), 5_000))
+    assert f"{len(names):,} of {len(diff.overall):,} metrics" in short.quality[0].message
+    assert {one.metric for one in short.aggregates} <= set(names)
+    assert cut(short) == short
+    view = build_view(diff)
+    assert len(view.overall.rows) == 1_000 and view.overall.total == len(diff.overall)

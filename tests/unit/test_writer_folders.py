@@ -13,6 +13,7 @@ from rlcompare.cli.main import cli
 from rlcompare.errors import ExitCode, RlcompareError, UsageError
 from rlcompare.writer import SampleRun, layout, write_sample
 from rlcompare.writer.info import SECRETS
+from rlcompare.writer.simulate import simulate
 from tests.unit.writer_readers import Database
 
 _TINY = SampleRun(ranks=(0,), layers=1, decode_steps=1)
@@ -127,3 +128,9 @@ def test_the_command_says_where_it_cannot_write(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["sample", "-o", str(tmp_path / "file" / "below")])
     assert isinstance(result.exception, UsageError)
     assert "file" in str(result.exception)
+
+
+def test_ranks_that_draw_the_same_process_number_have_processes_of_their_own() -> None:
+    """Of 1,024 numbers drawn from 700,000, two are usually the same: with seed 0, those of ranks 60 and 287."""
+    captures = simulate(SampleRun(ranks=(60, 287), world_size=512))
+    assert [capture.pid == 277_113 for capture in captures] == [True, False]
