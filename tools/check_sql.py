@@ -10,7 +10,6 @@ statements. A problem is one line: file, line, what to do.
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence

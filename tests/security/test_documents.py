@@ -47,12 +47,14 @@ def test_paths_in_a_document_lead_nowhere(
         (place / "data" / "kernels.parquet").symlink_to(private)
     # WHEN it is used THEN nothing of the file is told
     page = tmp_path / "page.html"
-    for command in (("report", place / "diff.json", "-o", page), ("explain", "time.step", place / "diff.json")):
+    book = tmp_path / "tables.xlsx"
+    for command in (("report", place / "diff.json", "-o", page), ("report", place / "diff.json", "-o", book)):
         outcome = rlcompare(*command)
-        is_refused = name != "kernels" or (is_link and command[0] == "report")  # explain needs no other rows
+        is_refused = name != "kernels" or (is_link and book in command)  # the page needs no other rows
         assert outcome.code == (4 if is_refused else 0), outcome.err
         assert SECRET not in outcome.out + outcome.err
     assert not page.exists() or SECRET not in page.read_text()
+    assert not book.exists() or not is_link
 
 
 def test_a_run_lists_captures_elsewhere(rlcompare: Command, samples: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rlcompare.cli.one_file import into_file, partial_of
+from rlcompare.cli.one_file import into_file
 from rlcompare.collect.probe.replica import claimed
 from rlcompare.collect.run_directory import write_run
 from rlcompare.collect.verl.job import run_job
@@ -98,12 +98,15 @@ def test_the_log_of_a_job_is_the_users_alone(tmp_path: Path, victim: Path, capfd
     assert capfd.readouterr().out.count("api_key") == 2
 
 
-def test_nothing_is_written_through_a_planted_link(tmp_path: Path, victim: Path) -> None:
-    # GIVEN links under the names that our processes use next
+def test_nothing_is_written_through_a_planted_link(
+    tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN links under the names that our processes use next, if somebody could guess them
     here = tmp_path / "run"
     here.mkdir()
-    (here / f".run.json.{os.getpid()}").symlink_to(victim)
-    partial_of(here / "page.html").symlink_to(victim)
+    monkeypatch.setattr("rlcompare.temporary.partial_of", lambda target: target.with_name(f".{target.name}.guessed"))
+    for name in ("run.json", "page.html"):
+        (here / f".{name}.guessed").symlink_to(victim)
     (here / "page.html").symlink_to(victim)
     # WHEN they write
     write_run(here, {"schema": "x"})
