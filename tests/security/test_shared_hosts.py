@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.fixture(autouse=True)
-def _generous_umask() -> None:
+def _generous_umask() -> Iterator[None]:
     """As generous as a machine may be, so that nothing is private by luck."""
     before = os.umask(0)
     yield
@@ -87,8 +88,12 @@ def test_a_cache_that_everybody_can_change_is_refused(tmp_path: Path, permission
 
 def test_the_log_of_a_job_is_the_users_alone(tmp_path: Path, victim: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "job.log"
-    for before in (lambda: log.write_text("old"), lambda: (log.unlink(), log.symlink_to(victim))):
-        before()
+    for is_link in (False, True):
+        if is_link:
+            log.unlink()
+            log.symlink_to(victim)
+        else:
+            log.write_text("old")
         ended = run_job([sys.executable, "-c", "print('api_key: abc')"], dict(os.environ), log)
         assert ended.code == 0
         assert mode(log) == 0o600
