@@ -74,7 +74,9 @@ def write_log(folder: Path, slower: float, steps: int, metrics: int) -> None:
 def _metric(number: int) -> str:
     if number % 10 == 0:
         return f"timing_s/stage_{number}"
-    return f"val-core/dataset_{number % 17}/reward/mean@{number}" if number % 3 else f"actor/custom_{number}"
+    if number % 10 == 1:
+        return f"val-core/dataset_{number % 17}/reward/mean@{number}"
+    return f"actor/custom_{number}" if number % 2 else f"critic/values_of_a_group/{number}/mean"
 
 
 def write_runs(folder: Path, slower: float, runs: int) -> None:

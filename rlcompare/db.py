@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from rlcompare.errors import DamagedStoreError, InputError, UsageError
 
 SQLITE_EXTENSION, POSTGRES_EXTENSION = "sqlite_scanner", "postgres_scanner"
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """Increased whenever a table of the store or the meaning of a column changes; part of every cache key."""
 
 _WRITE_FAILED = re.compile(
@@ -48,6 +48,12 @@ _COPY = r"(?:(?:list|events|copy)-of-|mended-|sound-)*"
 _PATTERN = re.compile(r"[*?\[]")
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
 _MAKE_AGAIN = "Rebuild it with rlcompare ingest"
+_OF_CONTENT = (
+    duckdb.BinderException, duckdb.CatalogException, duckdb.ConversionException, duckdb.OutOfRangeException,
+    duckdb.TypeMismatchException,
+)  # fmt: skip
+"""Errors of our own queries that only the content of a store can cause."""
+
 _FOREIGN = """
     SELECT 'the view ' || view_name FROM duckdb_views()
     WHERE database_name IN ($database, current_database())
@@ -88,6 +94,20 @@ def interrupt_all() -> None:
 def interruptions() -> int:
     """How often queries were interrupted. Data that was read while this number grew may lack rows."""
     return _interruptions
+
+
+def interruption() -> Callable[[], None]:
+    """A function that long loops in Python call, so that they end like queries.
+
+    It raises ``duckdb.InterruptException`` if queries have been interrupted since it was made.
+    """
+    before = _interruptions
+
+    def check() -> None:
+        if _interruptions != before:
+            raise duckdb.InterruptException("interrupted")
+
+    return check
 
 
 def quoted(path: Path) -> str:
@@ -379,17 +399,21 @@ def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool, nam
 
 @contextmanager
 def reading(store: Path) -> Iterator[None]:
-    """Turns DuckDB errors about a damaged store into ``DamagedStoreError``; other errors pass.
+    """Turns DuckDB errors about what a store holds into errors of an input; other errors pass.
 
     Raises:
         DamagedStoreError: a block of the store does not match its checksum.
+        InputError: the store lacks a table or a column, or has values that none of ours has.
     """
     try:
         yield
     except duckdb.Error as error:
-        if not is_damage(error):
+        if is_damage(error):
+            raise DamagedStoreError(store, first_line(error)) from error
+        if not isinstance(error, _OF_CONTENT):
             raise
-        raise DamagedStoreError(store, first_line(error)) from error
+        problem = f"the store is damaged or was changed by something else ({first_line(error)})"
+        raise InputError(store, problem, _MAKE_AGAIN) from error
 
 
 def is_damage(error: duckdb.Error) -> bool:

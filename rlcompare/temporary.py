@@ -136,7 +136,7 @@ def _start_of(pid: int) -> int | None:
 def _here() -> str:
     """A digest of this host, its boot, and the namespace of its process ids."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
         places = [os.uname().nodename, boot, str(Path("/proc/self/ns/pid").readlink())]
     except (OSError, AttributeError):
         return _ELSEWHERE

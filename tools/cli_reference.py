@@ -34,7 +34,7 @@ class _Markdown(HelpPage):
     """Writes Markdown."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        self.write(f"```\n{prog} {args}\n```\n\n")
+        self.write(f"```text\n{prog} {args}\n```\n\n")
 
     def write_heading(self, heading: str) -> None:
         self.write(f"**{heading}**\n\n")

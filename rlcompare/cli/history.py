@@ -74,7 +74,7 @@ def command() -> None:
     \b
     rlcompare history add runs/nightly
     rlcompare history changes
-    rlcompare history ack 3a91c2f0 --reason "CANN 8.3 is needed" --expires 2026-12-31
+    rlcompare history ack 0d22a573 --reason "CANN 8.3 is needed" --expires 2026-12-31
     """
 
 

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlcompare.errors import InputError
-from rlcompare.model.diff import Cause, Diff, Rest, Row, Section, Value
+from rlcompare.model.diff import Cause, Diff, Finding, Rest, Row, Section, Value
+from rlcompare.model.words import Severity
 from rlcompare.report.columns import arrow_table, columns_of
+from rlcompare.report.notable import chosen, notable
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
@@ -25,6 +27,12 @@ SIZE_BYTES = 4 * 2**20
 """Most rows of a table in ``diff.json``, and most bytes, if there are more rows than ``FEW``."""
 
 FEW = 100
+
+METRICS_BYTES = 8 * 2**20
+"""Most bytes of the metrics of the whole step in ``diff.json``, with aggregates, if there are more than ``FEW``."""
+
+_OF_METRIC, _OF_RUN = 300, 240
+"""About how many bytes of that a metric takes by itself, and for each run."""
 
 MOST_ROWS, MOST_COLUMNS, MOST_BYTES = 1_000_000, 200, 2**30
 """Most rows, columns and uncompressed bytes of a Parquet file that is read: it may come from anybody."""
@@ -44,7 +52,25 @@ _Key = tuple[Value, ...]
 def cut(diff: Diff) -> Diff:
     """The diff with the rows that ``diff.json`` has: of a long table those of the largest changes, and the causes'."""
     sections = {name: _cut(section, diff.causes) for name, section in diff.sections.items()}
-    return replace(diff, sections=sections) if any(section.rest for section in sections.values()) else diff
+    short = replace(diff, sections=sections) if any(section.rest for section in sections.values()) else diff
+    return _cut_metrics(short)
+
+
+def _cut_metrics(diff: Diff) -> Diff:
+    """The diff with the metrics that matter most, if there are too many; a finding says so."""
+    runs = len(diff.baseline.runs) + len(diff.new.runs)
+    most = max(FEW, METRICS_BYTES // (_OF_METRIC + _OF_RUN * runs))
+    if len(diff.overall) <= most:
+        return diff
+    kept = chosen(diff.overall, notable(diff.overall, diff.headline)[:most])
+    names = {delta.metric for delta in kept}
+    message = (
+        f"diff.json holds {len(kept):,} of {len(diff.overall):,} metrics: the known ones, and of the others those that"
+        " changed most; rlcompare gate -d NEW -bp BASELINE judges all of them"
+    )
+    found = Finding("metrics", None, None, Severity.CAUTION, message)
+    aggregates = tuple(one for one in diff.aggregates if one.metric in names)
+    return replace(diff, overall=kept, aggregates=aggregates, quality=(found, *diff.quality))
 
 
 def _cut(section: Section, causes: Sequence[Cause]) -> Section:

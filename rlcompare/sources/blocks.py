@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from rlcompare.db import interruption
 from rlcompare.errors import InputError
 
 GZIP = b"\x1f\x8b"
@@ -38,6 +39,12 @@ class Blocks:
         self.damage: str | None = None
 
     def __iter__(self) -> Iterator[bytes]:
+        check = interruption()
+        for block in self._blocks():
+            check()
+            yield block
+
+    def _blocks(self) -> Iterator[bytes]:
         with self.path.open("rb") as file:
             first = file.read(BLOCK_BYTES)
             if not first.startswith(GZIP):

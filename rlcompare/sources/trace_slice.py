@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from rlcompare.db import interruption
 from rlcompare.errors import InputError
 from rlcompare.sources.blocks import Blocks, check_room
 from rlcompare.sources.text_repair import encoding_of
@@ -147,7 +148,9 @@ def end_of_last_event(tail: bytes) -> int | None:
 def _copy(file: BinaryIO, out: BinaryIO, start: int, end: int) -> None:
     file.seek(start)
     left = end - start
+    check = interruption()
     while left > 0 and (block := file.read(min(left, _BLOCK))):
+        check()
         out.write(block)
         left -= len(block)
 
@@ -155,12 +158,14 @@ def _copy(file: BinaryIO, out: BinaryIO, start: int, end: int) -> None:
 def _parsed_events(path: Path) -> Iterator[tuple[dict[str, object], bool]]:
     """Each complete event, and whether the list is known to end after it."""
     decoder = json.JSONDecoder(strict=False)
+    check = interruption()
     with path.open(encoding=encoding_of(path), errors="replace", newline="") as file:
         text = file.read(_BLOCK)
         bracket = re.match(r"\s*\[", text) or re.search(r'"traceEvents"\s*:\s*\[', text)
         position = bracket.end() if bracket else len(text)
         waiting: dict[str, object] | None = None
         while True:
+            check()
             position = _skip(text, position)
             try:
                 event, end = decoder.raw_decode(text, position)

@@ -302,9 +302,9 @@ def _given_store(run: RunInput) -> Path:
     version = store_schema_version(path)
     if version != SCHEMA_VERSION:
         problem = "it is a database, but not an rlcompare store" if version is None else f"its schema is {version}"
-        raise InputError(
-            path, problem, f"Rebuild it with rlcompare ingest (this version reads schema {SCHEMA_VERSION})"
-        )
+        newer = "upgrade rlcompare, or " if version is not None and version > SCHEMA_VERSION else ""
+        remedy = f"{newer}rebuild it with rlcompare ingest (this version reads schema {SCHEMA_VERSION})"
+        raise InputError(path, problem, remedy[0].upper() + remedy[1:])
     return path
 
 

@@ -113,11 +113,23 @@ class _Reader:
                     raise
                 self._fail(part, error)
             self._done(part)
+        self._remove_strays()
         redact(self._con)
         for (number,) in db.run(self._con, resources.sql("normalize/is_usable")):
             path = self.readable[number].capture.path
             remedy = "Parse or collect it again, or pass another folder"
             self._fail(self.readable[number], EmptyCaptureError(path, _NOTHING, remedy))
+
+    def _remove_strays(self) -> None:
+        """Remove what lies so far from the rest of a capture that its time must be damaged."""
+        far_apart = [number for (number,) in db.run(self._con, resources.sql("normalize/far_apart"))]
+        if not far_apart:
+            return
+        self._con.execute("SET VARIABLE far_apart = ?", [far_apart])
+        for number, count in db.run(self._con, resources.sql("normalize/stray")):
+            message = f"tasks, operators and marks that are more than a week from the others were left out ({count})"
+            name = self.readable[number].capture.path.name
+            self._report(number, Finding("warning", "damaged_time", f"{name}: {message}"))
 
     def reduce(self) -> None:
         """Normalise the rows of all captures, and make the rollups."""

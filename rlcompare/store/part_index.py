@@ -114,7 +114,7 @@ class PartIndex:
     @staticmethod
     def _listed(path: Path) -> dict[str, int]:
         try:
-            return keys_in(path.read_text())
+            return keys_in(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeError):  # another process removed it, or it is damaged
             return {}
 

@@ -11,7 +11,7 @@ WITH logged AS (
     FROM logged AS l LEFT JOIN c_metric_entry AS e USING (side, run, name)
 ), graded AS (   -- the lower, the better
     SELECT m.side, m.run, m.name, m.step, m.value, m.warmup, k.speed,
-           CASE WHEN k.speed AND m.warmup THEN 2 WHEN m.profiled THEN 1 ELSE 0 END::TINYINT AS grade
+           CASE WHEN k.speed AND m.warmup THEN 2 WHEN m.profiled THEN 1 ELSE 0 END AS grade
     FROM c_metric AS m JOIN kind AS k USING (side, run, name)
     WHERE m.value IS NOT NULL AND (m.step IS DISTINCT FROM 0 OR k.only_zero)
 ), best AS (

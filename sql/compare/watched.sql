@@ -3,33 +3,31 @@
 -- increase. `mean` and `middle` (the median) are those of the last five steps that have a number, or of all steps if there are fewer.
 -- Depends on c_metric.
 CREATE TABLE c_watched AS
-WITH kind AS (   -- no name matches two patterns
-    FROM (VALUES
-        ('entropy', '^actor/entropy(_loss)?$'),
-        ('gradient', '^(actor|critic)/grad_norm$'),
-        ('loss', '^(actor|critic)/(pg_|vf_)?loss$'),
-        ('reward', '^critic/(score|rewards)/mean$'),
-        ('validation', '^val-core/.*/mean@[0-9]+$'),
-        ('policy_kl', '^actor/ppo_kl$'),
-        ('reference_kl', '^(actor/kl_loss|actor/reward_kl_penalty|critic/kl)$'),
-        ('rollout_kl', '(^|/)(mismatch|rollout_corr)/(mismatch_)?(kl|k3_kl)$'),
-        ('chi2_token', '(^|/)(mismatch_)?chi2_token$'),
-        ('chi2_seq', '(^|/)(mismatch_)?chi2_seq$'),
-        ('ess', '(^|/)rollout_is_eff_sample_size$'),
-        ('weight_mean', '(^|/)rollout_is_mean$'),
-        ('weight_std', '(^|/)rollout_is_std$'),
-        ('vetoed', '(^|/)rollout_is_veto_fraction$'),
-        ('weight_lost', '(^|/)rollout_(is_(catastrophic_token_fraction|(seq_)?clipped_fraction)|rs_.*masked_fraction)$'),
-        ('apart', '^training/rollout_probs_diff_mean$'),
-        ('staleness', '^training/off_policy/trajectory_(staleness|staleness_worst|spans)/(mean|max)$'),
-        ('staleness', '^fully_async/(.*/)?staleness_samples$'),
-        ('stale_count', '^fully_async/count/stale_(samples|trajectory)_processed$'),
-        ('aborted', '^response/aborted_ratio$'),
-        ('evicted', '^training/(off_policy|rollout_failure)/evicted_samples$'),
-        ('evicted_count', '^fully_async/(.*/)?dropped(_stale)?_samples$')
-    ) AS kind(what, pattern)
-), chosen AS (
-    SELECT n.name, k.what FROM (SELECT DISTINCT name FROM c_metric) AS n JOIN kind AS k ON regexp_matches(n.name, k.pattern)
+WITH chosen AS (   -- no name matches two patterns
+    SELECT name, CASE
+        WHEN regexp_matches(name, '^actor/entropy(_loss)?$') THEN 'entropy'
+        WHEN regexp_matches(name, '^(actor|critic)/grad_norm$') THEN 'gradient'
+        WHEN regexp_matches(name, '^(actor|critic)/(pg_|vf_)?loss$') THEN 'loss'
+        WHEN regexp_matches(name, '^critic/(score|rewards)/mean$') THEN 'reward'
+        WHEN regexp_matches(name, '^val-core/.*/mean@[0-9]+$') THEN 'validation'
+        WHEN regexp_matches(name, '^actor/ppo_kl$') THEN 'policy_kl'
+        WHEN regexp_matches(name, '^(actor/kl_loss|actor/reward_kl_penalty|critic/kl)$') THEN 'reference_kl'
+        WHEN regexp_matches(name, '(^|/)(mismatch|rollout_corr)/(mismatch_)?(kl|k3_kl)$') THEN 'rollout_kl'
+        WHEN regexp_matches(name, '(^|/)(mismatch_)?chi2_token$') THEN 'chi2_token'
+        WHEN regexp_matches(name, '(^|/)(mismatch_)?chi2_seq$') THEN 'chi2_seq'
+        WHEN regexp_matches(name, '(^|/)rollout_is_eff_sample_size$') THEN 'ess'
+        WHEN regexp_matches(name, '(^|/)rollout_is_mean$') THEN 'weight_mean'
+        WHEN regexp_matches(name, '(^|/)rollout_is_std$') THEN 'weight_std'
+        WHEN regexp_matches(name, '(^|/)rollout_is_veto_fraction$') THEN 'vetoed'
+        WHEN regexp_matches(name, '(^|/)rollout_(is_(catastrophic_token_fraction|(seq_)?clipped_fraction)|rs_.*masked_fraction)$') THEN 'weight_lost'
+        WHEN regexp_matches(name, '^training/rollout_probs_diff_mean$') THEN 'apart'
+        WHEN regexp_matches(name, '^training/off_policy/trajectory_(staleness|staleness_worst|spans)/(mean|max)$') THEN 'staleness'
+        WHEN regexp_matches(name, '^fully_async/(.*/)?staleness_samples$') THEN 'staleness'
+        WHEN regexp_matches(name, '^fully_async/count/stale_(samples|trajectory)_processed$') THEN 'stale_count'
+        WHEN regexp_matches(name, '^response/aborted_ratio$') THEN 'aborted'
+        WHEN regexp_matches(name, '^training/(off_policy|rollout_failure)/evicted_samples$') THEN 'evicted'
+        WHEN regexp_matches(name, '^fully_async/(.*/)?dropped(_stale)?_samples$') THEN 'evicted_count'
+    END AS what FROM (SELECT DISTINCT name FROM c_metric) WHERE what IS NOT NULL
 ), met AS (
     SELECT name, step FROM c_metric SEMI JOIN chosen USING (name) GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), given AS (

@@ -81,6 +81,22 @@ def test_a_macro_never_takes_the_place_of_a_function(store: Path, rlcompare: Com
         assert "the macro sum" in result.err
 
 
+def test_a_store_that_lacks_something_is_said_to(store: Path, rlcompare: Command, samples: Path) -> None:
+    changes = (
+        "DROP TABLE metric",
+        "ALTER TABLE r_time DROP COLUMN compute_ns",
+        "ALTER TABLE r_time ALTER compute_ns TYPE VARCHAR USING 'many'",
+    )
+    sound = store.read_bytes()
+    for change in changes:
+        store.write_bytes(sound)
+        with duckdb.connect(str(store)) as con:
+            con.execute(change)
+        for command in (("show", store), ("diff", "-d", store, "-bp", ranks_of(samples / "base")[0])):
+            result = rlcompare(*command)
+            assert (result.code, "is damaged or" in result.error) == (4, True), (change, command, result)
+
+
 @pytest.mark.parametrize("name", ["memory", "temp", "store"])
 def test_its_name_does_not_matter(store: Path, rlcompare: Command, name: str) -> None:
     replace_table(store, "meta", "CREATE VIEW meta AS SELECT 'schema_version' AS key, '4' AS value")

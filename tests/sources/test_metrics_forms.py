@@ -818,3 +818,18 @@ class TestHostile:
         metrics = logged(tmp_path, "{'actor_rollout_ref': {'a': {[1], 2}}}\nstep:1 - a/x:0.5\n")
 
         assert metrics.config == {}
+
+
+def test_files_of_gigabytes_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    event_file(tmp_path / "events.out.tfevents.1.host.1.0", [(1, "a/x", 1.0)])
+    _write(tmp_path / "job.log", step_line(1, {"timing_s/step": 2.0}) + "\n")
+    (tmp_path / "run-abc.wandb").write_bytes(b":W&B\x24\xe1\x01" + b"x" * 10)
+    rows_ = "".join(f"{step},1.5,2.5\n" for step in range(10_000))
+    _write(tmp_path / "table.csv", f"step,a/x,timing_s/step\n{rows_}")
+    scalars = '{"timing_s": {"step": {"x": [1], "y": [2.5]}}}'
+    _write(tmp_path / "scalars.json", scalars)
+    for path in sorted(tmp_path.iterdir()):
+        with path.open("r+b") as file:
+            file.truncate(5 * 2**30)
+        with pytest.raises(InputError, match=r"larger than (128|256|768) MiB"):
+            store_of(path, tmp_path / "s.duckdb")

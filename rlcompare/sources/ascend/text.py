@@ -145,7 +145,7 @@ class _Reader:
                 self._read_trace(part, path)
             else:
                 self._read_document(part, path)
-        except duckdb.OutOfMemoryException:
+        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
             raise
         except InputError as error:
             return error.problem
@@ -161,7 +161,7 @@ class _Reader:
         events = trace_slice.bare_list(path, self.scratch)
         try:
             self._run(part, events.path)
-        except duckdb.OutOfMemoryException:
+        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
             raise
         except duckdb.Error:
             events = trace_slice.complete_events(path, self.scratch)
@@ -177,8 +177,8 @@ class _Reader:
         try:
             self._check_columns(part, readable)
             self._run(part, readable)
-        except duckdb.Error:
-            if readable != path or not FILES[part].is_table:
+        except duckdb.Error as error:
+            if readable != path or not FILES[part].is_table or isinstance(error, duckdb.InterruptException):
                 raise
             self._count_rejects()
             readable, left_out = self._mend(part, path)

@@ -17,11 +17,13 @@ from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.jobs_in_log import keep_job
 from rlcompare.sources.metrics.printed_config import ANSI, read_config
-from rlcompare.sources.metrics.values import LINE_BYTES, Metrics
+from rlcompare.sources.metrics.values import LINE_BYTES, MOST_LOG_BYTES, Metrics, check_size
 from rlcompare.sources.metrics.wrapped import joined, width_of
 
 SCAN_BYTES = 256 * 2**20
 """A text is not a job log if its first bytes, up to this number, have no metrics."""
+
+_SHORTER = "Keep the lines that have metrics: grep -a 'step:' LOG > metrics.log"
 
 _STEP = re.compile(rb"step:(\d{1,18}) - ([^\r\n]{0,%d})" % LINE_BYTES)
 _BEGIN = re.compile(rb"step:\d{1,18} - (?=[\w@.-]+/[\w@./-]+(?:[:\r\n]|\Z))")  # with a metric behind, be it cut
@@ -65,6 +67,7 @@ def read(path: Path, part: str = "") -> Metrics:
     written: list[str] = []
     places: dict[int, int] = {}
     try:
+        check_size(path, MOST_LOG_BYTES, _SHORTER)
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             ends = ((_begin(text, match.start()), match.end()) for match in _matches(text, len(text)))
             width = width_of(text, ends, _items)

@@ -17,7 +17,7 @@ from pathlib import Path
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.database import opened
-from rlcompare.sources.metrics.values import Metrics, whole_step
+from rlcompare.sources.metrics.values import MOST_TABLE_BYTES, Metrics, check_size, whole_step
 
 TABLES = frozenset({"metrics", "runs", "params", "experiments"})
 """The tables that identify MLflow's database."""
@@ -101,7 +101,8 @@ def metric_files(folder: Path) -> tuple[Path, ...]:
 
 def name_of_folder(folder: Path) -> str:
     """The name of a run in the file store."""
-    text = (folder / META).read_text(encoding="utf-8", errors="replace")
+    with (folder / META).open("rb") as file:
+        text = file.read(_META_BYTES).decode("utf-8", "replace")
     match = re.search(r"^run_name:[ \t]*['\"]?([^'\"\n]+)", text, re.MULTILINE)
     return match.group(1).strip() if match else folder.name
 
@@ -121,6 +122,7 @@ def read_folder(files: Sequence[Path]) -> Metrics:
     for path in files:
         kind, name = _part_and_name(path)
         try:
+            check_size(path, MOST_TABLE_BYTES, "Pass another run, or a copy without this file")
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise InputError(path, error.strerror or str(error), "Check that it still exists") from error

@@ -22,7 +22,7 @@ from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.file_logger import json_value
 from rlcompare.sources.metrics.jobs_in_log import keep_job
 from rlcompare.sources.metrics.printed_config import ANSI
-from rlcompare.sources.metrics.values import LINE_BYTES, Metrics, number, whole_step
+from rlcompare.sources.metrics.values import LINE_BYTES, MOST_LOG_BYTES, Metrics, check_size, number, whole_step
 
 SCAN_BYTES = 64 * 2**20
 
@@ -87,6 +87,7 @@ def read(path: Path, part: str = "") -> Metrics:
     """
     metrics = Metrics()
     try:
+        check_size(path, MOST_LOG_BYTES, "Keep the lines of steps alone")
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             _fill(metrics, text)
             metrics.odd["nul"] = text[:].count(b"\0") if len(text) <= SCAN_BYTES else 0

@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from rlcompare import untrusted
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.values import Metrics, whole_step
@@ -41,13 +41,9 @@ def read(path: Path) -> Metrics:
     """
     metrics = Metrics(unit="record")
     try:
-        if path.stat().st_size > JSON_LIMIT_BYTES:
-            raise InputError(path, f"it is larger than {JSON_LIMIT_BYTES // 2**20} MiB", "Export fewer metrics")
-        document = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(path, error.strerror or str(error), "Check that it still exists") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, "it is not valid JSON, as if it were truncated", "Export it again") from error
+        document = untrusted.parse_json(untrusted.read(path, JSON_LIMIT_BYTES))
+    except untrusted.RefusedError as error:
+        raise InputError(path, error.problem, "Export it again, with fewer metrics if it is large") from error
     points = sorted(_points(document), key=lambda point: (whole_step(point[1]) is None, whole_step(point[1]) or 0))
     for record, (name, step, value, time) in enumerate(points, 1):
         number = whole_step(step)

@@ -18,7 +18,7 @@ from pathlib import Path
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.history import OWN
-from rlcompare.sources.metrics.values import Metrics, whole_step
+from rlcompare.sources.metrics.values import MOST_TABLE_BYTES, Metrics, check_size, whole_step
 
 _STEPS = ("_step", "step", "global_step", "training/global_step", "trainer/global_step")
 _TIME_OF, _STEP_OF = "_timestamp", "_step"
@@ -155,6 +155,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str], bool]]:
     """
     csv.field_size_limit(_FIELD_CHARACTERS)
     try:
+        check_size(path, MOST_TABLE_BYTES, "Export fewer metrics, or only those of steps")
         text = path.read_text(encoding="utf-8-sig", errors="replace").replace("\0", "\ufffd")
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check that it still exists and is readable") from error

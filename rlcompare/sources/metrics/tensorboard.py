@@ -15,7 +15,7 @@ from pathlib import Path
 from rlcompare.errors import InputError
 from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.protobuf import Fixed, double, fields_of
-from rlcompare.sources.metrics.values import Metrics, whole_step
+from rlcompare.sources.metrics.values import MOST_LOG_BYTES, Metrics, check_size, whole_step
 
 _HEADER_BYTES = 12
 _MOST_BYTES = 256 * 2**20
@@ -74,6 +74,7 @@ def read(paths: Sequence[Path]) -> Metrics:
 
 def _content(path: Path) -> bytes:
     try:
+        check_size(path, MOST_LOG_BYTES, "Log scalars alone, or pass another form of the metrics")
         return path.read_bytes()
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check that it still exists") from error

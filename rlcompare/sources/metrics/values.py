@@ -11,11 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rlcompare.sources.metrics.jobs_in_log import Job
 
+from rlcompare.errors import InputError
 from rlcompare.metrics import entry
 from rlcompare.metrics.catalogue import step_timers
 
@@ -26,12 +28,18 @@ NAME_LENGTH = 300
 LINE_BYTES = 16 * 2**20
 """Longer lines hold no metrics: a step takes a few kilobytes."""
 
+MOST_LOG_BYTES = 768 * 2**20
+"""Larger logs are refused: each byte is read several times. A step takes a few kilobytes."""
+
+MOST_TABLE_BYTES = 128 * 2**20
+"""Largest file whose text is held in memory, in parts and as a whole."""
+
 MOST_STEP = 2**62
 
 MOST_VALUE = 1e100
 """Larger numbers are kept but not compared: squares and sums would overflow. 32-bit floats end at 3.4e38."""
 
-LONGEST_SECONDS = 100 * 24 * 3600
+LONGEST_SECONDS = 30 * 24 * 3600
 """Longer times are none: a wrong unit, a moment instead of a duration, or damage. Some metrics sum over a whole job."""
 
 SHORTEST_STEP_SECONDS = 1e-9
@@ -128,6 +136,17 @@ class Metrics:
             self._names[name] = name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH]
         self.names.append(self._names[name])
         self.values.append(value)
+
+
+def check_size(path: Path, most_bytes: int, remedy: str) -> None:
+    """Refuses a file that is too large to be read.
+
+    Raises:
+        InputError: it is.
+        OSError: it does not exist.
+    """
+    if path.stat().st_size > most_bytes:
+        raise InputError(path, f"it is larger than {most_bytes // 2**20} MiB", remedy)
 
 
 def is_impossible(name: str, value: float) -> bool:

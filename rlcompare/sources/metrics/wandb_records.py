@@ -18,7 +18,7 @@ from rlcompare.sources.metrics import clock
 from rlcompare.sources.metrics.file_logger import json_value
 from rlcompare.sources.metrics.history import OWN
 from rlcompare.sources.metrics.protobuf import Fixed, double, fields_of
-from rlcompare.sources.metrics.values import Metrics, whole_step
+from rlcompare.sources.metrics.values import MOST_LOG_BYTES, Metrics, check_size, whole_step
 
 MAGIC = b":W&B"
 
@@ -49,6 +49,7 @@ def read(path: Path) -> Metrics:
     metrics = Metrics(unit="record")
     config: dict[str, object] = {}
     try:
+        check_size(path, MOST_LOG_BYTES, export_remedy(path))
         data = path.read_bytes()
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "Check that it still exists") from error

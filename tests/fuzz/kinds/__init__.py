@@ -11,7 +11,9 @@ from tests.fuzz.kind import Kind
 KINDS = (
     "ascend_db:SAMPLE", "ascend_db:RANKS", "ascend_db:REAL", "ascend_text:SAMPLE", "ascend_text:REAL",
     "torch:TRACE", "torch:CPU", "torch:GPU", "torch:MEMORY", "torch:EXPORTS", "nsys:EXPORT", "nsys:OLD",
-    "verl_folders:FOLDERS",
+    "verl_folders:FOLDERS", "documents:DOCUMENT", "documents:SETTINGS",
+    "logs:CONSOLE", "logs:FILE_LOGGER", "logs:TENSORBOARD", "logs:MLFLOW", "logs:TABLE", "logs:SERIES",
+    "logs:RUN", "logs:JOB",
 )  # fmt: skip
 """``module:attribute``."""
 
