@@ -42,8 +42,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/ci_files.py": ("tests/cli/test_ci.py",),
     "rlcompare/collect/": ("tests/collect",),
     "rlcompare/collect/attach/": ("tests/cli/test_attach.py", "tests/unit/test_attach_logs.py"),
-    "rlcompare/collect/probe/": ("tests/collect/test_probe*.py", "tests/security/test_start_hook.py"),
+    "rlcompare/collect/probe/": ("tests/collect/test_probe*.py",),
     "rlcompare-probe.pth": ("tests/security/test_start_hook.py",),
+    "rlcompare/_probe_start.py": ("tests/security/test_start_hook.py",),
     "rlcompare/collect/profiler/": ("tests/collect/test_profiler*.py", "tests/unit/test_profiler_schedule.py"),
     "rlcompare/collect/reference/": (
         "tests/collect/test_step.py", "tests/unit/test_advantage.py", "tests/unit/test_config*.py",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from rlcompare.cli.one_file import into_file, partial_of
+from rlcompare.cli.one_file import into_file
 from rlcompare.collect.probe.replica import claimed
 from rlcompare.collect.run_directory import write_run
 from rlcompare.collect.verl.job import run_job
@@ -28,7 +29,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.fixture(autouse=True)
-def _generous_umask() -> None:
+def _generous_umask() -> Iterator[None]:
     """As generous as a machine may be, so that nothing is private by luck."""
     before = os.umask(0)
     yield
@@ -87,8 +88,12 @@ def test_a_cache_that_everybody_can_change_is_refused(tmp_path: Path, permission
 
 def test_the_log_of_a_job_is_the_users_alone(tmp_path: Path, victim: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "job.log"
-    for before in (lambda: log.write_text("old"), lambda: (log.unlink(), log.symlink_to(victim))):
-        before()
+    for is_link in (False, True):
+        if is_link:
+            log.unlink()
+            log.symlink_to(victim)
+        else:
+            log.write_text("old")
         ended = run_job([sys.executable, "-c", "print('api_key: abc')"], dict(os.environ), log)
         assert ended.code == 0
         assert mode(log) == 0o600
@@ -98,12 +103,15 @@ def test_the_log_of_a_job_is_the_users_alone(tmp_path: Path, victim: Path, capfd
     assert capfd.readouterr().out.count("api_key") == 2
 
 
-def test_nothing_is_written_through_a_planted_link(tmp_path: Path, victim: Path) -> None:
-    # GIVEN links under the names that our processes use next
+def test_nothing_is_written_through_a_planted_link(
+    tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GIVEN links under the names that our processes use next, if somebody could guess them
     here = tmp_path / "run"
     here.mkdir()
-    (here / f".run.json.{os.getpid()}").symlink_to(victim)
-    partial_of(here / "page.html").symlink_to(victim)
+    monkeypatch.setattr("rlcompare.temporary.partial_of", lambda target: target.with_name(f".{target.name}.guessed"))
+    for name in ("run.json", "page.html"):
+        (here / f".{name}.guessed").symlink_to(victim)
     (here / "page.html").symlink_to(victim)
     # WHEN they write
     write_run(here, {"schema": "x"})

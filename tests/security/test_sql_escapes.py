@@ -212,7 +212,7 @@ def test_a_store_is_never_taken_for_another_kind_of_database(rlcompare: Command,
         con.execute("CREATE TABLE meta (key TEXT, value TEXT)")
         con.execute(f"INSERT INTO meta VALUES ('schema_version', '{db.SCHEMA_VERSION}')")
     assert rlcompare("show", tmp_path / "run.duckdb").code == 4
-    con = db.connect(1, sqlite=True)
+    opened = db.connect(1, sqlite=True)
     with pytest.raises((duckdb.Error, InputError)):
-        db.attach(con, tmp_path / "run.duckdb", read_only=True)
+        db.attach(opened, tmp_path / "run.duckdb", read_only=True)
     assert list(Path.cwd().iterdir()) == []

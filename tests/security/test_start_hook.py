@@ -9,6 +9,8 @@ import timeit
 import venv
 from pathlib import Path
 from sysconfig import get_path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -44,7 +46,7 @@ def start(
     environment = {key: text for key, text in os.environ.items() if key not in ("PYTHONPATH", VARIABLE)}
     environment |= {} if value is None else {VARIABLE: value}
     script = f"import sys; {code}; print('rlcompare' in {{name.split('.')[0] for name in sys.modules}})"
-    command = [python, *options, "-c", script]
+    command = [str(python), *options, "-c", script]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
 
 
@@ -113,7 +115,7 @@ def test_places_that_cannot_be_written_are_told_only(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("as it was")
     for place in (tmp_path / "pipe", tmp_path / "file", Path("/dev/null"), Path("/proc/self/mem")):
-        module = type(sys)("toy_of_hook")
+        module: Any = ModuleType("toy_of_hook")
         module.tick = lambda: "ticked"
         sys.modules[module.__name__] = module
         try:
