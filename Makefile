@@ -76,8 +76,11 @@ site: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning -c tools/site -d build/site-doctrees . build/site
 	@echo "Open the documentation: $(CURDIR)/build/site/index.html"
 
-# Lint and types see the checkout; the suite runs once, against the wheel that users get.
-test: lint editable wheel
+# Lint and types see the checkout; the suite runs once, against the wheel that users get. The checks, which use one core,
+# run beside the installation of the wheel, which mostly waits.
+test:
+	$(MAKE) -j2 lint $(WHEEL_VENV)/.installed
+	$(MAKE) editable wheel
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

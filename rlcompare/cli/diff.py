@@ -122,5 +122,5 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
         sys.stdout.write(to_json(to_document(diff)))
     else:
         document = str((folder or DEFAULT_OUTPUT) / "diff.json")
-        print_summary(build_view(diff, document=document, rows=TERMINAL_ROWS), sys.stdout)
+        print_summary(build_view(diff, document=document, rows=TERMINAL_ROWS, pictures=False), sys.stdout)
         click.echo(f"{pad(tr('report'), 12)}{written[0]}")

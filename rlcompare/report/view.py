@@ -171,6 +171,7 @@ def build_view(
     *,
     document: str = "rlcompare-out/diff.json",
     rows: int | None = None,
+    pictures: bool = True,
     version: str = __version__,
 ) -> ReportView:
     """The view of a diff.
@@ -179,6 +180,7 @@ def build_view(
         document: path of the diff.json that goes with it, for the suggested next command.
         rows: maximum number of rows in a table; ``Table.total`` is the number of all rows. By default what a page can
             hold.
+        pictures: whether to make the charts, and the evidence beside the causes. A terminal shows neither.
     """
     rows = row_limit(diff.sections.values()) if rows is None else rows
     headline = diff.metric(diff.headline)
@@ -214,11 +216,11 @@ def build_view(
         summary=summary,
         gate=None if gate is None else gate_view(gate, diff),
         causes=_causes(diff, marks, rows),
-        evidence=evidence_of(diff, document, rows),
+        evidence=evidence_of(diff, document, rows) if pictures else (),
         more_causes=_more_causes(diff),
         unexplained=_unexplained(diff),
         events=event_views(diff),
-        charts=charts_of(diff, None if gate is None else gate.policy),
+        charts=charts_of(diff, None if gate is None else gate.policy) if pictures else (),
         overall=without_praise(overall) if diff.unstable else overall,
         tables=tuple(map(without_praise, tables)) if diff.unstable else tables,
         quality=findings.views(diff.quality),
@@ -291,12 +293,13 @@ def _without_praise(headline: Headline, gate: GateResult | None) -> Headline:
 
 def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
     shown = {name for name, section in diff.sections.items() if section.rows}
+    ends = ends_of(diff)
     return tuple(
         CauseView(
             number=number,
             text=safe_text(said(cause.text), MESSAGE_LIMIT),
             share="" if are_times(diff) else percent_text(part),
-            delta=_moved(diff, cause.delta_ms),
+            delta=_moved(ends, cause.delta_ms),
             section=cause.section if cause.section in shown else "",
             section_title=title_of(cause.section) if cause.section in shown else "",
             row=safe_text(cause.row),
@@ -306,9 +309,8 @@ def _causes(diff: Diff, marks: Marks, rows: int) -> tuple[CauseView, ...]:
     )
 
 
-def _moved(diff: Diff, delta_ms: float) -> str:
-    """A part of the change, with the unit and decimals that it has in the waterfall."""
-    ends = ends_of(diff)
+def _moved(ends: tuple[float, float] | None, delta_ms: float) -> str:
+    """A part of the change, with the unit and decimals that it has in the waterfall between these ends."""
     return quantity.signed_quantity(delta_ms, "ms") if ends is None else quantity.moved(delta_ms, "ms", ends)
 
 
@@ -317,7 +319,7 @@ def _more_causes(diff: Diff) -> str:
     if len(diff.causes) <= CAUSES_SHOWN:
         return ""
     others = parts_of(diff).others(CAUSES_SHOWN)
-    moved = _moved(diff, others.delta_ms)
+    moved = _moved(ends_of(diff), others.delta_ms)
     return moved if are_times(diff) else f"{moved}, {percent_text(others)}"
 
 
@@ -326,7 +328,7 @@ def _unexplained(diff: Diff) -> str:
     part = parts_of(diff).unexplained
     if part is None:
         return ""
-    left = _moved(diff, part.delta_ms)
+    left = _moved(ends_of(diff), part.delta_ms)
     return left if are_times(diff) else tr("{time}, {part} of the change", time=left, part=percent_text(part))
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("omegaconf")
 
+from rlcompare.cli import main as command_line
 from rlcompare.errors import ExitCode
 from tests.collect.stepping import SMALL, is_time
 
@@ -269,24 +271,32 @@ def test_no_room_for_a_trace_is_no_fault_of_ours(work: Path) -> None:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("name", ["../../x", "/tmp/x", "..", "a/b"])
-    def test_an_experiment_whose_name_leads_out_of_runs(self, tmp_path: Path, name: str) -> None:
-        done = rlcompare("run", *FAST, f"trainer.experiment_name={name}", folder=tmp_path)
-        assert done.returncode == 2
-        assert f"trainer.experiment_name={name} cannot name a folder below runs/" in done.stderr
+    @pytest.fixture
+    def refused(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+        """The error of ``rlcompare run`` in a folder. In this process: no rank is started, and torch is imported."""
+
+        def call(folder: Path, *arguments: object) -> str:
+            monkeypatch.chdir(folder)
+            assert command_line.run(["run", *map(str, arguments)]) == ExitCode.USAGE
+            return capfd.readouterr().err
+
+        return call
+
+    def test_an_experiment_whose_name_leads_out_of_runs(self, refused: Callable[..., str], tmp_path: Path) -> None:
+        for name in ("../../x", "/tmp/x", "..", "a/b"):
+            said = refused(tmp_path, *FAST, f"trainer.experiment_name={name}")
+            assert f"trainer.experiment_name={name} cannot name a folder below runs/" in said
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_folder_that_holds_something_else(self, work: Path) -> None:
-        (work / "mine").mkdir(exist_ok=True)
-        (work / "mine" / "thesis.txt").write_text("years of work")
-        done = rlcompare("run", "-o", "mine", "--force", *FAST, folder=work)
-        assert done.returncode == 2 and "mine contains other files than one run" in done.stderr
-        assert (work / "mine" / "thesis.txt").read_text() == "years of work"
+    def test_a_folder_that_holds_something_else(self, refused: Callable[..., str], tmp_path: Path) -> None:
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+        assert "mine contains other files than one run" in refused(tmp_path, "-o", "mine", "--force", *FAST)
+        assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
-    def test_a_run_that_is_there_already(self, work: Path, one: Path) -> None:
+    def test_a_run_that_is_there_already(self, refused: Callable[..., str], work: Path, one: Path) -> None:
         before = (one / "run.json").read_bytes()
-        done = rlcompare("run", "-o", one, *FAST, folder=work)
-        assert done.returncode == 2 and "--force" in done.stderr
+        assert "--force" in refused(work, "-o", one, *FAST)
         assert (one / "run.json").read_bytes() == before
 
     def test_a_process_that_fails_is_named_in_one_line(self, work: Path) -> None:
@@ -313,17 +323,15 @@ class TestRefusals:
         ],
     )
     def test_what_cannot_be_is_refused_before_an_earlier_run_is_replaced(
-        self, work: Path, one: Path, override: str, says: str
+        self, refused: Callable[..., str], work: Path, one: Path, override: str, says: str
     ) -> None:
         before = (one / "run.json").read_bytes()
-        done = rlcompare("run", "-o", one, "--force", *FAST, override, folder=work)
-        assert done.returncode == 2 and says in done.stderr, done.stderr
+        assert says in refused(work, "-o", one, "--force", *FAST, override)
         assert (one / "run.json").read_bytes() == before
 
-    def test_an_unknown_key(self, work: Path) -> None:
-        done = rlcompare("run", "-o", "unknown", "data.train_batchsize=4", folder=work)
-        assert done.returncode == 2 and "train_batch_size" in done.stderr
-        assert not (work / "unknown").exists()
+    def test_an_unknown_key(self, refused: Callable[..., str], tmp_path: Path) -> None:
+        assert "train_batch_size" in refused(tmp_path, "-o", "unknown", "data.train_batchsize=4")
+        assert not (tmp_path / "unknown").exists()
 
 
 def test_the_configuration_is_printed_and_can_be_given_again(work: Path) -> None:

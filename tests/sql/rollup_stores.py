@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,20 +71,14 @@ class RollupStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.write_bytes(empty_store())
-        self._con = duckdb.connect(str(path))
+        self._rows: dict[str, list[Mapping[str, Any]]] = {}
 
     def add(self, table: str, **values: Any) -> RollupStore:
-        relation = self._con.table(table)
-        assert values.keys() <= set(relation.columns), values.keys() - set(relation.columns)
-        relation.insert([values.get(column) for column in relation.columns])
-        return self
+        return self.add_many(table, [values])
 
-    def add_many(self, table: str, rows: Sequence[Mapping[str, Any]]) -> RollupStore:
-        """Many rows with the same columns; one statement for all of them."""
-        made = pyarrow.Table.from_pylist(list(rows))
-        self._con.register("made", made)
-        self._con.execute(f"INSERT INTO {table} BY NAME FROM made")
-        self._con.unregister("made")
+    def add_many(self, table: str, rows: Iterable[Mapping[str, Any]]) -> RollupStore:
+        """Rows, which are written when the store is done: a statement for each of them takes a millisecond."""
+        self._rows.setdefault(table, []).extend(rows)
         return self
 
     def capture(self, number: int = 0, rank: int | None = 0, **values: Any) -> RollupStore:
@@ -144,8 +138,14 @@ class RollupStore:
 
     def done(self) -> Path:
         """Adds the account of each step, as far as the times and kernels above tell it, and closes the file."""
-        self._con.execute(ACCOUNT)
-        self._con.close()
+        with duckdb.connect(str(self.path)) as con:
+            for table, rows in self._rows.items():
+                columns = dict.fromkeys(column for row in rows for column in row)
+                made = {column: [row.get(column) for row in rows] for column in columns}
+                con.register("made", pyarrow.table(made))
+                con.execute(f"INSERT INTO {table} BY NAME FROM made")
+                con.unregister("made")
+            con.execute(ACCOUNT)
         return self.path
 
 
