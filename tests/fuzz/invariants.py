@@ -62,12 +62,16 @@ def _overall(rows: Sequence[Mapping[str, Any]]) -> Iterator[Contradiction]:
     for side in SIDES:
         values = {row["metric"]: row for row in rows if row[side] is not None}
         for whole, parts in SUMS.items():
-            samples = [len(values[name]["samples"][side]) for name in (whole, *parts) if name in values]
-            if len(samples) < 1 + len(parts) or len(set(samples)) > 1:
+            names = [name for name in (whole, *parts) if name in values]
+            if len(names) < 1 + len(parts):
                 continue
-            numbers = [values[name][side] for name in parts]
-            if not _close(values[whole][side], sum(numbers), max(map(abs, numbers))):
-                yield f"overall.{whole}.{side}", f"{values[whole][side]} is not the sum of {parts}: {numbers}"
+            for run, (total, *numbers) in enumerate(
+                zip(*(values[name]["samples"][side] for name in names), strict=True)
+            ):
+                if None in (total, *numbers):
+                    continue
+                if not _close(total, sum(numbers), max(map(abs, numbers))):
+                    yield f"overall.{whole}.{side}", f"run {run}: {total} is not the sum of {parts}: {numbers}"
 
 
 def _change(row: Mapping[str, Any], place: str) -> Iterator[Contradiction]:

@@ -22,6 +22,7 @@ from tests.sources.text_files import (
     table,
     trace,
 )
+from tests.stores import rows, store_of
 
 KERNELS = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim"
 SOUND = "1,Add,Add,AI_VECTOR_CORE,1.000,1.000,0,1"
@@ -271,3 +272,21 @@ def test_events_without_a_usable_time_are_left_out_and_counted(tmp_path: Path) -
     reading = read(tmp_path, {"trace_view": trace(names(), events)})
     assert reading.rows("SELECT name FROM stage_host_op") == [("b",)]
     assert reading.said("damaged_time")[0].startswith("trace_view.json: 1 event")
+
+
+@pytest.mark.parametrize("ratio", ["1e300", "-1e300", "1e15", "9" * 400, "1.2"])
+def test_a_counter_beyond_any_sense_counts_as_not_measured(tmp_path: Path, ratio: str) -> None:
+    """It once made the whole profile unreadable: its product with a time did not fit into a BIGINT."""
+    folder = tmp_path / "ASCEND_PROFILER_OUTPUT"
+    folder.mkdir()
+    header = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),aic_mac_ratio,aic_mte2_ratio"
+    lines = [f"1,Mm{n},MatMulV2,AI_CORE,{1000 + 10 * n}.000,5.000,{ratio if n else 0.5},0.25" for n in range(2)]
+    (folder / "kernel_details.csv").write_text("\n".join([header, *lines, ""]))
+    (folder / "l2_cache.csv").write_text(f"Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n2,1,{ratio},0.1,Mm1\n")
+    store = store_of(folder, tmp_path / "run.duckdb")
+    assert rows(
+        store, "SELECT sum(counted_ns)::BIGINT, sum(cube_ns)::BIGINT, sum(l2_hit_ns)::BIGINT FROM r_kernel"
+    ) in (
+        [(5000, 2500, None)],
+        [(10000, 2500, None)],
+    )
