@@ -10,12 +10,13 @@ CREATE TABLE IF NOT EXISTS c_metric (
     step BIGINT,
     name VARCHAR NOT NULL,    -- canonical name: that of the first release of verl with this metric
     given VARCHAR NOT NULL,   -- name in this run
-    value DOUBLE,             -- NULL if it is not finite, or if its square would overflow
+    value DOUBLE,             -- NULL if it is not finite, if its square would overflow, or if it is a time that is negative or beyond 30 days
     profiled BOOLEAN NOT NULL,
     warmup BOOLEAN            -- NULL: unknown
 );
 INSERT INTO c_metric
-SELECT getvariable('side'), getvariable('run'), m.step, coalesce(a.canonical, m.name), m.name, CASE WHEN abs(m.value) <= 1e100 THEN m.value END,
+SELECT getvariable('side'), getvariable('run'), m.step, coalesce(a.canonical, m.name), m.name,
+       CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 30 * 86400 OR NOT starts_with(m.name, 'timing_s/')) THEN m.value END,
        m.profiled, m.warmup
 FROM store.metric AS m LEFT JOIN c_metric_alias AS a ON a.name = m.name
 WHERE NOT EXISTS (FROM c_catalogue AS c WHERE c.name = m.name AND c.unknown = m.value)
