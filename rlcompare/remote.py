@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from rlcompare import temporary
 from rlcompare.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _is_read(parts: Sequence[str]) -> bool:
 
 
 def _fetch(storage: AbstractFileSystem, local: Path, info: Mapping[str, Any]) -> Path:
-    partial = local.with_name(f".{local.name}.{os.getpid()}.copied")
+    partial = temporary.partial_of(local)
     try:
         storage.get_file(info["name"], str(partial))
         partial.replace(local)

@@ -1,13 +1,59 @@
-"""Tells what could be a secret, so that it is stored and shown nowhere."""
+"""Tells what could be a secret, so that it is stored and shown nowhere.
+
+Three strengths, because a wrong guess costs differently:
+
+* ``names_secret`` judges the name of a setting by its words: ``wandb_api_key``, but not ``tokenizer``.
+* ``looks_secret`` judges a setting and its value, which is then left out; errs on the side of yes.
+* ``redacted`` replaces the secret parts of a text that is kept: a name in a profile, a message, a path.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
-SECRET_KEY = re.compile(
-    r"token|key|secret|passw|passphrase|pwd|credential|auth|cookie|private|signature|session", re.IGNORECASE
+HIDDEN = "***"
+
+_CERTAIN = re.compile(
+    r"secret|passw|passphrase|credential|authorization|cookie|api_?key|access_?key|private_?key", re.IGNORECASE
 )
+_ENDINGS = ("token", "key", "pwd", "auth", "signature", "sig", "session", "sessionid")
+_GROUPS = frozenset({"tokens", "keys", "auth", "session", "private"})
+"""Names of groups of settings whose members are secret."""
+_PUBLIC = {
+    "token": frozenset({
+        "eos", "bos", "pad", "unk", "mask", "sep", "cls", "image", "video", "audio", "vision", "stop", "start",
+        "end", "special", "per", "each", "last", "first", "next", "draft", "think", "assistant", "new",
+        "prompt", "response", "max", "min", "num", "mean", "by", "in", "single", "bonus", "padding",
+        "generated", "cached",
+    }),
+    "key": frozenset({
+        "prompt", "response", "reward", "fn", "image", "video", "audio", "messages", "message", "data",
+        "answer", "label", "extra", "info", "sort", "group", "input", "output", "tools", "tool", "column",
+        "chosen", "rejected", "dict", "cache", "index", "by", "primary", "foreign", "partition", "hot", "rm",
+        "uid", "query", "question", "target", "source", "text", "content", "id", "metric", "config", "env",
+        "sample", "batch", "state", "map", "rank",
+    }),
+}  # fmt: skip
+"""Words before the last one with which it means something else: ``eos_token``, ``prompt_key``."""
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+_TOKEN = r"""
+      \b(?:hf|gh[oprsu])_(?:[A-Za-z0-9]{20,}|(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{8,})
+    | \b(?:github_pat|dop_v1|npm)_[A-Za-z0-9_]{16,}
+    | \bglpat-[A-Za-z0-9_-]{8,}
+    | \bpypi-[A-Za-z0-9_-]{16,}
+    | \bxox[abeoprs]-[A-Za-z0-9-]{8,}
+    | \b[sprx]k-(?:(?:proj|ant|live|test|svcacct)-)?(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{8,}
+    | \b[sprx]k_(?:live|test)_[A-Za-z0-9]{8,}
+    | \b(?:AKIA|ASIA)[A-Z0-9]{8,}
+    | \bAIza[A-Za-z0-9_-]{8,}
+    | \bya29\.[A-Za-z0-9_-]{8,}
+    | \beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*
+    | -----BEGIN[^-]*PRIVATE\ KEY-----(?:[^-]*(?:-----END[^-]*-----)?)
+"""
+"""Tokens that their own form gives away."""
 _SECRET_VALUE = re.compile(
     r"""
       \b(?:hf|gh[oprsu]|github_pat|glpat|npm|pypi|dop_v1|xox[abeoprs]|sk|pk|rk|ak)[_-][A-Za-z0-9]  # vendors' prefixes
@@ -30,10 +76,79 @@ _HEX = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{32,}(?![0-9A-Za-z])")
 _HASH_KEY = re.compile(r"commit|sha|rev|hash|digest|checksum", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9+]{24,}")
 
+SUSPICIOUS = (
+    r"(?i)token|secret|passw|passphrase|pwd|key|credential|auth|cookie|signature|session|bearer|basic\s|://[^/\s]*@"
+    r"|\bhf_|\bgh[oprsu]_|github_pat_|dop_v1_|\bnpm_|\bglpat-|\bpypi-|\bxox|\b[sprx]k[-_]|AKIA|ASIA|AIza|ya29\.|eyJ"
+    r"|-----BEGIN|mysql|mariadb|sshpass|redis-cli|\bcurl\s|\bsig[=:]"
+)
+"""A pattern, also of DuckDB's dialect, that every text matches in which ``redacted`` changes something."""
+_SUSPICIOUS = re.compile(SUSPICIOUS)
+_TOKENS = re.compile(_TOKEN, re.VERBOSE)
+_URL = re.compile(r"://[^/\s\"'<>]*@")
+_HEADER = re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie)(\"?'?\s*[:=]\s*\"?'?)[^\"'\r\n]+", re.IGNORECASE)
+_SCHEME = re.compile(
+    r"\b(bearer)(\s+)[A-Za-z0-9+/=._~-]{6,}|\b(basic)(\s+)(?=\S*[A-Z0-9=])[A-Za-z0-9+/=]{8,}", re.IGNORECASE
+)
+_PAIR = re.compile(
+    r"(?P<key>[A-Za-z_][\w.-]*)(?P<between>(?:\\?[\"'])?\s*(?:=(?!=)|:(?![:/\\]))\s*)"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\\"[^\"\\]*\\\"|[^\s\"',;&(){}\[\]<>|:*][^\s\"',;&(){}\[\]<>|]*)"
+)
+_IN_PATH = re.compile(r"(?<=[/\\])(?P<key>[A-Za-z_][\w.-]*)(?P<between>=)(?P<value>[^\s\"'/\\:;&]+)")
+_FLAG = re.compile(r"(?<!\S)(?P<key>--?[A-Za-z][\w.-]*)(?P<between>[\"']?,?\s+)(?P<value>\"[^\"]*\"|'[^']*'|[^\s-]\S*)")
+_CLIENT = re.compile(
+    r"(?P<head>\b(?:(?:mysql|mariadb|sshpass)[\w-]*\s(?:[^\n]*?\s)?-p|redis-cli\s(?:[^\n]*?\s)?-a"
+    r"|curl\s(?:[^\n]*?\s)?-u\s?[^\s:]+:)\s?)(?P<value>[^\s-]\S*)"
+)
+_PLAIN = re.compile(
+    r"-?[\d.,_]+(?:e[-+]?\d+)?[a-z%]{0,2}|true|false|null|none|nan|inf|str|string|int|bytes|bool|float|any|optional|object|\*+",
+    re.IGNORECASE,
+)
+"""Values that are no secrets whatever they belong to: numbers, switches, types."""
+_USER = re.compile(r"[^\s:/=]+:[^\s/=]+")
+_PORT = re.compile(r"[\d.:-]+")
+_NAME = re.compile(r"--([A-Za-z][\w.-]*)|(?:\S*[\[{(,;/])?[\"']?([A-Za-z_][\w.-]*)[\"']?[:=][\"']?")
+"""A word that names what the next one holds: ``--api-key``, ``Authorization:``, ``"token":``."""
+_OPTION = re.compile(r"-{1,2}[A-Za-z][\w.-]*")
+_BETWEEN = ("=", ":")
+_SCHEMES = ("bearer", "basic")
+_CLIENTS = {"-p": frozenset({"mysql", "mariadb", "sshpass"}), "-a": frozenset({"redis-cli"})}
+"""Clients that take a password behind one letter."""
+_NO_PASSWORD = frozenset({
+    "srun", "sbatch", "salloc", "mkdir", "cp", "ssh", "docker", "podman", "nerdctl", "perf", "nsys", "nohup",
+})  # fmt: skip
+"""Programs whose ``-p`` is something else, such as the partition of a cluster."""
+
+
+def names_secret(key: str) -> bool:
+    """Whether a setting of this name holds a secret, judged by the words of its name and of the groups it is in."""
+    *groups, name = re.split(r"[./]", key)
+    if any(group.lower() in _GROUPS for group in groups):
+        return True
+    return any(_is_secret_name(part) for part in (*groups, name))
+
+
+def _is_secret_name(name: str) -> bool:
+    if _CERTAIN.search(name.replace("-", "_")):
+        return True
+    words = [word.lower() for word in _WORDS.findall(name)]
+    while words and words[-1].isdecimal():
+        words.pop()
+    if not words:
+        return False
+    if words[0] in ("token", "auth", "private") and words[1:] in (["value"], ["string"], ["secret"], ["hash"]):
+        return True
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    ending = next((ending for ending in _ENDINGS if last.endswith(ending)), None)
+    if ending is None or (ending not in ("token", "key", "auth", "pwd") and last != ending):
+        return False
+    return (before not in _PUBLIC.get(ending, ()) and last[: -len(ending)] not in _PUBLIC.get(ending, ())) or (
+        last == ending and not before
+    )
+
 
 def looks_secret(key: str, value: str) -> bool:
     """Whether a key or a value could be an access token, a password or the like; errs on the side of yes."""
-    if SECRET_KEY.search(key) or _SECRET_VALUE.search(value):
+    if names_secret(key) or _SECRET_VALUE.search(value):
         return True
     if _HEX.search(value) and not _HASH_KEY.search(key):
         return True
@@ -45,3 +160,93 @@ def _is_random(word: str) -> bool:
     mixed = re.search(r"[a-z]", word) and re.search(r"[A-Z]", word) and re.search(r"\d", word)
     changes = sum(a.isdigit() != b.isdigit() or a.isupper() != b.isupper() for a, b in pairwise(word))
     return bool(mixed) and changes >= len(word) // 4
+
+
+def redacted(text: str) -> str:
+    """The text with ``***`` in place of each secret that its own form or its name gives away.
+
+    Everything else stays, character by character: names of kernels, operators and metrics are unchanged.
+    """
+    if not _SUSPICIOUS.search(text):
+        return text
+    text = _URL.sub(f"://{HIDDEN}@", text)
+    text = _HEADER.sub(rf"\1\2{HIDDEN}", text)
+    text = _SCHEME.sub(lambda match: f"{match[1] or match[3]}{match[2] or match[4]}{HIDDEN}", text)
+    text = _TOKENS.sub(HIDDEN, text)
+    text = _CLIENT.sub(rf"\g<head>{HIDDEN}", text)
+    text = _FLAG.sub(_without_value, text)
+    text = _IN_PATH.sub(_without_value, text)
+    return _PAIR.sub(_without_value, text)
+
+
+def _without_value(match: re.Match[str]) -> str:
+    key, between, value = match["key"], match["between"], match["value"]
+    bare = value.strip("\\\"'")
+    named = key.lstrip("-")
+    if not bare or _PLAIN.fullmatch(bare) or not names_secret(named) or named.lower() in ("key", "session"):
+        return f"{key}{between}{_PAIR.sub(_without_value, value)}"  # "InputError: runs/token=x: …"
+    if named.lower() == "token" and "=" not in between and not re.search(r"\d", bare):  # "next token: the"
+        return match[0]
+    quote = value[: len(value) - len(value.lstrip("\\\"'"))]
+    return f"{key}{between}{quote}{HIDDEN}{quote}"
+
+
+def redacted_command(tokens: Sequence[str]) -> list[str]:
+    """A command that may be stored and shown: the values that could be secrets are ``***``.
+
+    A value stands behind ``=`` (``HF_TOKEN=x``, ``--api-key=x``), in the next word (``--api-key x``, ``-u name:x``,
+    ``-p x``) or inside a word (``bash -c "mysql -px"``).
+    """
+    shown: list[str] = []
+    is_value = False
+    for place, token in enumerate(tokens):
+        if is_value and token in _BETWEEN:
+            shown.append(token)
+            continue
+        if is_value and not _OPTION.match(token):
+            shown.append(token if _PLAIN.fullmatch(token) else HIDDEN)
+            is_value = token.lower() in _SCHEMES
+            continue
+        shown.append(_redacted_token(token))
+        is_value = _takes_secret(tokens, place)
+    return shown
+
+
+def _redacted_token(token: str) -> str:
+    key, separator, value = token.partition("=")
+    if _NAME.fullmatch(token):
+        return token
+    if not separator:
+        return HIDDEN if _SECRET_VALUE.search(token) or looks_secret("", token) else redacted(token)
+    if _PLAIN.fullmatch(value) or not value:
+        return token
+    return f"{key}{separator}{HIDDEN}" if looks_secret(key.lstrip("-+~"), value) else token
+
+
+def _takes_secret(tokens: Sequence[str], place: int) -> bool:
+    """Whether the word after this one is a secret."""
+    token = tokens[place]
+    following = tokens[place + 1] if place + 1 < len(tokens) else ""
+    if not following:
+        return False
+    if token.lower() in _SCHEMES:
+        return True
+    if following in _BETWEEN:
+        return names_secret(token.strip("-\"'"))
+    if name := _NAME.fullmatch(token):
+        return names_secret(name[1] or name[2])
+    if token == "-u":
+        return _USER.fullmatch(following) is not None and not _PORT.fullmatch(following)
+    if token in _CLIENTS:
+        return _is_password(token, [word.rsplit("/", 1)[-1] for word in tokens[:place]], following)
+    return _OPTION.fullmatch(token) is not None and names_secret(token.lstrip("-"))
+
+
+def _is_password(option: str, before: Sequence[str], value: str) -> bool:
+    """Whether -p or -a takes a password: that of a known client, and -p that of an unknown program too."""
+    for word in reversed(before):
+        if any(word.startswith(client) for client in _CLIENTS[option]):
+            return True
+        if word in _NO_PASSWORD:
+            return False
+    return option == "-p" and not _PORT.fullmatch(value)

@@ -15,6 +15,8 @@ os.environ["RLCOMPARE_LANG"] = "en"
 import pytest
 from hypothesis import settings
 
+from tests import stores
+
 # A suite that was started in the background ignores Ctrl-C, and so would all commands that it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -53,6 +55,16 @@ def ascend_910b(shared: Path) -> Path:
 def profiles(shared: Path) -> Path:
     """The real profiles."""
     return shared / "profiles"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _stores_that_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Lets ``stores.store_of`` keep those of real profiles, for all workers of pytest-xdist."""
+    own = tmp_path_factory.getbasetemp()
+    kept = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "stores"
+    kept.mkdir(exist_ok=True)
+    unchanged = (shared_folder(), _CHECKOUT / "golden")
+    stores.FOREVER[:] = [kept, *(folder.resolve() for folder in unchanged if folder is not None)]
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
+from os import getpid
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,28 @@ from rlcompare import db, resources
 from rlcompare.sources.detect import find_runs
 from rlcompare.store.build import build_store
 
+FOREVER: list[Path] = []
+"""Folders whose files no test changes. The first one, which is of this session, keeps stores of runs in the others."""
+
 
 def store_of(path: Path, target: Path, *, prefer: str = "db", keep_events: bool = True) -> Path:
-    """The store of the only run below a path."""
+    """The store of the only run below a path. It is made once per session if no test changes the run."""
+    kept = _kept(path, f"{prefer} {keep_events}")
+    if kept is None:
+        return _build(path, target, prefer, keep_events)
+    if not kept.exists():  # two workers may make the same one at a time
+        _build(path, kept.with_name(f"{kept.name}.{getpid()}"), prefer, keep_events).replace(kept)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return shutil.copyfile(kept, target)
+
+
+def _kept(path: Path, options: str) -> Path | None:
+    if not any(path.resolve().is_relative_to(folder) for folder in FOREVER[1:]):
+        return None
+    return FOREVER[0] / hashlib.sha256(f"{path.resolve()} {options}".encode()).hexdigest()
+
+
+def _build(path: Path, target: Path, prefer: str, keep_events: bool) -> Path:
     (run,) = find_runs(path, prefer=prefer)
     build_store(run, target, keep_events=keep_events, threads=1)
     return target

@@ -42,7 +42,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/app/ci_files.py": ("tests/cli/test_ci.py",),
     "rlcompare/collect/": ("tests/collect",),
     "rlcompare/collect/attach/": ("tests/cli/test_attach.py", "tests/unit/test_attach_logs.py"),
-    "rlcompare/collect/probe/": ("tests/collect/test_probe*.py",),
+    "rlcompare/collect/probe/": ("tests/collect/test_probe*.py", "tests/security/test_start_hook.py"),
+    "rlcompare-probe.pth": ("tests/security/test_start_hook.py",),
     "rlcompare/collect/profiler/": ("tests/collect/test_profiler*.py", "tests/unit/test_profiler_schedule.py"),
     "rlcompare/collect/reference/": (
         "tests/collect/test_step.py", "tests/unit/test_advantage.py", "tests/unit/test_config*.py",
@@ -68,6 +69,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "rlcompare/sources/": ("tests/sources", "tests/cli/test_wrong_input.py"),
     "rlcompare/sources/metrics/": ("tests/sources/test_metrics_forms.py", "tests/cli/test_verl_metrics.py"),
     "rlcompare/remote.py": ("tests/engines",),
+    "rlcompare/secret.py": ("tests/security/test_[rs]e*.py", "tests/sources/test_env.py"),
     "rlcompare/store/": _STORE,
     "rlcompare/store/engines/": ("tests/store", "tests/engines"),
     "rlcompare/text.py": ("tests/unit/test_report_text.py", "tests/unit/test_report_html.py"),

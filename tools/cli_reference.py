@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from rlcompare.cli.main import COMMANDS, cli
+from rlcompare.cli.main import COMMANDS
+from tools.help_pages import HelpPage, contexts
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 REGENERATE = "python tools/cli_reference.py"
@@ -28,42 +28,31 @@ _HEAD = f"""\
 
 Exit codes are in [gate.md](gate.md#exit-codes). Every command takes `-h` and `--help`.
 """
-VERBATIM = "\b"
-"""First line of a docstring paragraph whose lines click keeps unchanged."""
 
 
-class _Markdown(click.HelpFormatter):
-    """Receives the parts of a command's help, and writes Markdown."""
+class _Markdown(HelpPage):
+    """Writes Markdown."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        self.write(f"```\n{prog} {args}\n```\n\n")
+        self.write(f"```text\n{prog} {args}\n```\n\n")
 
     def write_heading(self, heading: str) -> None:
         self.write(f"**{heading}**\n\n")
 
-    @contextmanager
-    def section(self, name: str) -> Iterator[None]:
-        self.write_heading(name)
-        yield
+    def write_prose(self, text: str) -> None:
+        self.write(f"{_escaped(text)}\n\n")
 
-    def write_text(self, text: str) -> None:
-        for paragraph in text.split("\n\n"):
-            lines = [line.strip() for line in paragraph.strip(" \n").splitlines()]
-            if lines[:1] != [VERBATIM]:
-                self.write(f"{_escaped(' '.join(lines))}\n\n")
-            elif all(line.startswith("rlcompare") for line in lines[1:]):
-                self.write("\n".join(["```", *lines[1:], "```"]) + "\n\n")
-            else:
-                self.write("  \n".join(map(_escaped, lines[1:])) + "\n\n")
+    def write_verbatim(self, lines: list[str]) -> None:
+        if all(line.startswith("rlcompare") for line in lines):
+            self.write("\n".join(["```", *lines, "```"]) + "\n\n")
+        else:
+            self.write("  \n".join(map(_escaped, lines)) + "\n\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         self.write("| | |\n|---|---|\n")
         for term, text in rows:
             self.write(f"| `{_cell(term)}` | {_escaped(_cell(text))} |\n")
         self.write("\n")
-
-    def write_paragraph(self) -> None:
-        pass
 
 
 def _cell(text: str) -> str:
@@ -73,23 +62,6 @@ def _cell(text: str) -> str:
 def _escaped(text: str) -> str:
     """A text with Markdown's special characters escaped."""
     return text.replace("*", "\\*").replace("<", "&lt;")
-
-
-def contexts() -> Iterator[click.Context]:
-    """The context of every command, and after it those of its subcommands."""
-    return _below(click.Context(cli, info_name="rlcompare", **cli.context_settings))
-
-
-def _below(parent: click.Context) -> Iterator[click.Context]:
-    group = parent.command
-    assert isinstance(group, click.Group)
-    for name in group.list_commands(parent):
-        command = group.get_command(parent, name)
-        assert command is not None
-        context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
-        yield context
-        if isinstance(command, click.Group):
-            yield from _below(context)
 
 
 def reference() -> str:

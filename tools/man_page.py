@@ -8,16 +8,13 @@ The wheel installs it as ``share/man/man1/rlcompare.1``, where ``man rlcompare``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-
-import click
 
 from rlcompare import __version__
 from rlcompare.cli.main import COMMANDS, EXIT_BROKEN_PIPE, EXIT_INTERNAL, SECTIONS, cli
 from rlcompare.errors import ExitCode
-from tools.cli_reference import VERBATIM, contexts
+from tools.help_pages import HelpPage, contexts
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "rlcompare.1"
 
@@ -44,8 +41,8 @@ FILES = {
 }
 
 
-class _Roff(click.HelpFormatter):
-    """Receives the parts of a command's help, and writes roff."""
+class _Roff(HelpPage):
+    """Writes roff."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         self.write(f".PP\n.B {_escaped(prog)}\n{_escaped(args)}\n")
@@ -53,25 +50,15 @@ class _Roff(click.HelpFormatter):
     def write_heading(self, heading: str) -> None:
         self.write(f".PP\n.I {_escaped(heading)}\n")
 
-    @contextmanager
-    def section(self, name: str) -> Iterator[None]:
-        self.write_heading(name)
-        yield
+    def write_prose(self, text: str) -> None:
+        self.write(f".PP\n{_escaped(text)}\n")
 
-    def write_text(self, text: str) -> None:
-        for paragraph in text.split("\n\n"):
-            lines = [line.strip() for line in paragraph.strip(" \n").splitlines()]
-            if lines[:1] == [VERBATIM]:
-                self.write("\n".join([".PP", ".nf", *map(_escaped, lines[1:]), ".fi"]) + "\n")
-            else:
-                self.write(f".PP\n{_escaped(' '.join(lines))}\n")
+    def write_verbatim(self, lines: list[str]) -> None:
+        self.write("\n".join([".PP", ".nf", *map(_escaped, lines), ".fi"]) + "\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         for term, text in rows:
             self.write(_entry(term, text))
-
-    def write_paragraph(self) -> None:
-        pass
 
 
 def page() -> str:

@@ -22,20 +22,22 @@ MOST = 200
 """Products with more sets than this are given up."""
 
 
+@cache
 def needs_of(text: str) -> Needs:
     """The needs of all INSERT statements and queries of a file; nothing where other statements change tables.
 
     Sets of several tables are left out where a single table does.
     """
     found = []
-    for statement in sqlglot.parse(text, read="duckdb"):
+    statements = sqlglot.parse(text, read="duckdb")
+    for statement in statements:
         if isinstance(statement, exp.Insert):
             found.append(_of_query(statement.expression, _ctes(statement, {})))
         elif isinstance(statement, exp.Query):
             found.append(_of_query(statement, {}))
         elif isinstance(statement, exp.Delete | exp.Update | exp.Drop | exp.Set):
             return NOTHING
-    made = {query.this.name for query in sqlglot.parse(text, read="duckdb") if isinstance(query, exp.Create)}
+    made = {query.this.name for query in statements if isinstance(query, exp.Create)}
     needs = reduce(_all_empty, found) if found else NOTHING
     needs = frozenset(tables for tables in needs if not tables & made)
     return frozenset(tables for tables in needs if len(tables) == 1) or needs

@@ -63,7 +63,7 @@ pipeline {
             }
         }
         // ADAPT: what to measure. It leaves a run, or a folder of runs, in $NEW. For a verl job:
-        //   for n in 1 2 3 4 5; do rlcompare launch -o "$NEW/run$n" -- bash examples/my_job.sh; done
+        //   rlcompare launch --repeat 5 -o "$NEW" -- python3 -m verl.trainer.main_ppo KEY=VALUE
         stage('Train and profile') {
             steps {
                 sh '''

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +18,23 @@ ENGINES = ("local", "ray")
 _LABELLED = re.compile(r"([\w.-]{1,60})=(.+)", re.DOTALL)
 
 
+def _is_utf8(path: str) -> bool:
+    """Whether the bytes of a path are the UTF-8 that DuckDB makes of it. Python decodes paths by the locale."""
+    try:
+        return os.fsencode(path) == path.encode()
+    except UnicodeEncodeError:
+        return False
+
+
 def problem_of_path(text: str) -> str | None:
     """Why a text cannot be a path, as a clause; None: it is valid."""
     if not text:
         return "the path is empty"
     if "\0" in text:
         return "the path contains a NUL character"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+    if not _is_utf8(text):
+        if sys.getfilesystemencoding() != "utf-8":
+            return f"the path {text!r} cannot be passed to DuckDB in this locale: set PYTHONUTF8=1, or a UTF-8 locale"
         return f"the path {text!r} is not valid UTF-8, which DuckDB requires: rename it"
     try:
         os.lstat(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 import rlcompare
+from rlcompare import temporary
 from rlcompare.baselines.names import Reference, check_name, reference_in, slug_of
 from rlcompare.errors import InputError, RlcompareError, UsageError
 from rlcompare.remote import url_of
@@ -160,14 +160,14 @@ def add_version(baselines: Library, addition: Addition, runs: Sequence[RunStore]
 
     contents = _contents(runs)
     _check_new(addition, contents)
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
+    with temporary.folder() as folder:
         measured = measure(runs, _earlier(baselines, addition, Path(folder) / "earlier"))
     if measured.problems and not addition.force:
         raise UsageError(
             f"these runs are not fit for baseline {addition.name} (--force accepts them, and records this)",
             measured.problems,
         )
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
+    with temporary.folder() as folder:
         stored, files = _packed(runs, measured, contents, Path(folder))
         return baselines.extend(
             addition.name, _version(addition, measured, stored), files, addition.known, addition.keep

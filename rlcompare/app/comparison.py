@@ -21,6 +21,7 @@ from rlcompare.app.trace import TraceSide, make_trace
 from rlcompare.errors import UsageError
 from rlcompare.interrupt import aside
 from rlcompare.model.run import RunInput
+from rlcompare.secret import redacted
 from rlcompare.sources.beside import joined_engines
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _compare(
         _find(side, request.prefer, request.layout, request.ranks, steps_of_side)
         for side, steps_of_side in zip(sides, steps, strict=True)
     )
-    labels = _labels(baseline, new)
+    labels = [redacted(label) for label in _labels(baseline, new)]
 
     from rlcompare.compare import CompareOptions, SideInput, compare_runs
     from rlcompare.store.cache import open_stores
@@ -210,7 +211,9 @@ def _find(
             files = frozenset(real_path(file) for capture in run.captures for file in capture.files.values())
             key = files or (*map(real_path, run.paths), run.name)
             if key in runs:
-                click.echo(f"rlcompare: warning: {path}: run {run.name} was given twice and is used once", err=True)
+                click.echo(
+                    redacted(f"rlcompare: warning: {path}: run {run.name} was given twice and is used once"), err=True
+                )
             else:
                 runs[key] = run
     return joined_engines(list(runs.values()))
@@ -246,7 +249,8 @@ def run_stores(runs: Sequence[RunInput], stores: Sequence[Path], mirrors: Mirror
     result = []
     for index, (run, store) in enumerate(zip(runs, stores, strict=True)):
         number = f" ({names[: index + 1].count(run.name)})" if names.count(run.name) > 1 else ""
-        result.append(RunStore(run.name + number, mirrors.shown(_path_of(run, run.root in alone)), store))
+        path = mirrors.shown(_path_of(run, run.root in alone))
+        result.append(RunStore(redacted(run.name) + number, redacted(path), store))
     return tuple(result)
 
 

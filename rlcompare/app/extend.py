@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlcompare import interrupt
+from rlcompare import interrupt, temporary
 from rlcompare.errors import ExitCode, InputError, OutputError, UsageError
 from rlcompare.gate.sequential import Look, Odds, looks
 from rlcompare.model.verdict import GateResult
@@ -69,9 +69,10 @@ class _Series:
     current: str | None = None
 
     def write(self, folder: Path) -> None:
-        partial = folder / f".{PLAN}.{os.getpid()}"
+        partial = temporary.partial_of(folder / PLAN)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            temporary.sweep(folder)
             partial.write_text(json.dumps(vars(self), indent=1) + "\n", encoding="utf-8")
             partial.replace(folder / PLAN)
         except OSError as error:

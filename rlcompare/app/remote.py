@@ -7,13 +7,13 @@ the baselines, as in ``@main/run1``.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rlcompare import temporary
 from rlcompare.app.baselines import referred
 from rlcompare.app.progress import progress
 from rlcompare.errors import InputError, UsageError
@@ -76,7 +76,7 @@ def mirrored(paths: Sequence[Path], quiet: bool, baselines: str | None = None) -
     if not urls and not kept:
         yield Mirrors({})
         return
-    with tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as scratch:
+    with temporary.folder() as scratch:
         names = urls | {path: str(reference) for path, (_, reference) in kept.items()}
         distinct = dict.fromkeys(names.values())
         folders = {name: _folder_of(name, Path(scratch) / str(number)) for number, name in enumerate(distinct)}

@@ -12,11 +12,15 @@ import click
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.remote import url_of
+from rlcompare.secret import redacted
 
 if TYPE_CHECKING:
     from rlcompare.store.shared_cache import SharedCache
 
 Result = TypeVar("Result")
+
+_MOST_MISSING = 10
+"""How often a store in the cache may be missing after it was found or made."""
 
 
 def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -> Path | None:
@@ -47,7 +51,7 @@ def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -
     except UsageError as error:
         if named:
             raise
-        click.echo(f"rlcompare: warning: {error}; nothing is cached", err=True)
+        click.echo(redacted(f"rlcompare: warning: {error}; nothing is cached"), err=True)
         return None
     return directory
 
@@ -63,6 +67,8 @@ def shared_cache(chosen: Path | None, no_cache: bool) -> SharedCache | None:
 def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[[], Result]) -> Result:
     """The result of ``read``. If a store in the cache cannot be read, it is removed, and ``read`` is called again.
 
+    A store may also be missing: another process removed it, as ``rlcompare cache prune`` does.
+
     Args:
         runs: the runs that are read. Their files are never removed.
         directory: the cache folder; None: nothing is cached.
@@ -74,15 +80,22 @@ def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[
     from rlcompare.store.cache import is_cached
 
     kept = {path for run in runs for capture in run.captures for path in (capture.path, *capture.files.values())}
+    missing = 0
     while True:
         try:
             return read()
         except InputError as error:
             if directory is None or not is_cached(error.path, directory) or error.path in kept:
                 raise
-            click.echo(f"rlcompare: warning: {error.path} in the cache is damaged and is created again", err=True)
-            error.path.unlink(missing_ok=True)
-            kept.add(error.path)
+            if error.path.exists():
+                text = f"rlcompare: warning: {error.path} in the cache is damaged and is created again"
+                click.echo(redacted(text), err=True)
+                error.path.unlink(missing_ok=True)
+                kept.add(error.path)
+            elif missing == _MOST_MISSING:
+                raise
+            else:
+                missing += 1
 
 
 def refuse_within(target: Path, inputs: Sequence[Path], what: str, option: str) -> None:

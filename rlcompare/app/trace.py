@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
+from rlcompare import temporary
 from rlcompare.model.run import RunInput
 from rlcompare.model.words import SIDES, SideName
 
@@ -36,7 +36,7 @@ def trace_file(wanted: bool) -> Iterator[Path | None]:
     if not wanted:
         yield None
         return
-    with TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as folder:
+    with temporary.folder() as folder:
         yield Path(folder) / "trace.json.gz"
 
 

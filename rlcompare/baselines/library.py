@@ -6,7 +6,16 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from rlcompare.baselines.manifest import FILE, Manifest, StoredRun, Version, read_manifest, to_bytes, with_version
+from rlcompare.baselines.manifest import (
+    FILE,
+    Manifest,
+    StoredRun,
+    Version,
+    is_run_file,
+    read_manifest,
+    to_bytes,
+    with_version,
+)
 from rlcompare.baselines.names import Reference
 from rlcompare.baselines.places import Place
 from rlcompare.baselines.run_file import CHANGED, ChangedError, unpack
@@ -145,7 +154,10 @@ class Library:
                 self.place.add_run(name, file, local)
             self.place.set_manifest(name, to_bytes(made))
             wanted = {run.file for kept in made.versions[-keep:] for run in kept.runs}
-            former = {run.file for older in made.versions for run in older.runs}
-            for file in sorted((former - wanted) & self.place.files(name)):
+            present = self.place.files(name)
+            if self.place.is_remote:  # without a lock, a file may be of a version that is being added
+                present &= {run.file for older in made.versions for run in older.runs}
+            # A killed process may have left files of a version that does not exist.
+            for file in sorted(file for file in present - wanted if is_run_file(file)):
                 self.place.remove_run(name, file)
         return made

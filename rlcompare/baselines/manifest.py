@@ -31,6 +31,7 @@ LARGEST_BYTES = 16 * 2**20
 _SCHEMA = "rlcompare.baseline/1"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = ".duckdb.gz"
+_RUN_FILE = re.compile(r"[0-9a-f]{16}\.duckdb\.gz")
 _ACTIONS = ("add", "promote", "rm")
 
 
@@ -58,6 +59,11 @@ class StoredRun:
     def file(self) -> str:
         """The name of its file in the baseline's folder."""
         return f"{self.sha256[:16]}{_SUFFIX}"
+
+
+def is_run_file(name: str) -> bool:
+    """Whether a file is named like that of a run."""
+    return _RUN_FILE.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)

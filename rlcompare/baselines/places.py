@@ -11,15 +11,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from rlcompare import remote
+from rlcompare import remote, temporary
 from rlcompare.baselines.manifest import FILE, LARGEST_BYTES
 from rlcompare.errors import InputError, OutputError, UsageError
 
@@ -137,6 +135,8 @@ class Folder:
             self._root.mkdir(parents=True, exist_ok=True)
             handle = self._locked()
         try:
+            for name in self.names():
+                temporary.sweep(self._root / name)
             yield
         finally:
             with suppress(OSError):
@@ -168,9 +168,10 @@ class Folder:
 
     def _write(self, name: str, file: str, data: bytes) -> None:
         folder = self._root / name
-        partial = folder / f".{file}.{uuid.uuid4().hex}.partial"
+        partial = temporary.partial_of(folder / file)
         with self._written(folder / file):
             folder.mkdir(exist_ok=True)
+            temporary.sweep(folder)  # it may have no manifest yet
             if folder.is_symlink():
                 raise OSError(errno.ELOOP, "it is a symbolic link")
             try:
@@ -259,7 +260,7 @@ class Url:
         remote.send(local, self.path_of(name, file))
 
     def set_manifest(self, name: str, data: bytes) -> None:
-        with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
+        with temporary.folder() as folder:
             local = Path(folder) / FILE
             local.write_bytes(data)
             remote.send(local, self.path_of(name, FILE))

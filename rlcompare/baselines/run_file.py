@@ -18,6 +18,7 @@ import duckdb
 
 from rlcompare import db, resources
 from rlcompare.errors import DamagedStoreError
+from rlcompare.sources.blocks import most_expanded
 from rlcompare.sql_header import read_header
 from rlcompare.store.new_file import new_store
 
@@ -115,7 +116,7 @@ def unpack(data: bytes, sha256: str, store_bytes: int, target: Path) -> None:
     """
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ChangedError(CHANGED)
-    if store_bytes > MOST_STORE_BYTES:
+    if store_bytes > min(MOST_STORE_BYTES, most_expanded(len(data))):
         raise ChangedError(f"its store has {store_bytes:,} bytes, more than is ever unpacked")
     unpacker = zlib.decompressobj(wbits=31)
     written = 0

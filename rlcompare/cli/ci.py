@@ -66,7 +66,7 @@ def init_command(
 
     \b
     rlcompare ci init github
-    rlcompare ci init github --command 'rlcompare launch -o "$NEW" -- bash train.sh'
+    rlcompare ci init github --force --command './measure.sh "$NEW"'
     rlcompare ci init gitlab --print
     """
     text = ci_text(system, branch=branch, baseline=baseline, command=command_line, package=package)

@@ -101,7 +101,7 @@ def command(output: Path | None, formats: set[str], as_json: bool, **options: An
     \b
     rlcompare diff -d new/ -bp base/
     rlcompare diff -d cann83=new/ -bp cann82=base/ --varied cann --format md
-    rlcompare diff -d new/ -bp base/ --rank 0-7 --step 50 --json
+    rlcompare diff -d new/ -bp base/ --rank 0,1 --step 50 --json
     """
     from rlcompare.app.comparison import Request, compare_sides, warn_of_unknown_keys
     from rlcompare.app.trace import FORMAT, trace_file

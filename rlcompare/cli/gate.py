@@ -144,7 +144,7 @@ def command(
     rlcompare gate -d new/ -bp base/
     rlcompare gate -d new/ -bp base/ --policy perf/rlcompare.toml -o report --format junit,pr
     rlcompare gate rlcompare-out/diff.json --json
-    rlcompare gate --extend 10 -d new/ -bp base/ -- ./train.sh {side} {out}
+    rlcompare gate --extend 10 -d ab/new -bp ab/base -- ./train.sh {side} {out}
     rlcompare gate --print-policy > rlcompare.toml
     rlcompare gate --selftest -bp base/
     """

@@ -22,6 +22,7 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    html_option,
     language_option,
     layout_option,
     option,
@@ -73,7 +74,7 @@ def command() -> None:
     \b
     rlcompare history add runs/nightly
     rlcompare history changes
-    rlcompare history ack 3a91c2f0 --reason "CANN 8.3 is needed" --expires 2026-12-31
+    rlcompare history ack 0d22a573 --reason "CANN 8.3 is needed" --expires 2026-12-31
     """
 
 
@@ -154,14 +155,7 @@ def show_command(
 
 @command.command("plot", cls=Command)
 @click.argument("metric", metavar="METRIC", required=False)
-@option(
-    "--html",
-    "page",
-    type=path_type(dir_okay=False),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write a page instead, one file with the plots; - for standard output.",
-)
+@html_option
 @language_option
 @_place_option
 @_varied_option

@@ -75,7 +75,7 @@ def command(
     rlcompare launch -o runs/base -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
     rlcompare launch -o runs/base -- ray job submit --working-dir . -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
     """
-    from rlcompare.collect.run_directory import prepare_all
+    from rlcompare.collect.run_directory import LOG, prepare_all
     from rlcompare.collect.verl.launch import make_job, run
     from rlcompare.errors import UsageError
     from rlcompare.text import safe_text
@@ -109,18 +109,21 @@ def command(
     code = 0
     for planned in jobs:
         if not quiet:
-            click.echo(f"rlcompare: {safe_text(planned.summary, 4000)}", err=True)
+            _tell([planned.summary])
         result = run(planned, environment)
         _tell(result.notes)
         code = result.code
         if code or result.interrupted:
             break
+    if not quiet:
+        _tell([f"{targets[0] / LOG} holds all that the job printed, secrets included; only you can read it"])
     click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
     return code
 
 
 def _tell(notes: list[str]) -> None:
+    from rlcompare.secret import redacted
     from rlcompare.text import safe_text
 
     for note in notes:
-        click.echo(f"rlcompare: {safe_text(note, 4000)}", err=True)
+        click.echo(f"rlcompare: {safe_text(redacted(note), 4000)}", err=True)

@@ -7,8 +7,10 @@ it, and 128 + N after signal N: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
+import io
 import os
 import signal
 import sys
@@ -21,13 +23,15 @@ import click
 
 from rlcompare import __version__, interrupt
 from rlcompare.cli.groups import Group
-from rlcompare.errors import ExitCode, RlcompareError, UsageError
+from rlcompare.errors import NO_MEMORY, ExitCode, RlcompareError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 EXIT_INTERNAL = 70
 EXIT_BROKEN_PIPE = 141
+LEAST_ADDRESS_SPACE = 768 * 2**20
+"""Minimum of ``ulimit -v``. Comparing two small profiles fails or crashes with 400 MiB, and works with 800."""
 BISECT_SKIP, BISECT_STOP = 125, 128
 
 COMMANDS = {
@@ -101,6 +105,7 @@ class _Commands(Group):
         return [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
+        _check_address_space()
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -143,8 +148,15 @@ def _open_standard_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115, open until the end
 
 
+def _escape_what_cannot_be_encoded() -> None:
+    """Characters that standard output's encoding lacks (cp1252, GBK) become escapes, as on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns the exit code. Errors are printed to standard error."""
+    _escape_what_cannot_be_encoded()
     code = _run(arguments)
     own = list(arguments)[: arguments.index("--")] if "--" in arguments else arguments
     return for_bisect(code) if list(own[:1]) == ["gate"] and "--bisect" in own else code
@@ -182,11 +194,40 @@ def _failed(error: Exception, debug: bool) -> int:
         return _fail(str(error), error.exit_code, debug)
     if isinstance(error, click.ClickException):
         return _wrong_usage(error)
+    if (lacking := _lacking(error)) is not None:
+        return _fail(lacking, ExitCode.USAGE, debug)
     if isinstance(error, OSError) and error.errno is not None:
         return _fail(_os_message(error), ExitCode.USAGE, debug)
     # A fault of ours: the user gets one line, and a way to see more.
     hint = "" if debug else "; run again with --debug to see where, and please report it"
     return _fail(f"unexpected {type(error).__name__}: {error}{hint}", EXIT_INTERNAL, debug)
+
+
+def _lacking(error: Exception) -> str | None:
+    """The message if an error says that the system gave this process too little."""
+    no_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    if no_memory or isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # DuckDB's
+        return NO_MEMORY
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return "cannot start another thread: raise the limits of this user or container (ulimit -u, ulimit -v)"
+    return None
+
+
+def _check_address_space() -> None:
+    """Refuses to work with too little address space: libraries crash where they get none.
+
+    Raises:
+        UsageError: it is limited to less than what any comparison needs.
+    """
+    with suppress(ImportError):  # not a POSIX system
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+            raise UsageError(
+                f"this process may use {limit >> 20:,} MiB of address space, and needs at least "
+                f"{LEAST_ADDRESS_SPACE >> 20:,} MiB: raise the limit (ulimit -v)"
+            )
 
 
 def _os_message(error: OSError) -> str:
@@ -219,14 +260,15 @@ def _wrong_usage(error: click.ClickException) -> int:
 
 
 def _fail(message: str, code: int, debug: bool, reasons: Sequence[str] = ()) -> int:
+    from rlcompare.secret import redacted
     from rlcompare.text import for_encoding, safe_text
 
     lines = [message, *(f"  - {reason}" for reason in reasons)]
-    text = "\n".join(for_encoding(safe_text(line, limit=4000), sys.stderr.encoding) for line in lines)
+    text = "\n".join(for_encoding(safe_text(redacted(line), limit=4000), sys.stderr.encoding) for line in lines)
     with suppress(OSError):  # if standard error cannot be written, only the exit code is left
         if debug:
             import traceback
 
-            traceback.print_exc()
+            click.echo(redacted(traceback.format_exc()), err=True, nl=False)
         click.echo(f"rlcompare: error: {text}", err=True)
     return code

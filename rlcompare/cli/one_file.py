@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from rlcompare import temporary
 from rlcompare.errors import UsageError
 
 STDOUT = Path("-")
@@ -42,21 +43,18 @@ def into_file(output: Path, write: Callable[[BinaryIO], object]) -> None:
     Raises:
         UsageError: the file cannot be written.
     """
-    partial = partial_of(output)
+    temporary.sweep(output.parent)
+    partial = temporary.partial_of(output)
     try:
         try:
-            with partial.open("wb") as stream:
+            partial.unlink(missing_ok=True)
+            with partial.open("xb") as stream:  # never through a link that somebody else made there
                 write(stream)
             partial.replace(output)
         finally:
             partial.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"{output} cannot be written ({error.strerror})") from error
-
-
-def partial_of(output: Path) -> Path:
-    """The temporary name of a file; unique to this process."""
-    return output.with_name(f".{output.name}.{os.getpid()}.partial")
 
 
 def write_text(text: str, output: Path) -> None:

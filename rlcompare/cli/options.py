@@ -228,6 +228,18 @@ def language_option(function: Decorated) -> Decorated:
     )(function)
 
 
+def html_option(function: Decorated) -> Decorated:
+    """``--html``, as ``page``: the command writes a page instead of its text."""
+    return option(
+        "--html",
+        "page",
+        type=path_type(dir_okay=False),
+        metavar="FILE",
+        section=OUTPUT,
+        help="Write a page instead, one file with pictures; - for standard output.",
+    )(function)
+
+
 def common_options(function: Decorated) -> Decorated:
     """``--quiet`` and ``--debug``, which every command takes. main.py looks for ``--debug`` itself."""
     quiet = option("-q", "--quiet", is_flag=True, section=COMMON, help="No progress on standard error.")

@@ -21,6 +21,7 @@ from rlcompare.cli.options import (
     cache_options,
     common_options,
     engine_options,
+    html_option,
     language_option,
     layout_option,
     option,
@@ -30,6 +31,7 @@ from rlcompare.cli.options import (
     step_option,
 )
 from rlcompare.language import mark, tr
+from rlcompare.secret import redacted
 
 Sections = list[tuple[str, list[str], list[tuple[Any, ...]]]]
 
@@ -54,14 +56,7 @@ VIEWER_WIDTH = 4000
 @click.command("show", cls=Command)
 @click.argument("path", metavar="RUN", type=path_type())
 @option("--json", "as_json", is_flag=True, section=OUTPUT, help="Print the sections as one JSON object instead.")
-@option(
-    "--html",
-    "page",
-    type=path_type(dir_okay=False),
-    metavar="FILE",
-    section=OUTPUT,
-    help="Write a page instead, one file with pictures; - for standard output.",
-)
+@html_option
 @language_option
 @step_option
 @rank_option
@@ -101,7 +96,7 @@ def command(path: Path, as_json: bool, page: Path | None, **options: Any) -> Non
         json.dump(document, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
-        _print(sections, _viewers(path, captures, options["baselines"]))
+        _print(sections, [redacted(line) for line in _viewers(path, captures, options["baselines"])])
 
 
 def _write_page(sections: Sections, path: Path, page: Path) -> None:
@@ -111,7 +106,7 @@ def _write_page(sections: Sections, path: Path, page: Path) -> None:
 
     with language.speaking(language.of_page()):
         found = [RunSection(name, tr(SECTIONS[name]), columns, rows) for name, columns, rows in sections]
-        text = page_of("one_run.html.j2", run_view(found, str(path)))
+        text = page_of("one_run.html.j2", run_view(found, redacted(str(path))))
     write_text(text, page)
 
 

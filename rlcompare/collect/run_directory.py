@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import rlcompare
+from rlcompare import temporary
 from rlcompare.collect.verl.asked import commit_of, git_state
 from rlcompare.errors import OutputError, UsageError
 from rlcompare.model.run import METRICS, RUN_JSON
@@ -63,6 +63,7 @@ def prepare(folder: Path, force: bool) -> None:
     Raises:
         UsageError: the folder holds other files, or cannot be created.
     """
+    temporary.sweep(folder)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             _replace(folder, force)
@@ -146,10 +147,12 @@ def blame(folder: Path, error: str) -> None:
 
 def write_run(folder: Path, run: Mapping[str, Any]) -> None:
     """Writes run.json atomically."""
-    partial = folder / f".{RUN_JSON}.{os.getpid()}"
+    partial = temporary.partial_of(folder / RUN_JSON)
     try:
         with _written(folder / RUN_JSON):
-            partial.write_text(json.dumps(run, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            partial.unlink(missing_ok=True)
+            with partial.open("x", encoding="utf-8") as file:  # never through a link that somebody else made there
+                file.write(json.dumps(run, indent=1, allow_nan=False) + "\n")
             partial.replace(folder / RUN_JSON)
     finally:
         partial.unlink(missing_ok=True)

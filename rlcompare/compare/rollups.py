@@ -35,6 +35,12 @@ WORKERS = min(4, db.cores())
 """Number of statements that run in parallel. Each uses one thread, since the rollups are small."""
 
 
+_FETCHED_AT_ONCE = 2_000
+_LONG_TABLE = 50_000
+_OF_STEPS = ("c_metric", "c_judged", "c_watched")
+"""Tables of training's metrics: long ones have short results."""
+
+
 def query_of(record: type[NamedTuple]) -> str:
     """The query whose rows a class holds: ``TimeSample`` is a row of ``sql/compare/time_sample.sql``."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower()
@@ -56,6 +62,11 @@ def _queried() -> list[Any]:
     found = [kind for kind in (vars(records) | vars(pairs)).values() if isinstance(kind, type)]
     names = resources.sql_names("compare")
     return [kind for kind in found if f"compare/{query_of(kind)}" in names and kind not in _NOT_ALWAYS]
+
+
+def _makes_rows(record: type[NamedTuple]) -> bool:
+    """Whether the records become rows of a section."""
+    return record in vars(pairs).values()
 
 
 class Copy(NamedTuple):
@@ -90,6 +101,8 @@ class Rollups:
             self._free.put(cursor)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="compare")
         self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
+        self._texts: dict[str, str] = {}
+        """The texts of long results, each in memory once: many queries give the same names, and these may be long."""
         self._empty: frozenset[str] = frozenset()
         """Tables without rows, as far as that is known."""
         self.given: dict[SideName, SideInput] = {}
@@ -113,7 +126,9 @@ class Rollups:
                 self.shared = [Shared(run, contents[0][key]) for key, run in contents[1].items() if key in contents[0]]
             self._run_folder("compare")
             self._empty = db.empty_tables(self._con, "memory")
-            self._rows = {record: self._pool.submit(self._query, record) for record in _queried()}
+            # Results of long tables take much memory: each is queried when it is used.
+            queried = _queried() if not self._is_long() else [kind for kind in _queried() if not _makes_rows(kind)]
+            self._rows = {record: self._pool.submit(self._query, record) for record in queried}
         except BaseException:
             self.close()
             raise
@@ -135,6 +150,20 @@ class Rollups:
         if record not in self._rows:
             self._rows[record] = self._pool.submit(self._query, record)
         return cast("list[R]", self._rows[record].result())
+
+    def taken(self, record: type[R]) -> list[R]:
+        """The rows of a record's query, which are not kept here: for the only user of them."""
+        rows = self.rows(record)
+        del self._rows[record]
+        return rows
+
+    def _is_long(self) -> bool:
+        query = (
+            "SELECT coalesce(max(estimated_size), 0) FROM duckdb_tables()"
+            " WHERE database_name = 'memory' AND NOT list_contains(?, table_name)"
+        )
+        ((rows,),) = self._con.execute(query, [list(_OF_STEPS)]).fetchall()
+        return bool(rows > _LONG_TABLE)
 
     def rows_with(self, record: type[R], variables: Mapping[str, object]) -> list[R]:
         """The rows of a record's query that reads these variables, and perhaps the store that is ``opened``."""
@@ -163,13 +192,25 @@ class Rollups:
         with self._cursor() as cursor:
             return self._fetched(cursor, record)
 
-    @staticmethod
-    def _fetched(con: duckdb.DuckDBPyConnection, record: type[R]) -> list[R]:
+    def _fetched(self, con: duckdb.DuckDBPyConnection, record: type[R]) -> list[R]:
         name = query_of(record)
         result = con.execute(resources.sql(f"compare/{name}"))
-        columns = tuple(column[0] for column in result.description or ())
+        described = result.description or ()
+        columns = tuple(column[0] for column in described)
         assert columns == record._fields, f"sql/compare/{name}.sql gives {columns}, not the fields of {record.__name__}"
-        return list(starmap(record, result.fetchall()))
+        rows = list(starmap(record, result.fetchmany(_FETCHED_AT_ONCE)))
+        if len(rows) == _FETCHED_AT_ONCE:
+            texts = [place for place, column in enumerate(described) if str(column[1]) == "VARCHAR"]
+            while found := result.fetchmany(_FETCHED_AT_ONCE):
+                rows += [record(*self._with_known_texts(values, texts)) for values in found]
+        return rows
+
+    def _with_known_texts(self, values: tuple[Any, ...], places: Sequence[int]) -> list[Any]:
+        row = list(values)
+        for place in places:
+            if (text := row[place]) is not None:
+                row[place] = self._texts.setdefault(text, text)
+        return row
 
     def _run_file(self, name: str) -> None:
         with self._cursor() as cursor:

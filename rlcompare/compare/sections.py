@@ -80,30 +80,30 @@ def make_sections(
     """
     maker = SectionMaker(rollups.rows(Measured))
     made = [
-        maker.timed("categories", rollups.rows(pairs.Category), "kernel", note=_categories_note(env)),
+        maker.timed("categories", rollups.taken(pairs.Category), "kernel", note=_categories_note(env)),
         steps_section(maker, rollups.rows(Step), headline),
         ranks_section(maker, rollups.rows(Rank), headline),
         _phases(maker, rollups),
-        maker.timed("account", rollups.rows(pairs.Account), "account", keys=("kind", "phase"), note=_ACCOUNT),
-        maker.timed("path", rollups.rows(pairs.CriticalPath), "account", keys=("kind", "phase"), note=_PATH),
+        maker.timed("account", rollups.taken(pairs.Account), "account", keys=("kind", "phase"), note=_ACCOUNT),
+        maker.timed("path", rollups.taken(pairs.CriticalPath), "account", keys=("kind", "phase"), note=_PATH),
         _kernels(maker, rollups),
-        maker.timed("kernel_types", rollups.rows(pairs.KernelType), "kernel", keys=("core_type",)),
-        _efficiency(maker, rollups.rows(pairs.Efficiency)),
-        _operators(maker, rollups.rows(pairs.Operator), edits),
-        _modules(maker, rollups.rows(pairs.Module)),
+        maker.timed("kernel_types", rollups.taken(pairs.KernelType), "kernel", keys=("core_type",)),
+        _efficiency(maker, rollups.taken(pairs.Efficiency)),
+        _operators(maker, rollups.taken(pairs.Operator), edits),
+        _modules(maker, rollups.taken(pairs.Module)),
         _collectives(maker, rollups),
-        maker.timed("groups", rollups.rows(pairs.Group), "device"),
-        maker.timed("links", rollups.rows(pairs.Link), lambda link: link.domain, keys=("transport", "group_key")),
+        maker.timed("groups", rollups.taken(pairs.Group), "device"),
+        maker.timed("links", rollups.taken(pairs.Link), lambda link: link.domain, keys=("transport", "group_key")),
         _counters(rollups.rows(DeviceCounter)),
-        maker.timed("copies", rollups.rows(pairs.Copy), "device"),
+        maker.timed("copies", rollups.taken(pairs.Copy), "device"),
         _memory(maker, rollups),
         _memory_categories(rollups.rows(MemoryCategory)),
-        maker.timed("stacks", rollups.rows(pairs.Stack), "stack", keys=("callers",), note=_STACKS),
-        maker.timed("apis", rollups.rows(pairs.Api), lambda api: f"api {api.layer}", keys=("layer",)),
+        maker.timed("stacks", rollups.taken(pairs.Stack), "stack", keys=("callers",), note=_STACKS),
+        maker.timed("apis", rollups.taken(pairs.Api), lambda api: f"api {api.layer}", keys=("layer",)),
         _metrics(rollups, env),
         _workload(overall),
         _env(env),
-        _msprof(maker, rollups.rows(pairs.Msprof)),
+        _msprof(maker, rollups.taken(pairs.Msprof)),
     ]
     return {section.name: section for section in made}
 
@@ -119,7 +119,7 @@ def _categories_note(env: Mapping[SideName, Mapping[str, str]]) -> str:
 
 
 def _phases(maker: SectionMaker, rollups: Rollups) -> Section:
-    phases, training = rollups.rows(pairs.Phase), rollups.rows(TrainingPhase)
+    phases, training = rollups.taken(pairs.Phase), rollups.rows(TrainingPhase)
     if have_phases(training):
         return _training_phases(training, phases, rollups.rows(ProfiledTimer), tokens_of(rollups.rows(MetricSample)))
     named = [phase for phase in phases if phase.name != OUTSIDE]
@@ -180,7 +180,7 @@ def _kernels(maker: SectionMaker, rollups: Rollups) -> Section:
     else:
         note = "Matched by operator type and input shapes."
     keys = ("input_shapes", "input_dtypes", "phase", "host_op")
-    return maker.timed("kernels", rollups.rows(pairs.Kernel), "kernel", keys=keys, note=note)
+    return maker.timed("kernels", rollups.taken(pairs.Kernel), "kernel", keys=keys, note=note)
 
 
 def _efficiency(maker: SectionMaker, records: Sequence[pairs.Efficiency]) -> Section:
@@ -228,9 +228,9 @@ def _modules(maker: SectionMaker, records: Sequence[pairs.Module]) -> Section:
 
 def _collectives(maker: SectionMaker, rollups: Rollups) -> Section:
     keys = ("group_key",)
-    collectives = rollups.rows(pairs.Collective)
+    collectives = rollups.taken(pairs.Collective)
     whole = [maker.timed_row(record, "device", keys) for record in collectives]
-    tasks = [maker.timed_row(record, "task", keys) for record in rollups.rows(pairs.CollectiveTask)]
+    tasks = [maker.timed_row(record, "task", keys) for record in rollups.taken(pairs.CollectiveTask)]
     rows = ordered(whole, keys) + ordered(tasks, keys)
     collapsed = any(record.group_key is None for record in collectives)
     note = "Matched by kind: the sides share no communication group." if collapsed else "Matched by kind and group."
@@ -246,7 +246,7 @@ def _memory(maker: SectionMaker, rollups: Rollups) -> Section:
                 presence = presence_of(baseline is not None, new is not None)
                 peaks.append(_plain(component, presence, baseline, new, what=f"peak_{what}"))
     made: list[Row] = []
-    for record in rollups.rows(pairs.Allocation):
+    for record in rollups.taken(pairs.Allocation):
         sides = maker.completed(record, "allocation")
         baseline, new = sides.pop("baseline_amount"), sides.pop("new_amount")
         presence = presence_of(record.in_baseline, record.in_new)

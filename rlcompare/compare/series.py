@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from rlcompare.compare.records import RunSeries
+from rlcompare.metrics import entry
 from rlcompare.model.diff import Series
 
 MOST_POINTS = 500
@@ -16,9 +17,16 @@ ALL_POINTS = 40_000
 
 LEAST_POINTS = 50
 
+MOST_SERIES = 8_000
+"""Beyond this number, those of metrics that the catalogue does not know are left out first."""
+
 
 def thinned_series(series: Sequence[RunSeries]) -> tuple[Series, ...]:
     """All series, each with as many points as their number allows."""
+    if len(series) > MOST_SERIES:
+        known = {name: entry(name) is not None for name in {one.name for one in series}}
+        places = sorted(range(len(series)), key=lambda place: not known[series[place].name])
+        series = [series[place] for place in sorted(places[:MOST_SERIES])]
     most = max(LEAST_POINTS, min(MOST_POINTS, ALL_POINTS // max(len(series), 1)))
     made = []
     for one in series:

@@ -212,7 +212,7 @@ def _tools(cann: Path | None) -> dict[str, str]:
 
 def _number_in(path: Path) -> int | None:
     try:
-        return int(path.read_text())
+        return int(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 

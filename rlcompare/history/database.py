@@ -7,6 +7,7 @@ again. In PostgreSQL, a writer locks the table of runs before it looks at anythi
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -34,6 +35,8 @@ _AT_ONCE = (
     "too many clients", "remaining connection slots",
 )  # fmt: skip
 """What the databases say if another process wrote at the same time, or if the server has no room at the moment."""
+
+_REFUSED = re.compile(r"read-only file system|permission denied|no space left|quota|file too large", re.IGNORECASE)
 
 Result = TypeVar("Result")
 Work = Callable[[duckdb.DuckDBPyConnection], Result]
@@ -164,7 +167,10 @@ def _check_version(con: duckdb.DuckDBPyConnection) -> None:
     row = con.execute("SELECT value FROM history_meta WHERE key = 'schema'").fetchone()
     version = row[0] if row else "unknown"
     if version != str(SCHEMA_VERSION):
-        raise UsageError(f"the history has version {version[:20]}, this rlcompare reads {SCHEMA_VERSION}: upgrade it")
+        raise UsageError(
+            f"the history has version {version[:20]}, and this rlcompare reads version {SCHEMA_VERSION}: "
+            "upgrade rlcompare, or name another history with --history"
+        )
 
 
 def _patiently(place: Place, attempt: Callable[[], Result], *, writing: bool) -> Result:
@@ -190,7 +196,7 @@ def _failed(place: Place, reason: str, writing: bool) -> InputError | OutputErro
     if place.file is None:
         remedy = "Check the URL, the server and your rights"
         return InputError(place.shown, f"the history cannot be used ({reason})", remedy)
-    if writing and not place.file.exists():
+    if writing and (not place.file.exists() or _REFUSED.search(reason)):
         return _not_written(place, reason)
     remedy = "Check that it is a history of rlcompare, or name another one with --history"
     return InputError(place.shown, f"the history cannot be used ({reason})", remedy)

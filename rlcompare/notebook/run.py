@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rlcompare import db
+from rlcompare import db, temporary
 from rlcompare.app.baselines import referred
 from rlcompare.app.one_run import find_one_run
 from rlcompare.app.progress import progress
@@ -67,7 +67,7 @@ def load(
     chosen = {"steps": numbers_of(steps, "steps"), "ranks": numbers_of(ranks, "ranks")}
     run = find_one_run(place, prefer, layout, **chosen)
     folder = stores_folder(None if cache_dir is None else path_of(cache_dir, "cache_dir"), not cache, [place])
-    scratch = tempfile.TemporaryDirectory(prefix="rlcompare-") if folder is None else None
+    scratch = temporary.folder() if folder is None else None
 
     def read() -> Run:
         with progress("Reading", quiet) as report:
@@ -82,7 +82,7 @@ def load(
 
 def _of_baseline(place: Path, library: Library, reference: Reference, steps: Numbers, ranks: Numbers) -> Run:
     """The run of a baseline, in a temporary folder for as long as it is open."""
-    scratch = tempfile.TemporaryDirectory(prefix="rlcompare-")
+    scratch = temporary.folder()
     runs = library.unpack(reference, Path(scratch.name) / "runs")
     names = [f"@{reference.name}/{run.name}" for run in runs]
     if len(runs) > 1:

@@ -10,16 +10,32 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rlcompare.errors import InputError
-from rlcompare.model.diff import Cause, Diff, Rest, Row, Section, Value
+from rlcompare.model.diff import Cause, Diff, Finding, Rest, Row, Section, Value
+from rlcompare.model.words import Severity
 from rlcompare.report.columns import arrow_table, columns_of
+from rlcompare.report.notable import chosen, notable
+
+if TYPE_CHECKING:
+    from pyarrow import Array, RecordBatch
+    from pyarrow.parquet import FileMetaData
 
 ROWS = 5_000
 SIZE_BYTES = 4 * 2**20
 """Most rows of a table in ``diff.json``, and most bytes, if there are more rows than ``FEW``."""
 
 FEW = 100
+
+METRICS_BYTES = 8 * 2**20
+"""Most bytes of the metrics of the whole step in ``diff.json``, with aggregates, if there are more than ``FEW``."""
+
+_OF_METRIC, _OF_RUN = 300, 240
+"""About how many bytes of that a metric takes by itself, and for each run."""
+
+MOST_ROWS, MOST_COLUMNS, MOST_BYTES = 1_000_000, 200, 2**30
+"""Most rows, columns and uncompressed bytes of a Parquet file that is read: it may come from anybody."""
 
 _SUMS = frozenset(
     {"account", "path", "categories", "kernels", "kernel_types", "efficiency", "operators", "collectives", "copies"}
@@ -36,7 +52,25 @@ _Key = tuple[Value, ...]
 def cut(diff: Diff) -> Diff:
     """The diff with the rows that ``diff.json`` has: of a long table those of the largest changes, and the causes'."""
     sections = {name: _cut(section, diff.causes) for name, section in diff.sections.items()}
-    return replace(diff, sections=sections) if any(section.rest for section in sections.values()) else diff
+    short = replace(diff, sections=sections) if any(section.rest for section in sections.values()) else diff
+    return _cut_metrics(short)
+
+
+def _cut_metrics(diff: Diff) -> Diff:
+    """The diff with the metrics that matter most, if there are too many; a finding says so."""
+    runs = len(diff.baseline.runs) + len(diff.new.runs)
+    most = max(FEW, METRICS_BYTES // (_OF_METRIC + _OF_RUN * runs))
+    if len(diff.overall) <= most:
+        return diff
+    kept = chosen(diff.overall, notable(diff.overall, diff.headline)[:most])
+    names = {delta.metric for delta in kept}
+    message = (
+        f"diff.json holds {len(kept):,} of {len(diff.overall):,} metrics: the known ones, and of the others those that"
+        " changed most; rlcompare gate -d NEW -bp BASELINE judges all of them"
+    )
+    found = Finding("metrics", None, None, Severity.CAUTION, message)
+    aggregates = tuple(one for one in diff.aggregates if one.metric in names)
+    return replace(diff, overall=kept, aggregates=aggregates, quality=(found, *diff.quality))
 
 
 def _cut(section: Section, causes: Sequence[Cause]) -> Section:
@@ -148,13 +182,19 @@ def _completed(section: Section, folder: Path) -> Section:
 
     path = folder / section.file
     remedy = "Copy the folder data together with diff.json, or recreate both with rlcompare diff"
+    if path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file()):
+        raise InputError(path, "it is a link, or no plain file", remedy)
     try:
         with parquet.ParquetFile(path) as file:
+            _check_size(path, file.metadata, remedy)
             if file.metadata.num_rows != section.total or "name" not in file.schema_arrow.names:
                 raise InputError(path, f"it does not hold the {section.total:,} rows of {section.name}", remedy)
             if not all(map(_is_plain, file.schema_arrow.types)):
                 raise InputError(path, "it has columns that are neither numbers nor texts", remedy)
-            rows = file.read().to_pylist()
+            texts = [column.name for column in file.schema_arrow if not _is_number(column.type)]
+        # As dictionaries, each text is in memory once, however often it occurs.
+        with parquet.ParquetFile(path, read_dictionary=texts) as file:
+            rows = [row for batch in file.iter_batches() for row in _rows_of(batch)]
     except FileNotFoundError as error:
         problem = f"it is missing; diff.json has {len(section.rows):,} of {section.total:,} rows of {section.name}"
         raise InputError(path, problem, remedy) from error
@@ -163,8 +203,36 @@ def _completed(section: Section, folder: Path) -> Section:
     return replace(section, rows=tuple(rows), rest=())
 
 
+def _check_size(path: Path, about: FileMetaData, remedy: str) -> None:
+    size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+    if about.num_rows > MOST_ROWS or about.num_columns > MOST_COLUMNS or size > MOST_BYTES:
+        most = f"{MOST_ROWS:,} rows, {MOST_COLUMNS} columns or {MOST_BYTES >> 30} GiB"
+        raise InputError(path, f"it has more than {most}, which is never read", remedy)
+
+
+def _rows_of(batch: RecordBatch) -> Iterator[Row]:
+    columns = [_values(column) for column in batch.columns]
+    for values in zip(*columns, strict=True):
+        yield dict(zip(batch.schema.names, values, strict=True))
+
+
+def _values(column: Array) -> list[Value]:
+    from pyarrow import types
+
+    if not types.is_dictionary(column.type):
+        values: list[Value] = column.to_pylist()
+        return values
+    texts = column.dictionary.to_pylist()
+    return [None if place is None else texts[place] for place in column.indices.to_pylist()]
+
+
 def _is_plain(kind: object) -> bool:
     from pyarrow import types
 
-    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_string, types.is_large_string)
-    return any(check(kind) for check in checks)
+    return _is_number(kind) or types.is_string(kind) or types.is_large_string(kind)
+
+
+def _is_number(kind: object) -> bool:
+    from pyarrow import types
+
+    return any(check(kind) for check in (types.is_integer, types.is_floating, types.is_boolean))

@@ -6,6 +6,7 @@ as a value is negative. ``from 0`` means that the baseline is 0. Bytes are shown
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TypeGuard, overload
 
@@ -23,6 +24,7 @@ SECONDS_FROM = 10_000.0
 """Times of at least this many milliseconds are shown in seconds."""
 
 _LARGE = 1e15
+_MOST_DECIMALS = 9
 
 
 def decimals_for(values: Iterable[Value]) -> int:
@@ -104,7 +106,9 @@ def brief(value: Value) -> str:
 def lone_decimals(value: float) -> int:
     """Decimals of a time that stands alone: at least three digits."""
     size = abs(value)
-    return 1 if size >= 100 or size == 0 else 2 if size >= 1 else 3 if size >= 0.001 else 6
+    if 0 < size < 1:
+        return min(2 - math.floor(math.log10(size)), _MOST_DECIMALS)
+    return 2 if 1 <= size < 100 else 1
 
 
 def pair(baseline: Value, new: Value, unit: str) -> str:

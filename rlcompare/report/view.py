@@ -22,6 +22,7 @@ from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.waterfall import ends_of
 from rlcompare.report.findings import MESSAGE_LIMIT, FindingView
 from rlcompare.report.gate_view import GateView, gate_view
+from rlcompare.report.notable import chosen, notable
 from rlcompare.report.part_lines import PartLines, part_lines
 from rlcompare.report.run_events import EventView, event_views
 from rlcompare.report.sentences import said
@@ -55,6 +56,9 @@ from rlcompare.report.tone import (
     word_of,
 )
 from rlcompare.text import safe_text
+
+METRICS_LIMIT = 1_000
+"""Most rows of the table of metrics of the whole step."""
 
 CAUSES_SHOWN = 2
 """Causes that the first screen names; the others follow on request."""
@@ -182,10 +186,14 @@ def build_view(
     status, status_text = status_of(diff, diff.comparability.status)
     summary = summary_items(diff, document)
     measured = _without_praise(_headline(diff, headline, summary), gate)
-    overall = overall_table(diff.overall, floor, diff.headline, judged=judged, apart=phases_apart(diff))
-    explained = (explain_command(delta.metric, document) for delta in diff.overall)
+    shown = diff.overall
+    if len(shown) > METRICS_LIMIT:
+        shown = chosen(shown, notable(shown, diff.headline)[:METRICS_LIMIT])
+    overall = overall_table(shown, floor, diff.headline, judged=judged, apart=phases_apart(diff))
+    explained = (explain_command(delta.metric, document) for delta in shown)
     overall = replace(
         overall,
+        total=len(diff.overall),
         rows=tuple(replace(row, command=text) for row, text in zip(overall.rows, explained, strict=True)),
     )
     marks = marks_of(diff)

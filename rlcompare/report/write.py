@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from rlcompare import language
+from rlcompare import language, temporary
 from rlcompare.errors import UsageError
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
@@ -161,15 +160,13 @@ def _stage(out_dir: Path) -> Iterator[Path]:
     check_folder(out_dir)
     made = not out_dir.exists()
     out_dir.mkdir(parents=True, exist_ok=True)
-    for left in out_dir.glob(f"{_STAGE}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    stage = Path(tempfile.mkdtemp(prefix=_STAGE, dir=out_dir))
     try:
-        yield stage
+        with temporary.folder(_STAGE, out_dir) as stage:
+            yield Path(stage)
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        if made and not any(out_dir.iterdir()):
-            out_dir.rmdir()
+        if made:
+            with contextlib.suppress(OSError):  # it holds files
+                out_dir.rmdir()
 
 
 def check_folder(out_dir: Path) -> None:
@@ -194,7 +191,10 @@ def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Pat
     marker.write_text(listing + "\n", encoding="utf-8")
     marker.replace(out_dir / MARKER)
     for name in files:
-        (out_dir / name).parent.mkdir(exist_ok=True)
+        place = (out_dir / name).parent
+        if place.is_symlink() and place != out_dir:
+            raise UsageError(f"{place} is a symbolic link, and nothing is written through it: remove it")
+        place.mkdir(exist_ok=True)
         (stage / name).replace(out_dir / name)
     for name in before:
         if name not in files:

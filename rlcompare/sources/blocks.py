@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+from rlcompare.db import interruption
+from rlcompare.errors import InputError
 
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip file."""
 
 BLOCK_BYTES = 4 << 20
 
+MOST_RATIO = 100
+"""Compressed files that expand by more are refused, beyond ``ANY_RATIO_BYTES``: traces expand by up to 30."""
+
+ANY_RATIO_BYTES = 256 * 2**20
+
+KEPT_FREE_BYTES = 256 * 2**20
+"""What copies leave free in the temporary folder, since other programs need it too."""
+
 CUT = "it is truncated (cut off while it was written or copied)"
 
 
 class Blocks:
-    """The uncompressed content of a file in blocks. Afterwards ``damage`` tells whether the file was complete."""
+    """The uncompressed content of a file in blocks. Afterwards ``damage`` tells whether the file was complete.
+
+    Raises:
+        InputError: the file expands beyond any sense, so that it is not what it says.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damage: str | None = None
 
     def __iter__(self) -> Iterator[bytes]:
+        check = interruption()
+        for block in self._blocks():
+            check()
+            yield block
+
+    def _blocks(self) -> Iterator[bytes]:
         with self.path.open("rb") as file:
             first = file.read(BLOCK_BYTES)
             if not first.startswith(GZIP):
@@ -29,6 +52,8 @@ class Blocks:
                     yield first
                     first = file.read(BLOCK_BYTES)
                 return
+            most = most_expanded(self.path.stat().st_size)
+            given = 0
             inflater = zlib.decompressobj(31)
             while first:
                 try:
@@ -36,6 +61,9 @@ class Blocks:
                 except zlib.error:
                     self.damage = "its compressed data is damaged"
                     return
+                given += len(data)
+                if given > most:
+                    raise self._bomb(most)
                 if data:
                     yield data
                 first = inflater.unconsumed_tail
@@ -47,6 +75,35 @@ class Blocks:
                 elif not first:
                     first = file.read(BLOCK_BYTES)
             self.damage = CUT
+
+    def _bomb(self, most: int) -> InputError:
+        size = self.path.stat().st_size
+        problem = f"its {_mib(size)} expand to more than {_mib(most)}, which no profile does"
+        return InputError(self.path, problem, "If you trust it, unpack it with gunzip and pass the result")
+
+
+def most_expanded(size: int) -> int:
+    """The most bytes that a compressed file of this size may hold."""
+    return max(ANY_RATIO_BYTES, MOST_RATIO * size)
+
+
+def check_room(copy: Path, size: int) -> None:
+    """Refuses to fill the disk with a private copy.
+
+    Args:
+        copy: the file, in a folder that exists.
+        size: the number of bytes that are written next.
+
+    Raises:
+        OSError: they would leave less than ``KEPT_FREE_BYTES``.
+    """
+    free = shutil.disk_usage(copy.parent).free
+    if free - size < KEPT_FREE_BYTES:
+        raise OSError(errno.ENOSPC, f"no room: {_mib(free)} are free", str(copy))
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB" if size < 10 * 2**20 else f"{size / 2**20:,.0f} MiB"
 
 
 def head_of(path: Path, size: int) -> bytes:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 
-from rlcompare.secret import SECRET_KEY, looks_secret
+from rlcompare.secret import looks_secret, names_secret
 from rlcompare.sources.described import METADATA, sampled_environment
 
 VALUE_LENGTH = 200
@@ -252,7 +252,7 @@ def _put_users(found: dict[str, str], key: str, value: object) -> None:
     """Adds a user's key, with its JSON object one level deep. Nested structures and environment dumps are dropped."""
     value = _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
     if isinstance(value, dict):
-        if len(_DUMP_MARKS & value.keys()) < 2 and not SECRET_KEY.search(key):
+        if len(_DUMP_MARKS & value.keys()) < 2 and not names_secret(key):
             for name, inner in value.items():
                 put(found, f"user.{key}.{name}", inner)
     else:

@@ -20,6 +20,7 @@ from rlcompare import db, resources
 from rlcompare.db import first_line, quoted
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding
+from rlcompare.sources.blocks import check_room
 from rlcompare.sources.content import DAMAGED
 
 MAGIC = b"SQLite format 3\x00"
@@ -43,6 +44,7 @@ def readable_copy(path: Path, scratch: Path) -> Path:
     copy = scratch / f"copy-of-{path.name}"
     for source in (path, *_beside(path)):
         if source.exists():
+            check_room(copy, source.stat().st_size)
             shutil.copyfile(source, copy.with_name(f"copy-of-{source.name}"))
     return copy
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from rlcompare.db import interruption
+
 CELL_LENGTH = 10_001
 """Longer cells are cut in a repaired table. Names are cut to 10,000 characters anyway; one more shows the cut."""
 
@@ -25,9 +27,11 @@ def is_clean(path: Path) -> bool:
         OSError: it cannot be read.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
+    check = interruption()
     try:
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
+                check()
                 decoder.decode(chunk)
                 if b"\0" in chunk:
                     return False
@@ -55,11 +59,13 @@ def mended_text(path: Path, scratch: Path) -> Path:
         OSError: it cannot be read.
     """
     copy = scratch / f"mended-{path.name}"
+    check = interruption()
     with (
         path.open(encoding=encoding_of(path), errors="replace", newline="") as file,
         copy.open("w", encoding="utf-8", newline="") as out,
     ):
         while chunk := file.read(_CHUNK):
+            check()
             out.write(chunk.replace("\0", ""))
     return copy
 
@@ -82,9 +88,11 @@ def mended_table(path: Path, scratch: Path, *, multiline: bool) -> tuple[Path, i
     text = mended_text(path, scratch)
     copy = scratch / f"sound-{path.name}"
     left_out = width = 0
+    check = interruption()
     with text.open(encoding="utf-8", newline="") as file, copy.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
         for row in _rows(file, multiline):
+            check()
             width = width or len(row)
             if len(row) == width:
                 writer.writerow(cell[:CELL_LENGTH] for cell in row)

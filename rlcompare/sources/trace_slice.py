@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from rlcompare.db import interruption
 from rlcompare.errors import InputError
-from rlcompare.sources.blocks import Blocks
+from rlcompare.sources.blocks import Blocks, check_room
 from rlcompare.sources.text_repair import encoding_of
 
 _BLOCK = 8 << 20
@@ -64,6 +65,7 @@ def bare_list(path: Path, scratch: Path) -> EventList:
         if end is None:
             return complete_events(path, scratch)
         copy = scratch / f"events-of-{path.name}"
+        check_room(copy, size)
         with copy.open("wb") as out:
             _copy(file, out, start, size - len(tail) + end)
             out.write(b"]")
@@ -80,6 +82,7 @@ def complete_events(path: Path, scratch: Path) -> EventList:
     copy = scratch / f"events-of-{path.name}"
     events = 0
     is_whole = False
+    check_room(copy, path.stat().st_size)
     with copy.open("wb") as out:
         for event, is_last in _parsed_events(path):
             out.write(b"," if events else b"[")
@@ -145,7 +148,9 @@ def end_of_last_event(tail: bytes) -> int | None:
 def _copy(file: BinaryIO, out: BinaryIO, start: int, end: int) -> None:
     file.seek(start)
     left = end - start
+    check = interruption()
     while left > 0 and (block := file.read(min(left, _BLOCK))):
+        check()
         out.write(block)
         left -= len(block)
 
@@ -153,12 +158,14 @@ def _copy(file: BinaryIO, out: BinaryIO, start: int, end: int) -> None:
 def _parsed_events(path: Path) -> Iterator[tuple[dict[str, object], bool]]:
     """Each complete event, and whether the list is known to end after it."""
     decoder = json.JSONDecoder(strict=False)
+    check = interruption()
     with path.open(encoding=encoding_of(path), errors="replace", newline="") as file:
         text = file.read(_BLOCK)
         bracket = re.match(r"\s*\[", text) or re.search(r'"traceEvents"\s*:\s*\[', text)
         position = bracket.end() if bracket else len(text)
         waiting: dict[str, object] | None = None
         while True:
+            check()
             position = _skip(text, position)
             try:
                 event, end = decoder.raw_decode(text, position)

@@ -10,28 +10,30 @@ runs.
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
-import uuid
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlcompare import db
+from rlcompare import db, temporary
+from rlcompare.errors import OutputError
 from rlcompare.model.run import RunInput
 from rlcompare.store.engines import Engine
 from rlcompare.store.fingerprint import Fingerprint, fingerprint
 from rlcompare.store.new_file import Cancelled
-from rlcompare.store.part_index import PartIndex
+from rlcompare.store.part_index import PartIndex, pack_names
 from rlcompare.store.parts import BatchResult, Failure, Part, batches_of
 from rlcompare.store.run_stage import RunParts, UnusablePackError, check_usable, make_store
 from rlcompare.store.writing import writing
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of captures done, their total, and the last capture read; from several threads."""
+
+_MOST_LOST = 10
+"""Number of packs that may turn out to be unusable. Their parts are made again each time."""
 
 
 @dataclass
@@ -121,8 +123,12 @@ class _Builder:
         self._folder = Path()
         self._made: set[Path] = set()
         """Packs that are deleted once their stores are made."""
-        self._fresh: set[Path] = set()
-        """The packs among these that this call made."""
+        self._held: dict[Path, int] = {}
+        """The number of parts in each pack that this call made."""
+        self._name = ""
+        self._rounds = 0
+        self._lost = 0
+        """How often a pack was unusable."""
 
     @contextmanager
     def packs(self) -> Iterator[None]:
@@ -131,15 +137,17 @@ class _Builder:
             self._folder = self._index.folder
             with writing(self._index.directory, self._remedy):
                 self._folder.mkdir(mode=0o700, exist_ok=True)
-            yield
+            with pack_names() as self._name:
+                yield
             return
         target = self._jobs[0].target
         with writing(target, self._remedy):
             target.parent.mkdir(parents=True, exist_ok=True)
-            scratch = tempfile.TemporaryDirectory(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+            scratch = temporary.folder(f".{target.name}.", target.parent)
         with scratch as folder:
             self._folder = Path(folder)
-            yield
+            with pack_names() as self._name:
+                yield
 
     def build(self) -> None:
         """Make the parts that are missing, then all stores."""
@@ -168,7 +176,8 @@ class _Builder:
         if not missing:
             return
         self._tally.start(missing)
-        name = f"pack-{uuid.uuid4().hex}"
+        self._rounds += 1
+        name = f"{self._name}.{self._rounds}"
         batches = batches_of(missing, self._folder, name, self._keep_events, self._engine.workers)
         results = self._engine.make_parts(batches, report=self._tally.report, cancelled=self._cancelled)
         try:
@@ -190,7 +199,7 @@ class _Builder:
             return
         pack = result.batch.target
         self._made.add(pack)
-        self._fresh.add(pack)
+        self._held[pack] = len(made)
         if self._index is not None:
             self._index.add(pack, made)
         places |= {key: (pack, number) for key, number in made.items()}
@@ -200,8 +209,7 @@ class _Builder:
     ) -> list[_Job]:
         """Make the stores of runs, in parallel. Returns the runs of which a pack turned out to be unusable."""
         of_jobs = [{number: places[key] for number, key in enumerate(job.keys) if key in places} for job in jobs]
-        users = Counter(pack for of_job in of_jobs for pack in {pack for pack, _ in of_job.values()})
-        own = frozenset(pack for pack in self._made if users[pack] == 1)
+        own = self._own(of_jobs)
         again = []
         pool = ThreadPoolExecutor(db.cores(), thread_name_prefix="store")
         try:
@@ -213,8 +221,10 @@ class _Builder:
                 try:
                     result.result()
                 except UnusablePackError as error:
-                    if error.pack in self._fresh:
-                        raise
+                    self._lost += 1
+                    if self._lost > _MOST_LOST:
+                        problem = "it was damaged or removed while it was in use"
+                        raise OutputError(error.pack, problem, self._remedy) from error
                     for key in [key for key, (file, _) in places.items() if file == error.pack]:
                         del places[key]
                     self._made.discard(error.pack)
@@ -224,6 +234,14 @@ class _Builder:
         finally:
             pool.shutdown(cancel_futures=True)
         return again
+
+    def _own(self, of_jobs: Iterable[Mapping[int, tuple[Path, int]]]) -> frozenset[Path]:
+        """The packs that hold parts of one of these runs and nothing else."""
+        of_one = [Counter(pack for pack, _ in of_job.values()) for of_job in of_jobs]
+        users = Counter(pack for packs in of_one for pack in packs)
+        return frozenset(
+            pack for packs in of_one for pack in packs if users[pack] == 1 and packs[pack] == self._held.get(pack)
+        )
 
     def _make_one(self, job: _Job, parts: RunParts, own: frozenset[Path]) -> None:
         if self._cancelled():

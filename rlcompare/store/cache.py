@@ -15,7 +15,6 @@ import errno
 import os
 import re
 import stat
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,15 +24,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from rlcompare import db
+from rlcompare import db, temporary
 from rlcompare.db import SCHEMA_VERSION, store_schema_version
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
+from rlcompare.secret import redacted
 from rlcompare.store import build
 from rlcompare.store.engines import Engine
 from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.fingerprint import Fingerprint, fingerprint
-from rlcompare.store.part_index import PartIndex
+from rlcompare.store.part_index import FOLDER, PartIndex, is_of_running
 from rlcompare.store.shared_cache import SharedCache
 from rlcompare.store.writing import TEMPORARY
 
@@ -46,10 +46,8 @@ MARKER = ".rlcompare-cache"
 """File that marks a folder whose stores may be deleted: it was new or empty when rlcompare first used it."""
 
 _STORE = re.compile(r".+-[0-9a-f]{32}(?:-events)?\.duckdb")
-_PARTIAL = re.compile(r"\..+-[0-9a-f]{32}[0-9.-]*(?:-events)?\.duckdb(?:\.keys)?\.\d+\.[0-9a-f]+\.partial(?:\.wal)?")
 
 _AGAIN_SECONDS = 0.05
-_STALE_SECONDS = 24 * 3600
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of captures done, their total, and the current capture; from several threads."""
@@ -123,7 +121,9 @@ def _files(directory: Path, name: re.Pattern[str]) -> list[Path]:
 
 
 def prune_cache(directory: Path, max_bytes: int, keep: Sequence[Path] = ()) -> list[Entry]:
-    """Removes the least recently used stores until the rest fits, and leftovers of crashed processes.
+    """Removes the least recently used stores until the rest fits, and what killed processes left.
+
+    What a running process has not finished stays.
 
     Args:
         directory: the cache folder; need not exist. A folder that is not ours is not changed.
@@ -137,19 +137,22 @@ def prune_cache(directory: Path, max_bytes: int, keep: Sequence[Path] = ()) -> l
     total = 0
     for entry in cache_entries(directory):
         total += entry.size_bytes
-        if total > max_bytes and entry.path not in keep:
+        if total > max_bytes and entry.path not in keep and not is_of_running(entry.path):
             with suppress(OSError):  # another process uses it, and the system forbids removing it
                 entry.path.unlink(missing_ok=True)
                 total -= entry.size_bytes
                 removed.append(entry)
-    index = PartIndex(directory)
     if is_our_folder(directory):
-        index.clean()
-    for left in [*_files(directory, _PARTIAL), *(index.partials(_PARTIAL) if is_our_folder(directory) else ())]:
-        with suppress(OSError):  # another process removed it
-            if time.time() - left.lstat().st_mtime > _STALE_SECONDS:
-                left.unlink()
+        PartIndex(directory).clean()
+        _sweep(directory)
     return removed
+
+
+def _sweep(directory: Path) -> None:
+    """Removes incomplete files and temporary folders of killed processes."""
+    temporary.sweep_system()
+    temporary.sweep(directory)
+    temporary.sweep(directory / FOLDER)
 
 
 @contextmanager
@@ -181,7 +184,7 @@ def open_stores(
             runs, directory=directory, keep_events=keep_events, progress=progress, engine=engine, shared=shared
         )
     else:
-        with tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as folder:
+        with temporary.folder() as folder:
             yield cached_stores(
                 runs,
                 directory=Path(folder),
@@ -205,6 +208,7 @@ def cached_stores(
 ) -> list[Path]:
     """The stores of runs, in the order of the runs, from the cache folder or built there; see ``open_stores``."""
     prepare(directory)
+    _sweep(directory)
     stores: list[Path] = []
     missing: dict[Path, RunInput] = {}
     prints: dict[Path, Fingerprint] = {}
@@ -235,6 +239,8 @@ def cached_stores(
         if shared is not None:
             shared.send(directory, list(missing))
         prune_cache(directory, max_bytes, keep=stores)
+    suffix = "-events" if keep_events else ""
+    PartIndex(directory).remove_used(key + suffix for found in of_runs if found for key in found.captures)
     return stores
 
 
@@ -262,12 +268,13 @@ def prepare(directory: Path) -> None:
     """Creates the cache folder and marks it if it is empty. Only the user can read it: profiles may be confidential.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: it cannot be written, or other users can: what they put there would be read as the user's profiles.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(directory, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, "it is not writable")
+        _refuse_foreign(directory)
         if not any(directory.iterdir()):
             (directory / MARKER).write_text("Stores cached by rlcompare. Everything here can be deleted safely.\n")
     except OSError as error:
@@ -276,21 +283,34 @@ def prepare(directory: Path) -> None:
         ) from error
 
 
+def _refuse_foreign(directory: Path) -> None:
+    """Refuses a folder that belongs to another user than this one or root, or that everybody can write to."""
+    if not hasattr(os, "geteuid"):
+        return
+    status = directory.stat()
+    remedy = "choose your own with --cache-dir, or use --no-cache"
+    if status.st_uid not in (os.geteuid(), 0):
+        problem = f"belongs to another user (uid {status.st_uid}), who could change what is read from it"
+        raise UsageError(f"the cache folder {directory} {problem}: {remedy}")
+    if status.st_mode & stat.S_IWOTH:
+        raise UsageError(f"the cache folder {directory} can be changed by every user: chmod o-w it, {remedy}")
+
+
 def _given_store(run: RunInput) -> Path:
     """The file of a run that is a store, after a check of its version."""
     path = run.captures[0].path
     version = store_schema_version(path)
     if version != SCHEMA_VERSION:
         problem = "it is a database, but not an rlcompare store" if version is None else f"its schema is {version}"
-        raise InputError(
-            path, problem, f"Rebuild it with rlcompare ingest (this version reads schema {SCHEMA_VERSION})"
-        )
+        newer = "upgrade rlcompare, or " if version is not None and version > SCHEMA_VERSION else ""
+        remedy = f"{newer}rebuild it with rlcompare ingest (this version reads schema {SCHEMA_VERSION})"
+        raise InputError(path, problem, remedy[0].upper() + remedy[1:])
     return path
 
 
 def _target(run: RunInput, print_of_run: Fingerprint, directory: Path) -> Path:
     """Path of the run's store without events. Of the user's folder name, only harmless characters are used."""
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", run.name).strip("-.")[:40] or "run"
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", redacted(run.name)).strip("-.")[:40] or "run"
     return directory / f"{slug}-{print_of_run.run}.duckdb"
 
 

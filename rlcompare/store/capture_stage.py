@@ -15,11 +15,13 @@ import duckdb
 from rlcompare import db, resources
 from rlcompare.errors import NO_ROOM, InputError, OutputError
 from rlcompare.model.run import Finding
+from rlcompare.secret import redacted
 from rlcompare.sources import exports
 from rlcompare.sources.described import is_sample, sampled_finding
 from rlcompare.sources.registry import find
 from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
+from rlcompare.store.redaction import redact
 
 _FINDINGS = "normalize/findings"
 _NOTHING = "contains nothing to compare: no kernels, collectives, operators, calls or ranges"
@@ -111,10 +113,23 @@ class _Reader:
                     raise
                 self._fail(part, error)
             self._done(part)
+        self._remove_strays()
+        redact(self._con)
         for (number,) in db.run(self._con, resources.sql("normalize/is_usable")):
             path = self.readable[number].capture.path
             remedy = "Parse or collect it again, or pass another folder"
             self._fail(self.readable[number], EmptyCaptureError(path, _NOTHING, remedy))
+
+    def _remove_strays(self) -> None:
+        """Remove what lies so far from the rest of a capture that its time must be damaged."""
+        far_apart = [number for (number,) in db.run(self._con, resources.sql("normalize/far_apart"))]
+        if not far_apart:
+            return
+        self._con.execute("SET VARIABLE far_apart = ?", [far_apart])
+        for number, count in db.run(self._con, resources.sql("normalize/stray")):
+            message = f"tasks, operators and marks that are more than a week from the others were left out ({count})"
+            name = self.readable[number].capture.path.name
+            self._report(number, Finding("warning", "damaged_time", f"{name}: {message}"))
 
     def reduce(self) -> None:
         """Normalise the rows of all captures, and make the rollups."""
@@ -244,5 +259,6 @@ def _capture_row(part: Part, env: Mapping[str, str]) -> dict[str, object]:
 def insert_finding(con: duckdb.DuckDBPyConnection, finding: Finding) -> None:
     """Add a row to table ``finding``."""
     con.execute(
-        "INSERT INTO finding VALUES (?, ?, ?, ?)", [finding.capture, finding.severity, finding.key, finding.message]
+        "INSERT INTO finding VALUES (?, ?, ?, ?)",
+        [finding.capture, finding.severity, finding.key, redacted(finding.message)],
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
+from rlcompare.store.redaction import without_former
 
 LEAST_MEMORY_BYTES = 128 * 2**20
 """DuckDB's memory limit for small captures; for a large capture it is the size of its files. Down to a point, a lower
@@ -33,15 +32,16 @@ def new_store(
         Cancelled: queries of this process were interrupted, so that rows may be missing.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = partial_of(target)
+    partial = temporary.partial_of(target)
     interruptions = db.interruptions()
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as spill:
+    with temporary.folder() as spill:
         con = db.connect(threads, memory_bytes, Path(spill), sqlite=True)
         try:
             db.attach(con, partial, read_only=False)
             create_tables(con, keep_events)
             yield con
             con.execute("USE memory")
+            without_former(con, partial)
             db.detach(con)
             if db.interruptions() != interruptions:
                 raise Cancelled
@@ -49,11 +49,6 @@ def new_store(
         finally:
             con.close()
             remove(partial)
-
-
-def partial_of(target: Path) -> Path:
-    """Temporary path of a file until it is complete; unique to this process."""
-    return target.with_name(f".{target.name}.{os.getpid()}.{id(target):x}.partial")
 
 
 def remove(path: Path) -> None:

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rlcompare.store.new_file import partial_of
+from rlcompare import temporary
 
 FOLDER = "parts"
 LIST = ".keys"
 """Suffix of the list of a file's parts."""
 _LINE = re.compile(r"([0-9a-f]{32}(?:-events)?) (\d{1,9})")
-_PACK = re.compile(r"pack-[0-9a-f]{32}[0-9.-]*\.duckdb")
+_PACK = re.compile(rf"(pack-({temporary.OWNER})-[0-9a-f]{{32}})[0-9.-]*\.duckdb")
+_building: set[str] = set()
+"""How the names of packs begin that this process is making or using."""
 
 Places = Mapping[str, tuple[Path, int]]
 """By the key of a part: its file, and the number of its capture in the file."""
@@ -40,7 +43,7 @@ class PartIndex:
             if wanted <= found.keys():
                 break
             file = self._file_of(path)
-            if file is not None:
+            if file is not None and not is_of_running(file):
                 listed = self._listed(path)
                 found = {key: (file, listed[key]) for key in wanted & listed.keys()} | found
         return found
@@ -53,7 +56,7 @@ class PartIndex:
         """
         self.folder.mkdir(mode=0o700, exist_ok=True)
         target = self.folder / f"{file.name}{LIST}"
-        partial = partial_of(target)
+        partial = temporary.partial_of(target)
         try:
             partial.write_text("".join(f"{key} {number}\n" for key, number in numbers.items()))
             partial.replace(target)
@@ -77,9 +80,22 @@ class PartIndex:
         """Packs whose store is not made yet."""
         return [path for path in _entries(self.folder) if _PACK.fullmatch(path.name)]
 
-    def partials(self, name: re.Pattern[str]) -> list[Path]:
-        """Incomplete files whose names match a pattern."""
-        return [path for path in _entries(self.folder) if name.fullmatch(path.name)]
+    def remove_used(self, keys: Iterable[str]) -> None:
+        """Delete packs that killed processes left, if their parts are in stores, or if it is not known what they hold.
+
+        Args:
+            keys: further parts that are in stores.
+        """
+        packs = [pack for pack in self.packs() if not is_of_running(pack)]
+        if not packs:
+            return
+        stored = set(keys)
+        for path in self._lists():
+            if not _PACK.fullmatch(path.name.removesuffix(LIST)) and self._file_of(path) is not None:
+                stored |= self._listed(path).keys()
+        for pack in packs:
+            if self._listed(self.folder / f"{pack.name}{LIST}").keys() <= stored:
+                self.remove(pack)
 
     def clean(self) -> None:
         """Delete lists whose file no longer exists."""
@@ -98,9 +114,32 @@ class PartIndex:
     @staticmethod
     def _listed(path: Path) -> dict[str, int]:
         try:
-            return keys_in(path.read_text())
+            return keys_in(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeError):  # another process removed it, or it is damaged
             return {}
+
+
+@contextmanager
+def pack_names() -> Iterator[str]:
+    """How the names of a builder's packs begin. Until the context ends, nobody else uses or removes them."""
+    name = f"pack-{temporary.owner()}-{uuid.uuid4().hex}"
+    _building.add(name)
+    try:
+        yield name
+    finally:
+        _building.discard(name)
+
+
+def is_of_running(path: Path) -> bool:
+    """Whether a file is a pack whose builder may still run."""
+    match = _PACK.fullmatch(path.name)
+    if match is None:
+        return False
+    if match[2] == temporary.owner():
+        return match[1] in _building
+    with suppress(OSError):
+        return not temporary.is_left(path.name, path.lstat().st_mtime)
+    return False
 
 
 def keys_in(text: str) -> dict[str, int]:

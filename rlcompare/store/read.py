@@ -9,6 +9,9 @@ import duckdb
 from rlcompare import db
 from rlcompare.errors import UsageError
 
+_READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+"""What a user's query may be. Others would change nothing but the connection, which a notebook uses again."""
+
 
 def is_of_host_alone(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether there are captures, and none of them has a device, and so no kernels."""
@@ -27,8 +30,10 @@ def one_result(con: duckdb.DuckDBPyConnection, query: str, hint: Callable[[], st
         duckdb.Error: the query was interrupted, or the database is damaged.
     """
     try:
-        several = len(con.extract_statements(query)) > 1
-        result = None if several else con.execute(query)
+        statements = con.extract_statements(query)
+        several = len(statements) > 1
+        reads = all(statement.type in _READING for statement in statements)
+        result = con.execute(query) if reads and not several else None
     except duckdb.InterruptException:
         raise
     except duckdb.Error as error:
@@ -37,6 +42,8 @@ def one_result(con: duckdb.DuckDBPyConnection, query: str, hint: Callable[[], st
         raise UsageError(f"the query failed: {' '.join(str(error).split())}{hint()}") from error
     if several:
         raise UsageError("the query contains several statements: run one at a time")
+    if not reads:
+        raise UsageError("the query failed: it is no query of the run; use SELECT")
     # DuckDB gives no result at all for a query that is only a comment.
     if result is None or result.description is None:
         raise UsageError("the query returns no rows: use SELECT")

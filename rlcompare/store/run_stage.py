@@ -10,14 +10,16 @@ from pathlib import Path
 import duckdb
 
 import rlcompare
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
 from rlcompare.errors import InputError
 from rlcompare.model.run import Finding, RunInput
+from rlcompare.secret import redacted
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store.capture_stage import insert_finding
 from rlcompare.store.fingerprint import InputFile, content_of
-from rlcompare.store.new_file import new_store, partial_of, remove, run_all
+from rlcompare.store.new_file import new_store, remove, run_all
 from rlcompare.store.parts import Failure
+from rlcompare.store.redaction import OF_TRAINING, redact, without_former
 
 _STATUSES = ("incomplete", "complete", "failed")
 
@@ -68,7 +70,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         target: the file to make; an existing one is replaced when the new one is complete.
         keep_events: keep the event tables.
         threads: worker threads of DuckDB.
-        own: packs that no other run needs. If one of them holds all captures of the run, it becomes the store.
+        own: packs that hold nothing else. If one of them holds all captures of the run, it becomes the store.
 
     Raises:
         InputError: neither a capture nor the metrics of the run could be read. Otherwise findings list what was
@@ -81,6 +83,7 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         for finding in parts.run.findings:
             insert_finding(con, finding)
         started = _fill_training(con, parts)
+        redact(con, OF_TRAINING)
         for pack, numbers in {} if whole else parts.packs.items():
             _copy(con, pack, numbers, parts.paths)
         run_all(con, RUN_STAGE)
@@ -107,8 +110,11 @@ def _whole_pack(parts: RunParts, own: frozenset[Path]) -> Path | None:
 @contextmanager
 def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the pack attached as ``store``. If nothing fails, the pack becomes the store."""
-    partial = partial_of(target)
-    pack.replace(partial)
+    partial = temporary.partial_of(target)
+    try:
+        pack.replace(partial)
+    except FileNotFoundError as error:
+        raise UnusablePackError(pack) from error
     con = db.connect(1)
     try:
         try:
@@ -119,6 +125,7 @@ def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]
         con.execute("SET search_path = 'memory.main,store.main'")
         yield con
         con.execute("USE memory")
+        without_former(con, partial)
         db.detach(con)
         partial.replace(target)
     finally:
@@ -183,7 +190,7 @@ def _write_meta(con: duckdb.DuckDBPyConnection, parts: RunParts, keep_events: bo
     values = {
         "schema_version": str(db.SCHEMA_VERSION),
         "rlcompare_version": rlcompare.__version__,
-        "name": parts.run.name,
+        "name": redacted(parts.run.name),
         "events": "kept" if keep_events else "dropped",
         "content": content_of(parts.run, parts.files),
         "started_ns": None if started is None else str(started),
@@ -191,4 +198,7 @@ def _write_meta(con: duckdb.DuckDBPyConnection, parts: RunParts, keep_events: bo
     }
     meta = [{"key": key, "value": value} for key, value in values.items() if value is not None]
     con.execute(resources.sql("store/meta"), db.as_parameter(meta))
-    con.execute(resources.sql("store/input"), db.as_parameter([asdict(file) for file in parts.files]))
+    con.execute(
+        resources.sql("store/input"),
+        db.as_parameter([{**asdict(file), "path": redacted(file.path)} for file in parts.files]),
+    )

@@ -14,12 +14,13 @@ from pathlib import Path
 import duckdb
 
 from rlcompare.db import WriteError, file_and_reason
-from rlcompare.errors import NO_ROOM, InputError, OutputError
+from rlcompare.errors import NO_MEMORY, NO_ROOM, InputError, OutputError, UsageError
 
 TEMPORARY = "free some space there, or set TMPDIR to another folder"
 """What to do if temporary files cannot be written."""
 
 _WRITING_FAILED = NO_ROOM | {errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG}
+_NO_SPILLING = re.compile(r"temp_directory|offload", re.IGNORECASE)
 _REFUSED = re.compile(r"cannot open|permission|disk i/o|disk is full", re.IGNORECASE)
 
 
@@ -34,6 +35,7 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
     Raises:
         OutputError: the target, or a temporary file, cannot be written.
         InputError: another file could not be read during this time.
+        UsageError: there is not enough memory.
     """
     try:
         yield
@@ -50,6 +52,8 @@ def writing(target: Path, remedy: str) -> Iterator[None]:
             raise
         raise _temporary(str(error)) from error
     except duckdb.OutOfMemoryException as error:
+        if not _NO_SPILLING.search(str(error)):
+            raise UsageError(NO_MEMORY) from error
         raise _temporary("out of memory, and the disk has no space left either") from error
     except duckdb.IOException as error:
         if not _REFUSED.search(str(error)):

@@ -4,23 +4,26 @@
 -- steps come from a better trained model. If they share no step, all steps count.
 -- Depends on c_metric, c_metric_entry.
 CREATE TABLE c_judged AS
-WITH known AS (
-    SELECT m.*, coalesce(e.of_machine OR e.of_work, regexp_matches(m.name, '^(timing_s/|prometheus/|workload\.)')) AS speed
-    FROM c_metric AS m LEFT JOIN c_metric_entry AS e ON e.side = m.side AND e.run = m.run AND e.name = m.name
-    WHERE m.value IS NOT NULL
-    QUALIFY m.step IS DISTINCT FROM 0 OR max(m.step) OVER (PARTITION BY m.side, m.run, m.name) = 0
+WITH logged AS (
+    SELECT side, run, name, max(step) = 0 AS only_zero FROM c_metric WHERE value IS NOT NULL GROUP BY ALL
+), kind AS (
+    SELECT l.*, coalesce(e.of_machine OR e.of_work, regexp_matches(l.name, '^(timing_s/|prometheus/|workload\.)')) AS speed
+    FROM logged AS l LEFT JOIN c_metric_entry AS e USING (side, run, name)
 ), graded AS (   -- the lower, the better
-    SELECT *, CASE WHEN speed AND warmup THEN 2 WHEN profiled THEN 1 ELSE 0 END AS grade FROM known
-), kept AS (
-    SELECT * FROM graded QUALIFY grade = min(grade) OVER (PARTITION BY side, run, name)
-), placed AS (
-    SELECT *, row_number() OVER (PARTITION BY side, run, name ORDER BY step) AS place, count(*) OVER (PARTITION BY side, run, name) AS steps
-    FROM kept
+    SELECT m.side, m.run, m.name, m.step, m.value, m.warmup, k.speed,
+           CASE WHEN k.speed AND m.warmup THEN 2 WHEN m.profiled THEN 1 ELSE 0 END AS grade
+    FROM c_metric AS m JOIN kind AS k USING (side, run, name)
+    WHERE m.value IS NOT NULL AND (m.step IS DISTINCT FROM 0 OR k.only_zero)
+), best AS (
+    SELECT side, run, name, grade, min(step) AS first, count(*) AS steps FROM graded GROUP BY side, run, name, grade
+    QUALIFY grade = min(grade) OVER (PARTITION BY side, run, name)
 ), warm AS (
-    SELECT * FROM placed WHERE NOT (speed AND warmup IS NULL AND place = 1 AND steps > 3)
+    SELECT g.side, g.run, g.name, g.step, g.value, g.grade
+    FROM graded AS g JOIN best AS b USING (side, run, name, grade)
+    WHERE NOT (g.speed AND g.warmup IS NULL AND g.step IS NOT DISTINCT FROM b.first AND b.steps > 3)
 ), shared AS (
-    SELECT name, step FROM warm GROUP BY name, step HAVING count(DISTINCT side) > 1
+    SELECT name, step FROM warm GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 )
 SELECT w.side, w.run, w.name, w.step, w.value, w.grade
 FROM warm AS w LEFT JOIN shared AS s ON s.name = w.name AND s.step IS NOT DISTINCT FROM w.step
-WHERE s.name IS NOT NULL OR w.name NOT IN (SELECT name FROM shared);
+WHERE s.name IS NOT NULL OR w.name NOT IN (SELECT DISTINCT name FROM shared);

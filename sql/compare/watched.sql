@@ -3,50 +3,53 @@
 -- increase. `mean` and `middle` (the median) are those of the last five steps that have a number, or of all steps if there are fewer.
 -- Depends on c_metric.
 CREATE TABLE c_watched AS
-WITH kind AS (   -- no name matches two patterns
-    FROM (VALUES
-        ('entropy', '^actor/entropy(_loss)?$'),
-        ('gradient', '^(actor|critic)/grad_norm$'),
-        ('loss', '^(actor|critic)/(pg_|vf_)?loss$'),
-        ('reward', '^critic/(score|rewards)/mean$'),
-        ('validation', '^val-core/.*/mean@[0-9]+$'),
-        ('policy_kl', '^actor/ppo_kl$'),
-        ('reference_kl', '^(actor/kl_loss|actor/reward_kl_penalty|critic/kl)$'),
-        ('rollout_kl', '(^|/)(mismatch|rollout_corr)/(mismatch_)?(kl|k3_kl)$'),
-        ('chi2_token', '(^|/)(mismatch_)?chi2_token$'),
-        ('chi2_seq', '(^|/)(mismatch_)?chi2_seq$'),
-        ('ess', '(^|/)rollout_is_eff_sample_size$'),
-        ('weight_mean', '(^|/)rollout_is_mean$'),
-        ('weight_std', '(^|/)rollout_is_std$'),
-        ('vetoed', '(^|/)rollout_is_veto_fraction$'),
-        ('weight_lost', '(^|/)rollout_(is_(catastrophic_token_fraction|(seq_)?clipped_fraction)|rs_.*masked_fraction)$'),
-        ('apart', '^training/rollout_probs_diff_mean$'),
-        ('staleness', '^training/off_policy/trajectory_(staleness|staleness_worst|spans)/(mean|max)$'),
-        ('staleness', '^fully_async/(.*/)?staleness_samples$'),
-        ('stale_count', '^fully_async/count/stale_(samples|trajectory)_processed$'),
-        ('aborted', '^response/aborted_ratio$'),
-        ('evicted', '^training/(off_policy|rollout_failure)/evicted_samples$'),
-        ('evicted_count', '^fully_async/(.*/)?dropped(_stale)?_samples$')
-    ) AS kind(what, pattern)
-), chosen AS (
-    SELECT n.name, k.what FROM (SELECT DISTINCT name FROM c_metric) AS n JOIN kind AS k ON regexp_matches(n.name, k.pattern)
+WITH chosen AS (   -- no name matches two patterns
+    SELECT name, CASE
+        WHEN regexp_matches(name, '^actor/entropy(_loss)?$') THEN 'entropy'
+        WHEN regexp_matches(name, '^(actor|critic)/grad_norm$') THEN 'gradient'
+        WHEN regexp_matches(name, '^(actor|critic)/(pg_|vf_)?loss$') THEN 'loss'
+        WHEN regexp_matches(name, '^critic/(score|rewards)/mean$') THEN 'reward'
+        WHEN regexp_matches(name, '^val-core/.*/mean@[0-9]+$') THEN 'validation'
+        WHEN regexp_matches(name, '^actor/ppo_kl$') THEN 'policy_kl'
+        WHEN regexp_matches(name, '^(actor/kl_loss|actor/reward_kl_penalty|critic/kl)$') THEN 'reference_kl'
+        WHEN regexp_matches(name, '(^|/)(mismatch|rollout_corr)/(mismatch_)?(kl|k3_kl)$') THEN 'rollout_kl'
+        WHEN regexp_matches(name, '(^|/)(mismatch_)?chi2_token$') THEN 'chi2_token'
+        WHEN regexp_matches(name, '(^|/)(mismatch_)?chi2_seq$') THEN 'chi2_seq'
+        WHEN regexp_matches(name, '(^|/)rollout_is_eff_sample_size$') THEN 'ess'
+        WHEN regexp_matches(name, '(^|/)rollout_is_mean$') THEN 'weight_mean'
+        WHEN regexp_matches(name, '(^|/)rollout_is_std$') THEN 'weight_std'
+        WHEN regexp_matches(name, '(^|/)rollout_is_veto_fraction$') THEN 'vetoed'
+        WHEN regexp_matches(name, '(^|/)rollout_(is_(catastrophic_token_fraction|(seq_)?clipped_fraction)|rs_.*masked_fraction)$') THEN 'weight_lost'
+        WHEN regexp_matches(name, '^training/rollout_probs_diff_mean$') THEN 'apart'
+        WHEN regexp_matches(name, '^training/off_policy/trajectory_(staleness|staleness_worst|spans)/(mean|max)$') THEN 'staleness'
+        WHEN regexp_matches(name, '^fully_async/(.*/)?staleness_samples$') THEN 'staleness'
+        WHEN regexp_matches(name, '^fully_async/count/stale_(samples|trajectory)_processed$') THEN 'stale_count'
+        WHEN regexp_matches(name, '^response/aborted_ratio$') THEN 'aborted'
+        WHEN regexp_matches(name, '^training/(off_policy|rollout_failure)/evicted_samples$') THEN 'evicted'
+        WHEN regexp_matches(name, '^fully_async/(.*/)?dropped(_stale)?_samples$') THEN 'evicted_count'
+    END AS what FROM (SELECT DISTINCT name FROM c_metric) WHERE what IS NOT NULL
+), met AS (
+    SELECT name, step FROM c_metric SEMI JOIN chosen USING (name) GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), given AS (
-    SELECT m.side, m.run, m.name, m.given, c.what, m.step, m.value,
-           count(DISTINCT m.side) OVER (PARTITION BY m.name, m.step) > 1 AS shared
-    FROM c_metric AS m JOIN chosen AS c USING (name)
+    SELECT m.side, m.run, m.name, m.given, c.what, m.step, m.value, b.name IS NOT NULL AS shared
+    FROM c_metric AS m JOIN chosen AS c USING (name) LEFT JOIN met AS b ON b.name = m.name AND b.step IS NOT DISTINCT FROM m.step
     WHERE m.step IS DISTINCT FROM 0
 ), grown AS (
-    SELECT * REPLACE (CASE WHEN what LIKE '%\_count' ESCAPE '\' THEN value - coalesce(lag(value) OVER (PARTITION BY side, run, name ORDER BY step), 0)
-                           ELSE value END AS value)
-    FROM given
+    SELECT * REPLACE (value - coalesce(lag(value) OVER (PARTITION BY side, run, name ORDER BY step), 0) AS value)
+    FROM given WHERE what LIKE '%\_count' ESCAPE '\'
+    UNION ALL
+    FROM given WHERE what NOT LIKE '%\_count' ESCAPE '\'
+), counted AS (
+    SELECT side, run, name, count(*) AS steps, count(*) FILTER (shared) AS shared_steps FROM grown WHERE value IS NOT NULL GROUP BY ALL
 ), placed AS (   -- steps without a number have no place
-    SELECT *, row_number() OVER known AS place, count(*) OVER all_of AS steps, lag(value) OVER known AS before,
-           list(value) OVER five AS values, min(step) OVER five AS first, bool_and(shared) OVER five AS all_shared,
-           row_number() OVER (PARTITION BY side, run, name, shared ORDER BY step) AS shared_place,
-           count(*) OVER (PARTITION BY side, run, name, shared) AS shared_steps
-    FROM grown WHERE value IS NOT NULL
-    WINDOW all_of AS (PARTITION BY side, run, name), known AS (PARTITION BY side, run, name ORDER BY step),
-           five AS (PARTITION BY side, run, name ORDER BY step ROWS BETWEEN 4 PRECEDING AND CURRENT ROW)
+    SELECT *, row_number() OVER known AS place, lag(value) OVER known AS before,
+           [lag(value, 4) OVER known, lag(value, 3) OVER known, lag(value, 2) OVER known, lag(value) OVER known, value] AS values,
+           coalesce(lag(step, 4) OVER known, first_value(step) OVER known) AS first, bool_and(shared) OVER five AS all_shared,
+           count(*) FILTER (shared) OVER so_far AS shared_place
+    FROM grown JOIN counted USING (side, run, name) WHERE value IS NOT NULL
+    WINDOW known AS (PARTITION BY side, run, name ORDER BY step),
+           five AS (PARTITION BY side, run, name ORDER BY step ROWS BETWEEN 4 PRECEDING AND CURRENT ROW),
+           so_far AS (PARTITION BY side, run, name ORDER BY step ROWS UNBOUNDED PRECEDING)
 )
 SELECT side, run, name, given, what, step, value, before, shared, place, steps, greatest(steps // 10, least(3, (steps + 1) // 2)) AS tenth,
        CASE WHEN shared THEN shared_steps - shared_place END AS shared_left,

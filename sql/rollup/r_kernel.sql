@@ -6,7 +6,8 @@ WITH shape AS (   -- elements of all inputs of one call, once per distinct text
                CASE WHEN regexp_full_match(s, '[0-9]{1,15}(,[0-9]{1,15})*') THEN list_product(CAST(string_split(s, ',') AS DOUBLE[])) END)) AS elements
     FROM (SELECT DISTINCT input_shapes FROM kernel_text WHERE input_shapes IS NOT NULL)
 ), unit AS (   -- ratios beyond 1 are damage; a kernel of which all are 0 runs on another processor
-    SELECT capture, kernel_id, coalesce(cube, 0) AS cube, coalesce(load, 0) AS load, l2_hit,
+    SELECT capture, kernel_id, CASE WHEN cube BETWEEN 0 AND 1.05 THEN cube ELSE 0 END AS cube,
+           CASE WHEN load BETWEEN 0 AND 1.05 THEN load ELSE 0 END AS load, CASE WHEN l2_hit BETWEEN 0 AND 1 THEN l2_hit END AS l2_hit,
            coalesce(greatest(cube, load) > 0 AND greatest(cube, load) <= 1.05, FALSE) AS counted
     FROM stage_unit
 ), grouped AS (

@@ -58,6 +58,16 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def compared(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of ``new`` against ``base``, for tests that read it and do not ask how it was made."""
+    folder = tmp_path_factory.mktemp("compared") / "made"
+    sides = ("-d", str(samples / "new"), "-bp", str(samples / "base"))
+    cache = tmp_path_factory.getbasetemp() / "cache"
+    assert run(["diff", *sides, "-o", str(folder), "--cache-dir", str(cache), "--quiet"]) == 0
+    return folder
+
+
 def ranks_of(profile: Path) -> list[Path]:
     """The ``*_ascend_pt`` folders of a sample, by rank."""
     return sorted(profile.glob("*_ascend_pt"), key=lambda folder: next(iter(folder.glob("profiler_info_*.json"))).name)

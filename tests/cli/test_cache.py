@@ -325,8 +325,9 @@ class TestPruning:
         assert len(content(tmp_path)) == 1
 
     def test_what_crashed_processes_left(self, tmp_path: Path) -> None:
-        stale = put(tmp_path, f".a-{KEY}.duckdb.1.2f.partial", 10, 2 * 24 * 3600)
-        young = put(tmp_path, f".b-{KEY}.duckdb.1.2f.partial", 10, 60)
+        elsewhere = f"{os.getpid()}-1-{'5' * 12}"
+        stale = put(tmp_path, f".a-{KEY}.duckdb.{elsewhere}-2f.partial", 10, 2 * 24 * 3600)
+        young = put(tmp_path, f".b-{KEY}.duckdb.{elsewhere}-2f.partial", 10, 60)
         prune_cache(tmp_path, 10**9)
         assert (stale.exists(), young.exists()) == (False, True)
 

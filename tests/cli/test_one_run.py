@@ -169,9 +169,9 @@ class TestShow:
             parts = row["compute_ms"] + row["exposed_comm_ms"] + row["free_ms"]
             assert parts == pytest.approx(row["device_span_ms"], abs=1e-9)
 
-    def test_agrees_with_diff(self, rlcompare: Command, samples: Path) -> None:
+    def test_agrees_with_diff(self, rlcompare: Command, samples: Path, compared: Path) -> None:
         shown = json.loads(rlcompare("show", samples / "new", "--json").out)
-        diff = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--json").out)
+        diff = json.loads((compared / "diff.json").read_bytes())
         overall, sections = diff["overall"], diff["sections"]
         late = {row["name"]: row["new_late_ms"] for row in sections["ranks"]}
         assert {row["rank"]: row["late_ms"] for row in shown["ranks"]} == pytest.approx(late, abs=1e-9)
@@ -180,9 +180,9 @@ class TestShow:
             mean = sum(row[f"{metric}_ms"] for row in shown["ranks"]) / len(shown["ranks"])
             assert mean == pytest.approx(expected, abs=1e-9)
 
-    def test_operators_agree_with_diff(self, rlcompare: Command, samples: Path) -> None:
+    def test_operators_agree_with_diff(self, rlcompare: Command, samples: Path, compared: Path) -> None:
         shown = json.loads(rlcompare("show", samples / "new", "--json").out)["operators"]
-        diff = json.loads(rlcompare("diff", "-d", samples / "new", "-bp", samples / "base", "--json").out)
+        diff = json.loads((compared / "diff.json").read_bytes())
         expected = {row["name"]: (row["new"], row["new_calls"]) for row in diff["sections"]["operators"]}
         for row in shown:
             assert (row["device_self_ms"], row["calls"]) == pytest.approx(expected[row["operator"]])

@@ -8,7 +8,7 @@ import rlcompare
 from rlcompare.resources import resource_root
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "golden").rglob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "golden").rglob("*.md")])
 _PACKAGE = Path(rlcompare.__file__).resolve().parent
 
 

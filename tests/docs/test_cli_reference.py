@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
-
-import click
-import pytest
-
-from rlcompare.cli.main import COMMANDS, cli
+from rlcompare.cli.main import COMMANDS
 from tools.cli_reference import REGENERATE, TARGET, reference
-
-from .places import DOCUMENTS, ROOT
-
-_FENCED = re.compile(r"^```.*?\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_SHOWN = re.compile(r"^(?:\$ )?rlcompare +([a-z].*?)(?: +#.*)?$", re.MULTILINE)
 
 
 def test_it_is_current() -> None:
@@ -34,29 +22,3 @@ def test_it_has_every_command_with_its_options_defaults_and_examples() -> None:
     ):
         assert part in gate
     assert "```\nrlcompare gate -d new/ -bp base/\n" in gate
-
-
-def commands_of(document: Path) -> Iterator[str]:
-    """The command lines in a document's blocks of code, without the name of the program and comments."""
-    for block in _FENCED.findall(document.read_text(encoding="utf-8")):
-        yield from _SHOWN.findall(block)
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_commands_that_documents_show_exist_with_their_options(document: Path) -> None:
-    context = click.Context(cli)
-    for line in commands_of(document):
-        name, *words = line.partition(" -- ")[0].split()
-        command = cli.get_command(context, name)
-        if isinstance(command, click.Group) and words[:1] != ["[OPTIONS]"]:
-            name, *words = words
-            command = command.get_command(context, name)
-        assert command is not None, line
-        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-        used = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
-        assert used - known == set(), line
-
-
-def test_the_documents_show_commands() -> None:
-    shown = {line.split()[0] for document in DOCUMENTS for line in commands_of(document)}
-    assert {"diff", "gate", "launch", "attach", "show", "sql", "ingest", "sample"} <= shown

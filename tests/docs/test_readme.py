@@ -1,4 +1,4 @@
-"""The tour in README.md is what its commands print, in both languages; the policy of docs/gate.md does what it says."""
+"""README.md in both languages; the policy of docs/gate.md does what it says. ``test_commands`` runs what they show."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
-from rlcompare.cli.main import run
 from tests.cli.conftest import Command, rlcompare
 
-from .conftest import DEMO
 from .places import ROOT
 
 __all__ = ["rlcompare"]
@@ -35,24 +31,6 @@ def commands(document: Path) -> list[str]:
     """The commands that a document shows, without comments."""
     lines = [line.removeprefix("$ ") for block in blocks(document) for line in block]
     return [line.partition("#")[0].strip() for line in lines if line.startswith(("rlcompare ", "pip "))]
-
-
-def test_tour(demo: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert [command for command in commands(README) if "demo/" in command][:3] == list(DEMO)
-    shown = printed(README, DEMO[-1])
-    end = shown.index(ELIDED)
-    assert shown[:end] == demo[: demo.index("")]
-    assert shown[end + 1 :] == demo[-2:]
-
-    explain = "explain 2 demo/report/diff.json"
-    assert run(explain.split()) == 0
-    shown = printed(README, f"rlcompare {explain}")
-    assert shown[:-1] == capfd.readouterr().out.splitlines()[: len(shown) - 1]
-    assert shown[-1] == ELIDED
-
-    gate = "gate demo/report/diff.json"
-    assert run(gate.split()) == 1
-    assert printed(README, f"rlcompare {gate}") == capfd.readouterr().out.splitlines()
 
 
 def test_both_languages_have_the_same_commands_links_and_output() -> None:

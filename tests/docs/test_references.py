@@ -91,4 +91,4 @@ def test_every_document_of_docs_can_be_reached_from_the_front_page() -> None:
             waiting += [
                 (document.parent / link).resolve() for link in links if link.endswith(".md") and "//" not in link
             ]
-    assert set((ROOT / "docs").glob("*.md")) - seen == set()
+    assert set((ROOT / "docs").rglob("*.md")) - seen == set()

@@ -96,7 +96,7 @@ class TestHarness:
              "samples": {"baseline": [value], "new": [value]}}
             for name, value in times.items()
         ]  # fmt: skip
-        document = {
+        document: dict[str, object] = {
             "overall": rows,
             "sections": {},
             "section_info": {},

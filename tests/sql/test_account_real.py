@@ -120,8 +120,7 @@ def test_it_equals_a_painter_of_the_trace(shared: Path, tmp_path: Path) -> None:
 def test_waiting_equals_a_painter_of_all_ranks(shared: Path, tmp_path: Path) -> None:
     """Until the last of eight ranks has started a collective the others wait for it; after that it is transfer."""
     folder = shared / "profiles" / "gpu-dlrm-8rank"
-    store = tmp_path / "store.duckdb"
-    build_store(find_runs(folder)[0], store, keep_events=False)
+    store = store_of(folder, tmp_path / "store.duckdb", keep_events=False)
     paths = {int(path.name.removeprefix("worker").partition("_")[0]): path for path in folder.glob("worker*.json")}
     calls = {
         rank: sorted(
@@ -159,8 +158,7 @@ def test_waiting_equals_a_painter_of_all_ranks(shared: Path, tmp_path: Path) -> 
 def test_the_path_equals_walking_back_over_all_ranks(shared: Path, tmp_path: Path) -> None:
     """From the last end of the step back to the last rank to start a collective, and so on, kind by kind."""
     folder = shared / "profiles" / "gpu-dlrm-8rank"
-    store = tmp_path / "store.duckdb"
-    build_store(find_runs(folder)[0], store, keep_events=False)
+    store = store_of(folder, tmp_path / "store.duckdb", keep_events=False)
     lines, calls, steps = {}, {}, {}
     for path in folder.glob("worker*.json"):
         rank, found = int(path.name.removeprefix("worker").partition("_")[0]), events(path)

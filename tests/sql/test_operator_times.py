@@ -16,8 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlcompare.compare.evidence import number
-from rlcompare.sources.detect import find_runs
-from rlcompare.store.build import build_store
 from tests.sql.rollup_stores import compared
 from tests.stores import rows, store_of
 
@@ -174,11 +172,7 @@ def evaluated(folder: Path) -> dict[str, list[float]]:
 @pytest.mark.slow
 def test_the_section_equals_an_evaluation_of_the_traces(shared: Path, tmp_path: Path) -> None:
     folder = shared / "profiles" / "cpu-torch213-2rank"
-    stores = []
-    for side in ("base", "changed"):
-        (run,) = find_runs(folder / side)
-        stores.append(tmp_path / f"{side}.duckdb")
-        build_store(run, stores[-1], keep_events=False)
+    stores = [store_of(folder / side, tmp_path / f"{side}.duckdb", keep_events=False) for side in ("base", "changed")]
     diff = compared(*stores)
     expected = [evaluated(folder / side) for side in ("base", "changed")]
     section = {str(row["name"]): row for row in diff.sections["operators"].rows}

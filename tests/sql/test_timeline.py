@@ -11,9 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from rlcompare.sources.detect import find_runs
-from rlcompare.store.build import build_store
-from tests.stores import rows
+from tests.stores import rows, store_of
 
 from .timelines import load, normalise, reset
 
@@ -82,9 +80,7 @@ def test_busy_buckets_are_those_of_a_painter(con: duckdb.DuckDBPyConnection, see
 def test_real_traces(profiles: Path, tmp_path: Path) -> None:
     """The kernels of a rank of the DLRM trace, read from its JSON: their union in each bucket of the step."""
     file = next((profiles / "gpu-dlrm-8rank").glob("worker1_*.json"))
-    (run,) = find_runs(file)
-    store = tmp_path / "store.duckdb"
-    build_store(run, store, keep_events=False)
+    store = store_of(file, tmp_path / "store.duckdb", keep_events=False)
     ((device, start, end, bucket),) = rows(
         store, "SELECT device_id, from_ns, until_ns, bucket_ns FROM r_timeline WHERE phase IS NULL"
     )

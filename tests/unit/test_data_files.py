@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from rlcompare.app.documents import read_whole
 from rlcompare.errors import InputError
@@ -217,3 +220,39 @@ def test_a_report_of_a_document_has_all_rows_again(
     (tmp_path / "alone.json").write_bytes((folder / "diff.json").read_bytes())
     assert read_whole(tmp_path / "alone.json", "") == read_document(folder / "diff.json", "")
     assert "kernels.parquet is not beside" in capsys.readouterr().err
+
+
+def test_a_file_of_rows_is_a_plain_file_of_bounded_size(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """diff.json and the files beside it may come from anybody."""
+    for linked in ("data", "data/kernels.parquet"):
+        copy = tmp_path / linked.replace("/", "-")
+        shutil.copytree(folder, copy)
+        (copy / linked).rename(copy / "elsewhere")
+        (copy / linked).symlink_to(copy / "elsewhere")
+        with pytest.raises(InputError, match="it is a link"):
+            read_whole(copy / "diff.json", "…")
+    for limit, most in (("MOST_ROWS", MANY - 1), ("MOST_COLUMNS", 3), ("MOST_BYTES", 2**10)):
+        with monkeypatch.context() as patch:
+            patch.setattr(data_files, limit, most)
+            with pytest.raises(InputError, match="which is never read"):
+                read_whole(folder / "diff.json", "…")
+
+
+def test_a_text_of_many_rows_is_read_once(tmp_path: Path) -> None:
+    """A Parquet file holds a text once however often it occurs: 1 MB would become 20 GB."""
+    first = pyarrow.array([0] * MANY, pyarrow.int32())
+    data = pyarrow.table(
+        {
+            "name": pyarrow.DictionaryArray.from_arrays(first, ["a"]),
+            "shapes": pyarrow.DictionaryArray.from_arrays(first, ["8" * 2**20]),
+        }
+    )
+    (tmp_path / "data").mkdir()
+    parquet.write_table(data, tmp_path / "data" / "kernels.parquet", store_schema=False)
+    assert (tmp_path / "data" / "kernels.parquet").stat().st_size < 2**20
+    short = Section("kernels", "ms", (), None, "", _rows(1), (Rest(MANY - 1, None, None, None),))
+    diff = replace(diff_examples.regression(), sections={"kernels": short})
+    rows = completed(diff, tmp_path).sections["kernels"].rows
+    assert len(rows) == MANY and len({id(row["shapes"]) for row in rows}) == 1

@@ -331,8 +331,10 @@ class TestWrite:
 
     def test_rests_of_a_killed_run_are_swept(self, tmp_path: Path) -> None:
         out = tmp_path / "out"
-        (out / ".rlcompare-part-x").mkdir(parents=True)
-        (out / ".rlcompare-part-x" / "report.html").write_text("half")
+        elsewhere = out / f".rlcompare-part-1-1-{'5' * 12}-x"
+        elsewhere.mkdir(parents=True)
+        (elsewhere / "report.html").write_text("half")
+        os.utime(elsewhere, (1, 1))
         write_report(REGRESSION, out, set())
         assert sorted(path.name for path in out.iterdir()) == [MARKER, "diff.json", "report.html"]
 

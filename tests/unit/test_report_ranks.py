@@ -103,6 +103,13 @@ def test_ranks_that_are_alike_become_one_row(count: int) -> None:
     assert (low, high) == pytest.approx((min(alike), max(alike)), abs=0.051)
 
 
+def test_groups_of_one_size_are_told_by_their_sizes() -> None:
+    """Two pipeline stages: neither is the one that differs."""
+    chart = ranks_chart(with_ranks(64, slow=range(32, 64)))
+    assert chart is not None
+    assert chart.finding.startswith("Groups of ranks that are alike, to 2 % of the step: 32, 31, 1. Farthest above")
+
+
 def test_the_strip_shows_every_rank_once_and_the_slow_ones_in_their_place() -> None:
     drawn = content(with_ranks(64, slow=[7, 12]))
     strip = next(strip for strip in drawn.strips if (strip.name, strip.side) == ("update_actor", "new"))

@@ -331,10 +331,10 @@ def test_causes_much_larger_than_the_change_are_told_by_their_times() -> None:
     first, second, left = items(diff)["cause"].parts
     assert first.startswith("+7.20 ms of +2.31 ms in all: FlashAttentionScoreGrad")
     assert second.startswith("And -4.80 ms: Rank 3")
-    assert left == "Unexplained -0.090 ms."
+    assert left == "Unexplained -0.0900 ms."
     view = build_view(diff)
     assert [(cause.share, cause.delta) for cause in view.causes] == [("", "+7.20 ms"), ("", "-4.80 ms")]
-    assert view.unexplained == "-0.090 ms"
+    assert view.unexplained == "-0.0900 ms"
     # AND a little more than the change is a share
     near = replace(base, causes=(replace(operator, share=1.05),), unexplained=Unexplained(-0.05, -1.0))
     assert items(near)["cause"].parts[0].startswith("105 % of the change: ")

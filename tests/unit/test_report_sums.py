@@ -73,7 +73,8 @@ def test_no_shares_of_a_change_that_others_made_up_for() -> None:
 
 def test_the_largest_change_left_out_is_told() -> None:
     assert (
-        table_of(KERNELS, limit=2).beyond == "2 more rows are in diff.json; none of them changed by more than 0.001 ms."
+        table_of(KERNELS, limit=2).beyond
+        == "2 more rows are in diff.json; none of them changed by more than 0.00100 ms."
     )
     assert table_of(KERNELS).beyond == ""
 

@@ -105,7 +105,8 @@ def _polled(pid: int) -> set[Path]:
 def _parent(pid: int) -> int | None:
     with suppress(OSError, ValueError, IndexError):
         # The second field is the name in brackets, which may contain any characters.
-        return int(Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[1])
+        stat = Path("/proc", str(pid), "stat").read_bytes()
+        return int(stat.rpartition(b")")[2].split()[1])
     return None
 
 

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlcompare import temporary
 from rlcompare.errors import InputError, UsageError
 
 CONFIG = "profiler_config.json"
@@ -180,8 +180,9 @@ def write_config(file: Path, config: Mapping[str, Any], newer_than: int) -> byte
 
 def _replace(file: Path, content: bytes, newer_than: int) -> None:
     earlier = file.stat() if file.exists() else None
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    draft = Path(name)
+    temporary.sweep(file.parent)
+    draft = temporary.partial_of(file)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as written:
             written.write(content)

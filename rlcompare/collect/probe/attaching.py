@@ -44,7 +44,7 @@ def _attach_variant(session: Session, variant: Variant) -> None:
 
     tick, scope = (
         Hooks(
-            session.guarded(partial(enter, variant), False),
+            session.entering(partial(enter, variant)),
             session.guarded(leave, None),
             session.guarded(take_back, None),
             is_over,

@@ -36,7 +36,8 @@ def claimed(output: Path, group: str) -> int:
     """
     output.mkdir(parents=True, exist_ok=True)
     own = output / f".replica-of-{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"
-    own.write_text(group, encoding="utf-8")
+    with own.open("x", encoding="utf-8") as file:  # never through a link that somebody else made there
+        file.write(group)
     try:
         for number in count():
             place = output / f".replica-{number}"

@@ -18,6 +18,8 @@ from rlcompare.collect.probe.presets import EDGES, PRESETS, Probe, Variant
 from rlcompare.errors import UsageError
 
 VARIABLE = "RLCOMPARE_PROBE"
+LONGEST = 16_384
+"""Maximum length of the variable, in characters: every process that inherits it parses it at its start."""
 TOOLS = ("npu", "torch", "torch_memory", "nsys")
 
 _SCHEDULE = {"skip_first": 0, "wait": 0, "warmup": 1, "active": 1, "repeat": 1}
@@ -26,6 +28,8 @@ _POINTS = ("scope", "tick", "edge")
 _OF_WHOLE_STEPS = ("discrete", "step_start", "step_end")
 """Settings of tools that only make sense when whole training steps are recorded."""
 _AT_LEAST_ONE = ("active", "ticks")
+_MOST_DIGITS = 9
+_SHOWN = 60
 _POINT = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _LIST = re.compile(r"\[?\s*(\d+(?:\s*,\s*\d+)*)?\s*\]?")
 
@@ -101,8 +105,10 @@ def requests_in(text: str) -> list[Request]:
     """The probes of RLCOMPARE_PROBE.
 
     Raises:
-        UsageError: the text cannot be parsed.
+        UsageError: the text cannot be parsed, or is too long.
     """
+    if len(text) > LONGEST:
+        raise UsageError(f"{VARIABLE} has {len(text)} characters; at most {LONGEST} are read")
     words = shlex.shlex(text, posix=True, punctuation_chars=";")
     words.whitespace_split, words.commenters = True, ""
     requests, part = [], list[str]()
@@ -130,7 +136,7 @@ def _preset(name: str) -> Probe:
     if name not in PRESETS:
         near = get_close_matches(name, PRESETS, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"there is no preset {name}; choose from {', '.join(PRESETS)}{hint}")
+        raise UsageError(f"there is no preset {_short(name)}; choose from {', '.join(PRESETS)}{hint}")
     return PRESETS[name]
 
 
@@ -141,7 +147,7 @@ def _custom(given: Mapping[str, str]) -> Probe:
     scope, tick = given.get("scope"), given["tick"]
     for key, point in (("scope", scope), ("tick", tick)):
         if point is not None and not _POINT.fullmatch(point):
-            raise UsageError(f"probe: {key}={point}: name a callable as package.module:Class.method")
+            raise UsageError(f"probe: {key}={_short(point)} is not a callable such as package.module:Class.method")
     phase, granularity = (re.split(r"[.:]", point)[-1] for point in (scope or tick, tick))
     edge = next((edge for edge in EDGES if edge == given.get("edge", "call")), None)
     if edge is None:
@@ -158,15 +164,21 @@ def _text(value: object) -> str:
     return str(value)
 
 
+def _short(text: str) -> str:
+    """A value for a message."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 def _number(probe: Probe, key: str, text: str) -> int:
     least = int(key in _AT_LEAST_ONE)
-    if not text.isascii() or not text.isdecimal() or int(text) < least:
-        raise UsageError(f"probe {probe.name}: {key}={text} is not a number of at least {least}")
+    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
+        raise UsageError(f"probe {probe.name}: {key}={_short(text)} is not a number of at least {least}")
     return int(text)
 
 
 def _numbers(probe: Probe, key: str, text: str) -> frozenset[int]:
     match = _LIST.fullmatch(text)
-    if match is None or match.group(1) is None:
-        raise UsageError(f"probe {probe.name}: {key}={text} is not a list of numbers, such as [0,1]")
-    return frozenset(int(number) for number in match.group(1).split(","))
+    numbers = [] if match is None or match.group(1) is None else match.group(1).split(",")
+    if not numbers or any(len(number.strip()) > _MOST_DIGITS for number in numbers):
+        raise UsageError(f"probe {probe.name}: {key}={_short(text)} is not a list of numbers, such as [0,1]")
+    return frozenset(map(int, numbers))

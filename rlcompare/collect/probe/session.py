@@ -21,6 +21,14 @@ from rlcompare.errors import UsageError
 
 Given = TypeVar("Given")
 
+
+class _Busy(threading.local):
+    """Whether a hook of a probe runs on this thread."""
+
+    now = False
+
+
+_busy = _Busy()
 _forgotten: list[Any] = []
 """Captures of the process that this one was forked from. They are kept, since deleting them would stop some tools."""
 
@@ -49,9 +57,14 @@ class Session:
         return self._calls > 0
 
     def guarded(self, hook: Callable[..., Given], otherwise: Given) -> Callable[..., Given]:
-        """Makes a hook safe for use in another program: an error is reported and ends this probe, but is not raised."""
+        """Makes a hook safe for use in another program: an error is reported and ends this probe, but is not raised.
+
+        While it runs, calls of scopes and ticks on this thread are the probe's or its tool's own, and are not entered:
+        a tick may be any function, and one that a hook calls would recur for ever, or wait for its own lock.
+        """
 
         def call(*arguments: Any) -> Given:
+            was_busy, _busy.now = _busy.now, True
             try:
                 return hook(*arguments)
             except Exception as error:
@@ -60,8 +73,15 @@ class Session:
                 if dropped is not None:
                     dropped.drop()
                 return otherwise
+            finally:
+                _busy.now = was_busy
 
         return call
+
+    def entering(self, hook: Callable[..., bool]) -> Callable[..., bool]:
+        """A hook that begins a call of the scope or the tick; False for the calls of probes themselves."""
+        guarded = self.guarded(hook, False)
+        return lambda *arguments: not _busy.now and guarded(*arguments)
 
     # The scope
 

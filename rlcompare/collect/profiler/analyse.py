@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from rlcompare import temporary
 from rlcompare.collect.profiler.ascend_pt import NO_INFO, missing, profiler_info, unparsed
 from rlcompare.errors import InputError, UsageError
 
@@ -116,7 +117,7 @@ def _unusable(folder: Path) -> str:
 
 def _parse(folder: Path, running: set[subprocess.Popen[bytes]]) -> Parsed:
     """Runs torch_npu on one folder, in an empty working folder, so that nothing is imported from where profiles are."""
-    with tempfile.TemporaryDirectory(prefix="rlcompare-analyse-") as empty, tempfile.TemporaryFile() as output:
+    with temporary.folder() as empty, tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [sys.executable, "-c", _PARSE, str(folder)],
             cwd=empty,

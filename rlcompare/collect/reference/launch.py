@@ -14,6 +14,7 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from types import FrameType
 
+from rlcompare import temporary
 from rlcompare.collect.reference.config.schema import Config
 from rlcompare.collect.reference.launched import is_launched
 from rlcompare.collect.run_directory import blame
@@ -155,7 +156,7 @@ def _interrupt_ranks(ranks: Future[None], scratch: Path) -> None:
 def _scratch() -> Iterator[str]:
     """A folder for files of torch's launcher: logs, and the errors of ranks."""
     before = tempfile.tempdir
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
+    with temporary.folder() as folder:
         tempfile.tempdir = folder
         try:
             yield folder

@@ -15,7 +15,6 @@ from pathlib import PurePath
 
 from rlcompare.collect.verl.submission import Submission, find_submission, interpreter_of
 from rlcompare.errors import UsageError
-from rlcompare.secret import looks_secret
 
 _PYTHON = re.compile(r"python(?:\d+(?:\.\d+)?)?")
 _TORCHRUN = ("torchrun", "torchrun.exe")
@@ -26,8 +25,6 @@ _ENVIRONMENTS = ("uv", "env", "conda", "mamba", "micromamba", "poetry", "pipenv"
 _MODULE = ("-m", "--module")
 _TORCHRUN_FLAGS = ("--standalone", "--no-python", "--no_python", "--run-path", "--run_path")
 _OVERRIDE = re.compile(r"(?:\+\+?|~)?([A-Za-z_][\w.@/-]*)(?:=(.*))?", re.DOTALL)
-_NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?|true|false|null|none", re.IGNORECASE)
-_HIDDEN = "***"
 
 
 @dataclass(frozen=True)
@@ -117,16 +114,6 @@ def _past_torchrun(rest: list[str]) -> tuple[bool, list[str]]:
         has_value = "=" not in rest[0] and rest[0] not in (*_MODULE, *_TORCHRUN_FLAGS)
         rest = rest[2 if has_value else 1 :]
     return is_module, rest
-
-
-def without_secrets(tokens: Sequence[str]) -> list[str]:
-    """A command that may be stored: values that could be secrets are replaced."""
-    shown = []
-    for token in tokens:
-        key, separator, value = token.partition("=")
-        is_secret = not _NUMBER.fullmatch(value) and looks_secret(key if separator else "", value or key)
-        shown.append(f"{key}{separator}{_HIDDEN}" if is_secret and separator else _HIDDEN if is_secret else token)
-    return shown
 
 
 def written(value: object) -> str:

@@ -46,13 +46,14 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
     """Runs a command to its end.
 
     Args:
-        log: receives standard output and standard error, line by line; replaced if it exists.
+        log: receives standard output and standard error, line by line; replaced if it exists. Only its owner can read
+            it.
 
     Raises:
         UsageError: the command cannot be started, or the log cannot be written.
     """
     try:
-        sink = log.open("wb")
+        sink = _private(log)
     except OSError as error:
         raise UsageError(f"{log} cannot be written: {error.strerror or error}") from error
     with sink, _passing_on() as (watch, received):
@@ -76,6 +77,12 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
         for copy in copies:
             copy.finish()
     return Ended(128 - code if code < 0 else code, received[0] if received else None, copies[1].last_line)
+
+
+def _private(log: Path) -> IO[bytes]:
+    """Opens a log that only the user can read: a job prints its whole configuration, with any secrets in it."""
+    log.unlink(missing_ok=True)  # neither an older file's permissions nor a link are taken over
+    return os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 class _Copy(threading.Thread):

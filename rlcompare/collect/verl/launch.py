@@ -11,7 +11,7 @@ from typing import Any
 
 from rlcompare.collect.run_directory import LOG, PROFILE, SCHEMA, now, software, write_run
 from rlcompare.collect.verl.ask import Installed, ask, confirm
-from rlcompare.collect.verl.command import VerlCommand, parse_command, without_secrets
+from rlcompare.collect.verl.command import VerlCommand, parse_command
 from rlcompare.collect.verl.gather import (
     captures_in,
     fetch_metrics,
@@ -29,7 +29,7 @@ from rlcompare.collect.verl.refused import refuse, refuse_trainer
 from rlcompare.collect.verl.storage import notes_on_storage
 from rlcompare.collect.verl.submission import new_identity
 from rlcompare.model.run import METRICS
-from rlcompare.secret import looks_secret
+from rlcompare.secret import looks_secret, redacted_command
 from rlcompare.text import safe_text
 
 _FIRST_SEED = 1
@@ -84,7 +84,7 @@ class VerlJob:
         """
         given = {} if self.command.submission else self.plan.environment  # a submitted job does not inherit them
         variables = [f"{name}={shlex.quote(value)}" for name, value in given.items()]
-        tokens = [shlex.quote(token) for token in without_secrets(self.line)]
+        tokens = [shlex.quote(token) for token in redacted_command(self.line)]
         end = len(tokens) - len(self.plan.overrides)
         begin = end - len(self.command.arguments)
         theirs, ours = tokens[begin:end], tokens[end:]
@@ -216,7 +216,7 @@ def _record(job: VerlJob) -> dict[str, Any]:
         "launcher": "verl",
         "started": now(),
         "ended": None,
-        "command": without_secrets(job.command.tokens),
+        "command": redacted_command(job.command.tokens),
         "overrides": plan.overrides,
         "environment": plan.environment,
         **software(installed.versions, installed.commits),

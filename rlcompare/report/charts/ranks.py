@@ -248,21 +248,26 @@ def _finding(
     painter: _Painter,
     late: Mapping[str, Sequence[SideName]],
 ) -> str:
-    """How many ranks are alike, the rank that differs most from the others of the new side, and those that are late."""
+    """Which ranks are alike, the rank that differs most from the others of the new side, and those that are late."""
     texts = []
     if len(groups) < len(data.ranks):
-        texts.append(
-            trn(
-                "{n} rank is alike, to {share} of the step.",
-                "{n} ranks are alike, to {share} of the step.",
-                len(groups[0]),
-                share=f"{tolerance * 100:g} %",
-            )
-        )
+        share = f"{tolerance * 100:g} %"
         others = [rank for rank in data.ranks if any(rank in group for group in groups[1:])]
         if len(others) > MOST_NAMED:
-            texts.append(trn("{n} rank differs.", "{n} ranks differ.", len(others)))
-        elif others:
+            sizes = ", ".join(str(len(group)) for group in groups)
+            texts.append(
+                tr("Groups of ranks that are alike, to {share} of the step: {sizes}.", share=share, sizes=sizes)
+            )
+        else:
+            texts.append(
+                trn(
+                    "{n} rank is alike, to {share} of the step.",
+                    "{n} ranks are alike, to {share} of the step.",
+                    len(groups[0]),
+                    share=share,
+                )
+            )
+        if 0 < len(others) <= MOST_NAMED:
             texts.append(tr("Different: {names}.", names=safe_text(ranges(others), 200)))
     most = _oddest(data)
     if most and most[3] >= LEVELS[0] * painter.step:
@@ -274,10 +279,14 @@ def _finding(
                 delta=painter.signed(delta),
             )
         )  # fmt: skip
-    who = [f"{safe_text(rank, 60)} ({side_label(side)})" for rank, sides in late.items() for side in sides]
+    who = [f"{safe_text(rank, 60)} ({_on(sides)})" for rank, sides in late.items()]
     if who and len(late) <= MOST_NAMED:
         texts.append(tr("Starts collectives last: {who}.", who=", ".join(who)))
     return " ".join(texts)
+
+
+def _on(sides: Sequence[SideName]) -> str:
+    return tr("on both sides") if len(sides) > 1 else side_label(sides[0])
 
 
 def _oddest(data: RankValues) -> tuple[str, str, float, float] | None:

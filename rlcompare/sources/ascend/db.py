@@ -8,7 +8,6 @@ every statement works with every schema.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -17,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
 from rlcompare.db import first_line
 from rlcompare.errors import InputError
 from rlcompare.model.run import CaptureInput, Finding
@@ -64,7 +63,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         InputError: the database cannot be opened at all, or no part of it can be read.
     """
     con.execute(resources.sql("sources/ascend_db/clear"))  # a failed capture may have left rows
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+    with temporary.folder() as scratch:
         copy = readable_copy(capture.files["db"], Path(scratch))
         present = tables_of(capture.files["db"], copy)
         _choose(con, [capture_id], merged=False)
@@ -97,7 +96,7 @@ def fill_together(
     done: set[int] = set()
     keep_events = bool(con.execute("SELECT getvariable('keep_events')").fetchall()[0][0])
     for layout, databases in _alike({number: capture.files["db"] for number, capture in captures.items()}, TABLES):
-        with tempfile.TemporaryDirectory(prefix="rlcompare-") as folder:
+        with temporary.folder() as folder:
             scratch = Path(folder)
             numbers = merge(databases, layout, scratch / "merged.db", keep_events=keep_events)
             if len(numbers) > 1:

@@ -7,14 +7,13 @@ that every statement works with every subset, and one broken file never stops th
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
 from rlcompare.errors import NO_ROOM, InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources import text_repair, trace_slice
@@ -85,7 +84,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         capture_id: its number in the store.
         report: called for each damage, with the lost data.
     """
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+    with temporary.folder() as scratch:
         reader = _Reader(con, capture, capture_id, report, Path(scratch))
         reader.prepare()
         for part in FILES:
@@ -146,7 +145,7 @@ class _Reader:
                 self._read_trace(part, path)
             else:
                 self._read_document(part, path)
-        except duckdb.OutOfMemoryException:
+        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
             raise
         except InputError as error:
             return error.problem
@@ -162,7 +161,7 @@ class _Reader:
         events = trace_slice.bare_list(path, self.scratch)
         try:
             self._run(part, events.path)
-        except duckdb.OutOfMemoryException:
+        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
             raise
         except duckdb.Error:
             events = trace_slice.complete_events(path, self.scratch)
@@ -178,8 +177,8 @@ class _Reader:
         try:
             self._check_columns(part, readable)
             self._run(part, readable)
-        except duckdb.Error:
-            if readable != path or not FILES[part].is_table:
+        except duckdb.Error as error:
+            if readable != path or not FILES[part].is_table or isinstance(error, duckdb.InterruptException):
                 raise
             self._count_rejects()
             readable, left_out = self._mend(part, path)

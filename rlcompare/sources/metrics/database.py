@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from rlcompare import temporary
 from rlcompare.errors import InputError
 from rlcompare.sources.content import DAMAGED
 from rlcompare.sources.metrics.values import Metrics
@@ -25,7 +25,7 @@ def opened(path: Path, tracker: str, metrics: Metrics | None = None) -> Iterator
     Raises:
         InputError: it cannot be read.
     """
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+    with temporary.folder() as scratch:
         copy = readable_copy(path, Path(scratch))
         try:
             if metrics is not None and copy != path:

@@ -78,6 +78,7 @@ def load_metrics(
         for finding in (*_restarts(con, number, source.name), *findings_of(metrics, source)):
             report(finding)
     con.execute("DROP TABLE stage_metric")
+    con.execute("DROP TABLE stage_name")
     if engines:
         _load_engines(con, engines, [metrics for _, metrics in read], report)
     last = max((step for _, metrics in read for step in metrics.steps), default=None)
@@ -108,26 +109,35 @@ def _fill(
 ) -> None:
     import pyarrow
 
+    names = sorted({name for _, metrics in read for name in metrics.names})
+    numbers = {name: number for number, name in enumerate(names)}
     parts = [
         pyarrow.table(
             {
                 "source": pyarrow.array([number] * len(metrics.steps), pyarrow.int32()),
                 "line": pyarrow.array(metrics.lines, pyarrow.int64()),
                 "step": pyarrow.array(metrics.steps, pyarrow.int64()),
-                "name": pyarrow.array(metrics.names, pyarrow.string()),
+                "metric": pyarrow.array(list(map(numbers.__getitem__, metrics.names)), pyarrow.int32()),
                 "value": pyarrow.array(metrics.values, pyarrow.float64()),
             }
         )
         for number, metrics in enumerate([metrics for _, metrics in read] or [Metrics()])
     ]
+    given = {
+        "given_metric": pyarrow.concat_tables(parts),
+        "given_name": pyarrow.table({"id": range(len(names)), "name": pyarrow.array(names, pyarrow.string())}),
+    }
     con.execute("SET VARIABLE metrics_sources = CAST(? AS VARCHAR[])", [[source.name for source, _ in read]])
     con.execute("SET VARIABLE profiled_steps = CAST(? AS BIGINT[])", [None if profiled is None else list(profiled)])
     con.execute("SET VARIABLE warmup_steps = CAST(? AS BIGINT[])", [None if warmup is None else list(warmup)])
-    con.register("given_metric", pyarrow.concat_tables(parts))
+    for name, table in given.items():
+        con.register(name, table)
     try:
         con.execute("CREATE TEMP TABLE stage_metric AS FROM given_metric")
+        con.execute("CREATE TEMP TABLE stage_name AS FROM given_name")
     finally:
-        con.unregister("given_metric")
+        for name in given:
+            con.unregister(name)
     db.run(con, resources.sql("sources/run_directory/metric"))
 
 

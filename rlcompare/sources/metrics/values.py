@@ -101,6 +101,7 @@ class Metrics:
     negative: list[tuple[str, int, float]] = field(default_factory=list)
     implausible: list[tuple[str, int, float]] = field(default_factory=list)
     unit: str = "line"
+    _names: dict[str, str] = field(default_factory=dict, repr=False)
 
     def step_times(self) -> dict[int, int]:
         """When each step was logged, in nanoseconds since the epoch: the last time that the file has for it."""
@@ -108,6 +109,12 @@ class Metrics:
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
         """Adds a value as it was written; values without a name or number are counted and dropped."""
+        if type(given) is float and 0 <= given <= MOST_VALUE and name in self._names:  # nearly all: must be quick
+            self.lines.append(line)
+            self.steps.append(step)
+            self.names.append(self._names[name])
+            self.values.append(given)
+            return
         kind, value = number(given)
         if not name:
             self.odd["unnamed"] += 1
@@ -125,7 +132,9 @@ class Metrics:
             value = None
         self.lines.append(line)
         self.steps.append(step)
-        self.names.append(name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH])
+        if name not in self._names:  # each is in memory once, although a parser makes a new one for every line
+            self._names[name] = name.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:NAME_LENGTH]
+        self.names.append(self._names[name])
         self.values.append(value)
 
 

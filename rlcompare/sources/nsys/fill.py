@@ -7,13 +7,12 @@ NVIDIA's SQLite Export Schema Reference, of 2020 to 2025.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.sqlite_input import (
     UNREADABLE,
@@ -49,7 +48,7 @@ def fill(
     """
     path = capture.files["nsys"]
     con.execute(resources.sql("sources/nsys/clear"))  # a failed capture may have left rows
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+    with temporary.folder() as scratch:
         copy = readable_copy(path, Path(scratch))
         present = tables_of(path, copy)
         con.execute("SET VARIABLE nsys_pid = CAST(? AS BIGINT)", [capture.info.get("pid")])

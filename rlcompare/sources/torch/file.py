@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlcompare.errors import InputError
-from rlcompare.sources.blocks import CUT, Blocks, head_of
+from rlcompare.sources.blocks import CUT, Blocks, check_room, head_of
 from rlcompare.sources.trace_slice import end_of_last_event
 
 _HEAD_OF_EVENTS = 64 << 10
@@ -110,6 +110,7 @@ def event_file(path: Path, scratch: Path) -> EventFile:
     with copy.open("wb+") as out:
         rest = b""
         for block in _with(head[start:], stream):
+            check_room(copy, len(block))
             if quoting:
                 end = (rest + block).rfind(b"}") + 1
                 whole, rest = (rest + block)[:end], (rest + block)[end:]

@@ -7,13 +7,12 @@ never floats: they are strings in the file, and integer nanoseconds in the store
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import duckdb
 
-from rlcompare import db, resources
+from rlcompare import db, resources, temporary
 from rlcompare.errors import NO_ROOM, InputError
 from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.torch.file import EventFile, event_file
@@ -40,7 +39,7 @@ def fill(con: duckdb.DuckDBPyConnection, capture: CaptureInput, capture_id: int,
         InputError: it is not a trace, or none of its events can be read.
     """
     path = capture.files["trace"]
-    with tempfile.TemporaryDirectory(prefix="rlcompare-") as scratch:
+    with temporary.folder() as scratch:
         try:
             events = _read_events(con, path, Path(scratch))
         except OSError as error:

@@ -11,7 +11,6 @@ import os
 import pickle
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,7 +18,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from rlcompare import db
+from rlcompare import db, temporary
 from rlcompare.store.capture_stage import make_batch
 from rlcompare.store.engines import Cancelled as IsCancelled
 from rlcompare.store.engines import Report
@@ -162,7 +161,7 @@ class _Processes(_Crew):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._scratch = tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True)
+        self._scratch = temporary.folder()
         self._lock = threading.Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -232,7 +231,7 @@ class _Processes(_Crew):
             pass
         _close(process)
         process.wait()
-        _remove_partial(batch.target, process.pid)
+        temporary.sweep(batch.target.parent)
         if not self.has_to_end:
             self._retry(batch, finished, process.returncode)
         return False
@@ -261,12 +260,6 @@ def _close(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None
     with suppress(OSError):
         process.stdin.close()
-
-
-def _remove_partial(target: Path, pid: int) -> None:
-    """Remove what a process that died had written of its packs."""
-    for path in target.parent.glob(f".{target.stem}*.{pid}.*.partial*"):
-        path.unlink(missing_ok=True)
 
 
 def _killed(part: Part, code: int) -> Failure:

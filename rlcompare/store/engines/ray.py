@@ -10,7 +10,6 @@ import logging
 import os
 import re
 import socket
-import tempfile
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,14 +17,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rlcompare import __version__
+from rlcompare import __version__, temporary
 from rlcompare.errors import InputError, UsageError
 from rlcompare.remote import copy
 from rlcompare.store.capture_stage import make_batch
 from rlcompare.store.engines import Cancelled as IsCancelled
 from rlcompare.store.engines import Report
 from rlcompare.store.fingerprint import DATABASES
-from rlcompare.store.new_file import Cancelled, partial_of, remove
+from rlcompare.store.new_file import Cancelled, remove
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part
 
 RETRIES = 3
@@ -160,7 +159,7 @@ def _make(batch: Batch, urls: Mapping[Path, str], version: str) -> _Made:
             f"the Ray worker on {socket.gethostname()} has rlcompare {__version__}, and this is {version}: "
             "install the same version on all nodes"
         )
-    with tempfile.TemporaryDirectory(prefix="rlcompare-", ignore_cleanup_errors=True) as folder:
+    with temporary.folder() as folder:
         scratch = Path(folder)
         local = replace(_localised(batch, urls, scratch / "input"), target=scratch / "packs" / batch.target.name)
         results, packs = [], []
@@ -237,7 +236,7 @@ def _written(made: _Made, report: Report) -> Iterator[BatchResult]:
 
 def _write(target: Path, content: bytes) -> None:
     """Write a pack atomically."""
-    partial = partial_of(target)
+    partial = temporary.partial_of(target)
     try:
         partial.write_bytes(content)
         partial.replace(target)

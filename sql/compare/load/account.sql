@@ -1,7 +1,7 @@
 -- The account of one run, summed over the selected steps, slowest device only. Of steps in which no device ran anything, that of the first
 -- device. Kernels are named by their type, if known.
 -- Variables: run, side.
--- Depends on c_time, r_account.
+-- Depends on c_time, r_account, r_time.
 -- Nothing without c_time, r_account.
 CREATE TABLE IF NOT EXISTS c_account (
     side VARCHAR NOT NULL,
@@ -18,12 +18,13 @@ CREATE TABLE IF NOT EXISTS c_account (
     ns BIGINT NOT NULL
 );
 INSERT INTO c_account
-WITH first_device AS (
-    SELECT capture, step, min(device_id) AS device_id FROM store.r_account GROUP BY capture, step
+WITH idle AS (   -- steps without a slowest device
+    SELECT capture, step, min(device_id) AS device_id FROM store.r_account
+    WHERE (capture, step) NOT IN (SELECT capture, step FROM store.r_time) GROUP BY capture, step
 )
 SELECT t.side, t.run, t.capture, r.phase, r.kind, r.subject, r.op_type, r.host_op, r.core_type, r.input_dtypes, sum(r.pieces), sum(r.ns)
 FROM store.r_account AS r
-JOIN first_device AS f ON f.capture = r.capture AND f.step = r.step
-JOIN c_time AS t ON t.capture = r.capture AND t.step = r.step AND coalesce(t.device_id, f.device_id) IS NOT DISTINCT FROM r.device_id
- AND t.side = getvariable('side') AND t.run = getvariable('run')
+LEFT JOIN idle ON idle.capture = r.capture AND idle.step = r.step
+JOIN c_time AS t ON t.capture = r.capture AND t.step = r.step AND t.side = getvariable('side') AND t.run = getvariable('run')
+WHERE r.device_id IS NOT DISTINCT FROM CASE WHEN idle.step IS NULL THEN t.device_id ELSE idle.device_id END
 GROUP BY ALL;

@@ -2,5 +2,5 @@
 -- Variables: metrics_source (its number).
 -- Depends on metric_start, stage_metric.
 SELECT (SELECT list(step ORDER BY step) FROM (
-           SELECT DISTINCT step FROM stage_metric WHERE source = getvariable('metrics_source') GROUP BY step, name HAVING count(*) > 1)),
+           SELECT DISTINCT step FROM stage_metric WHERE source = getvariable('metrics_source') GROUP BY step, metric HAVING count(*) > 1)),
        (SELECT list(step ORDER BY step) FROM metric_start WHERE source = getvariable('metrics_source'));

@@ -295,7 +295,7 @@ def _delete_events(document: Any, random: Random) -> str:
 
 
 def _odd_events(document: Any, random: Random) -> str:
-    odd = (
+    odd: tuple[Any, ...] = (
         None,
         5,
         "x",

@@ -1,0 +1,143 @@
+"""Names of temporary files and folders. They tell the process, so that a later command removes those of a killed one.
+
+A name contains the *owner*: the process id, the time at which the process started, and a digest of host, boot and
+process namespace (``4711-6151002-9f3c2a1b4d5e``). So another process knows whether the owner still runs:
+
+* same host, boot and namespace: the system knows the process, or a newer one has its id;
+* elsewhere (another host of a shared file system, another container, before a reboot, not Linux): nobody knows, and
+  what has not changed for ``STALE_SECONDS`` is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+PREFIX = "rlcompare-"
+"""How the names of temporary folders begin."""
+
+STALE_SECONDS = 24 * 3600
+"""Age from which something is removed although nobody knows whether its owner runs."""
+
+OWNER = r"\d{1,10}-\d{1,20}-[0-9a-f]{12}"
+"""The pattern of an owner."""
+
+_OWNER = re.compile(OWNER)
+_TEMPORARY = re.compile(rf"(?:rlcompare-|\..*[.-])({OWNER})-[^.]*(?:\.partial)?(?:\.wal)?")
+_ELSEWHERE = "0" * 12
+_AGAIN_SECONDS = 60.0
+"""The folder for temporary files, which may hold thousands of others, is not looked through more often than this."""
+
+_swept: dict[str, float] = {}
+
+
+def owner() -> str:
+    """The owner that this process writes into names."""
+    return _owner(os.getpid())  # another one after a fork
+
+
+@cache
+def _owner(pid: int) -> str:
+    start = _start_of(pid)
+    return f"{pid}-{start or 0}-{_ELSEWHERE if start is None else _here()}"
+
+
+def folder(prefix: str = PREFIX, parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+    """A temporary folder; those that killed processes left beside it are removed first.
+
+    Args:
+        prefix: ``PREFIX``, or for folders elsewhere something that begins with a dot and ends with a dot or a hyphen.
+        parent: where to make it; default: the system's folder for temporary files.
+    """
+    if parent is None:
+        sweep_system()
+    else:
+        sweep(parent)
+    return tempfile.TemporaryDirectory(prefix=f"{prefix}{owner()}-", dir=parent, ignore_cleanup_errors=True)
+
+
+def partial_of(target: Path) -> Path:
+    """The name of a file until it is complete; never used twice."""
+    return target.with_name(f".{target.name}.{owner()}-{uuid.uuid4().hex[:8]}.partial")
+
+
+def sweep_system() -> None:
+    """Removes what killed processes of this user left in the system's folder for temporary files.
+
+    Raises:
+        FileNotFoundError: there is no such folder that can be written.
+    """
+    where = tempfile.gettempdir()
+    if time.monotonic() - _swept.get(where, float("-inf")) > _AGAIN_SECONDS:
+        _swept[where] = time.monotonic()
+        sweep(Path(where))
+
+
+def sweep(directory: Path) -> None:
+    """Removes what killed processes of this user left in a folder; never raises for what the system refuses."""
+    for path, status in _left(directory):
+        if stat.S_ISDIR(status.st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        elif stat.S_ISREG(status.st_mode):
+            with suppress(OSError):  # another process removed it
+                path.unlink()
+
+
+def is_left(name: str, modified: float) -> bool:
+    """Whether the process that is named in a file name has ended, as far as that is known.
+
+    Args:
+        modified: when the file changed last, in seconds since the epoch.
+    """
+    found = _OWNER.search(name)
+    if found is None:
+        return False
+    pid, start, where = found[0].split("-")
+    if where != _ELSEWHERE and where == _here():
+        return _start_of(int(pid)) != int(start)
+    return time.time() - modified > STALE_SECONDS
+
+
+def _left(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    try:
+        with os.scandir(directory) as entries:
+            named = [entry.path for entry in entries if _TEMPORARY.fullmatch(entry.name)]
+    except OSError:
+        return
+    user = os.getuid() if hasattr(os, "getuid") else None
+    for path in map(Path, named):
+        with suppress(OSError):  # another process removed it
+            status = path.lstat()
+            if user in (None, status.st_uid) and is_left(path.name, status.st_mtime):
+                yield path, status
+
+
+def _start_of(pid: int) -> int | None:
+    """When a process started, in the system's clock ticks; None: there is none, it has ended, or nobody knows."""
+    try:
+        # The name of the program, in parentheses, may contain anything.
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return None if fields[0] in (b"Z", b"X") else int(fields[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+@cache
+def _here() -> str:
+    """A digest of this host, its boot, and the namespace of its process ids."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        places = [os.uname().nodename, boot, str(Path("/proc/self/ns/pid").readlink())]
+    except (OSError, AttributeError):
+        return _ELSEWHERE
+    return blake2b("\n".join(places).encode(), digest_size=6).hexdigest()

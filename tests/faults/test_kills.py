@@ -1,0 +1,70 @@
+"""Killed commands: what they leave is found and removed, and the numbers are those of undisturbed ones."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rlcompare import temporary
+from tests.faults.processes import IS_LINUX
+
+pytestmark = pytest.mark.slow
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(not IS_LINUX, reason="needs inotify and /proc")
+def test_killed_commands_do_no_harm(tmp_path: Path) -> None:
+    """Among them seed 3: a store that took over a pack with the captures of another run as well."""
+    command = [sys.executable, "-m", "tests.faults.kills", "--seeds", "0-7"]
+    path = os.pathsep.join(entry or "." for entry in sys.path)
+    environment = os.environ | {"PYTHONPATH": path, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+class TestOwners:
+    """Which temporary files are removed, and which may be in use."""
+
+    def left_by(self, folder: Path, owner: str, age: float = 0) -> Path:
+        path = folder / f".run.duckdb.{owner}-1f.partial"
+        path.touch()
+        os.utime(path, (time.time() - age, time.time() - age))
+        temporary.sweep(folder)
+        return path
+
+    def test_the_own_ones_stay(self, tmp_path: Path) -> None:
+        assert self.left_by(tmp_path, temporary.owner(), age=10**7).exists()
+
+    @pytest.mark.skipif(not IS_LINUX, reason="nobody knows whether a process runs")
+    def test_those_of_an_ended_process_go_at_once_whatever_the_clock_says(self, tmp_path: Path) -> None:
+        code = "from rlcompare import temporary; print(temporary.owner())"
+        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        assert re.fullmatch(temporary.OWNER, ended)
+        assert not self.left_by(tmp_path, ended).exists()
+        assert not self.left_by(tmp_path, ended, age=-(10**7)).exists()
+
+    @pytest.mark.skipif(not IS_LINUX, reason="nobody knows whether a process runs")
+    def test_those_of_a_former_process_with_the_number_of_a_running_one_go(self, tmp_path: Path) -> None:
+        pid, start, here = temporary.owner().split("-")
+        assert not self.left_by(tmp_path, f"{pid}-{int(start) - 1}-{here}").exists()
+
+    @pytest.mark.parametrize(("age", "stays"), [(60, True), (-(10**7), True), (2 * 24 * 3600, False)])
+    def test_those_of_another_host_go_when_they_are_old(self, tmp_path: Path, age: float, stays: bool) -> None:
+        assert self.left_by(tmp_path, f"{os.getpid()}-1-{'5' * 12}", age).exists() == stays
+
+    def test_other_files_and_links_stay(self, tmp_path: Path) -> None:
+        (tmp_path / "mine").mkdir()
+        dead = f"1-1-{temporary.owner().rpartition('-')[2]}"
+        (tmp_path / f".link.{dead}-1f.partial").symlink_to(tmp_path / "mine")
+        others = [f"run.{dead}-1f.partial", f".run.{dead}-1f.duckdb", ".run.duckdb.17.1f.partial", "rlcompare-results"]
+        for name in others:
+            (tmp_path / name).touch()
+        temporary.sweep(tmp_path)
+        assert {path.name for path in tmp_path.iterdir()} == {"mine", f".link.{dead}-1f.partial", *others}

@@ -1,0 +1,55 @@
+"""Inputs that expand: what is small on disk fills neither the memory nor the temporary folder."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from rlcompare.errors import InputError
+from rlcompare.sources import blocks
+from rlcompare.sources.blocks import Blocks, check_room
+from rlcompare.sources.torch.file import event_file, read_header
+
+EVENTS = b'{"traceEvents": [{"ph": "X", "name": "a", "cat": "kernel", "ts": 1, "dur": 1}'
+
+
+def bomb(path: Path, size: int) -> Path:
+    """A trace whose events are followed by very many spaces, as members of a gzip file."""
+    spaces = gzip.compress(b" " * 2**20)
+    path.write_bytes(gzip.compress(EVENTS) + spaces * (size // 2**20) + gzip.compress(b"]}"))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "ANY_RATIO_BYTES", 8 * 2**20)
+
+
+def test_a_trace_that_expands_without_sense_is_refused(tmp_path: Path) -> None:
+    path = bomb(tmp_path / "trace.json.gz", 64 * 2**20)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    for read in (read_header, lambda trace: event_file(trace, scratch), lambda trace: list(Blocks(trace))):
+        with pytest.raises(InputError, match=r"expand to more than 8\.0 MiB.*gunzip"):
+            read(path)
+    assert sum(file.stat().st_size for file in scratch.iterdir()) <= 9 * 2**20
+
+
+def test_a_trace_that_compresses_well_is_read(tmp_path: Path) -> None:
+    path = bomb(tmp_path / "trace.json.gz", 4 * 2**20)
+    assert path.stat().st_size < 4 * 2**20 / 100, "its ratio alone does not refuse it"
+    assert b"".join(Blocks(path)) == EVENTS + b" " * 4 * 2**20 + b"]}"
+
+
+def test_copies_leave_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(2**40, 0, blocks.KEPT_FREE_BYTES + 2**20))
+    check_room(tmp_path / "copy", 2**20)
+    with pytest.raises(OSError, match="257 MiB are free") as raised:
+        check_room(tmp_path / "copy", 2**20 + 1)
+    assert raised.value.errno == errno.ENOSPC
