@@ -129,7 +129,8 @@ def flow(parts: Iterable[str], width: int, lines: int, separator: str = " · ") 
     Parts that do not fit are counted: ``+3 more``. If the first part does not fit, it is cut (``…``).
     """
     todo = list(parts)
-    for dropped in range(len(todo)):
+    most = lines * (width // max(1, width_of(separator)) + 1)  # as many as fit, however short they are
+    for dropped in range(max(0, len(todo) - most), len(todo)):
         result = _flow(
             todo[: len(todo) - dropped] + ([tr("+{n} more", n=dropped)] if dropped else []), separator, width
         )

@@ -14,7 +14,7 @@ DEFAULT = Path("rlcompare-out") / "diff.json"
 
 @click.command("explain", cls=Command)
 @click.argument("what", metavar="WHAT")
-@click.argument("document", metavar="[DIFF.json]", required=False, type=path_type(dir_okay=False))
+@click.argument("document", metavar="[DIFF.json]", required=False, type=path_type())
 @language_option
 @common_options
 def command(what: str, document: Path | None, quiet: bool) -> None:

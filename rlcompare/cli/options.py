@@ -73,7 +73,7 @@ def parse_numbers(ctx: click.Context, param: click.Parameter, value: str | None)
     for part in value.split(","):
         match = _SPAN.fullmatch(part.strip())
         first, last = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (1, 0)
-        if last < first or last - first >= _MOST_NUMBERS:
+        if last < first or last - first + len(numbers) >= _MOST_NUMBERS:
             raise click.BadParameter(f"{value!r} is not a list of numbers such as 3, 0-7 or 0-7,63", ctx, param)
         numbers.update(range(first, last + 1))
     return tuple(sorted(numbers))

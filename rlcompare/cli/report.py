@@ -16,7 +16,7 @@ _REMEDY = "Pass the diff.json that rlcompare diff wrote"
 
 
 @click.command("report", cls=Command)
-@click.argument("document", metavar="[DIFF.json]", required=False, type=path_type(dir_okay=False))
+@click.argument("document", metavar="[DIFF.json]", required=False, type=path_type())
 @option(
     "-o",
     "--output",

@@ -137,7 +137,7 @@ def _cell(row: Row, key: str, unit: str, time_unit: str, decimals: int) -> Cell:
     elif unit == "share" and quantity.is_number(value):
         text = quantity.share(value)
     elif _stem(key)[0] in ("health", "polarity") and isinstance(value, str):
-        text = datum(value)
+        text = safe_text(datum(value))
     else:
         text = quantity.amount(value, unit, shown)
     plain = unit not in ("bytes", "share")

@@ -40,6 +40,7 @@ Document = dict[str, Any]
 
 _SECTION_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _EXPANDED_DEPTH = 3
+_LONGEST_UNIT = 20
 _REMEDY = "Recreate it with rlcompare diff"
 
 
@@ -144,6 +145,7 @@ def from_document(document: object) -> Diff:
         raise DocumentError("it is nested too deeply") from error
     except MisfitError as error:
         raise DocumentError(f"its member {dotted(error.path)} {error.problem}") from error
+    _check_units(found)
     return Diff(
         baseline=found.baseline,
         new=found.new,
@@ -209,6 +211,16 @@ class _Document:
     symptoms: tuple[Symptom, ...] = ()
     pictures: Pictures = field(default_factory=Pictures)
     timeline: Timeline | None = None
+
+
+def _check_units(found: _Document) -> None:
+    """Units are shown as they are, so none of them may hold more than a few visible characters."""
+    units = [(f"overall[{place}]", delta.unit) for place, delta in enumerate(found.overall)]
+    units += [(f"events[{place}]", event.unit) for place, event in enumerate(found.events)]
+    units += [(f"section_info.{name[:80]}", info.unit) for name, info in found.section_info.items()]
+    for place, unit in units:
+        if len(unit) > _LONGEST_UNIT or not unit.isprintable():
+            raise DocumentError(f"its member {place}.unit should be a unit, such as ms")
 
 
 def _section(name: str, rows: tuple[Row, ...], info: Mapping[str, _SectionInfo]) -> Section:

@@ -31,6 +31,7 @@ _TONES = {
     "": "",
     "noise": "",
     "caution": "🟡",
+    "differs": "",
 }
 
 

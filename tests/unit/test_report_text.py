@@ -219,3 +219,11 @@ def test_chinese_text_is_broken_beside_its_characters_and_not_before_punctuation
         assert "".join(lines).replace(" ", "") == text.replace(" ", "")
         assert not any(line[0] in "，。）" or line[-1] == "（" for line in lines)  # noqa: RUF001
     assert wrap(text, 24)[0] == "设备等待 update_actor 中"
+
+
+def test_of_very_many_parts_those_that_fit_are_shown() -> None:
+    few, many = ([f"key{n}" for n in range(count)] for count in (100, 50_000))
+    (line,) = flow(many, 40, 1)
+    assert line.startswith("key0 · key1 · ")
+    assert line.rpartition(" · ")[2] == f"+{50_000 - line.count('key'):} more"
+    assert flow(few, 40, 2)[0] == flow(many, 40, 2)[0]

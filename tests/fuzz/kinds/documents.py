@@ -15,9 +15,14 @@ DIFF = "diff.json"
 POLICY = "rlcompare.toml"
 
 
+def text_of_diff() -> str:
+    """A sound ``diff.json``."""
+    return to_json(to_document(diff_examples.regression()))
+
+
 def _write_diff(home: Path) -> None:
     (home / "input").mkdir()
-    (home / "input" / DIFF).write_text(to_json(to_document(diff_examples.regression())), encoding="utf-8")
+    (home / "input" / DIFF).write_text(text_of_diff(), encoding="utf-8")
 
 
 def _readers(places: Places, random: Random) -> list[list[str]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.kind import Mutator, one_file
+from tests.fuzz.kind import Mutator, NotApplicableError, one_file
 
 Change = Callable[[Path, Random], str]
 
@@ -62,6 +62,8 @@ def _link_to_device(path: Path, random: Random) -> str:
 
 
 def _link_loop(path: Path, random: Random) -> str:
+    if os.path.lexists(path.parent / "loop"):
+        raise NotApplicableError
     (path.parent / "loop").symlink_to(path.parent, target_is_directory=True)
     return "a link to its own folder beside it"
 
