@@ -26,6 +26,10 @@ MOST_VALUES = 10_000_000
 _OWN_STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Pipes that the user connected to this process: ``rlcompare diff --json … | rlcompare gate /dev/stdin``."""
 
+_HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Without O_NONBLOCK, opening a FIFO that took the file's place in the meantime would wait for a writer. Without
+O_BINARY, Windows would end the text at a Ctrl-Z."""
+
 _CHUNK = 2**20
 _LARGEST = 1 << 1023
 _DIGITS = "it has a number of more than 300 digits"
@@ -52,8 +56,7 @@ def read(path: Path, most_bytes: int) -> bytes:
     """
     try:
         _check(path.stat(), path, most_bytes)
-        # Without O_NONBLOCK, opening a FIFO that took the file's place in the meantime would wait for a writer.
-        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        with os.fdopen(os.open(path, _HOW), "rb") as file:
             status = os.fstat(file.fileno())
             _check(status, path, most_bytes)
             if stat.S_ISFIFO(status.st_mode):

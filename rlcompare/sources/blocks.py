@@ -22,7 +22,8 @@ MOST_RATIO = 100
 ANY_RATIO_BYTES = 256 * 2**20
 
 KEPT_FREE_BYTES = 256 * 2**20
-"""What copies leave free in the temporary folder, since other programs need it too."""
+"""What copies leave free in the temporary folder, since other programs need it too. Of a small one, a tenth is kept: in
+containers, it may have 64 MiB in all."""
 
 CUT = "it is truncated (cut off while it was written or copied)"
 
@@ -97,9 +98,10 @@ def check_room(copy: Path, size: int) -> None:
     Raises:
         OSError: they would leave less than ``KEPT_FREE_BYTES``.
     """
-    free = shutil.disk_usage(copy.parent).free
-    if free - size < KEPT_FREE_BYTES:
-        raise OSError(errno.ENOSPC, f"no room: {_mib(free)} are free", str(copy))
+    disk = shutil.disk_usage(copy.parent)
+    is_known = disk.total > 0  # some network file systems do not say
+    if is_known and disk.free - size < min(KEPT_FREE_BYTES, disk.total // 10):
+        raise OSError(errno.ENOSPC, f"no room: {_mib(disk.free)} are free", str(copy))
 
 
 def _mib(size: int) -> str:

@@ -53,3 +53,17 @@ def test_copies_leave_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(OSError, match="257 MiB are free") as raised:
         check_room(tmp_path / "copy", 2**20 + 1)
     assert raised.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize(("total", "free", "has_room"), [(64, 60, True), (64, 7, False), (0, 0, True)])
+def test_copies_fit_into_a_small_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, total: int, free: int, has_room: bool
+) -> None:
+    """Of 64 MiB, as in a container, or of a file system that does not say its size."""
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(total * 2**20, 0, free * 2**20))
+    if has_room:
+        check_room(tmp_path / "copy", 2**20)
+        return
+    with pytest.raises(OSError, match=r"7\.0 MiB are free"):
+        check_room(tmp_path / "copy", 2**20)

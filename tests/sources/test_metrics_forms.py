@@ -236,6 +236,17 @@ class TestConsole:
         assert "timing_s/gen is 1e+09 in step 3" in said["implausible_metric"]
         assert "3 infinite or beyond 1e100" in said["not_finite"]
 
+    def test_nor_is_it_after_sound_values(self, tmp_path: Path) -> None:
+        sound = {"timing_s/gen": 5.5, "timing_s/step": 10.5, "perf/total_num_tokens": 1e6}
+        beyond = {"timing_s/gen": 1e9, "timing_s/step": 0.0, "perf/total_num_tokens": 1e30}
+        steps = [{"step": step, "data": data} for step, data in enumerate([sound, sound, beyond], 1)]
+        path = _write(tmp_path / "job.jsonl", "".join(f"{json.dumps(step)}\n" for step in steps))
+
+        metrics = file_logger.read(path)
+
+        assert {name: value for (step, name), value in values(metrics).items() if step == 3} == dict.fromkeys(beyond)
+        assert {(name, step) for name, step, _ in metrics.implausible} == {(name, 3) for name in beyond}
+
     def test_a_metric_called_step_is_no_step(self, tmp_path: Path) -> None:
         line = "step:5 - training/global_step:5 - timing_s/step:48 - perf/timestep:3 - val/x-step:4 - a/y:1.0"
 

@@ -109,7 +109,8 @@ class Metrics:
 
     def add(self, line: int, step: int, name: str, given: object) -> None:
         """Adds a value as it was written; values without a name or number are counted and dropped."""
-        if type(given) is float and 0 <= given <= MOST_VALUE and name in self._names:  # nearly all: must be quick
+        # Nearly all values: this must be quick. What may be implausible goes the long way.
+        if type(given) is float and SHORTEST_STEP_SECONDS <= given <= LONGEST_SECONDS and name in self._names:
             self.lines.append(line)
             self.steps.append(step)
             self.names.append(self._names[name])
