@@ -11,7 +11,7 @@ from rlcompare.compare.aggregates import MEASURES, aggregated, is_measure
 from rlcompare.compare.names import is_exact
 from rlcompare.compare.overall import HEADLINES, SPEED
 from rlcompare.gate.vocabulary import RANKS, is_known, measures_of, mistyped_for
-from rlcompare.model.diff import Delta, Diff
+from rlcompare.model.diff import METRICS_LEFT_OUT, Delta, Diff
 from rlcompare.model.verdict import HEADLINE, Rule
 from rlcompare.model.words import SIDES, Polarity
 
@@ -24,7 +24,8 @@ class Match:
         name: its metric or glob, with the headline's own name.
         deltas: the metrics to judge.
         problem: why there is none; empty if there are some, or if others judge them all.
-        mistyped: whether the name is likely a typing error, which an optional rule does not excuse.
+        mistyped: whether the name is likely a typing error, or of a metric that diff.json leaves out: an optional rule
+            excuses neither.
         left: whether there are some, but other rules judge them all (``Rule.except_for``).
     """
 
@@ -104,7 +105,11 @@ def _nothing(rule: Rule, name: str, diff: Diff) -> Match:
     if others := [metric for metric in measured if fnmatchcase(metric, name)]:
         problem = f"expected a metric of which one direction is better, found only others, such as {others[0]}"
         return Match(name, problem=f"{problem}: name it, or give min or max")
-    if meant := mistyped_for(base if at and is_measure(measure) else name, measured):
+    plain = base if at and is_measure(measure) else name
+    if any(found.key == METRICS_LEFT_OUT for found in diff.quality) and not is_known(plain):
+        problem = "expected a value, but diff.json leaves out many metrics, perhaps this one: pass the runs"
+        return Match(name, problem=problem, mistyped=True)
+    if meant := mistyped_for(plain, measured):
         return Match(name, problem=f"{absent}; did you mean {meant}?", mistyped=True)
     close = difflib.get_close_matches(name, measured, n=3)
     return Match(name, problem=f"{absent}; similar metrics: {', '.join(close)}" if close else absent)

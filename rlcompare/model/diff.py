@@ -24,6 +24,9 @@ OF_WORK = "of_work"
 """Key in the evidence of a time: the part of its change that more or less work explains, in its unit, as far as the
 steps of the log show how the time follows the work."""
 
+METRICS_LEFT_OUT = "metrics_left_out"
+"""Key of the finding that a ``diff.json`` holds only a part of the metrics, since there are too many."""
+
 Value = float | int | str | bool | None
 Row = Mapping[str, Value]
 Samples = Mapping[SideName, tuple[float | None, ...]]

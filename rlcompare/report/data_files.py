@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlcompare.errors import InputError
-from rlcompare.model.diff import Cause, Diff, Finding, Rest, Row, Section, Value
+from rlcompare.model.diff import METRICS_LEFT_OUT, Cause, Diff, Finding, Rest, Row, Section, Value
 from rlcompare.model.words import Severity
 from rlcompare.report.columns import arrow_table, columns_of
 from rlcompare.report.notable import chosen, notable
@@ -68,7 +68,7 @@ def _cut_metrics(diff: Diff) -> Diff:
         f"diff.json holds {len(kept):,} of {len(diff.overall):,} metrics: the known ones, and of the others those that"
         " changed most; rlcompare gate -d NEW -bp BASELINE judges all of them"
     )
-    found = Finding("metrics", None, None, Severity.CAUTION, message)
+    found = Finding(METRICS_LEFT_OUT, None, None, Severity.CAUTION, message)
     aggregates = tuple(one for one in diff.aggregates if one.metric in names)
     return replace(diff, overall=kept, aggregates=aggregates, quality=(found, *diff.quality))
 

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from rlcompare.app.documents import read_whole
 from rlcompare.errors import InputError
 from rlcompare.gate import judge, load_preset
-from rlcompare.model.diff import Cause, Diff, Rest, Row, Section
+from rlcompare.model.diff import METRICS_LEFT_OUT, Cause, Diff, Rest, Row, Section
 from rlcompare.report import data_files
 from rlcompare.report.data_files import FEW, completed, cut, missing_files
 from rlcompare.report.document import from_document, read_document, to_document, to_json
@@ -272,6 +272,7 @@ def test_of_very_many_metrics_the_known_ones_and_the_largest_changes_are_kept(mo
     custom = [int(name.removeprefix("custom/")) for name in names if name.startswith("custom/")]
     assert custom == list(range(5_000 - len(custom), 5_000))
     assert f"{len(names):,} of {len(diff.overall):,} metrics" in short.quality[0].message
+    assert short.quality[0].key == METRICS_LEFT_OUT, "a gate looks for it"
     assert {one.metric for one in short.aggregates} <= set(names)
     assert cut(short) == short
     view = build_view(diff)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rlcompare.errors import UsageError
 from rlcompare.gate import built_in_policy, judge, load_policy
-from rlcompare.model.diff import Comparability, Delta, Diff, Finding, Samples, Side
+from rlcompare.model.diff import METRICS_LEFT_OUT, Comparability, Delta, Diff, Finding, Samples, Side
 from rlcompare.model.verdict import GateResult, Policy, Rule
 from rlcompare.model.words import Comparable, Polarity, RuleSeverity, Severity, Status
 
@@ -162,6 +162,17 @@ def test_a_rule_of_the_user_whose_metric_was_not_measured_fails() -> None:
     result = gate(delta("time.step", 10, 10), Rule("time.stepp", max_relative=0.05))
     assert (result.verdicts[0].status, result.exit_code) == ("missing", 1)
     assert "did you mean time.step?" in result.verdicts[0].text
+
+
+@pytest.mark.parametrize("name", ["custom/quiet", "custom/qu*", "custom/quiet@p95"])
+def test_an_optional_rule_does_not_excuse_what_diff_json_leaves_out(name: str) -> None:
+    left_out = Finding(METRICS_LEFT_OUT, None, None, Severity.CAUTION, "diff.json holds 100 of 20,000 metrics")
+    short = replace(diff(delta("time.step", 100, 100)), quality=(left_out,))
+    rules = (Rule("time.step", max_relative=0.05), Rule(name, max_value=1.0, optional=True))
+    result = judge(short, policy(*rules))
+    assert [verdict.status for verdict in result.verdicts] == ["pass", "missing"] and result.exit_code == 1
+    assert "leaves out many metrics" in result.verdicts[1].text
+    assert judge(short, built_in_policy()).exit_code == 0, "known metrics are never left out for others"
 
 
 def test_the_built_in_rules_skip_what_is_not_there() -> None:
