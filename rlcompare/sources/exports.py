@@ -94,7 +94,7 @@ def fill(
             continue
         try:
             problem = read(con, path)
-        except duckdb.OutOfMemoryException:
+        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
             raise
         except (duckdb.Error, OSError) as error:
             problem = f"it was left out: {db.first_line(error).replace(str(path), path.name)}"

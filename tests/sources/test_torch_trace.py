@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from rlcompare.app.selection import select_runs
@@ -16,6 +17,18 @@ from tests.sources.torch_traces import BACKWARD, BASE_NS, Event, kernel, launch,
 from tests.stores import rows, store_of
 
 SECRET = "hf_abcdefghijklmnopqrstuvwxyz0123"
+
+
+def test_an_interrupted_query_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mending the trace would take long, and the next query would run although the user wants to stop."""
+
+    def interrupted(*_: object) -> None:
+        raise duckdb.InterruptException("INTERRUPT Error: Interrupted!")
+
+    monkeypatch.setattr("rlcompare.sources.torch.trace._run_events", interrupted)
+    path = write(tmp_path / "t.json", json.dumps(trace(op("aten::add", 1, 1))))
+    with pytest.raises(duckdb.InterruptException):
+        read(path)
 
 
 class TestTimes:

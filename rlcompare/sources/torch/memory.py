@@ -76,7 +76,7 @@ def fill(
     try:
         form = "memory" if schema == _SCHEMA else "snapshot"
         db.run(con, resources.sql(f"sources/torch_memory/{form}"))
-    except duckdb.OutOfMemoryException:
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error as error:
         raise InputError(path, f"it cannot be read ({db.first_line(error)})", _REMEDY) from error

@@ -76,7 +76,7 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
     try:
         _run_events(con, events.path, _USUAL_EVENT)
         return events
-    except duckdb.OutOfMemoryException:
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error:
         try:
@@ -85,7 +85,7 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
             raise InputError(path, error.problem, _REMEDY) from error  # name the input, not the private copy
     try:
         _run_events(con, mended.path, _LONGEST_EVENT)
-    except duckdb.OutOfMemoryException:
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error as error:
         raise InputError(path, f"its events cannot be read ({db.first_line(error)})", _REMEDY) from error
