@@ -185,16 +185,16 @@ def check_folder(out_dir: Path) -> None:
 
 def _publish(stage: Path, out_dir: Path, files: list[PurePosixPath]) -> list[Path]:
     """Moves finished files into place. The marker comes first, so that the folder stays ours if a later step fails."""
+    for place in sorted({(out_dir / name).parent for name in files} - {out_dir}):
+        if place.is_symlink():
+            raise UsageError(f"{place} is a symbolic link, and nothing is written through it: remove it")
     before = _listed(out_dir)
     listing = "\n".join([_MARKER_HEAD, *dict.fromkeys(str(name) for name in [*files, *before])])
     marker = stage / MARKER
     marker.write_text(listing + "\n", encoding="utf-8")
     marker.replace(out_dir / MARKER)
     for name in files:
-        place = (out_dir / name).parent
-        if place.is_symlink() and place != out_dir:
-            raise UsageError(f"{place} is a symbolic link, and nothing is written through it: remove it")
-        place.mkdir(exist_ok=True)
+        (out_dir / name).parent.mkdir(exist_ok=True)
         (stage / name).replace(out_dir / name)
     for name in before:
         if name not in files:

@@ -18,7 +18,7 @@ import pytest
 
 from rlcompare.errors import InputError
 from rlcompare.sources.detect import find_runs
-from rlcompare.sources.metrics import form, wandb_records
+from rlcompare.sources.metrics import form, prometheus, wandb_records
 from rlcompare.sources.metrics.read import read_metrics
 from rlcompare.sources.metrics.values import Metrics
 from rlcompare.sources.peek import file_kind
@@ -260,3 +260,12 @@ def test_damaged_exports(tmp_path: Path, text: str) -> None:
     assert file_kind(path).kind == form.SERIES
     with pytest.raises(InputError):
         store_of(path, tmp_path / "s.duckdb")
+
+
+@pytest.mark.parametrize("value", ["1" * 400, '"' + "9" * 5000 + '"', '"1e400"', "-1e300"])
+def test_samples_beyond_any_number_in_an_answer_of_prometheus_are_left_out(tmp_path: Path, value: str) -> None:
+    values = f'[[1700000000, "1"], [1700000001, {value}]]'
+    result = f'{{"metric": {{"__name__": "vllm:num_requests_running"}}, "values": {values}}}'
+    path = tmp_path / "answer.json"
+    path.write_text(f'{{"status": "success", "data": {{"resultType": "matrix", "result": [{result}]}}}}')
+    assert prometheus.read([path]).values == [1.0]

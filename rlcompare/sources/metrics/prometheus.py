@@ -125,7 +125,7 @@ class _Found:
     def add(self, name: bytes, labels: bytes, time: int | None, given: object) -> None:
         try:
             value = float(given)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the latter: an integer of 400 digits in JSON
             self.made.unreadable += 1
             return
         if abs(value) > MOST_VALUE:  # sums of such numbers overflow
