@@ -219,8 +219,8 @@ class TestConsole:
 
     def test_what_is_beyond_any_sense_is_not_measured(self, tmp_path: Path) -> None:
         beyond = {"timing_s/gen": 1e9, "timing_s/of_nobody": 1.7e9, "perf/total_num_tokens": 1e30, "timing_s/step": 0.0}
-        sound = {"timing_s/reward": 0.0, "timing_s/testing": 8e4, "actor/grad_norm": 1e30, "actor/entropy": -0.0,
-                 "perf/total_num_tokens": 1e12}  # fmt: skip
+        sound = {"timing_s/reward": 0.0, "timing_s/testing": 8e4, "timing_s/elapsed": 1e7, "actor/grad_norm": 1e30,
+                 "actor/entropy": -0.0, "perf/total_num_tokens": 1e12}  # fmt: skip
         # Numbers beyond any float count as infinite.
         infinite = {"timing_s/old_log_prob": "9" * 5000, "timing_s/ref": "1e999999", "actor/ppo_kl": "-1e200"}
         lines = [step_line(3, beyond | infinite), step_line(4, sound | {"timing_s/step": 1e-320}), step_line(5, sound)]

@@ -39,8 +39,9 @@ MOST_STEP = 2**62
 MOST_VALUE = 1e100
 """Larger numbers are kept but not compared: squares and sums would overflow. 32-bit floats end at 3.4e38."""
 
-LONGEST_SECONDS = 30 * 24 * 3600
-"""Longer times are none: a wrong unit, a moment instead of a duration, or damage. Some metrics sum over a whole job."""
+LONGEST_SECONDS = 366 * 24 * 3600
+"""Longer times are none: a wrong unit, a moment instead of a duration, or damage. Some metrics sum over a whole job,
+which may take months."""
 
 SHORTEST_STEP_SECONDS = 1e-9
 
@@ -159,7 +160,7 @@ def is_impossible(name: str, value: float) -> bool:
 
 
 def is_implausible(name: str, value: float) -> bool:
-    """Whether a metric cannot have this value: a time of months, a step that takes no time, a count of 10^30."""
+    """Whether a metric cannot have this value: a time of years, a step that takes no time, a count of 10^30."""
     known = entry(name)
     unit = known.unit if known else "s" if name.startswith("timing_s/") else ""
     if name in step_timers() and 0 <= value < SHORTEST_STEP_SECONDS:

@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS c_metric_value (
     run INTEGER NOT NULL,
     step BIGINT,
     metric INTEGER NOT NULL,  -- id of c_metric_name
-    value DOUBLE,             -- NULL if it is not finite, if its square would overflow, or if it is a time that is negative or beyond 30 days
+    value DOUBLE,             -- NULL if it is not finite, if its square would overflow, or if it is a time that is negative or beyond a year
     profiled BOOLEAN NOT NULL,
     warmup BOOLEAN            -- NULL: unknown
 );
@@ -25,7 +25,7 @@ WHERE m.name NOT IN (SELECT given FROM c_metric_name);
 INSERT INTO c_metric_value
 WITH known AS (
     SELECT m.step, n.id, n.name, n.given, m.profiled, m.warmup,
-           CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 30 * 86400 OR NOT starts_with(m.name, 'timing_s/')) THEN m.value END AS value
+           CASE WHEN abs(m.value) <= 1e100 AND (m.value BETWEEN 0 AND 366 * 86400 OR NOT starts_with(m.name, 'timing_s/')) THEN m.value END AS value
     FROM store.metric AS m JOIN c_metric_name AS n ON n.given = m.name
     WHERE NOT EXISTS (FROM c_catalogue AS c WHERE c.name = m.name AND c.unknown = m.value)
 ), several AS (   -- the run logs them under several names
