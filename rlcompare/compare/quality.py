@@ -13,7 +13,7 @@ from rlcompare.compare.replicates import SIDE_NAMES
 from rlcompare.compare.rollups import Rollups
 from rlcompare.compare.runs import known
 from rlcompare.compare.training import profiled_steps
-from rlcompare.model.diff import Delta, Finding, RunEvent
+from rlcompare.model.diff import TIMERS_OVERLAP, Delta, Finding, RunEvent
 from rlcompare.model.words import SIDES, EventKind, Severity, SideName
 
 INFO, CAUTION = Severity.INFO, Severity.CAUTION
@@ -226,7 +226,7 @@ def _overlap(phase: records.TrainingPhase, given: Mapping[SideName, SideInput]) 
         f"its timers overlap: the phases take {beyond} more than timing_s/step ({step}), so they do not add up to the"
         " step, and the time outside of them is unknown (shown as 0)."
     )
-    return _finding("timers_overlap", phase.side, CAUTION, _where(phase, given) + text)
+    return _finding(TIMERS_OVERLAP, phase.side, CAUTION, _where(phase, given) + text)
 
 
 def _longer(side: SideName, outside_ns: float) -> Finding:

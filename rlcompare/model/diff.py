@@ -27,6 +27,9 @@ steps of the log show how the time follows the work."""
 METRICS_LEFT_OUT = "metrics_left_out"
 """Key of the finding that a ``diff.json`` holds only a part of the metrics, since there are too many."""
 
+TIMERS_OVERLAP = "timers_overlap"
+"""Key of the finding that training's timers do not add up to the step."""
+
 Value = float | int | str | bool | None
 Row = Mapping[str, Value]
 Samples = Mapping[SideName, tuple[float | None, ...]]

@@ -11,7 +11,18 @@ from dataclasses import replace
 
 import pytest
 
-from rlcompare.model.diff import Comparability, Diff, Finding, Row, RunInfo, Samples, Section, Side, Unexplained
+from rlcompare.model.diff import (
+    TIMERS_OVERLAP,
+    Comparability,
+    Diff,
+    Finding,
+    Row,
+    RunInfo,
+    Samples,
+    Section,
+    Side,
+    Unexplained,
+)
 from rlcompare.model.words import Comparable, Severity
 from rlcompare.report.html import render_html
 from rlcompare.report.notebook import render_comparison
@@ -104,6 +115,13 @@ def test_regression_says_what_happened() -> None:
     assert text(diff, "quality").startswith("1 warning, 1 note: Rank 3 of the new side")
     assert text(diff, "rest") == "+0.5 ms of +265.0 ms is not in any phase"
     assert text(diff, "next") == "rlcompare gate rlcompare-out/diff.json"
+
+
+def test_of_timers_that_overlap_no_rest_is_told() -> None:
+    """30 s of timers in a step of 21 s: -9 s outside of all phases would be nonsense."""
+    diff = diff_examples.regression()
+    overlap = Finding(TIMERS_OVERLAP, None, None, Severity.CAUTION, "Baseline: its timers overlap.")
+    assert text(replace(diff, quality=(overlap,)), "rest") == "unknown: training's timers overlap"
 
 
 def test_shown_phases_sum_to_the_headline() -> None:

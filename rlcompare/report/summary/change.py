@@ -11,7 +11,7 @@ from rlcompare.compare.evidence import RUN_NOISE
 from rlcompare.compare.overall import OUTSIDE, SPEED
 from rlcompare.compare.runs import known
 from rlcompare.language import tr
-from rlcompare.model.diff import Delta, Diff, Row
+from rlcompare.model.diff import TIMERS_OVERLAP, Delta, Diff, Row
 from rlcompare.model.words import Presence
 from rlcompare.report import quantity
 from rlcompare.report.run_events import event_parts
@@ -111,6 +111,10 @@ def rest_item(diff: Diff, headline: Delta | None) -> SummaryItem:
     deltas = [row.get("delta") for row in rows if row.get("name") != OUTSIDE]
     if headline is None or headline.delta is None or not any(map(quantity.is_number, deltas)):
         return SummaryItem("rest", tr("rest"), (tr("unknown: there is no change to break down"),), spare=True)
+    outside = _outside_profile(diff)
+    if label == "phases" and any(finding.key == TIMERS_OVERLAP for finding in diff.quality):
+        text = tr("unknown: training's timers overlap")
+        return SummaryItem("rest", tr("rest"), (text, *outside), lines=1 + len(outside))
     change = headline.delta * (1e3 if headline.unit == "s" else 1)
     rest = change - sum(map(number_of, deltas))
     moved, left = (quantity.moved(value, "ms", _size(headline)) for value in (change, rest))
@@ -119,7 +123,6 @@ def rest_item(diff: Diff, headline: Delta | None) -> SummaryItem:
         if label == "phases"
         else tr("{left} of {moved} is not in any part above", left=left, moved=moved)
     )
-    outside = _outside_profile(diff)
     return SummaryItem("rest", tr("rest"), (text, *outside), lines=1 + len(outside))
 
 
