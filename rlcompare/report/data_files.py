@@ -65,8 +65,8 @@ def _cut_metrics(diff: Diff) -> Diff:
     kept = chosen(diff.overall, notable(diff.overall, diff.headline)[:most])
     names = {delta.metric for delta in kept}
     message = (
-        f"diff.json holds {len(kept):,} of {len(diff.overall):,} metrics: the known ones, and of the others those that"
-        " changed most; rlcompare gate -d NEW -bp BASELINE judges all of them"
+        f"diff.json holds {len(kept):,} of {len(diff.overall):,} metrics: known ones first, then those that changed"
+        " most; rlcompare gate -d NEW -bp BASELINE judges all of them"
     )
     found = Finding(METRICS_LEFT_OUT, None, None, Severity.CAUTION, message)
     aggregates = tuple(one for one in diff.aggregates if one.metric in names)
