@@ -32,6 +32,7 @@ O_BINARY, Windows would end the text at a Ctrl-Z."""
 
 _CHUNK = 2**20
 _LARGEST = 1 << 1023
+_DEEPEST = 100
 _DIGITS = "it has a number of more than 300 digits"
 _NESTED = "it is nested too deeply"
 
@@ -119,17 +120,18 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise RefusedError(_NESTED) from error
     except ValueError as error:
         raise RefusedError(_DIGITS) from error
-    if _has_huge_number(document):  # such as 0xFFF…, which Python reads, but cannot print
-        raise RefusedError(_DIGITS)
+    _check_values(document)
     return document
 
 
-def _has_huge_number(document: dict[str, Any]) -> bool:
-    left: list[object] = [document]
+def _check_values(document: dict[str, Any]) -> None:
+    """Refuses what Python reads, but cannot print: numbers such as 0xFFF…, and keys such as a.a.a.…"""
+    left: list[tuple[object, int]] = [(document, 0)]
     while left:
-        value = left.pop()
+        value, depth = left.pop()
         if isinstance(value, int) and abs(value) > _LARGEST:
-            return True
+            raise RefusedError(_DIGITS)
+        if depth > _DEEPEST:
+            raise RefusedError(_NESTED)
         if isinstance(value, (dict, list)):
-            left += value.values() if isinstance(value, dict) else value
-    return False
+            left += [(inner, depth + 1) for inner in (value.values() if isinstance(value, dict) else value)]

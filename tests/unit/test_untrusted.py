@@ -68,6 +68,13 @@ class TestPolicy:
         (tmp_path / "policy.toml").write_text(text)
         refused(call("gate", document, "--policy", "policy.toml"), 2, "policy.toml", problem)
 
+    @pytest.mark.parametrize("key", ["max_increase", "zzz"])
+    def test_a_key_of_very_many_parts(self, call: Call, document: Path, tmp_path: Path, key: str) -> None:
+        """The reader takes it without recursion, but Python cannot print it."""
+        line = f"{key}{'.a' * 5000} = 1\n"
+        (tmp_path / "policy.toml").write_text(RULE.replace('max_increase = "5%"\n', line))
+        refused(call("gate", document, "--policy", "policy.toml"), 2, "policy.toml", "nested too deeply")
+
     @pytest.mark.parametrize("which", ["5,000 digits", "3,000 brackets"])
     def test_somewhere_else_in_a_pyproject(self, call: Call, document: Path, tmp_path: Path, which: str) -> None:
         (tmp_path / "pyproject.toml").write_text(f"# rlcompare\n[tool.other]\nx = {NUMBERS[which][0]}\n")
