@@ -167,7 +167,7 @@ def _opened(request: Extension, count: Callable[[SideName], int]) -> _Series:
         found = json.loads(plan.read_text(encoding="utf-8"))
         first = (int(found["first"][0]), int(found["first"][1]))
         series = _Series(first, int(found["most"]), list(map(str, found["made"])), found["current"])
-    except (OSError, ValueError, TypeError, LookupError) as error:
+    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         raise InputError(plan, "the plan of the series is damaged", "Start a new one in other folders") from error
     if series.most != request.most:
         raise UsageError(

@@ -124,7 +124,7 @@ def _end_of_list(tail: bytes) -> int | None:
     for bracket in re.finditer(rb"\]", tail):
         try:
             rest = json.loads(b'{"traceEvents": []' + tail[bracket.end() :])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return bracket.start() if isinstance(rest, dict) else None
     return None
@@ -138,7 +138,7 @@ def end_of_last_event(tail: bytes) -> int | None:
     for start, end in list(zip(starts, ends[1:], strict=True))[:-4:-1]:
         try:
             event = json.loads(tail[start:end])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(event, dict) and "ph" in event:
             return end

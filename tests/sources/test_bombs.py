@@ -14,6 +14,8 @@ from rlcompare.errors import InputError
 from rlcompare.sources import blocks
 from rlcompare.sources.blocks import Blocks, check_room
 from rlcompare.sources.torch.file import event_file, read_header
+from rlcompare.sources.torch.memory import capture_of_snapshot
+from rlcompare.sources.trace_slice import end_of_last_event
 
 EVENTS = b'{"traceEvents": [{"ph": "X", "name": "a", "cat": "kernel", "ts": 1, "dur": 1}'
 
@@ -67,3 +69,11 @@ def test_copies_fit_into_a_small_temporary_folder(
         return
     with pytest.raises(OSError, match=r"7\.0 MiB are free"):
         check_room(tmp_path / "copy", 2**20)
+
+
+def test_brackets_beyond_the_stack_are_damage(tmp_path: Path) -> None:
+    brackets = b"[" * 5000 + b"]" * 5000
+    assert end_of_last_event(b'{"ph": "X"},\n{"ph": "X", "a": ' + brackets + b'},\n{"ph": "X"') is None
+    snapshot = tmp_path / "memory.json"
+    snapshot.write_bytes(b'{"schema": "torch", "a": ' + brackets + b', "timeline": []}')
+    assert capture_of_snapshot(snapshot).info == {}

@@ -93,7 +93,7 @@ def _head(path: Path) -> dict[str, object]:
     match = _LISTS.search(text := head_of(path, _HEAD_BYTES))
     try:
         head = json.loads(text[: match.start()] + b"}") if match else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return head if isinstance(head, dict) else {}
 
