@@ -1,11 +1,11 @@
 """Names of temporary files and folders. They tell the process, so that a later command removes those of a killed one.
 
-A name contains the *owner*: the process id, the time at which the process started, and a digest of host, boot and
-process namespace (``4711-6151002-9f3c2a1b4d5e``). So another process knows whether the owner still runs:
+A name contains the *owner*: the process id, the time at which the process started, and a digest of host, boot, user
+and namespaces (``4711-6151002-9f3c2a1b4d5e``). So another process knows whether the owner still runs:
 
-* same host, boot and namespace: the system knows the process, or a newer one has its id;
-* elsewhere (another host of a shared file system, another container, before a reboot, not Linux): nobody knows, and
-  a file that has not changed for ``STALE_SECONDS`` is removed, and a folder after ``STALE_FOLDER_SECONDS``.
+* same host, boot, user and namespaces: the system knows the process, or a newer one has its id;
+* elsewhere (another host of a shared file system, another container or user, before a reboot, not Linux): nobody
+  knows, and a file that has not changed for ``STALE_SECONDS`` is removed, and a folder after ``STALE_FOLDER_SECONDS``.
 """
 
 from __future__ import annotations
@@ -146,10 +146,15 @@ def _start_of(pid: int) -> int | None:
 
 @cache
 def _here() -> str:
-    """A digest of this host, its boot, and the namespace of its process ids."""
+    """A digest of this host, its boot, and of what decides which processes can be seen.
+
+    Where ``/proc`` hides the processes of others (``hidepid``), those of another user, or of another container with the
+    same process ids, look as if they had ended.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-        places = [os.uname().nodename, boot, str(Path("/proc/self/ns/pid").readlink())]
+        namespaces = [str(Path("/proc/self/ns", name).readlink()) for name in ("pid", "user")]
+        places = [os.uname().nodename, boot, *namespaces, str(os.getuid())]
     except (OSError, AttributeError):
         return _ELSEWHERE
     return blake2b("\n".join(places).encode(), digest_size=6).hexdigest()

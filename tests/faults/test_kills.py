@@ -72,6 +72,16 @@ class TestOwners:
         path.touch()
         path.rename(tmp_path / name)
 
+    @pytest.mark.skipif(not IS_LINUX, reason="needs /proc")
+    def test_what_another_user_or_container_left_is_not_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # GIVEN the same host and process ids, where /proc may hide the processes of others
+        here, uid, readlink = temporary._here.__wrapped__(), os.getuid(), Path.readlink
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getuid", lambda: uid + 1)
+            assert temporary._here.__wrapped__() != here
+        monkeypatch.setattr(Path, "readlink", lambda path: Path("x") if path.name == "user" else readlink(path))
+        assert temporary._here.__wrapped__() != here
+
     def test_other_files_and_links_stay(self, tmp_path: Path) -> None:
         (tmp_path / "mine").mkdir()
         dead = f"1-1-{temporary.owner().rpartition('-')[2]}"
