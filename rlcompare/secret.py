@@ -10,6 +10,7 @@ Three strengths, because a wrong guess costs differently:
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -40,12 +41,13 @@ _PUBLIC = {
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _TOKEN = r"""
-      \b(?:hf|gh[oprsu])_(?:[A-Za-z0-9]{20,}|(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{8,})
-    | \b(?:github_pat|dop_v1|npm)_[A-Za-z0-9_]{16,}
+      \b(?:hf|gh[oprsu]|npm)_[A-Za-z0-9]{20,}
+    | \b(?:github_pat|dop_v1)_[A-Za-z0-9_]{16,}
     | \bglpat-[A-Za-z0-9_-]{8,}
     | \bpypi-[A-Za-z0-9_-]{16,}
     | \bxox[abeoprs]-[A-Za-z0-9-]{8,}
-    | \b[sprx]k-(?:(?:proj|ant|live|test|svcacct)-)?(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{8,}
+    | \b[sprx]k-(?:proj|ant|live|test|svcacct|or-v1)-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{8,}
+    | \b[sprx]k-(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}
     | \b[sprx]k_(?:live|test)_[A-Za-z0-9]{8,}
     | \b(?:AKIA|ASIA)[A-Z0-9]{8,}
     | \bAIza[A-Za-z0-9_-]{8,}
@@ -86,9 +88,8 @@ _SUSPICIOUS = re.compile(SUSPICIOUS)
 _TOKENS = re.compile(_TOKEN, re.VERBOSE)
 _URL = re.compile(r"://[^/\s\"'<>]*@")
 _HEADER = re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie)(\"?'?\s*[:=]\s*\"?'?)[^\"'\r\n]+", re.IGNORECASE)
-_SCHEME = re.compile(
-    r"\b(bearer)(\s+)[A-Za-z0-9+/=._~-]{6,}|\b(basic)(\s+)(?=\S*[A-Z0-9=])[A-Za-z0-9+/=]{8,}", re.IGNORECASE
-)
+_BEARER = re.compile(r"\b(bearer\s+)[A-Za-z0-9+/=._~-]{6,}", re.IGNORECASE)
+_BASIC = re.compile(r"\b(?P<scheme>basic\s+)(?P<value>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
 _PAIR = re.compile(
     r"(?P<key>[A-Za-z_][\w.-]*)(?P<between>(?:\\?[\"'])?\s*(?:=(?!=)|:(?![:/\\]))\s*)"
     r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\\"[^\"\\]*\\\"|[^\s\"',;&(){}\[\]<>|:*][^\s\"',;&(){}\[\]<>|]*)"
@@ -104,6 +105,8 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 """Values that are no secrets whatever they belong to: numbers, switches, types."""
+_WORDS_OF_TEXTS = ("token", "key", "session")
+"""Before a colon, they may be plain words or names of modules: ``next token: the``, ``attention.self.key: Linear``."""
 _USER = re.compile(r"[^\s:/=]+:[^\s/=]+")
 _PORT = re.compile(r"[\d.:-]+")
 _NAME = re.compile(r"--([A-Za-z][\w.-]*)|(?:\S*[\[{(,;/])?[\"']?([A-Za-z_][\w.-]*)[\"']?[:=][\"']?")
@@ -171,12 +174,21 @@ def redacted(text: str) -> str:
         return text
     text = _URL.sub(f"://{HIDDEN}@", text)
     text = _HEADER.sub(rf"\1\2{HIDDEN}", text)
-    text = _SCHEME.sub(lambda match: f"{match[1] or match[3]}{match[2] or match[4]}{HIDDEN}", text)
+    text = _BEARER.sub(rf"\g<1>{HIDDEN}", text)
+    text = _BASIC.sub(_without_credentials, text)
     text = _TOKENS.sub(HIDDEN, text)
     text = _CLIENT.sub(rf"\g<head>{HIDDEN}", text)
     text = _FLAG.sub(_without_value, text)
     text = _IN_PATH.sub(_without_value, text)
     return _PAIR.sub(_without_value, text)
+
+
+def _without_credentials(match: re.Match[str]) -> str:
+    """Hides what follows ``Basic`` if it is ``name:password`` in base64, not just a word: ``basic attention``."""
+    value = match["value"].rstrip("=")
+    content = b64decode(value[: len(value) // 4 * 4])
+    is_pair = b":" in content and content.isascii() and content.decode("ascii").isprintable()
+    return f"{match['scheme']}{HIDDEN}" if is_pair else match[0]
 
 
 def _without_value(match: re.Match[str]) -> str:
@@ -185,7 +197,7 @@ def _without_value(match: re.Match[str]) -> str:
     named = key.lstrip("-")
     if not bare or _PLAIN.fullmatch(bare) or not names_secret(named) or named.lower() in ("key", "session"):
         return f"{key}{between}{_PAIR.sub(_without_value, value)}"  # "InputError: runs/token=x: …"
-    if named.lower() == "token" and "=" not in between and not re.search(r"\d", bare):  # "next token: the"
+    if named.lower().rpartition(".")[2] in _WORDS_OF_TEXTS and "=" not in between and not re.search(r"\d", bare):
         return match[0]
     quote = value[: len(value) - len(value.lstrip("\\\"'"))]
     return f"{key}{between}{quote}{HIDDEN}{quote}"

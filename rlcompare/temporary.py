@@ -1,11 +1,11 @@
 """Names of temporary files and folders. They tell the process, so that a later command removes those of a killed one.
 
-A name contains the *owner*: the process id, the time at which the process started, and a digest of host, boot and
-process namespace (``4711-6151002-9f3c2a1b4d5e``). So another process knows whether the owner still runs:
+A name contains the *owner*: the process id, the time at which the process started, and a digest of host, boot, user
+and namespaces (``4711-6151002-9f3c2a1b4d5e``). So another process knows whether the owner still runs:
 
-* same host, boot and namespace: the system knows the process, or a newer one has its id;
-* elsewhere (another host of a shared file system, another container, before a reboot, not Linux): nobody knows, and
-  what has not changed for ``STALE_SECONDS`` is removed.
+* same host, boot, user and namespaces: the system knows the process, or a newer one has its id;
+* elsewhere (another host of a shared file system, another container or user, before a reboot, not Linux): nobody
+  knows, and a file that has not changed for ``STALE_SECONDS`` is removed, and a folder after ``STALE_FOLDER_SECONDS``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ PREFIX = "rlcompare-"
 """How the names of temporary folders begin."""
 
 STALE_SECONDS = 24 * 3600
-"""Age from which something is removed although nobody knows whether its owner runs."""
+"""Age from which a file is removed although nobody knows whether its owner runs."""
+
+STALE_FOLDER_SECONDS = 14 * 24 * 3600
+"""The same for a folder: notebooks and training jobs use theirs for days without changing its entries."""
 
 OWNER = r"\d{1,10}-\d{1,20}-[0-9a-f]{12}"
 """The pattern of an owner."""
@@ -35,6 +38,8 @@ OWNER = r"\d{1,10}-\d{1,20}-[0-9a-f]{12}"
 _OWNER = re.compile(OWNER)
 _TEMPORARY = re.compile(rf"(?:rlcompare-|\..*[.-])({OWNER})-[^.]*(?:\.partial)?(?:\.wal)?")
 _ELSEWHERE = "0" * 12
+_NAME_CHARACTERS = 40
+"""How much of a target's name stands in a temporary one: file systems allow 255 bytes, and a character has up to 4."""
 _AGAIN_SECONDS = 60.0
 """The folder for temporary files, which may hold thousands of others, is not looked through more often than this."""
 
@@ -68,7 +73,12 @@ def folder(prefix: str = PREFIX, parent: Path | None = None) -> tempfile.Tempora
 
 def partial_of(target: Path) -> Path:
     """The name of a file until it is complete; never used twice."""
-    return target.with_name(f".{target.name}.{owner()}-{uuid.uuid4().hex[:8]}.partial")
+    return target.with_name(f"{hidden(target)}{owner()}-{uuid.uuid4().hex[:8]}.partial")
+
+
+def hidden(target: Path) -> str:
+    """How the names of temporary files and folders beside a target begin."""
+    return f".{target.name[:_NAME_CHARACTERS]}."
 
 
 def sweep_system() -> None:
@@ -93,11 +103,12 @@ def sweep(directory: Path) -> None:
                 path.unlink()
 
 
-def is_left(name: str, modified: float) -> bool:
+def is_left(name: str, modified: float, stale_seconds: float = STALE_SECONDS) -> bool:
     """Whether the process that is named in a file name has ended, as far as that is known.
 
     Args:
         modified: when the file changed last, in seconds since the epoch.
+        stale_seconds: since when it must not have changed if nobody knows.
     """
     found = _OWNER.search(name)
     if found is None:
@@ -105,7 +116,7 @@ def is_left(name: str, modified: float) -> bool:
     pid, start, where = found[0].split("-")
     if where != _ELSEWHERE and where == _here():
         return _start_of(int(pid)) != int(start)
-    return time.time() - modified > STALE_SECONDS
+    return time.time() - modified > stale_seconds
 
 
 def _left(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -118,7 +129,8 @@ def _left(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
     for path in map(Path, named):
         with suppress(OSError):  # another process removed it
             status = path.lstat()
-            if user in (None, status.st_uid) and is_left(path.name, status.st_mtime):
+            stale_seconds = STALE_FOLDER_SECONDS if stat.S_ISDIR(status.st_mode) else STALE_SECONDS
+            if user in (None, status.st_uid) and is_left(path.name, status.st_mtime, stale_seconds):
                 yield path, status
 
 
@@ -134,10 +146,15 @@ def _start_of(pid: int) -> int | None:
 
 @cache
 def _here() -> str:
-    """A digest of this host, its boot, and the namespace of its process ids."""
+    """A digest of this host, its boot, and of what decides which processes can be seen.
+
+    Where ``/proc`` hides the processes of others (``hidepid``), those of another user, or of another container with the
+    same process ids, look as if they had ended.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-        places = [os.uname().nodename, boot, str(Path("/proc/self/ns/pid").readlink())]
+        namespaces = [str(Path("/proc/self/ns", name).readlink()) for name in ("pid", "user")]
+        places = [os.uname().nodename, boot, *namespaces, str(os.getuid())]
     except (OSError, AttributeError):
         return _ELSEWHERE
     return blake2b("\n".join(places).encode(), digest_size=6).hexdigest()

@@ -155,7 +155,7 @@ class Library:
             self.place.set_manifest(name, to_bytes(made))
             wanted = {run.file for kept in made.versions[-keep:] for run in kept.runs}
             present = self.place.files(name)
-            if self.place.is_remote:  # without a lock, a file may be of a version that is being added
+            if not self.place.is_locked:  # without a lock, a file may be of a version that is being added
                 present &= {run.file for older in made.versions for run in older.runs}
             # A killed process may have left files of a version that does not exist.
             for file in sorted(file for file in present - wanted if is_run_file(file)):

@@ -43,6 +43,10 @@ class Place(Protocol):
     def is_remote(self) -> bool:
         """Whether it is a URL."""
 
+    @property
+    def is_locked(self) -> bool:
+        """Whether ``changing`` keeps other processes out for sure. Some places have no locks."""
+
     def path_of(self, name: str, file: str = "") -> str:
         """The path or URL of a baseline, or of a file of it, for messages."""
 
@@ -82,6 +86,7 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._is_locked = False
 
     @property
     def shown(self) -> str:
@@ -90,6 +95,10 @@ class Folder:
     @property
     def is_remote(self) -> bool:
         return False
+
+    @property
+    def is_locked(self) -> bool:
+        return self._is_locked
 
     def path_of(self, name: str, file: str = "") -> str:
         path = self._root / name / file
@@ -139,6 +148,7 @@ class Folder:
                 temporary.sweep(self._root / name)
             yield
         finally:
+            self._is_locked = False
             with suppress(OSError):
                 (self._root / _LOCK).unlink()
             os.close(handle)
@@ -148,9 +158,11 @@ class Folder:
         until = time.monotonic() + _PATIENCE_SECONDS
         path = self._root / _LOCK
         while True:
-            handle = os.open(path, os.O_RDONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+            handle = _opened_lock(path)
             try:
-                if _lock(handle) and _is_at(handle, path):  # else its last holder has removed it
+                lock = _lock(handle)
+                if lock is not False and _is_at(handle, path):  # else its last holder has removed it
+                    self._is_locked = lock is True
                     return handle
             except BaseException:
                 os.close(handle)
@@ -200,16 +212,24 @@ class Folder:
             raise OutputError(path, error.strerror or str(error), _REMEDY) from error
 
 
-def _lock(handle: int) -> bool:
-    """Whether the file is locked now; False: somebody else has it."""
+def _opened_lock(path: Path) -> int:
+    flags = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        return os.open(path, flags | os.O_RDWR, 0o666)  # NFS locks only what can be written
+    except PermissionError:  # another user's, who was killed
+        return os.open(path, flags | os.O_RDONLY, 0o666)
+
+
+def _lock(handle: int) -> bool | None:
+    """Whether the file is locked now; False: somebody else has it; None: this file system cannot lock it."""
     if fcntl is None:
-        return True
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError as error:  # a file system without locks
-        return error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL)
+    except OSError as error:
+        return None if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.EBADF) else False
     return True
 
 
@@ -233,6 +253,10 @@ class Url:
     @property
     def is_remote(self) -> bool:
         return True
+
+    @property
+    def is_locked(self) -> bool:
+        return False
 
     def path_of(self, name: str, file: str = "") -> str:
         return "/".join(filter(None, (self._url, name, file)))

@@ -45,6 +45,9 @@ EMPTY = "the run wrote neither metrics nor a profile"
 _SOFTWARE = (
     "verl", "vllm", "vllm_ascend", "sglang", "transformers", "torch", "torch_npu", "cann", "ray", "python", "rlcompare",
 )  # fmt: skip
+_LOGS = (".log", ".out", ".err", ".txt", ".jsonl")
+"""Endings of logs. No other source looks at such files."""
+_READABLE = "Let its owner give you read access: rlcompare launch makes job.log readable by its owner only"
 _COMMIT_LENGTH = 12
 _PATH_LENGTH = 200
 
@@ -138,8 +141,11 @@ def loose_metrics(
                 others.append(name)
         except InputError as error:
             problems.append(Problem(error.path, error.problem, error.remedy, "metrics_of_no_run"))
-        except OSError:
-            others.append(name)  # other sources report why it cannot be read
+        except OSError as error:
+            if name.endswith(_LOGS):
+                problems.append(Problem(folder / name, error.strerror or "it cannot be opened", _READABLE))
+            else:
+                others.append(name)  # other sources report why it cannot be read
     if event_files:
         entries.append(jobs.tensorboard_run(folder, event_files))
     return entries, problems, sorted(others)

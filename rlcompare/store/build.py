@@ -143,7 +143,7 @@ class _Builder:
         target = self._jobs[0].target
         with writing(target, self._remedy):
             target.parent.mkdir(parents=True, exist_ok=True)
-            scratch = temporary.folder(f".{target.name}.", target.parent)
+            scratch = temporary.folder(temporary.hidden(target), target.parent)
         with scratch as folder:
             self._folder = Path(folder)
             with pack_names() as self._name:

@@ -15,6 +15,7 @@ import errno
 import os
 import re
 import stat
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -284,16 +285,26 @@ def prepare(directory: Path) -> None:
 
 
 def _refuse_foreign(directory: Path) -> None:
-    """Refuses a folder that belongs to another user than this one or root, or that everybody can write to."""
+    """Refuses a folder that belongs to another user than this one or root, or that everybody can write to.
+
+    Some file systems give all files to one user, whoever makes them (NFS with ``all_squash``, CIFS): there the owner
+    tells nothing.
+    """
     if not hasattr(os, "geteuid"):
         return
     status = directory.stat()
-    remedy = "choose your own with --cache-dir, or use --no-cache"
-    if status.st_uid not in (os.geteuid(), 0):
+    remedy = f"choose your own with --cache-dir, such as {directory / 'NAME'}, or use --no-cache"
+    if status.st_uid not in (os.geteuid(), 0) and status.st_uid != _owner_of_new(directory):
         problem = f"belongs to another user (uid {status.st_uid}), who could change what is read from it"
         raise UsageError(f"the cache folder {directory} {problem}: {remedy}")
     if status.st_mode & stat.S_IWOTH:
         raise UsageError(f"the cache folder {directory} can be changed by every user: chmod o-w it, {remedy}")
+
+
+def _owner_of_new(directory: Path) -> int:
+    """To whom a file belongs that this process makes in a folder."""
+    with tempfile.TemporaryFile(dir=directory) as file:
+        return os.fstat(file.fileno()).st_uid
 
 
 def _given_store(run: RunInput) -> Path:

@@ -26,7 +26,7 @@ from rlcompare.resources import resource_root
 _EDGE_BYTES = 64 * 1024
 # SQL that runs after a store is filled. Changing it does not invalidate stores.
 _LATER = frozenset({"baselines", "compare", "history", "show", "named"})
-_FILLING_CODE = ("sources", "store")
+_FILLING_CODE = ("sources", "store", "secret.py")
 DATABASES = (".db", ".sqlite")
 """Suffixes of files that may have a write-ahead log beside them."""
 
@@ -197,5 +197,8 @@ def _filling_digest() -> str:
 
 
 def _walk(folder: Path, suffix: str) -> Iterable[str]:
+    """The files of a folder; of a file, itself."""
+    if folder.is_file():
+        yield str(folder)
     for where, _, names in os.walk(folder):
         yield from (f"{where}{os.sep}{name}" for name in names if name.endswith(suffix))

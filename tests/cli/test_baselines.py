@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import gzip
 import hashlib
 import json
@@ -500,6 +501,29 @@ def test_a_lock_is_waited_for_and_leaves_nothing(tmp_path: Path, monkeypatch: py
     with second.changing():
         pass
     assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_files_of_no_version_stay_where_nothing_can_be_locked(
+    kept: Path, rlcompare: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    # GIVEN a file of a version that another process may be adding
+    other = kept / f"{'0' * 16}.duckdb.gz"
+    other.touch()
+
+    def no_lock(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    def nfs_lock(handle: int, how: int) -> None:
+        if fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, "Bad file descriptor")
+
+    # WHEN the file system has no locks THEN it stays; WHEN it locks what can be written, as NFS does, THEN it goes
+    for number, (flock, stays) in enumerate(((no_lock, True), (nfs_lock, False))):
+        monkeypatch.setattr(fcntl, "flock", flock)
+        run = run_of(tmp_path / f"new{number}", gen=0.31 + number / 1000)
+        assert rlcompare("baseline", "promote", "main", run, *REASON).code == 0
+        assert other.exists() == stays
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ import pytest
 
 from rlcompare.errors import InputError, UsageError
 from rlcompare.sources.detect import find_runs
+from rlcompare.store import fingerprint
 from rlcompare.store.cache import MARKER, cache_directory, cache_entries, cached_stores, open_stores, prune_cache
 from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.new_file import Cancelled
@@ -162,6 +163,20 @@ class TestKeys:
         monkeypatch.setattr("rlcompare.store.fingerprint._filling_digest", lambda: "other")
         cached_stores(runs, directory=tmp_path)
         assert len(builds) == 2
+
+    def test_the_key_covers_what_a_store_is_made_with(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        covered: list[Path] = []
+        walk = fingerprint._walk
+
+        def recorded(*arguments: Any) -> Any:
+            for path in walk(*arguments):
+                covered.append(Path(path))
+                yield path
+
+        monkeypatch.setattr(fingerprint, "_walk", recorded)
+        fingerprint._filling_digest.__wrapped__()
+        names = {"/".join(path.parts[-2:]) for path in covered}
+        assert {"rlcompare/secret.py", "store/redaction.py", "sources/detect.py", "run/metric.sql"} <= names
 
     @pytest.mark.parametrize(
         ("command", "table"),

@@ -58,6 +58,30 @@ class TestOwners:
     def test_those_of_another_host_go_when_they_are_old(self, tmp_path: Path, age: float, stays: bool) -> None:
         assert self.left_by(tmp_path, f"{os.getpid()}-1-{'5' * 12}", age).exists() == stays
 
+    @pytest.mark.parametrize(("age", "stays"), [(10 * 24 * 3600, True), (30 * 24 * 3600, False)])
+    def test_a_folder_of_another_host_may_be_in_use_for_days(self, tmp_path: Path, age: float, stays: bool) -> None:
+        path = tmp_path / f"rlcompare-{os.getpid()}-1-{'5' * 12}-x"
+        path.mkdir()
+        os.utime(path, (time.time() - age, time.time() - age))
+        temporary.sweep(tmp_path)
+        assert path.exists() == stays
+
+    @pytest.mark.parametrize("name", ["n" * 255, "名" * 85, "\U0001f600" * 63])
+    def test_the_longest_name_has_a_temporary_one(self, tmp_path: Path, name: str) -> None:
+        path = temporary.partial_of(tmp_path / name)
+        path.touch()
+        path.rename(tmp_path / name)
+
+    @pytest.mark.skipif(not IS_LINUX, reason="needs /proc")
+    def test_what_another_user_or_container_left_is_not_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # GIVEN the same host and process ids, where /proc may hide the processes of others
+        here, uid, readlink = temporary._here.__wrapped__(), os.getuid(), Path.readlink
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getuid", lambda: uid + 1)
+            assert temporary._here.__wrapped__() != here
+        monkeypatch.setattr(Path, "readlink", lambda path: Path("x") if path.name == "user" else readlink(path))
+        assert temporary._here.__wrapped__() != here
+
     def test_other_files_and_links_stay(self, tmp_path: Path) -> None:
         (tmp_path / "mine").mkdir()
         dead = f"1-1-{temporary.owner().rpartition('-')[2]}"

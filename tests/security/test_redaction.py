@@ -58,6 +58,10 @@ TEXTS = [
     ("runs/token={}/prof: it is damaged", "runs/token=***/prof: it is damaged"),
     ("errors.InputError: runs/token={}/prof: it", "errors.InputError: runs/token=***/prof: it"),
     ("Cookie: a={}; b={}", "Cookie: ***"),
+    ("GET with Basic bWU6UzNjcjN0VmFsdWU5eFE=", "GET with Basic ***"),
+    ("sk-{}01", "***"),
+    ("sk-or-v1-{}", "***"),
+    ("npm_{}abcdefgh", "***"),
 ]
 
 HARMLESS = [
@@ -70,7 +74,10 @@ HARMLESS = [
     "sk_gemm_split_k_bf16", "pk_layernorm", "aclnnFlashAttentionScore_FlashAttentionScore_AiCore", "basic block",
     "reward/token_level_scores", "ProfilerStep#3", "_ZN2at6native12_GLOBAL__N_1L20fill_reverse_indicesEv",
     "https://pytorch.org/docs", "C:\\runs\\new", "10.0.0.1:8080", "update_actor", "key", "token", "session", "auth",
-    "Session: 3", "std::pair<Key, Value>", "key=value_states", "next token: the", "mailto:someone@example.org",
+    "basic attention", "Basic Information", "basic TransformerBlock", "basic conv2dlayer", "attention.self.key: Linear",
+    "/models/hf_qwen25instruct/x", "hf_llama3instruct", "npm_config_strict_ssl", "runs/sk-learn-pipeline-2",
+    "rk-2024-11-05-run", "Session: 3", "std::pair<Key, Value>", "key=value_states", "next token: the",
+    "mailto:someone@example.org",
 ]  # fmt: skip
 
 

@@ -76,6 +76,14 @@ def test_a_cache_of_another_user_is_refused(
     assert "nothing is cached" in outcome.err
 
 
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give folders away")
+def test_a_cache_on_a_file_system_with_one_owner_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.chown(tmp_path, ANOTHER, ANOTHER)
+    monkeypatch.setattr("rlcompare.store.cache.os.fstat", lambda _: tmp_path.stat())
+    prepare(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [".rlcompare-cache"]
+
+
 @pytest.mark.parametrize("permissions", [0o777, 0o1777])
 def test_a_cache_that_everybody_can_change_is_refused(tmp_path: Path, permissions: int) -> None:
     cache = tmp_path / "cache"

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -502,6 +503,24 @@ class TestNothingUsable:
 
         assert ranks(run) == [0]
         assert "ASCEND_PROFILER_OUTPUT was left out: Permission denied" in run.findings[0].message
+
+    def test_a_log_that_may_not_be_read_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        make_profile(tmp_path / NAME.format(0), 0)
+        for name in ("job.log", "id_rsa"):
+            (tmp_path / name).write_text("step:1 - timing_s/step:10.0\n")
+        before = Path.open
+
+        def refuse(path: Path, *arguments: Any, **named: Any) -> Any:
+            if path.parent == tmp_path:
+                raise PermissionError(13, "Permission denied", str(path))
+            return before(path, *arguments, **named)
+
+        monkeypatch.setattr(Path, "open", refuse)
+
+        (run,) = find_runs(tmp_path)
+        assert [finding.message for finding in run.findings if finding.key == "unreadable"] == [
+            "job.log was left out: Permission denied"
+        ]
 
     def test_absurd_paths(self, tmp_path: Path) -> None:
         for path in (tmp_path / ("x" * 5000), Path("a\0b")):
