@@ -110,7 +110,7 @@ class TestHarness:
         assert list(contradictions(document))
 
     def test_a_seed_gives_the_same_input_again(self, tmp_path: Path) -> None:
-        """Every mutator of every kind writes the same bytes for the same seed, and has a name of its own."""
+        """Tried with two mutators. A recipe names mutators, so each of a kind has a name of its own."""
         for kind in kinds.available():
             names = [mutator.name for mutator in kind.mutators]
             assert len(names) == len(set(names)), kind.name

@@ -74,7 +74,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for arguments in (["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "--no-verify", "-m", "A release"]):
         subprocess.run([*git, *arguments], cwd=folder, check=True)
     return folder
