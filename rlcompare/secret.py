@@ -84,7 +84,10 @@ SUSPICIOUS = (
 """A pattern, also of DuckDB's dialect, that every text matches in which ``redacted`` changes something."""
 _SUSPICIOUS = re.compile(SUSPICIOUS)
 _TOKENS = re.compile(_TOKEN, re.VERBOSE)
-_URL = re.compile(r"://[^/\s\"'<>]*@")
+_URL = re.compile(
+    r"(?:(?<!\bpostgresql)(?<!\bpostgres)(?<!\bssh)://|://(?=[^/\s\"'<>]*:[^/\s\"'<>]*@))[^/\s\"'<>]*@", re.IGNORECASE
+)
+"""A name alone may be a token, but not of a database or a login: there it tells the reader whose password is wrong."""
 _HEADER = re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie)(\"?'?\s*[:=]\s*\"?'?)[^\"'\r\n]+", re.IGNORECASE)
 _SCHEME = re.compile(
     r"\b(bearer)(\s+)[A-Za-z0-9+/=._~-]{6,}|\b(basic)(\s+)(?=\S*[A-Z0-9=])[A-Za-z0-9+/=]{8,}", re.IGNORECASE
