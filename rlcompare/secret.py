@@ -86,7 +86,10 @@ SUSPICIOUS = (
 """A pattern, also of DuckDB's dialect, that every text matches in which ``redacted`` changes something."""
 _SUSPICIOUS = re.compile(SUSPICIOUS)
 _TOKENS = re.compile(_TOKEN, re.VERBOSE)
-_URL = re.compile(r"://[^/\s\"'<>]*@")
+_URL = re.compile(
+    r"(?:(?<!\bpostgresql)(?<!\bpostgres)(?<!\bssh)://|://(?=[^/\s\"'<>]*:[^/\s\"'<>]*@))[^/\s\"'<>]*@", re.IGNORECASE
+)
+"""A name alone may be a token, but not of a database or a login: there it tells the reader whose password is wrong."""
 _HEADER = re.compile(r"\b((?:proxy-)?authorization|(?:set-)?cookie)(\"?'?\s*[:=]\s*\"?'?)[^\"'\r\n]+", re.IGNORECASE)
 _BEARER = re.compile(r"\b(bearer\s+)[A-Za-z0-9+/=._~-]{6,}", re.IGNORECASE)
 _BASIC = re.compile(r"\b(?P<scheme>basic\s+)(?P<value>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)

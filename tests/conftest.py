@@ -17,6 +17,14 @@ from hypothesis import settings
 
 from tests import stores
 
+# In a git hook (pre-push calls `make check`) these name the developer's repository. Tests make repositories of their
+# own, and would commit to that one. Nor are their commits signed.
+for _name in ("DIR", "WORK_TREE", "INDEX_FILE", "COMMON_DIR", "OBJECT_DIRECTORY", "NAMESPACE", "PREFIX"):
+    os.environ.pop(f"GIT_{_name}", None)
+_number = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+os.environ |= {f"GIT_CONFIG_KEY_{_number}": "commit.gpgsign", f"GIT_CONFIG_VALUE_{_number}": "false"}
+os.environ["GIT_CONFIG_COUNT"] = str(_number + 1)
+
 # A suite that was started in the background ignores Ctrl-C, and so would all commands that it starts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -52,7 +52,7 @@ def test_a_signal_ends_loops_in_python(tmp_path: Path, loop: Callable[[Path, Pat
         except duckdb.InterruptException as error:
             failed.append(error)
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work, daemon=True)  # if it fails, the suite ends in spite of it
     thread.start()
     time.sleep(0.1)
     begin = time.monotonic()

@@ -16,7 +16,7 @@ from tests.fuzz.kind import Kind, Mutator, NotApplicableError, Outcome, Places
 
 _HARMLESS_SHARE = 0.15
 _TRIES = 20
-_EXPECTED = "expected.json"
+EXPECTED = "expected.json"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def prepare(kind: Kind, home: Path) -> list[str]:
         broken += list(oracles.broken_rules(kind, outcome))
         if outcome.document is not None:
             expected = json.dumps(oracles.numbers_of(outcome.document))
-            (home / _EXPECTED).write_text(expected, encoding="utf-8")
+            (home / EXPECTED).write_text(expected, encoding="utf-8")
     shutil.rmtree(scratch)
     return broken
 
@@ -161,7 +161,7 @@ def _run(
 
 def _broken(kind: Kind, home: Path, harmless: bool, outcome: Outcome) -> Iterator[str]:
     yield from oracles.broken_rules(kind, outcome)
-    expected = home / _EXPECTED
+    expected = home / EXPECTED
     if harmless and expected.exists():
         if outcome.document is None:
             yield f"a harmless change ended with {outcome.code}: {outcome.err.strip()[-300:]}"

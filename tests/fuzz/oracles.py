@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 
+from rlcompare.resources import resource_root
 from tests.fuzz.forked import LIMIT_BYTES, LIMIT_SECONDS
 from tests.fuzz.invariants import contradictions
 from tests.fuzz.kind import Kind, Outcome
@@ -22,7 +23,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a
 SCRIPT = "<script>alert(1)"
 """Mutators plant this; it must stand nowhere as it is."""
 
-_SCHEMA = Path(__file__).resolve().parents[2] / "report_templates" / "diff.schema.json"
+_SCHEMA = resource_root("report_templates") / "diff.schema.json"
 _LARGEST_OUTPUT = 20_000
 _ERROR = re.compile(r"rlcompare: error: ")
 

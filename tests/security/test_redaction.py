@@ -49,6 +49,9 @@ TEXTS = [
     ("Authorization: Bearer {}", "Authorization: ***"),
     ("GET with bearer {}", "GET with bearer ***"),
     ("loading https://user:{}@host/x", "loading https://***@host/x"),
+    ("clone https://{}@host/x", "clone https://***@host/x"),
+    ("postgresql://team:{}@host:5432/db", "postgresql://***@host:5432/db"),
+    ("postgresql://team@firm:{}@host/db", "postgresql://***@host/db"),
     ('{{"api_key": "{}", "n": 3}}', '{{"api_key": "***", "n": 3}}'),
     ('"{{\\"password\\": \\"{}\\"}}"', '"{{\\"password\\": \\"***\\"}}"'),
     ("password: '{} and more'", "password: '***'"),
@@ -65,6 +68,7 @@ TEXTS = [
 ]
 
 HARMLESS = [
+    "write postgresql://USER@HOST/DATABASE", "postgresql://team@127.0.0.1:5432/runs", "ssh://git@host:22/repository",
     "token_mult_prob", "num_tokens", "max_token_len", "perf/total_num_tokens", "aten::embedding_dense_backward",
     "num_tokens=4096", "max_token_len: 8192", "time_per_token: 0.3 ms", "eos_token=</s>", "pad_token_id: 0",
     "void radixSortKVInPlace<-2, -1, 32, 4, __half, long, unsigned int>(Key=int, Value=float)",

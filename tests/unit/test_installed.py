@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,19 @@ def repository(folder: Path, package: str) -> str:
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "first")
     return git(folder, "rev-parse", "HEAD")
+
+
+def test_a_repository_of_a_test_is_not_the_developers(tmp_path: Path) -> None:
+    """Where the suite runs in a git hook, variables name that one; and its commits may be signed."""
+    git(tmp_path, "init", "-q", "theirs")
+    signed = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "commit.gpgsign", "GIT_CONFIG_VALUE_0": "true"}
+    code = "import sys, tests.conftest; from tests.unit.test_installed import *; repository(Path(sys.argv[1]), 'p')"
+    subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "ours")], check=True, cwd=Path(__file__).parents[2],
+        env={**os.environ, **signed, "GIT_DIR": str(tmp_path / "theirs" / ".git")},
+    )  # fmt: skip
+    assert (tmp_path / "ours" / ".git").is_dir()
+    assert git(tmp_path / "theirs", "rev-list", "--all") == ""
 
 
 def installed(site: Path, name: str, version: str, origin: object = None) -> None:

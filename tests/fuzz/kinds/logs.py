@@ -118,7 +118,7 @@ def _settings(folder: Path, random: Random) -> str:
     return f"{path} is {text[:40]!r}"
 
 
-_YAML_MUTATORS = [Mutator("yaml.replaced", _settings), *lines.mutators("*.yaml")]
+_YAML_MUTATORS = [Mutator("yaml.replaced", _settings), *lines.mutators("*.yaml", "yaml")]
 
 
 def _kind(name: str, write: Callable[[Path], object], mutators: Sequence[Mutator]) -> Kind:

@@ -14,7 +14,7 @@ Change = Callable[[list[bytes], Random], str]
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
-def mutators(pattern: str) -> list[Mutator]:
+def mutators(pattern: str, prefix: str = "lines") -> list[Mutator]:
     """Mutators for one of the texts that match a pattern."""
 
     def of(change: Change) -> Callable[[Path, Random], str]:
@@ -29,7 +29,7 @@ def mutators(pattern: str) -> list[Mutator]:
 
         return apply
 
-    return [Mutator(f"lines.{name}", of(change)) for name, change in _CHANGES.items()]
+    return [Mutator(f"{prefix}.{name}", of(change)) for name, change in _CHANGES.items()]
 
 
 def _number(lines: list[bytes], random: Random) -> str:
