@@ -30,7 +30,7 @@ def store_of(path: Path, target: Path, *, prefer: str = "db", keep_events: bool 
 
 
 def _kept(path: Path, options: str) -> Path | None:
-    if not any(path.resolve().is_relative_to(folder) for folder in FOREVER[1:]):
+    if path.is_symlink() or not any(path.resolve().is_relative_to(folder) for folder in FOREVER[1:]):
         return None
     return FOREVER[0] / hashlib.sha256(f"{path.resolve()} {options}".encode()).hexdigest()
 

@@ -185,4 +185,7 @@ def test_without_the_variable_nothing_of_ours_is_imported(python: Path, tmp_path
     assert run(python, tmp_path, script).stdout == "[]\n"
     # What every start of Python runs is one line, which looks at the environment and imports only what is there anyway.
     line = (python.parent.parent / "lib").rglob(PTH).__next__().read_text(encoding="utf-8")
-    assert line.splitlines() == ['import os; "RLCOMPARE_PROBE" in os.environ and __import__("rlcompare._probe_start")']
+    assert line.splitlines() == [
+        'import os, sys; os.environ.get("RLCOMPARE_PROBE", "").strip() and not sys.flags.ignore_environment'
+        ' and __import__("rlcompare._probe_start")'
+    ]

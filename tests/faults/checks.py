@@ -99,7 +99,7 @@ def full_disks(folder: Path) -> None:
         def work() -> None:
             place = Place(folder / f"full-{number}")  # noqa: B023
             disk = place.folder / name  # noqa: B023
-            mount("none", disk, "tmpfs", 0, f"size={kilobytes}k")  # noqa: B023
+            mount("none", disk, "tmpfs", 0, f"size={kilobytes}k,mode=700")  # noqa: B023
             if name == "cache":  # noqa: B023
                 (disk / ".rlcompare-cache").touch()
             refused(place, arguments, 2, *says)  # noqa: B023

@@ -187,11 +187,11 @@ def watch(place: Place) -> Watch:
 def named(place: Place) -> set[str]:
     """The files that exist, without what differs from run to run.
 
-    Lists of the parts of stores do not count: without one, parts are only read again for another run.
+    Lists of the parts of stores do not count: without one, parts are only read again for another run. Nor does the
+    empty file of eight random characters by which Python's tempfile finds out whether a folder can be written to.
     """
-    names = {
-        name for name in place.left() if not re.fullmatch(r"cache/parts(/[^.].*-[0-9a-f]{32}\.duckdb\.keys)?", name)
-    }
+    ignored = re.compile(r"cache/parts(/[^.].*-[0-9a-f]{32}\.duckdb\.keys)?|tmp/[a-z0-9_]{8}")
+    names = {name for name in place.left() if not ignored.fullmatch(name)}
     return {re.sub(r"[0-9a-f]{16}(?=\.duckdb\.gz)|pid\d+_\d+", "#", name) for name in names}
 
 
