@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what is claimed about the page of a large comparison, in Chromium, against limits in the same run.
 
-    python benchmarks/page.py
+    python -m benchmarks.page
 
 Writes the report of a diff with 100,000 kernels and as many rows of seven other long tables, opens it several times,
 and searches in it. Prints medians. Ends with 1 if a limit is missed. Needs Playwright for Python and a Chromium; takes
