@@ -228,7 +228,7 @@ def measure(command: Sequence[str], out: Path, scratch: Path) -> Figures:
         peak = written = 0
         while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
             peak = max(peak, sum(map(memory_of, family(process.pid))))
-            written = max(written, sum(map(size_of, scratch.rglob("*"))))
+            written = max(written, size_below(scratch))
             time.sleep(SAMPLE_SECONDS)
         seconds = time.perf_counter() - start
         output.seek(0)
@@ -264,6 +264,11 @@ def size_of(path: Path) -> int:
     with suppress(OSError):
         return path.stat().st_size if path.is_file() else 0
     return 0
+
+
+def size_below(folder: Path) -> int:
+    """The size of all files below a folder that others write to: what has gone meanwhile does not count."""
+    return sum(size_of(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names)
 
 
 def bench(given: Input, rlcompare: Sequence[str], work: Path, *, cache: Path | None = None) -> Figures:
