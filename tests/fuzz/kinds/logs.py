@@ -91,20 +91,20 @@ def _series(folder: Path) -> None:
 
 def _run(folder: Path) -> None:
     write_run(folder)
-    hydra = folder / ".hydra"
-    hydra.mkdir()
-    (hydra / "config.yaml").write_text(_YAML, encoding="utf-8")
-    (hydra / "overrides.yaml").write_text("- data.train_batch_size=64\n- trainer.nnodes=1\n", encoding="utf-8")
-    (hydra / "hydra.yaml").write_text("hydra:\n  overrides:\n    task: [a.b=1]\n", encoding="utf-8")
+    _hydra(folder, "- data.train_batch_size=64\n- trainer.nnodes=1\n")
+    (folder / ".hydra/hydra.yaml").write_text("hydra:\n  overrides:\n    task: [a.b=1]\n", encoding="utf-8")
 
 
 def _job(folder: Path) -> None:
     """A job's folder as verl leaves it: its log and Hydra's outputs."""
     _console(folder)
-    hydra = folder / ".hydra"
-    hydra.mkdir()
-    (hydra / "config.yaml").write_text(_YAML, encoding="utf-8")
-    (hydra / "overrides.yaml").write_text("- data.train_batch_size=64\n", encoding="utf-8")
+    _hydra(folder, "- data.train_batch_size=64\n")
+
+
+def _hydra(folder: Path, overrides: str) -> None:
+    (folder / ".hydra").mkdir()
+    (folder / ".hydra/config.yaml").write_text(_YAML, encoding="utf-8")
+    (folder / ".hydra/overrides.yaml").write_text(overrides, encoding="utf-8")
 
 
 def _settings(folder: Path, random: Random) -> str:

@@ -53,10 +53,7 @@ def mutators(pattern: str, *, events: bool = False, prefix: str = "json") -> lis
 
     def of(change: Change) -> Callable[[Path, Random], str]:
         def edit(content: bytes, random: Random) -> tuple[bytes, str]:
-            try:
-                document = json.loads(content)
-            except (ValueError, RecursionError) as error:
-                raise NotApplicableError from error
+            document = _parsed(content)
             done = change(document, random)
             return _written(document), done
 
@@ -87,6 +84,13 @@ def mutators(pattern: str, *, events: bool = False, prefix: str = "json") -> lis
         *(Mutator(f"{prefix}.{name}", of_bytes(change)) for name, change in _RAW.items()),
         *(Mutator(f"{prefix}.{name}", of_bytes(change), harmless=True) for name, change in _HARMLESS_RAW.items()),
     ]
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise NotApplicableError from error
 
 
 def _written(document: Any) -> bytes:
@@ -145,10 +149,7 @@ def _rename_key(document: Any, random: Random) -> str:
 
 
 def _literal(content: bytes, random: Random) -> tuple[bytes, str]:
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise NotApplicableError from error
+    document = _parsed(content)
     holder, key = _place(document, random)
     name = random.choice(list(LITERALS))
     holder[key] = _MARKER
@@ -156,10 +157,7 @@ def _literal(content: bytes, random: Random) -> tuple[bytes, str]:
 
 
 def _key_twice(content: bytes, random: Random) -> tuple[bytes, str]:
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise NotApplicableError from error
+    document = _parsed(content)
     holder, key = _place(document, random)
     if not isinstance(holder, dict):
         raise NotApplicableError
@@ -198,10 +196,7 @@ def _spaced(document: Any, random: Random) -> str:
 
 
 def _indented(content: bytes, random: Random) -> tuple[bytes, str]:
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise NotApplicableError from error
+    document = _parsed(content)
     return json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", "replace"), "indented"
 
 
