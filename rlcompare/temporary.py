@@ -18,7 +18,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -74,6 +74,21 @@ def folder(prefix: str = PREFIX, parent: Path | None = None) -> tempfile.Tempora
 def partial_of(target: Path) -> Path:
     """The name of a file until it is complete; never used twice."""
     return target.with_name(f"{hidden(target)}{owner()}-{uuid.uuid4().hex[:8]}.partial")
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """The name of a file that replaces the target at the end, unless something fails; then it is removed.
+
+    Nothing has that name yet. Opened with mode ``x``, nothing is written through a link that somebody else makes there.
+    """
+    partial = partial_of(target)
+    partial.unlink(missing_ok=True)
+    try:
+        yield partial
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def hidden(target: Path) -> str:

@@ -12,8 +12,6 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from rlcompare import toml
-
 MOST_DOCUMENT_BYTES = 256 * 2**20
 """Largest ``diff.json`` that is read. Those that rlcompare writes have at most half of it."""
 
@@ -112,6 +110,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises:
         RefusedError: it is not valid TOML, or is beyond the limits.
     """
+    from rlcompare import toml  # most commands read none
+
     try:
         document = toml.loads(text)
     except toml.TOMLDecodeError as error:

@@ -17,8 +17,9 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from rlcompare import interrupt, temporary
+from rlcompare import interrupt, temporary, untrusted
 from rlcompare.errors import ExitCode, InputError, OutputError, UsageError
 from rlcompare.gate.sequential import Look, Odds, looks
 from rlcompare.model.verdict import GateResult
@@ -69,12 +70,11 @@ class _Series:
     current: str | None = None
 
     def write(self, folder: Path) -> None:
-        partial = temporary.partial_of(folder / PLAN)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             temporary.sweep(folder)
-            partial.write_text(json.dumps(vars(self), indent=1) + "\n", encoding="utf-8")
-            partial.replace(folder / PLAN)
+            with temporary.replacing(folder / PLAN) as partial:
+                partial.write_text(json.dumps(vars(self), indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise OutputError(folder / PLAN, error.strerror or type(error).__name__, "free some disk space") from error
 
@@ -164,10 +164,10 @@ def _opened(request: Extension, count: Callable[[SideName], int]) -> _Series:
         series.write(request.records)
         return series
     try:
-        found = json.loads(plan.read_text(encoding="utf-8"))
+        found: Any = untrusted.parse_json(untrusted.read(plan, untrusted.MOST_SETTINGS_BYTES))
         first = (int(found["first"][0]), int(found["first"][1]))
         series = _Series(first, int(found["most"]), list(map(str, found["made"])), found["current"])
-    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, OverflowError) as error:
         raise InputError(plan, "the plan of the series is damaged", "Start a new one in other folders") from error
     if series.most != request.most:
         raise UsageError(

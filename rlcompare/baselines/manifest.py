@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from rlcompare import untrusted
 from rlcompare.baselines.names import Reference, reference_in
 from rlcompare.errors import InputError, UsageError
 
@@ -186,8 +187,8 @@ def _manifest(data: bytes, name: str) -> Manifest:
     from rlcompare.validation import MisfitError, fit
 
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        document: Any = untrusted.parse_json(data)
+    except untrusted.RefusedError as error:
         marks = " (it has conflict marks of git)" if b"<<<<<<<" in data else ""
         raise _Misread(f"is not valid JSON{marks}") from error
     schema = document.get("schema") if isinstance(document, dict) else None

@@ -180,20 +180,15 @@ class Folder:
 
     def _write(self, name: str, file: str, data: bytes) -> None:
         folder = self._root / name
-        partial = temporary.partial_of(folder / file)
         with self._written(folder / file):
             folder.mkdir(exist_ok=True)
             temporary.sweep(folder)  # it may have no manifest yet
             if folder.is_symlink():
                 raise OSError(errno.ELOOP, "it is a symbolic link")
-            try:
-                with partial.open("xb") as handle:
-                    handle.write(data)
-                    handle.flush()
-                    os.fsync(handle.fileno())
-                partial.replace(folder / file)
-            finally:
-                partial.unlink(missing_ok=True)
+            with temporary.replacing(folder / file) as partial, partial.open("xb") as handle:
+                handle.write(data)
+                handle.flush()
+                os.fsync(handle.fileno())
 
     def files(self, name: str) -> set[str]:
         with suppress(OSError):

@@ -44,15 +44,9 @@ def into_file(output: Path, write: Callable[[BinaryIO], object]) -> None:
         UsageError: the file cannot be written.
     """
     temporary.sweep(output.parent)
-    partial = temporary.partial_of(output)
     try:
-        try:
-            partial.unlink(missing_ok=True)
-            with partial.open("xb") as stream:  # never through a link that somebody else made there
-                write(stream)
-            partial.replace(output)
-        finally:
-            partial.unlink(missing_ok=True)
+        with temporary.replacing(output) as partial, partial.open("xb") as stream:
+            write(stream)
     except OSError as error:
         raise UsageError(f"{output} cannot be written ({error.strerror})") from error
 

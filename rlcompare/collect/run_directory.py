@@ -147,15 +147,10 @@ def blame(folder: Path, error: str) -> None:
 
 def write_run(folder: Path, run: Mapping[str, Any]) -> None:
     """Writes run.json atomically."""
-    partial = temporary.partial_of(folder / RUN_JSON)
-    try:
-        with _written(folder / RUN_JSON):
-            partial.unlink(missing_ok=True)
-            with partial.open("x", encoding="utf-8") as file:  # never through a link that somebody else made there
-                file.write(json.dumps(run, indent=1, allow_nan=False) + "\n")
-            partial.replace(folder / RUN_JSON)
-    finally:
-        partial.unlink(missing_ok=True)
+    target = folder / RUN_JSON
+    text = json.dumps(run, indent=1, allow_nan=False) + "\n"
+    with _written(target), temporary.replacing(target) as partial, partial.open("x", encoding="utf-8") as file:
+        file.write(text)
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def test_the_command_says_nothing_of_our_own_files(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("file", "old", "new", "line", "words"),
     [
-        ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy.", 5, "reads phase"),
+        ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy.", 6, "reads phase"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy, kernel, phase.", 2, "names kernel"),
         ("rollup/r_copy.sql", "-- Depends on copy, phase.", "-- Depends on copy and phase.", 2, "separated by commas"),
         ("normalize/chosen_step.sql", "-- Variables: ", "-- ", 4, "reads steps"),

@@ -181,9 +181,8 @@ def write_config(file: Path, config: Mapping[str, Any], newer_than: int) -> byte
 def _replace(file: Path, content: bytes, newer_than: int) -> None:
     earlier = file.stat() if file.exists() else None
     temporary.sweep(file.parent)
-    draft = temporary.partial_of(file)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    try:
+    with temporary.replacing(file) as draft:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "wb") as written:
             written.write(content)
             os.fchmod(descriptor, _mode(earlier))
@@ -194,11 +193,6 @@ def _replace(file: Path, content: bytes, newer_than: int) -> None:
         oldest = max(newer_than, int(earlier.st_mtime) if earlier else 0) + 1
         if modified < oldest:
             os.utime(draft, (oldest, oldest))
-        draft.replace(file)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
 
 
 def _mode(earlier: os.stat_result | None) -> int:
