@@ -76,6 +76,7 @@ def command(
     rlcompare launch -o runs/base -- ray job submit --working-dir . -- python3 -m verl.trainer.main_ppo KEY=VALUE ...
     """
     from rlcompare.collect.run_directory import LOG, prepare_all
+    from rlcompare.collect.verl.command import parse_command
     from rlcompare.collect.verl.launch import make_job, run
     from rlcompare.errors import UsageError
     from rlcompare.text import safe_text
@@ -86,7 +87,7 @@ def command(
     environment = dict(os.environ)
 
     def job_of(target: Path, *more: str) -> VerlJob:
-        return make_job([*job, *more], target, tool, environment, probes)
+        return make_job(parse_command(job).tokens_with(more), target, tool, environment, probes)
 
     if seed is None and repeated:
         seed = job_of(targets[0]).seed
@@ -100,7 +101,7 @@ def command(
     if not quiet or dry_run:
         _tell(jobs[0].plan.notes)
     if dry_run:
-        _tell([f"the last {len(jobs[0].plan.overrides)} lines of the command are what rlcompare adds"])
+        _tell([f"the {len(jobs[0].plan.overrides)} overrides that are indented furthest are what rlcompare adds"])
         if submission:
             _tell(["ray job submit gets an identifier and --no-wait, because rlcompare follows the job by itself"])
         click.echo("\n\n".join(planned.shown for planned in jobs))

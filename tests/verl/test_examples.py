@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +20,10 @@ from rlcompare.collect.verl.launch import make_job
 from rlcompare.errors import UsageError
 
 from .conftest import verl_folder
+from .examples import RELEASES, Script, said, scripts
 
 pytestmark = pytest.mark.slow
 
-tomllib = pytest.importorskip("tomllib", reason="needs Python 3.11")
-TABLE = tomllib.loads(Path(__file__).with_name("examples.toml").read_text(encoding="utf-8"))
-RELEASES = ("0.5.0", "0.6.1", "0.7.1", "0.8.0", "0.9.1")
-SHORT = {"A": "actor", "R": "rollout", "F": "ref", "M": "model"}
 ANSWERS = """
 import copy, functools, json, sys
 from omegaconf import OmegaConf
@@ -43,39 +39,27 @@ NSYS_ALONE = ("0.5.0", "0.6.1")
 REPORTS = ("global_profiler.steps", "trainer.profile_steps", "trainer.profile_interval")
 
 
-def long_form(word: str) -> str:
-    """An override with its whole key."""
-    plus = "+" * (len(word) - len(word.lstrip("+")))
-    short, colon, rest = word.lstrip("+").partition(":")
-    return f"{plus}actor_rollout_ref.{SHORT[short]}.{rest}" if colon and short in SHORT else word
+def is_tried(place: int, expected: dict[str, str], release: str) -> bool:
+    """Whether a script is tried in a release: every fifth, in the oldest or the newest that composes it, in turn; and
+    every twentieth in the oldest that refuses it.
 
-
-def is_tried(place: int, script: dict[str, Any], release: str) -> bool:
-    """Whether a release is the oldest or, for every other script, the newest that composes it, or the oldest that
-    refuses it.
-
-    With RLCOMPARE_EXAMPLES=all: whether the table lists it.
+    With RLCOMPARE_EXAMPLES=all: every one in every release.
     """
-    expected = script["expected"]
     if os.environ.get("RLCOMPARE_EXAMPLES") == "all":
-        return release in expected
-    composed = [name for name in RELEASES if expected.get(name) == "composes"]
-    refused = [name for name in RELEASES if expected.get(name, "composes") != "composes"]
-    return release in (composed[-1:] if place % 2 else composed[:1]) or release in refused[:1]
+        return True
+    if place % 5:
+        return False
+    composed = [name for name in RELEASES if expected[name] == "composes"]
+    refused = [name for name in RELEASES if expected[name] != "composes"]
+    chosen = [*(composed[:1] if place % 10 else composed[-1:]), *([] if place % 20 else refused[:1])]
+    return release in chosen
 
 
-def tool_of(script: dict[str, Any], release: str) -> str | None:
-    words = command_of(script)
-    is_decided = "trainer.device=npu" in words or any(word.startswith("global_profiler.tool=") for word in words)
-    return script.get("tool") or ("nsys" if release in NSYS_ALONE and not is_decided else None)
-
-
-def command_of(script: dict[str, Any]) -> list[str]:
-    texts = [*(TABLE["groups"][name] for name in script.get("uses", ())), script["more"]]
-    words = [long_form(word) for text in texts for word in text.split()]
-    entry = script.get("entry", "verl.trainer.main_ppo")
-    entry = [entry] if entry.endswith(".py") else ["-m", entry]
-    return [*shlex.split(script.get("submit", "")), sys.executable, *entry, *words]
+def tool_of(script: Script, release: str) -> str | None:
+    is_decided = "trainer.device=npu" in script.words or any(
+        word.startswith("global_profiler.tool=") for word in script.words
+    )
+    return script.tool or ("nsys" if release in NSYS_ALONE and not is_decided else None)
 
 
 @contextmanager
@@ -112,18 +96,26 @@ def test_scripts(
     outcomes, expected = {}, {}
     with interpreter(source_of_verl(release)) as answer:
         monkeypatch.setattr(asking, "_answer", answer)
-        for place, script in enumerate(TABLE["script"]):
-            if not is_tried(place, script, release):
+        for place, script in enumerate(tried()):
+            if not is_tried(place, said()[script.name], release):
                 continue
-            name = script["name"]
-            expected[name] = script["expected"][release]
+            expected[script.name] = said()[script.name][release]
             try:
-                job = make_job(command_of(script), tmp_path, tool_of(script, release), {"PATH": os.environ["PATH"]})
+                job = make_job(script.command, tmp_path, tool_of(script, release), {"PATH": os.environ["PATH"]})
             except UsageError as error:
-                outcomes[name] = str(error)
+                outcomes[script.name] = str(error)
             else:
-                outcomes[name] = "composes"
+                outcomes[script.name] = "composes"
                 value = next(filter(None, map(job.installed.value, REPORTS)))
-                assert sorted(set(value)) == job.plan.steps, name
-    wrong = {name: said for name, said in outcomes.items() if expected[name] not in said}
+                assert sorted(set(value)) == job.plan.steps, script.name
+    wrong = {name: [expected[name], text] for name, text in outcomes.items() if expected[name] not in text}
     assert not wrong, json.dumps(wrong, indent=1)
+
+
+def tried() -> list[Script]:
+    return [script for script in scripts() if script.reason is None]
+
+
+def test_table_is_complete() -> None:
+    assert {script.name for script in tried()} == said().keys()
+    assert all(list(answers) and set(answers) == set(RELEASES) for answers in said().values())

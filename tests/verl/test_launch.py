@@ -186,8 +186,8 @@ def test_a_dry_run_prints_what_would_run(installed_verl: VerlOf, tmp_path: Path)
     first, second = out.split("\n\n")
     assert "  ++data.seed=5 \\\n" in first
     assert "  ++data.seed=6 \\\n" in second
-    # Each override has a line, and ours come last.
-    count = int(err.rpartition("the last ")[2].split()[0])
+    # Each override has a line, and ours come last: no option of Hydra follows the user's.
+    count = int(err.partition(" overrides that are indented furthest")[0].split()[-1])
     added = [line.strip(" \\") for line in second.splitlines()[-count:]]
     assert added[0] == "global_profiler.tool=npu"
     assert all(line.lstrip("'+").split(".")[0] in ("global_profiler", "actor_rollout_ref", "critic", "reward_model",

@@ -318,6 +318,18 @@ actor_rollout_ref: {{actor: {{profiler: {{enable: True, all_ranks: True}}}}}}
 """
 
 
+def test_options_of_hydra_behind_the_overrides(installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours come in front of them, and a second row of the user's is refused as Hydra does."""
+    environment, options = installed_verl("0.7.1"), ("--config-name", "ppo_megatron_trainer")
+    _, installed = composed(monkeypatch, environment, "data.train_batch_size=8", *options)
+    assert installed.value("data.train_batch_size") == 8
+    assert installed.value("actor_rollout_ref.actor.megatron.tensor_model_parallel_size") == 1
+    with pytest.raises(UsageError, match=r"unrecognized arguments: data\.train_batch_size=8"):
+        composed(monkeypatch, environment, *options, "data.train_batch_size=8")
+    with pytest.raises(UsageError, match="Additional config directory '/nowhere' not found"):
+        composed(monkeypatch, environment, "--config-dir", "/nowhere")
+
+
 def test_a_recipe_with_a_configuration_of_its_own(
     installed_verl: VerlOf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -218,6 +218,21 @@ class TestCommand:
         assert command.is_module == (not command.entry.endswith(".py"))
         assert len(command.arguments) == arguments
 
+    @pytest.mark.parametrize(
+        ("arguments", "with_ours"),
+        [
+            ("", "X"),
+            ("a=1 b=2", "a=1 b=2 X"),
+            ("--config-name x a=1", "--config-name x a=1 X"),
+            ("a=1 ~b --config-path=/c --config-name x", "a=1 ~b X --config-path=/c --config-name x"),
+            ("--config-name x", "--config-name x X"),
+        ],
+    )
+    def test_overrides_stay_in_one_row(self, arguments: str, with_ours: str) -> None:
+        """Hydra takes no second row behind its options."""
+        tokens = ["python3", "-m", "m"]
+        assert parse_command([*tokens, *arguments.split()]).tokens_with(["X"]) == [*tokens, *with_ours.split()]
+
     def test_wrappers_that_choose_an_environment(self, tmp_path: Path) -> None:
         """The same environment is asked for its verl: env sets where Python finds it."""
         lines = {"nohup uv run --frozen python3 -m m": ("uv", "run", "--frozen"), "nohup python3 -m m": (),

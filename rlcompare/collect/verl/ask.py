@@ -111,7 +111,7 @@ def confirm(command: VerlCommand, added: Sequence[str], installed: Installed) ->
     Raises:
         UsageError: this verl does not accept one of them.
     """
-    found = _answer(command, [*command.arguments, *added])
+    found = _answer(command, command.arguments_with(added))
     if found["config"] is None:
         raise UsageError(
             f"{installed.verl} rejects the settings that rlcompare adds: {_flat(found['problem'])}; "

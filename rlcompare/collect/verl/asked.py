@@ -249,10 +249,14 @@ def compose(source: Path, arguments: list[str]) -> Any:
     parser.add_argument("--config-path", "-cp")
     parser.add_argument("--config-name", "-cn")
     parser.add_argument("--config-dir", "-cd")
-    options, overrides = parser.parse_known_args(arguments)
-    flags = [override for override in overrides if override.startswith("-")]
+    parser.add_argument("overrides", nargs="*")
+    options, others = parser.parse_known_args(arguments)
+    overrides = options.overrides
+    flags = [other for other in others if other.startswith("-")]
     if flags:
         raise ValueError(f"{flags[0]} is an option that rlcompare does not support together with overrides; remove it")
+    if others:
+        raise ValueError(f"unrecognized arguments: {' '.join(others)} (Hydra takes overrides in one row)")
     declared = hydra_main(source)
     if declared is None:
         raise ValueError(f"{source} has no @hydra.main, so it is not an entry point of verl")
@@ -260,7 +264,10 @@ def compose(source: Path, arguments: list[str]) -> Any:
     name = options.config_name or declared.get("config_name")
     theirs, overrides = searched(folder / f"{str(name).removesuffix('.yaml')}.yaml", overrides)
     if options.config_dir:
-        theirs.append(f"file://{Path(options.config_dir).absolute()}")
+        more = Path(options.config_dir).absolute()
+        if not more.is_dir():
+            raise ValueError(f"Additional config directory '{more}' not found")
+        theirs.append(f"file://{more}")
     if theirs:
         overrides.append(f"hydra.searchpath=[{','.join(map(json.dumps, theirs))}]")
     with initialize_config_dir(str(folder.resolve()), version_base=None):

@@ -22,6 +22,8 @@ _TORCHRUN_MODULES = ("torch.distributed.run", "torch.distributed.launch")
 _FLAGS_WITH_VALUE = ("-X", "-W")
 _ENVIRONMENTS = ("uv", "env", "conda", "mamba", "micromamba", "poetry", "pipenv", "pdm", "hatch", "pixi", "rye")
 """Wrappers that choose an environment for the interpreter."""
+_OPTIONS_WITH_VALUE = ("--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd", "--package", "-p")
+"""Hydra's options whose value is the next token, unless it stands behind =."""
 _MODULE = ("-m", "--module")
 _TORCHRUN_FLAGS = ("--standalone", "--no-python", "--no_python", "--run-path", "--run_path")
 _OVERRIDE = re.compile(r"(?:\+\+?|~)?([A-Za-z_][\w.@/-]*)(?:=(.*))?", re.DOTALL)
@@ -50,6 +52,11 @@ class VerlCommand:
     wrapper: tuple[str, ...] = ()
 
     @property
+    def begin(self) -> int:
+        """The place of the first argument among the tokens."""
+        return len(self.tokens) - len(self.arguments)
+
+    @property
     def given(self) -> dict[str, str | None]:
         """The keys that the overrides set, with their values as text; None for a deleted key (``~key``)."""
         found = {}
@@ -58,6 +65,27 @@ class VerlCommand:
             if match and ("=" in argument or argument.startswith("~")):
                 found[match[1]] = None if argument.startswith("~") else match[2]
         return found
+
+    @property
+    def end_of_overrides(self) -> int:
+        """How many arguments come before those that are added.
+
+        Hydra takes overrides in one row only, so options may follow them.
+        """
+        end, is_value = 0, False
+        for place, argument in enumerate(self.arguments, 1):
+            if not is_value and not argument.startswith("-"):
+                end = place
+            is_value = argument in _OPTIONS_WITH_VALUE
+        return end or len(self.arguments)
+
+    def arguments_with(self, added: Sequence[str]) -> list[str]:
+        """The arguments with overrides added."""
+        return [*self.arguments[: self.end_of_overrides], *added, *self.arguments[self.end_of_overrides :]]
+
+    def tokens_with(self, added: Sequence[str]) -> list[str]:
+        """The command with overrides added."""
+        return [*self.tokens[: self.begin], *self.arguments_with(added)]
 
     def names(self, key: str) -> bool:
         """Whether an override sets a key, a parent of it, or something below it."""

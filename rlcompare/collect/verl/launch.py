@@ -57,11 +57,10 @@ class VerlJob:
     @property
     def line(self) -> list[str]:
         """The whole command."""
-        command, submission = self.command, self.command.submission
+        tokens, submission = self.command.tokens_with(self.plan.overrides), self.command.submission
         if submission is None:
-            return [*command.tokens, *self.plan.overrides]
-        submit = submission.tokens(self.identity, self.plan.runtime_env)
-        return [*submit, *command.tokens[submission.begin :], *self.plan.overrides]
+            return tokens
+        return [*submission.tokens(self.identity, self.plan.runtime_env), *tokens[submission.begin :]]
 
     @property
     def process(self) -> list[str]:
@@ -80,21 +79,16 @@ class VerlJob:
     def shown(self) -> str:
         """The whole command for a shell, with the environment that it needs; values that could be secrets are removed.
 
-        One variable or override per line. Ours come last and are indented further.
+        One variable or override per line. Ours come behind theirs and are indented further.
         """
         given = {} if self.command.submission else self.plan.environment  # a submitted job does not inherit them
         variables = [f"{name}={shlex.quote(value)}" for name, value in given.items()]
         tokens = [shlex.quote(token) for token in redacted_command(self.line)]
-        end = len(tokens) - len(self.plan.overrides)
-        begin = end - len(self.command.arguments)
-        theirs, ours = tokens[begin:end], tokens[end:]
-        lines = [
-            *variables,
-            " ".join(tokens[:begin]),
-            *(f"  {text}" for text in theirs),
-            *(f"    {text}" for text in ours),
-        ]
-        return " \\\n".join(lines)
+        begin = len(tokens) - len(self.command.arguments) - len(self.plan.overrides)
+        first = begin + self.command.end_of_overrides
+        ours = range(first, first + len(self.plan.overrides))
+        arguments = [f"{'    ' if place in ours else '  '}{tokens[place]}" for place in range(begin, len(tokens))]
+        return " \\\n".join([*variables, " ".join(tokens[:begin]), *arguments])
 
     @property
     def seed(self) -> int:
