@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from rlcompare import db, resources, temporary
-from rlcompare.store.redaction import without_former
+from rlcompare.store.clean_copy import write_again
+from rlcompare.store.redaction import is_redacted
 
 LEAST_MEMORY_BYTES = 128 * 2**20
 """DuckDB's memory limit for small captures; for a large capture it is the size of its files. Down to a point, a lower
@@ -40,15 +42,26 @@ def new_store(
             db.attach(con, partial, read_only=False)
             create_tables(con, keep_events)
             yield con
-            con.execute("USE memory")
-            without_former(con, partial)
-            db.detach(con)
+            finish(con, partial)
             if db.interruptions() != interruptions:
                 raise Cancelled
             partial.replace(target)
         finally:
             con.close()
             remove(partial)
+
+
+def finish(con: duckdb.DuckDBPyConnection, partial: Path) -> None:
+    """Detach a store whose tables are complete; then its file is too.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+    con.execute("USE memory")
+    if is_redacted(con):
+        write_again(con, partial)
+    else:
+        db.detach(con)
 
 
 def remove(path: Path) -> None:
@@ -65,10 +78,21 @@ def create_tables(con: duckdb.DuckDBPyConnection, keep_events: bool) -> None:
     run_all(con, resources.sql_names("schema/events") + resources.sql_names("schema/views"))
     run_all(con, resources.sql_names("schema/stage") + resources.sql_names("sources/macro"))
     con.execute("SET search_path = 'memory.main,store.main'")
-    con.execute("SET VARIABLE keep_events = ?", [keep_events])
+    db.set_variable(con, "keep_events", keep_events)
 
 
 def run_all(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
     """Run SQL files in their order."""
     for name in names:
         db.run(con, resources.sql(name))
+
+
+def run_file(con: duckdb.DuckDBPyConnection, name: str, empty: resources.EmptyTables) -> list[tuple[Any, ...]]:
+    """Run an SQL file; its queries only if they may make rows. Returns the rows of its last statement."""
+    rows: list[tuple[Any, ...]] = []
+    if skipped := empty.skips(name):
+        db.run_without_rows(con, resources.sql(name))
+    else:
+        rows = db.run(con, resources.sql(name))
+    empty.ran(name, skipped=skipped)
+    return rows
