@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from rlcompare.resources import resource_root
@@ -43,6 +43,7 @@ def of_page() -> str:
     return _asked.get() or _named(os.environ.get(VARIABLE)) or _named(locale) or ENGLISH
 
 
+@lru_cache(maxsize=64)
 def _named(name: str | None) -> str | None:
     """The language that a variable names, such as ``zh_CN.UTF-8``; None if there is no such catalogue."""
     tag = (name or "").partition(".")[0].partition("@")[0].replace("_", "-").lower()

@@ -7,7 +7,7 @@ and step, None if a side has no such row. ``rows.SectionMaker`` turns records in
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 
 class Pair(Protocol):
@@ -19,7 +19,8 @@ class Pair(Protocol):
     def in_baseline(self) -> bool: ...
     @property
     def in_new(self) -> bool: ...
-    def _asdict(self) -> dict[str, Any]: ...
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
 
 
 class Allocation(NamedTuple):

@@ -33,6 +33,9 @@ normal, because marks and timer are not set at the same moment."""
 _OVERLAP = 0.02
 """Phases may exceed the step by this part of it without a finding: times in logs are rounded."""
 
+SUM_OF_TIMERS = "timing/*"
+"""The given name of a step's time that is the sum of its timers (sql/compare/load/metric.sql)."""
+
 _TIMES_SKIPPED = {"compute": "computation", "comm": "communication", "step": "the step's wall time"}
 
 
@@ -66,6 +69,7 @@ def quality_findings(
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
     made += [finding for sample in speed for finding in _uneven_times(sample, given, events)]
     made += [_slow(sample, given) for sample in speed if sample.grade]
+    made += _summed(speed, given)
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
     made += [finding for side in SIDES for finding in _apart(side, headline)]
     made += _memory(rollups.rows(records.MemoryPeak))
@@ -120,6 +124,14 @@ def _invalid(sample: records.MetricSample, given: Mapping[SideName, SideInput]) 
     steps = f"{sample.invalid} {'step' if sample.invalid == 1 else 'steps'}"
     text = f"{sample.name} has no usable value in {steps}, which its mean leaves out."
     return _finding("not_a_number", sample.side, CAUTION, _where(sample, given) + text)
+
+
+def _summed(speed: Sequence[records.MetricSample], given: Mapping[SideName, SideInput]) -> list[Finding]:
+    """Reports times of the step that are sums: a caution if other runs have the time of the whole step."""
+    summed = [sample for sample in speed if sample.given == SUM_OF_TIMERS]
+    severity = INFO if len(summed) == len(speed) else CAUTION
+    text = "the log has no time of the whole step, as of the first releases of verl; the sum of its timers is compared."
+    return [_finding("summed_timers", sample.side, severity, _where(sample, given) + text) for sample in summed]
 
 
 def _uneven_times(

@@ -103,8 +103,7 @@ class Rollups:
         self._rows: dict[type[NamedTuple], Future[list[Any]]] = {}
         self._texts: dict[str, str] = {}
         """The texts of long results, each in memory once: many queries give the same names, and these may be long."""
-        self._empty: frozenset[str] = frozenset()
-        """Tables without rows, as far as that is known."""
+        self._empty = resources.EmptyTables()
         self.given: dict[SideName, SideInput] = {}
         """The sides without runs whose content another run of the side has; these are in ``copies``."""
         self.copies: list[Copy] = []
@@ -114,7 +113,7 @@ class Rollups:
             for cursor in self._cursors:
                 for name in ("macro", "late_of", "named_of", "paired_of", "peak_of"):
                     cursor.execute(resources.sql(f"compare/{name}"))
-            self._con.execute("SET VARIABLE catalogue = ?", [metrics.as_text()])
+            db.set_variable(self._con, "catalogue", metrics.as_text())
             self._con.execute(resources.sql("compare/catalogue"))
             contents = [
                 self._load_side(side, given, steps, options.ranks)
@@ -125,7 +124,7 @@ class Rollups:
             if options.base_steps == options.new_steps:
                 self.shared = [Shared(run, contents[0][key]) for key, run in contents[1].items() if key in contents[0]]
             self._run_folder("compare")
-            self._empty = db.empty_tables(self._con, "memory")
+            self._empty.found(db.empty_tables(self._con, "memory"))
             # Results of long tables take much memory: each is queried when it is used.
             queried = _queried() if not self._is_long() else [kind for kind in _queried() if not _makes_rows(kind)]
             self._rows = {record: self._pool.submit(self._query, record) for record in queried}
@@ -159,16 +158,16 @@ class Rollups:
 
     def _is_long(self) -> bool:
         query = (
-            "SELECT coalesce(max(estimated_size), 0) FROM duckdb_tables()"
-            " WHERE database_name = 'memory' AND NOT list_contains(?, table_name)"
+            "SELECT coalesce(max(estimated_size), 0) FROM duckdb_tables()"  # noqa: S608
+            f" WHERE database_name = 'memory' AND NOT list_contains({db.literal(_OF_STEPS)}, table_name)"
         )
-        ((rows,),) = self._con.execute(query, [list(_OF_STEPS)]).fetchall()
+        ((rows,),) = self._con.execute(query).fetchall()
         return bool(rows > _LONG_TABLE)
 
-    def rows_with(self, record: type[R], variables: Mapping[str, object]) -> list[R]:
+    def rows_with(self, record: type[R], variables: Mapping[str, db.Value]) -> list[R]:
         """The rows of a record's query that reads these variables, and perhaps the store that is ``opened``."""
         for name, value in variables.items():
-            self._con.execute(f"SET VARIABLE {name} = ?", [value])
+            db.set_variable(self._con, name, value)
         return self._fetched(self._con, record)
 
     @contextmanager
@@ -187,7 +186,7 @@ class Rollups:
 
     def _query(self, record: type[R]) -> list[R]:
         name = query_of(record)
-        if resources.sql_makes_nothing(f"compare/{name}", self._empty.__contains__):
+        if self._empty.skips(f"compare/{name}"):
             return []
         with self._cursor() as cursor:
             return self._fetched(cursor, record)
@@ -212,10 +211,10 @@ class Rollups:
                 row[place] = self._texts.setdefault(text, text)
         return row
 
-    def _run_file(self, name: str) -> None:
+    def _run_file(self, name: str, *, skipped: bool) -> None:
         with self._cursor() as cursor:
-            if resources.sql_makes_nothing(name, self._empty.__contains__):
-                db.run_without_inserts(cursor, resources.sql(name))
+            if skipped:
+                db.run_without_rows(cursor, resources.sql(name))
             else:
                 cursor.execute(resources.sql(name))
 
@@ -223,13 +222,17 @@ class Rollups:
         """Runs the files of a folder, each one as soon as its dependencies have run."""
         order = TopologicalSorter(resources.sql_predecessors(folder))
         order.prepare()
-        running: dict[Future[None], str] = {}
+        running: dict[Future[None], tuple[str, bool]] = {}
         try:
             while order.is_active():
-                running |= {self._pool.submit(self._run_file, name): name for name in order.get_ready()}
+                for name in order.get_ready():
+                    skipped = self._empty.skips(name)
+                    running[self._pool.submit(self._run_file, name, skipped=skipped)] = name, skipped
                 for finished in wait(running, return_when=FIRST_COMPLETED).done:
-                    order.done(running.pop(finished))
+                    name, skipped = running.pop(finished)
                     finished.result()
+                    self._empty.ran(name, skipped=skipped)
+                    order.done(name)
         finally:
             wait(running)
 
@@ -282,19 +285,20 @@ class Rollups:
                 "Delete it, or recreate it with rlcompare ingest",
             ) from error
         finally:
-            self._empty = frozenset()
             db.detach(self._con)
 
     def _load(
         self, side: SideName, number: int, run: RunStore, steps: Sequence[int] | None, ranks: Sequence[int] | None
     ) -> None:
         for cursor in self._cursors:
-            cursor.execute("SET VARIABLE side = ?", [side])
-            cursor.execute("SET VARIABLE run = CAST(? AS INTEGER)", [number])
-            cursor.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [list(steps or ())])
-            cursor.execute("SET VARIABLE ranks = CAST(? AS INTEGER[])", [list(ranks or ())])
-        self._empty = db.empty_tables(self._con, "store")
+            db.set_variable(cursor, "side", side)
+            db.set_variable(cursor, "run", number, "INTEGER")
+            db.set_variable(cursor, "steps", list(steps or ()), "BIGINT[]")
+            db.set_variable(cursor, "ranks", list(ranks or ()), "INTEGER[]")
+        absent = db.empty_tables(self._con, "store")
+        self._empty.found(absent)
         self._run_folder("compare/load")
+        self._empty.forget(absent)
         if steps is not None or ranks is not None:
             self._check_selection(run, steps, ranks)
 

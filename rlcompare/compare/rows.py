@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from rlcompare.compare.pairs import Pair
@@ -121,15 +122,13 @@ class SectionMaker:
         """One row of times; see ``timed``."""
         sides = self.completed(record, domain)
         baseline, new = sides.pop(f"baseline_{measure}"), sides.pop(f"new_{measure}")
-        values = record._asdict()
-        row: dict[str, Value] = {"name": record.name, **{key: values[key] for key in keys}}
+        row: dict[str, Value] = {"name": record.name, **{key: getattr(record, key) for key in keys}}
         row["presence"] = presence_of(record.in_baseline, record.in_new)
         row |= {"baseline": to_ms(baseline), "new": to_ms(new), "delta": to_ms(difference(baseline, new))}
         row["ratio"] = ratio(baseline, new)
         if "baseline_calls" in sides:
             row |= _calls(baseline, new, sides.pop("baseline_calls"), sides.pop("new_calls"))
-        further = {key: value for key, value in values.items() if key not in row and key not in _RESERVED}
-        row |= {key: value for key, value in further.items() if not key.startswith(_PREFIXES)}
+        row |= {key: getattr(record, key) for key in _split(record._fields)[1] if key not in row}
         row |= same or {}
         return row | {
             display_name(key): to_ms(value) if key.endswith("_ns") else _tidy(value) for key, value in sides.items()
@@ -137,7 +136,7 @@ class SectionMaker:
 
     def completed(self, record: Pair, domain: str) -> dict[str, Any]:
         """The paired columns of a record, with 0 for values absent on a side that measured the domain."""
-        sides = {key: value for key, value in record._asdict().items() if key.startswith(_PREFIXES)}
+        sides = {key: getattr(record, key) for key in _split(record._fields)[0]}
         found = {"baseline": record.in_baseline, "new": record.in_new}
         for here, there in zip(SIDES, reversed(SIDES), strict=True):
             if found[here] or not self.measures(here, domain):
@@ -153,6 +152,14 @@ _RESERVED = frozenset({"in_baseline", "in_new", "domain"})
 _NOT_SUMS = ("max_ns", "max_bytes", "gb_per_s", "ns_per_element")
 
 
+@cache
+def _split(fields: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a record that are paired, and the others that are shown."""
+    paired = tuple(key for key in fields if key.startswith(_PREFIXES))
+    return paired, tuple(key for key in fields if key not in (*paired, *_RESERVED))
+
+
+@cache
 def display_name(key: str) -> str:
     """Converts a query's column name to a row's: ``baseline_wait_ns`` is shown in ms as ``baseline_wait_ms``."""
     if not key.endswith("_ns"):

@@ -131,9 +131,9 @@ def write_trace(sides: Mapping[SideName, Source], target: Path) -> list[str]:
 
 
 def _fill(con: duckdb.DuckDBPyConnection, side: SideName, source: Source) -> None:
-    con.execute("SET VARIABLE side = ?", [side])
-    con.execute("SET VARIABLE step = CAST(? AS BIGINT)", [source.plan.step])
-    con.execute("SET VARIABLE captures = CAST(? AS INTEGER[])", [list(source.captures)])
+    db.set_variable(con, "side", side)
+    db.set_variable(con, "step", source.plan.step, "BIGINT")
+    db.set_variable(con, "captures", list(source.captures), "INTEGER[]")
     db.attach(con, source.store, read_only=True)
     try:
         con.execute(resources.sql("trace/fill"))
@@ -143,7 +143,7 @@ def _fill(con: duckdb.DuckDBPyConnection, side: SideName, source: Source) -> Non
 
 def _lanes(con: duckdb.DuckDBPyConnection, sides: Mapping[SideName, Source]) -> list[str]:
     """Gives each span its lane. Returns what is left out."""
-    con.execute("SET VARIABLE most = ?", [MOST_SPANS])
+    db.set_variable(con, "most", MOST_SPANS)
     for name in _LANES:
         con.execute(resources.sql(f"trace/{name}"))
     while con.execute(resources.sql("trace/trace_hop")).fetchall() != [(0,)]:

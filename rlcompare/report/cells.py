@@ -8,6 +8,7 @@ absent.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rlcompare.language import mark, tr
 from rlcompare.model.diff import Row, Section, Value
@@ -77,6 +78,7 @@ def columns_of(section: Section, rows: tuple[Row, ...]) -> list[str]:
     return fixed + [key for key in seen if key not in (*fixed, *texts, "presence", "depth")]
 
 
+@lru_cache(maxsize=1024)
 def _stem(key: str) -> tuple[str, str]:
     for side in ("baseline", "new"):
         if key.startswith(f"{side}_"):

@@ -1,24 +1,23 @@
 """``report.html``: one file that works from ``file://`` and needs no network.
 
 Style and script are inlined, and allowed by their hashes in a Content-Security-Policy: a name from a profile could not
-run as a script even if it were not escaped. Jinja2 is imported only here, with autoescape on.
+run as a script even if it were not escaped, which it is (``templates``).
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping
 from functools import cache
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from rlcompare import language
 from rlcompare.model.diff import Diff
 from rlcompare.model.verdict import GateResult
 from rlcompare.report.scoped_style import colours, scoped
+from rlcompare.report.templates import environment
 from rlcompare.report.view import CAUSES_SHOWN, ReportView, build_view
 from rlcompare.resources import resource_root
 
@@ -100,27 +99,6 @@ def picture_style(scope: str) -> str:
 def picture_colours() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """The colours of the page, in light and in dark, by their names (``--text``)."""
     return colours(_assets(_STYLES), dark=False), colours(_assets(_STYLES), dark=True)
-
-
-@cache
-def environment() -> Environment:
-    """Templates from our own folder, with autoescape on."""
-    made = Environment(
-        loader=FileSystemLoader(resource_root("report_templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    made.globals |= {"_": language.tr, "_n": language.trn}
-    made.filters["breakable"] = _breakable
-    return made
-
-
-def _breakable(name: str) -> Markup:
-    """A name, escaped, in which a line may be broken after ``/``, ``_``, ``.`` and ``:``."""
-    return Markup(re.sub(r"(?<=\w)([/_.:]+)(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
 @cache

@@ -13,7 +13,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rlcompare.report.html import environment, picture_style
+from rlcompare.report.html import picture_style
+from rlcompare.report.templates import environment
 from rlcompare.report.view import ReportView
 from rlcompare.text import safe_text
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rlcompare.report.charts.chart import Chart
 from rlcompare.report.charts.waterfall import Bar, Waterfall
-from rlcompare.report.html import environment, picture_colours
+from rlcompare.report.html import picture_colours
+from rlcompare.report.templates import environment
 from rlcompare.report.view import ReportView
 from rlcompare.text import fit
 

@@ -7,6 +7,7 @@ as a value is negative. ``from 0`` means that the baseline is 0. Bytes are shown
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import TypeGuard, overload
 
@@ -20,6 +21,7 @@ FROM_ZERO = mark("from 0")
 
 _TIME_UNITS = ("ms", "s")
 _TIMES_FROM = 2.0
+_NOT_ZERO = re.compile("[1-9]")
 SECONDS_FROM = 10_000.0
 """Times of at least this many milliseconds are shown in seconds."""
 
@@ -90,12 +92,18 @@ def signed_quantity(value: float | None, unit: str, decimals: int | None = None)
     return f"{text} {shown}" if shown in _TIME_UNITS and value is not None else text
 
 
+def beside(value: Value, unit: str, among: Iterable[Value]) -> str:
+    """A value with the unit and the decimals of the values shown beside it."""
+    among = tuple(among)
+    shown = shown_unit(unit, among)
+    return quantity(in_unit(value, unit, shown), shown, decimals_beside(among, unit, shown))
+
+
 def moved(value: float | None, unit: str, among: Iterable[Value]) -> str:
     """A difference with the unit and the decimals of the values shown beside it."""
-    sizes = [abs(size) for size in among if is_number(size)]
-    shown = shown_unit(unit, sizes)
-    largest = in_unit(max(sizes, default=0.0), unit, shown)
-    return signed_quantity(in_unit(value, unit, shown), shown, lone_decimals(largest or 0.0))
+    among = tuple(among)
+    shown = shown_unit(unit, among)
+    return signed_quantity(in_unit(value, unit, shown), shown, decimals_beside(among, unit, shown))
 
 
 def brief(value: Value) -> str:
@@ -111,12 +119,18 @@ def lone_decimals(value: float) -> int:
     return 2 if 1 <= size < 100 else 1
 
 
+def decimals_beside(values: Iterable[Value], unit: str, shown: str) -> int:
+    """Decimals of times that stand beside each other, in the unit ``shown``: those of the largest one."""
+    largest = in_unit(max((abs(value) for value in values if is_number(value)), default=0.0), unit, shown)
+    return lone_decimals(largest or 0.0)
+
+
 def pair(baseline: Value, new: Value, unit: str) -> str:
     """``baseline → new`` with one unit and the same decimals, those of the larger one."""
     if unit in _TIME_UNITS:
         shown = shown_unit(unit, (baseline, new))
-        values = [in_unit(value, unit, shown) for value in (baseline, new)]
-        decimals = lone_decimals(max((abs(value) for value in values if is_number(value)), default=0))
+        decimals = decimals_beside((baseline, new), unit, shown)
+        values = (in_unit(value, unit, shown) for value in (baseline, new))
         return f"{' → '.join(amount(value, shown, decimals) for value in values)} {shown}"
     if unit == "bytes" and is_number(baseline) and is_number(new):
         smaller, larger = sorted((abs(baseline), abs(new)))
@@ -173,8 +187,8 @@ def _bytes(value: float, like: float | None = None) -> str:
 
 
 def _is_something(text: str) -> bool:
-    return any(digit in text for digit in "123456789")
+    return _NOT_ZERO.search(text) is not None
 
 
 def _no_minus_zero(text: str) -> str:
-    return text if _is_something(text) else text.removeprefix("-")
+    return text[1:] if text.startswith("-") and not _is_something(text) else text

@@ -274,8 +274,9 @@ def samples_text(delta: Delta) -> str:
 
 def _overall_cells(delta: Delta, decimals: int) -> tuple[Cell, ...]:
     # Here each row has its own unit, so that short times stay readable beside times of minutes.
-    unit = quantity.shown_unit(delta.unit, (delta.baseline, delta.new))
-    shown = decimals if unit == "ms" else 3 if delta.unit == "ms" else None
+    ends = (delta.baseline, delta.new)
+    unit = quantity.shown_unit(delta.unit, ends)
+    shown = decimals if unit == "ms" else 3 if delta.unit == "ms" else quantity.decimals_beside(ends, unit, unit)
     baseline, new, moved = (
         quantity.in_unit(value, delta.unit, unit) for value in (delta.baseline, delta.new, delta.delta)
     )

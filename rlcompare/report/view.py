@@ -272,11 +272,12 @@ def _headline(diff: Diff, delta: Delta | None, summary: Sequence[SummaryItem]) -
         absent = quantity.ABSENT
         text = " · ".join(next(item.parts for item in summary if item.key == "headline"))
         return Headline(safe_text(metric), absent, absent, absent, absent, tone="caution", samples="", absent=text)
+    ends = (delta.baseline, delta.new)
     return Headline(
         metric=safe_text(metric),
-        baseline=quantity.quantity(delta.baseline, delta.unit),
-        new=quantity.quantity(delta.new, delta.unit),
-        delta=quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new)),
+        baseline=quantity.beside(delta.baseline, delta.unit, ends),
+        new=quantity.beside(delta.new, delta.unit, ends),
+        delta=quantity.moved(delta.delta, delta.unit, ends),
         change=quantity.change_of(delta.delta, delta.ratio, delta.baseline),
         tone=tone_of(delta, diff),
         samples=samples_text(delta),

@@ -163,3 +163,26 @@ def test_phases_of_other_trainers_sum_to_their_step(tmp_path: Path, trainer: str
     diff = compared(path, path)
     assert diff.headline == "timing_s/step"
     assert phases(diff) == {name: pytest.approx(1e3 * seconds) for name, seconds in expected.items()}
+
+
+def test_a_log_without_a_time_of_the_step_has_the_sum_of_its_timers(tmp_path: Path) -> None:
+    def early(name: str, update: float) -> Path:
+        store = RollupStore(tmp_path / name)
+        for step in range(1, 9):
+            values = {"gen": 20.0, "update_actor": update, "adv": 0.1, **({"testing": TEST} if step == 4 else {})}
+            for timer, value in values.items():
+                shown = None if (step, timer) == (6, "gen") else value
+                store.add("metric", step=step, name=f"timing/{timer}", value=shown, source="file", profiled=False)
+        return store.done()
+
+    old, new = early("old.duckdb", 10.0), early("new.duckdb", 16.0)
+    diff = compared(old, new)
+    (headline,) = [delta for delta in diff.overall if delta.metric == diff.headline]
+    whole = 30.0 + TEST / 6  # over the steps 2 to 8 without 6
+    assert headline.metric == "timing_s/step"
+    assert (headline.baseline, headline.new) == (pytest.approx(whole), pytest.approx(whole + 6))
+    (cause,) = diff.causes
+    assert "update_actor" in cause.text
+    mixed = compared(old, logged(tmp_path / "later.duckdb"))
+    assert [found.severity for found in diff.quality if found.key == "summed_timers"] == ["info", "info"]
+    assert [found.severity for found in mixed.quality if found.key == "summed_timers"] == ["caution"]

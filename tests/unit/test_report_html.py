@@ -13,7 +13,8 @@ import pytest
 
 from rlcompare.model.diff import Comparability, Diff, Finding
 from rlcompare.model.words import Comparable, Severity
-from rlcompare.report.html import environment, render_html
+from rlcompare.report.html import render_html
+from rlcompare.report.templates import environment
 from rlcompare.report.view import build_view
 from tests.unit import diff_examples
 

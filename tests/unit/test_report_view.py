@@ -38,6 +38,24 @@ def test_a_table_of_long_times_is_in_seconds() -> None:
     assert texts(shown)["delta"] == "+10.199 s"
 
 
+@pytest.mark.parametrize(
+    ("baseline", "new", "expected"),
+    [(0.053981, 0.052093, ("0.0540 s", "0.0521 s", "-0.0019 s")), (1.2345, 0.98765, ("1.23 s", "0.99 s", "-0.25 s"))],
+)
+def test_a_time_in_seconds_has_the_same_digits_everywhere(
+    baseline: float, new: float, expected: tuple[str, str, str]
+) -> None:
+    step = diff_examples.metric("timing_s/step", baseline, new, unit="s")
+    row = overall_table((step,), 0.0, "timing_s/step").rows[0]
+    assert tuple(cell.text for cell in row.cells[1:4]) == expected
+    diff = replace(diff_examples.regression(), headline="timing_s/step", overall=(step,))
+    view = build_view(diff)
+    assert (view.headline.baseline, view.headline.new, view.headline.delta) == expected
+    line = next(item for item in view.summary if item.key == "headline").parts
+    numbers = [text.removesuffix(" s") for text in expected]
+    assert f"{numbers[0]} → {numbers[1]} s" in line[0] and line[1].startswith(expected[2])
+
+
 def test_columns_keep_their_order_and_empty_ones_are_left_out() -> None:
     made = table(row("a", 1.0, 2.0, odd=None, baseline_calls=1, new_calls=2, new_wait_ms=0.5, extra="x", empty=""))
     assert [column.label for column in made.columns] == [

@@ -94,9 +94,15 @@ def levels(sides: Mapping[str, Log]) -> list[HealthLevel]:
     with duckdb.connect(config={"threads": 1}) as con:
         con.register("logged", table)
         con.execute(
-            "CREATE TABLE c_metric AS"
-            " SELECT *, replace(given, 'rollout_corr/roll', 'mismatch/roll') AS name FROM logged"
+            "CREATE TABLE c_metric_name AS"
+            " SELECT row_number() OVER (ORDER BY given) AS id,"
+            " replace(given, 'rollout_corr/roll', 'mismatch/roll') AS name, given"
+            " FROM (SELECT DISTINCT given FROM logged);"
+            " CREATE TABLE c_metric_value AS"
+            " SELECT side, run, step, id AS metric, value, FALSE AS profiled, FALSE AS warmup"
+            " FROM logged JOIN c_metric_name USING (given)"
         )
+        con.execute(resources.sql("compare/metric"))
         con.execute(resources.sql("compare/watched"))
         return [HealthLevel(*row) for row in con.execute(resources.sql("compare/health_level")).fetchall()]
 
