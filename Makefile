@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs site check test test-npu-all lint editable wheel mutants verl-wheels ci-schemas axe clean
+.PHONY: demo docs site check test test-npu-all lint editable prepared wheel mutants verl-wheels ci-schemas axe clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -79,7 +79,7 @@ site: $(VENV)/.installed-docs
 # Lint and types see the checkout; the suite runs once, against the wheel that users get. The checks, which use one core,
 # run beside the installation of the wheel, which mostly waits.
 test:
-	$(MAKE) -j2 lint $(WHEEL_VENV)/.installed
+	$(MAKE) -j2 lint prepared
 	$(MAKE) editable wheel
 
 lint: $(VENV)/.installed-dev
@@ -104,7 +104,10 @@ mutants: $(VENV)/.installed-mutants
 editable: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/cli/test_installation.py tests/packaging tests/docs/test_site.py
 
-wheel: $(WHEEL_VENV)/.installed verl-wheels ci-schemas axe $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
+# What the tests of the wheel use beside it.
+prepared: $(WHEEL_VENV)/.installed verl-wheels ci-schemas axe $(if $(NPU_MISSING),,$(NPU_VENV)/.installed)
+
+wheel: prepared
 	$(if $(NPU_MISSING),@echo 'The tests of torch_npu are skipped: $(strip $(NPU_MISSING)).')
 	rm -rf $(WHEEL_TESTS)
 	mkdir -p $(WHEEL_TESTS)

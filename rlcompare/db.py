@@ -20,7 +20,7 @@ from rlcompare.errors import DamagedStoreError, InputError, UsageError
 
 SQLITE_EXTENSION, POSTGRES_EXTENSION = "sqlite_scanner", "postgres_scanner"
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 16
 """Increased whenever a table of the store or the meaning of a column changes; part of every cache key."""
 
 _WRITE_FAILED = re.compile(
@@ -46,6 +46,11 @@ _COPY = r"(?:(?:list|events|copy)-of-|mended-|sound-)*"
 """Prefixes of the names of private copies that sources make."""
 
 _PATTERN = re.compile(r"[*?\[]")
+_PLAIN = re.compile(r"[ -&(-~\n]*")
+"""Texts that stand in quotes as they are."""
+_OF_QUERY = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?TABLE \w+ AS\b", re.MULTILINE)
+"""A statement that makes a table of a query. Statements start at the start of a line."""
+
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
 _MAKE_AGAIN = "Rebuild it with rlcompare ingest"
 _OF_CONTENT = (
@@ -54,17 +59,23 @@ _OF_CONTENT = (
 )  # fmt: skip
 """Errors of our own queries that only the content of a store can cause."""
 
+Value = bool | int | str | Sequence[int] | Sequence[str] | None
+"""What ``literal`` can write."""
+
+NOT_THE_INPUT = (duckdb.OutOfMemoryException, duckdb.InterruptException)
+"""Errors that say nothing about the input being read."""
+
 _FOREIGN = """
     SELECT 'the view ' || view_name FROM duckdb_views()
-    WHERE database_name IN ($database, current_database())
-      AND list_contains(string_split($names, ','), lower(view_name))
+    WHERE database_name IN ({database}, current_database())
+      AND list_contains({names}, lower(view_name))
     UNION ALL
     SELECT 'a computed column in ' || table_name FROM duckdb_tables()
-    WHERE database_name IN ($database, current_database()) AND contains(sql, 'GENERATED ALWAYS AS')
+    WHERE database_name IN ({database}, current_database()) AND contains(sql, 'GENERATED ALWAYS AS')
 """
 _FOREIGN_MACROS = """
     SELECT 'the macro ' || function_name FROM duckdb_functions()
-    WHERE database_name IN ($database, current_database()) AND NOT internal
+    WHERE database_name IN ({database}, current_database()) AND NOT internal
 """
 
 _open: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
@@ -201,23 +212,50 @@ def run(con: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement) -> list[tup
     return rows
 
 
-def run_without_inserts(con: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Execute the statements of SQL that insert nothing: those that make tables."""
+def run_without_rows(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Execute SQL whose queries make no rows: tables are made without running the queries that would fill them."""
+    unneeded = (duckdb.StatementType.INSERT, duckdb.StatementType.SELECT)
     for statement in con.extract_statements(sql):
-        if statement.type != duckdb.StatementType.INSERT:
-            con.execute(statement)
+        if statement.type not in unneeded:
+            text = statement.query.rstrip().removesuffix(";")
+            con.execute(f"{text} WITH NO DATA" if _OF_QUERY.search(text) else statement)
 
 
-def empty_tables(con: duckdb.DuckDBPyConnection, database: str) -> frozenset[str]:
-    """The tables of a database that have no rows."""
-    query = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND estimated_size = 0"
-    return frozenset(name for (name,) in con.execute(query, [database]).fetchall())
+def empty_tables(con: duckdb.DuckDBPyConnection, *databases: str) -> frozenset[str]:
+    """The names of the tables that have no rows in any of these databases."""
+    query = (
+        f"SELECT table_name FROM duckdb_tables() WHERE list_contains({literal(databases)}, database_name)"  # noqa: S608
+        " GROUP BY table_name HAVING max(estimated_size) = 0"
+    )
+    return frozenset(name for (name,) in con.execute(query).fetchall())
+
+
+def literal(value: Value) -> str:
+    """A value as an SQL literal. Text of any kind is safe: what is not plain ASCII without quotes is written in hex."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool | int):
+        return str(value)
+    if isinstance(value, str):
+        return f"'{value}'" if _PLAIN.fullmatch(value) else f"decode(from_hex('{value.encode().hex()}'))"
+    return f"[{', '.join(map(literal, value))}]"
+
+
+def set_variable(con: duckdb.DuckDBPyConnection, name: str, value: Value, kind: str | None = None) -> None:
+    """Set a variable of a connection, without a parameter (``as_parameter``).
+
+    Args:
+        kind: the type to cast the value to; default: that of the literal.
+    """
+    text = literal(value)
+    con.execute(f"SET VARIABLE {name} = {text if kind is None else f'CAST({text} AS {kind})'}")
 
 
 def as_parameter(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Rows as the only parameter of a statement that reads them with ``from_json``.
 
-    DuckDB tries to import pandas for every value that it is passed: 0.1 ms each where pandas is absent.
+    DuckDB tries to import pandas for every value that it is passed: 0.1 ms each where pandas is absent, 0.3 s once
+    where it is installed. So a comparison of cached stores passes none.
     """
     return [json.dumps(rows)]
 
@@ -249,7 +287,7 @@ def _raise_memory_limit(con: duckdb.DuckDBPyConnection) -> bool:
 
 def _limit_memory(con: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:
     con.execute(f"SET memory_limit = '{int(memory_bytes)}B'")
-    con.execute("SET VARIABLE memory_bytes = ?", [memory_bytes])
+    set_variable(con, "memory_bytes", memory_bytes)
 
 
 def cores() -> int:
@@ -337,7 +375,7 @@ def connect_to_stores(threads: int, stores: Sequence[Path]) -> duckdb.DuckDBPyCo
     paths = [str(path.absolute()) for path in stores]
     # Where DuckDB looks for a file's log: it treats everything after a question mark as options.
     logs = [f"{head}.wal{mark}{tail}" for head, mark, tail in (path.partition("?") for path in paths)]
-    con.execute("SET allowed_paths = ?", [paths + logs])
+    con.execute(f"SET allowed_paths = {literal(paths + logs)}")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con
@@ -389,8 +427,9 @@ def check_store(con: duckdb.DuckDBPyConnection, path: Path, *, macros: bool, nam
     """
     names = [name.rsplit("/", 1)[1] for folder in _SCHEMA for name in resources.sql_names(folder)]
     try:
-        found = con.execute(_FOREIGN, {"names": ",".join(names), "database": name}).fetchall()
-        found += con.execute(_FOREIGN_MACROS, {"database": name}).fetchall() if macros and not found else []
+        found = con.execute(_FOREIGN.format(names=literal(names), database=literal(name))).fetchall()
+        if macros and not found:
+            found = con.execute(_FOREIGN_MACROS.format(database=literal(name))).fetchall()
     except duckdb.Error as error:
         raise InputError(path, f"the database cannot be read ({first_line(error)})", _MAKE_AGAIN) from error
     if found:

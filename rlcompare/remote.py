@@ -161,12 +161,8 @@ def _is_read(parts: Sequence[str]) -> bool:
 
 
 def _fetch(storage: AbstractFileSystem, local: Path, info: Mapping[str, Any]) -> Path:
-    partial = temporary.partial_of(local)
-    try:
+    with temporary.replacing(local) as partial:
         storage.get_file(info["name"], str(partial))
-        partial.replace(local)
-    finally:
-        partial.unlink(missing_ok=True)
     changed = info.get("LastModified") or info.get("mtime") or info.get("last_modified")
     seconds = changed.timestamp() if isinstance(changed, datetime) else changed
     if isinstance(seconds, int | float):

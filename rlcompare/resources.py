@@ -6,12 +6,12 @@ built wheels only); there they are in the parent folder of the package, the chec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from rlcompare.sql_header import read_header
-from rlcompare.sql_order import in_order, last_uses, predecessors
+from rlcompare.sql_order import filled, in_order, last_uses, predecessors
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -69,13 +69,34 @@ def sql_predecessors(folder: str) -> dict[str, set[str]]:
     }
 
 
-def sql_makes_nothing(name: str, is_empty: Callable[[str], bool]) -> bool:
-    """Whether the queries and INSERTs of an SQL file make no rows, because tables that they need have none.
+class EmptyTables:
+    """The tables that are known to have no rows, while SQL files make and fill tables."""
 
-    Args:
-        is_empty: whether a table has no rows; False if that is not known.
-    """
-    return any(all(map(is_empty, tables)) for tables in read_header(sql(name)).nothing_without)
+    def __init__(self, found: Iterable[str] = ()) -> None:
+        """``found``: tables without rows."""
+        self._empty = set(found)
+        self._filled: set[str] = set()
+
+    def found(self, tables: Iterable[str]) -> None:
+        """These tables have no rows now."""
+        self._empty.update(tables)
+
+    def forget(self, tables: Iterable[str]) -> None:
+        """Nothing is known about these tables any more."""
+        self._empty.difference_update(tables)
+
+    def skips(self, name: str) -> bool:
+        """Whether the queries of an SQL file make no rows, because tables that they need have none."""
+        return any(self._empty.issuperset(tables) for tables in read_header(sql(name)).nothing_without)
+
+    def ran(self, name: str, *, skipped: bool) -> None:
+        """An SQL file has run; ``skipped``: without its queries."""
+        created, inserted = filled(sql(name))
+        if skipped:
+            self._empty |= created - self._filled
+        else:
+            self._filled |= created | inserted
+            self._empty -= self._filled
 
 
 @cache

@@ -12,8 +12,8 @@ on a line of its own and ending with a full stop::
 
 * ``Variables`` lists the DuckDB variables that the file reads, ``Depends on`` the tables, views and macros. A remark in
   parentheses may follow a name.
-* ``Nothing without`` lists tables without whose rows the file's queries and INSERTs have none either, so that they need
-  not run. ``a + b``: if both are empty.
+* ``Nothing without`` lists tables without whose rows the file's queries have none either, so that they need not run:
+  nothing is inserted, and tables are made without rows. ``a + b``: if both are empty.
 * ``Runs after`` lists files of the same folder that must run first for another reason, mostly because this file deletes
   what they read.
 * ``Run by name`` keeps a file out of its folder's order, and says when it runs.

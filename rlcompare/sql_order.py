@@ -19,6 +19,8 @@ _MADE = re.compile(
     r"^(?:CREATE (?:OR REPLACE )?(?:TEMP )?(?:TABLE|VIEW|MACRO) (?:IF NOT EXISTS )?|INSERT INTO |UPDATE )\"?(\w+)",
     re.MULTILINE,
 )
+_CREATED = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?TABLE (?:IF NOT EXISTS )?\"?(\w+)", re.MULTILINE)
+_INSERTED = re.compile(r"^INSERT INTO \"?(\w+)", re.MULTILINE)
 _SET = re.compile(r"^SET VARIABLE (\w+)", re.MULTILINE)
 _TEMPORARY = re.compile(r"^CREATE (?:OR REPLACE )?TEMP TABLE (?:IF NOT EXISTS )?\"?(\w+)", re.MULTILINE)
 _READ_LATER = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?(?:VIEW|MACRO) \"?(\w+)", re.MULTILINE)
@@ -32,6 +34,11 @@ def is_query(text: str) -> bool:
 def made(text: str) -> frozenset[str]:
     """Tables, views and macros that a file creates, fills or updates. Statements start at the start of a line."""
     return frozenset(_MADE.findall(text))
+
+
+def filled(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Tables that a file creates, and tables that it adds rows to."""
+    return frozenset(_CREATED.findall(text)), frozenset(_INSERTED.findall(text))
 
 
 def variables_set(text: str) -> frozenset[str]:

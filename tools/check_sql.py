@@ -24,10 +24,10 @@ from rlcompare.sql_header import CLAUSES, Header, HeaderError, Names, read_heade
 from rlcompare.sql_order import in_order, made, predecessors, variables_set
 from tools.sql_columns import FOLDERS, tables_in
 from tools.sql_facts import Facts, facts_of
-from tools.sql_needs import needs_of
+from tools.sql_needs import bodies_in, needs_of
 
 WIDTH = 120
-SKIPPED = ("compare", "compare/load")
+SKIPPED = ("compare", "compare/load", "normalize", "rollup", "account", "store")
 """The folders whose statements are not run where they cannot make rows (clause "Nothing without")."""
 
 SELF = "tools/check_sql.py"
@@ -110,6 +110,12 @@ class Tree:
             for thing, kind in file.facts.creates.items():
                 self.makers.setdefault(thing, set()).add(name)
                 self.kinds[thing] = kind
+        self._bodies = {
+            thing: body
+            for file in self.files.values()
+            if file.folder in SKIPPED and {"VIEW", "MACRO"} & set(file.facts.creates.values())
+            for thing, body in bodies_in(file.text).items()
+        }
 
     def depends_on(self, file: SqlFile) -> dict[str, int]:
         """Tables, views and macros of other files that a file reads, with line numbers."""
@@ -127,7 +133,11 @@ class Tree:
         """The clause "Nothing without": tables that the file needs rows of."""
         if file.folder not in SKIPPED or file.header.is_run_by_name:
             return ""
-        sets = [tables for tables in needs_of(file.text) if all(self.kinds.get(name) == "TABLE" for name in tables)]
+        sets = [
+            tables
+            for tables in needs_of(file.text, self._bodies)
+            if all(self.kinds.get(name) == "TABLE" for name in tables)
+        ]
         return ", ".join(sorted((" + ".join(sorted(tables)) for tables in sets), key=lambda text: ("+" in text, text)))
 
     def reach(self, file: SqlFile) -> tuple[dict[str, int], dict[str, int]]:

@@ -22,25 +22,76 @@ MOST = 200
 """Products with more sets than this are given up."""
 
 
-@cache
-def needs_of(text: str) -> Needs:
-    """The needs of all INSERT statements and queries of a file; nothing where other statements change tables.
+def needs_of(text: str, bodies: Mapping[str, exp.Create] | None = None) -> Needs:
+    """The needs of all queries of a file, those that fill tables included. Other statements add no rows.
 
     Sets of several tables are left out where a single table does.
+
+    Args:
+        text: the file.
+        bodies: views and table macros of other files (``bodies_in``), by name.
     """
-    found = []
-    statements = sqlglot.parse(text, read="duckdb")
-    for statement in statements:
-        if isinstance(statement, exp.Insert):
-            found.append(_of_query(statement.expression, _ctes(statement, {})))
+    found: list[Needs] = []
+    filled: dict[str, Needs] = {}  # tables that the file makes of a query, which a later query may read
+    made: set[str] = set()
+    for parsed in filter(None, sqlglot.parse(text, read="duckdb")):
+        statement = _inlined(parsed, bodies or {})
+        table = statement.find(exp.Table) if isinstance(statement, exp.Create | exp.Insert) else None
+        query = statement if isinstance(statement, exp.Query) else statement.args.get("expression")
+        if isinstance(statement, exp.Create) and statement.kind == "TABLE" and table is not None:
+            made.add(table.name)
+            if isinstance(query, exp.Query):
+                filled[table.name] = _of_query(query, filled)
+                found.append(filled[table.name])
+        elif isinstance(statement, exp.Insert) and table is not None:
+            found.append(_of_query(query, _ctes(statement, filled)))
+            if table.name in filled:
+                filled[table.name] = _all_empty(filled[table.name], found[-1])
         elif isinstance(statement, exp.Query):
-            found.append(_of_query(statement, {}))
-        elif isinstance(statement, exp.Delete | exp.Update | exp.Drop | exp.Set):
-            return NOTHING
-    made = {query.this.name for query in statements if isinstance(query, exp.Create)}
+            found.append(_of_query(query, filled))
     needs = reduce(_all_empty, found) if found else NOTHING
     needs = frozenset(tables for tables in needs if not tables & made)
     return frozenset(tables for tables in needs if len(tables) == 1) or needs
+
+
+def bodies_in(text: str) -> dict[str, exp.Create]:
+    """The views and table macros that a file creates, by name."""
+    found = {}
+    for statement in sqlglot.parse(text, read="duckdb"):
+        if isinstance(statement, exp.Create) and isinstance(statement.expression, exp.Query):
+            name = statement.find(exp.Table)
+            if statement.kind in ("VIEW", "MACRO") and name is not None:
+                found[name.name] = statement
+    return found
+
+
+def _inlined(tree: exp.Expr, bodies: Mapping[str, exp.Create]) -> exp.Expr:
+    """A statement in which views and table macros are replaced by their queries."""
+
+    def inline(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Table) or node.args.get("db"):
+            return node
+        made = bodies.get(node.name or node.this.name)
+        if made is None:
+            return node
+        arguments = (
+            [argument.name for argument in node.this.expressions] if isinstance(node.this, exp.Anonymous) else []
+        )
+        names = dict(zip((parameter.name for parameter in made.this.expressions), arguments, strict=bool(arguments)))
+        query = made.expression.transform(lambda inner: _given(inner, names)).transform(inline)
+        return exp.Subquery(this=query, alias=node.args.get("alias"), joins=node.args.get("joins"))
+
+    is_body = isinstance(tree, exp.Create) and tree.kind in ("VIEW", "MACRO")
+    return tree if is_body or not bodies else tree.transform(inline)
+
+
+def _given(node: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
+    """The table that ``query_table(parameter)`` stands for."""
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous) and node.this.name.lower() == "query_table":
+        (argument,) = node.this.expressions
+        if argument.name in names:
+            return exp.to_table(names[argument.name], alias=node.alias or None)
+    return node
 
 
 def _any_empty(needs: Iterable[Needs]) -> Needs:
@@ -102,7 +153,7 @@ def _aggregates(item: exp.Expr, query: exp.Select) -> bool:
     """Whether an item of a query may aggregate. Without GROUP BY, a query that does has a row even if no table has."""
     return any(
         found.parent_select is query
-        and not isinstance(found.parent, exp.Window)
+        and not isinstance(found.parent.parent if isinstance(found.parent, exp.Filter) else found.parent, exp.Window)
         and not (isinstance(found, exp.Anonymous) and found.name.lower() in _of_one_row())
         for found in item.find_all(exp.AggFunc, exp.Anonymous)
     )
@@ -110,9 +161,13 @@ def _aggregates(item: exp.Expr, query: exp.Select) -> bool:
 
 @cache
 def _of_one_row() -> frozenset[str]:
-    """DuckDB's functions of one row, which sqlglot does not tell from aggregates."""
+    """DuckDB's functions of one row, which sqlglot does not tell from aggregates; ``list_…`` aggregate a list."""
     kinds = "SELECT function_name, list(DISTINCT function_type) FROM duckdb_functions() WHERE internal GROUP BY ALL"
-    return frozenset(name for name, types in duckdb.connect().execute(kinds).fetchall() if types == ["scalar"])
+    return frozenset(
+        name
+        for name, types in duckdb.connect().execute(kinds).fetchall()
+        if types == ["scalar"] or (name.startswith("list_") and types == ["macro"])
+    )
 
 
 def _joined(needs: Needs, source: exp.Expr, known: Mapping[str, Needs]) -> Needs:

@@ -94,7 +94,7 @@ def fill(
             continue
         try:
             problem = read(con, path)
-        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        except db.NOT_THE_INPUT:
             raise
         except (duckdb.Error, OSError) as error:
             problem = f"it was left out: {db.first_line(error).replace(str(path), path.name)}"
@@ -104,7 +104,7 @@ def fill(
 
 
 def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
-    con.execute("SET VARIABLE stacks_file = ?", [db.pattern_of(path)])
+    db.set_variable(con, "stacks_file", db.pattern_of(path))
     ((other, known),) = db.run(con, resources.sql("sources/exports/stacks"))
     # Lines that are not text, or longer than DuckDB accepts.
     other += db.run(con, resources.sql("sources/ascend_text/rejected"))[0][0]
@@ -116,7 +116,7 @@ def _read_stacks(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
 
 def _read_timeline(con: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     room = path.stat().st_size * (_ROOM if path.suffix == ".gz" else 1) + 2**20
-    con.execute("SET VARIABLE timeline_file = ?", [db.pattern_of(path)])
-    con.execute("SET VARIABLE timeline_bytes = ?", [min(room, _MOST)])
+    db.set_variable(con, "timeline_file", db.pattern_of(path))
+    db.set_variable(con, "timeline_bytes", min(room, _MOST))
     ((levels,),) = db.run(con, resources.sql("sources/exports/memory_timeline"))
     return None if levels else "it was left out: it contains no memory of the requested device"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
+from rlcompare import untrusted
 from rlcompare.model.run import CaptureInput
 from rlcompare.sources.content import Content, content_of
 from rlcompare.sources.metrics import form, mlflow, trackio, wandb_records
@@ -152,15 +152,9 @@ def json_object(path: Path) -> tuple[dict[str, object], str | None]:
     if problem:
         return {}, problem
     try:
-        if path.stat().st_size > JSON_LIMIT_BYTES:
-            return {}, f"it is larger than {JSON_LIMIT_BYTES // 2**20} MiB"
-        value = json.loads(path.read_bytes())
-    except OSError as error:
-        return {}, error.strerror or "it cannot be opened"
-    except RecursionError:
-        return {}, "it is nested too deeply"
-    except ValueError:
-        return {}, "it is not valid JSON"
+        value = untrusted.parse_json(untrusted.read(path, JSON_LIMIT_BYTES))
+    except untrusted.RefusedError as error:
+        return {}, error.problem
     if not isinstance(value, dict):
         return {}, "it contains no JSON object"
     return value, None

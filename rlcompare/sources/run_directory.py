@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from rlcompare import db, resources
 from rlcompare.errors import InputError
 from rlcompare.model.run import (
     METRICS,
@@ -376,8 +377,9 @@ def fill_training(
             if run.captures and loaded.profiled is None:
                 report(Finding("warning", "profiled_unknown", _PROFILED_UNKNOWN))
     finally:
-        for key, value in (environment_from_configuration(loaded.config) | environment_of(training)).items():
-            con.execute("INSERT INTO env VALUES (NULL, ?, ?)", [key, value])
+        known = environment_from_configuration(loaded.config) | environment_of(training)
+        rows = [{"capture": None, "key": key, "value": value} for key, value in known.items()]
+        con.execute(resources.sql("store/env"), db.as_parameter(rows))
         for finding in findings_of(training, loaded.last_step):
             report(finding)
     started = _started(training)

@@ -30,9 +30,7 @@ from rlcompare.db import SCHEMA_VERSION, store_schema_version
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.secret import redacted
-from rlcompare.store import build
 from rlcompare.store.engines import Engine
-from rlcompare.store.engines.local import LocalEngine
 from rlcompare.store.fingerprint import Fingerprint, fingerprint
 from rlcompare.store.part_index import FOLDER, PartIndex, is_of_running
 from rlcompare.store.shared_cache import SharedCache
@@ -369,6 +367,10 @@ def build_stores(
         InputError: a run cannot be read.
         UsageError: a store cannot be written.
     """
+    # Imported here: with all that they need, they take longer to import than a store in the cache to open.
+    from rlcompare.store import build
+    from rlcompare.store.engines.local import LocalEngine
+
     cancelled = threading.Event()
     job = partial(
         build.build_stores,

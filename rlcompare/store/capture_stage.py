@@ -19,7 +19,7 @@ from rlcompare.secret import redacted
 from rlcompare.sources import exports
 from rlcompare.sources.described import is_sample, sampled_finding
 from rlcompare.sources.registry import find
-from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store
+from rlcompare.store.new_file import LEAST_MEMORY_BYTES, new_store, run_file
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part, memory_weight
 from rlcompare.store.redaction import redact
 
@@ -125,7 +125,7 @@ class _Reader:
         far_apart = [number for (number,) in db.run(self._con, resources.sql("normalize/far_apart"))]
         if not far_apart:
             return
-        self._con.execute("SET VARIABLE far_apart = ?", [far_apart])
+        db.set_variable(self._con, "far_apart", far_apart)
         for number, count in db.run(self._con, resources.sql("normalize/stray")):
             message = f"tasks, operators and marks that are more than a week from the others were left out ({count})"
             name = self.readable[number].capture.path.name
@@ -134,10 +134,11 @@ class _Reader:
     def reduce(self) -> None:
         """Normalise the rows of all captures, and make the rollups."""
         (steps,) = {part.steps for part in self.readable.values()}
-        self._con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if steps is None else sorted(steps)])
+        db.set_variable(self._con, "steps", None if steps is None else sorted(steps), "BIGINT[]")
         ((keep_events,),) = db.run(self._con, "SELECT getvariable('keep_events')")
+        empty = resources.EmptyTables(db.empty_tables(self._con, "memory", "temp", "store"))
         for name, unused in _plan(keep_events):
-            rows = db.run(self._con, resources.sql(name))
+            rows = run_file(self._con, name, empty)
             if name == _FINDINGS:
                 self._report_all(rows)
             # Only names of our own schema.
@@ -166,9 +167,9 @@ class _Reader:
 
     def _fill(self, part: Part) -> None:
         con, number, capture = self._con, part.number, part.capture
-        con.execute("SET VARIABLE capture = ?", [number])
-        con.execute("SET VARIABLE steps = CAST(? AS BIGINT[])", [None if part.steps is None else sorted(part.steps)])
-        con.execute("SET VARIABLE is_sample = CAST(? AS BOOLEAN)", [is_sample(capture)])
+        db.set_variable(con, "capture", number)
+        db.set_variable(con, "steps", None if part.steps is None else sorted(part.steps), "BIGINT[]")
+        db.set_variable(con, "is_sample", is_sample(capture), "BOOLEAN")
         find(capture.source).fill(con, capture, number, partial(self._report, number))
 
     def _fill_exports(self, part: Part) -> None:
@@ -176,7 +177,7 @@ class _Reader:
         sample = sampled_finding(part.capture)
         if sample is not None:
             report(sample)
-        self._con.execute("SET VARIABLE capture = ?", [part.number])
+        db.set_variable(self._con, "capture", part.number)
         exports.fill(self._con, part.capture, part.number, report)
 
     def _report(self, number: int, finding: Finding) -> None:

@@ -56,12 +56,8 @@ class PartIndex:
         """
         self.folder.mkdir(mode=0o700, exist_ok=True)
         target = self.folder / f"{file.name}{LIST}"
-        partial = temporary.partial_of(target)
-        try:
+        with temporary.replacing(target) as partial:
             partial.write_text("".join(f"{key} {number}\n" for key, number in numbers.items()))
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
 
     def remove(self, pack: Path) -> None:
         """Delete a pack and its list."""

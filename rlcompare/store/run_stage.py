@@ -17,9 +17,9 @@ from rlcompare.secret import redacted
 from rlcompare.sources.run_directory import fill_training
 from rlcompare.store.capture_stage import insert_finding
 from rlcompare.store.fingerprint import InputFile, content_of
-from rlcompare.store.new_file import new_store, remove, run_all
+from rlcompare.store.new_file import finish, new_store, remove, run_file
 from rlcompare.store.parts import Failure
-from rlcompare.store.redaction import OF_TRAINING, redact, without_former
+from rlcompare.store.redaction import OF_TRAINING, redact
 
 _STATUSES = ("incomplete", "complete", "failed")
 
@@ -86,7 +86,9 @@ def make_store(parts: RunParts, target: Path, *, keep_events: bool, threads: int
         redact(con, OF_TRAINING)
         for pack, numbers in {} if whole else parts.packs.items():
             _copy(con, pack, numbers, parts.paths)
-        run_all(con, RUN_STAGE)
+        empty = resources.EmptyTables(db.empty_tables(con, "store"))
+        for name in RUN_STAGE:
+            run_file(con, name, empty)
         for number in sorted(parts.failures):
             _report(con, parts.run, number, parts.failures[number])
         _write_meta(con, parts, keep_events, started)
@@ -124,9 +126,7 @@ def _taken_over(pack: Path, target: Path) -> Iterator[duckdb.DuckDBPyConnection]
         con.execute("USE store")
         con.execute("SET search_path = 'memory.main,store.main'")
         yield con
-        con.execute("USE memory")
-        without_former(con, partial)
-        db.detach(con)
+        finish(con, partial)
         partial.replace(target)
     finally:
         con.close()

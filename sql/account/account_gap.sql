@@ -6,6 +6,7 @@
 -- A gap may be cut in three: host, launch, queue. If only the operator that launches is known, its gap is host until the operator has ended.
 -- `thread` is the launching thread, `id` the next task.
 -- Depends on account_own, account_segment, account_track, capture, device_task, host_api, host_op, host_reason, placed.
+-- Nothing without account_segment, account_track, capture.
 CREATE OR REPLACE TEMP TABLE account_gap AS
 WITH first AS (   -- of parts that begin together, the kernel
     SELECT track, from_ns, max(what) AS what, arg_max(id, what) AS id FROM account_own GROUP BY track, from_ns

@@ -1,29 +1,32 @@
--- Cuts pieces of host time by the innermost span on their thread, and at the edges of phases: account_labelled(name of a table of pieces).
--- Pieces of one track and thread do not overlap. A running sum counts the spans that are open; the innermost one is the latest that began at
--- this depth: `place` numbers the edges, and the largest one carries its span along. Spans that overlap without being nested, as ranges may,
--- can be named one for the other. `span` is NULL where no span is open. `piece_ns`, the end of the piece, identifies it.
--- Depends on account_span, account_track, place.
+-- Cuts pieces of host time by the innermost span on their lane, and at the edges of phases: account_labelled(name of a table of pieces). Pieces of one
+-- lane do not overlap; their numbers, from 1, follow lane and time. A running sum counts the spans that are open; the innermost one is the latest that
+-- began at this depth: `place` numbers the edges by depth and time, and the largest one so far carries the activity of its span along. At one time,
+-- the order is: edges of phases, ends of spans, ends of pieces, starts of pieces, starts of spans. Spans that overlap without being nested, as ranges
+-- may, can be named one for the other. `activity` is NULL where no span is open. The windows run over sorted rows, so that DuckDB streams them. They
+-- need no partition: a lane ends as many spans and pieces as it starts.
+-- Depends on account_lane, account_span, account_track, place.
 CREATE OR REPLACE TEMP MACRO account_labelled(pieces) AS TABLE
-WITH span AS (
-    SELECT s.track, s.thread, s.start_ns, s.end_ns, s.id
-    FROM account_span AS s ASOF JOIN query_table(pieces) AS p ON p.track = s.track AND p.thread = s.thread AND s.start_ns < p.until_ns
-    WHERE p.from_ns < s.end_ns
-), lane AS (
-    SELECT DISTINCT track, thread FROM query_table(pieces)
+WITH stretch AS (
+    SELECT lane, min(from_ns) AS from_ns, max(until_ns) AS until_ns FROM query_table(pieces) GROUP BY lane
+), span AS (
+    SELECT s.* FROM account_span AS s JOIN stretch AS p ON p.lane = s.lane AND s.start_ns < p.until_ns AND p.from_ns < s.end_ns
 ), edge AS (
-    SELECT track, thread, start_ns AS ts_ns, 1 AS sign, id, CAST(NULL AS BIGINT) AS piece_ns FROM span
-    UNION ALL SELECT track, thread, end_ns, -1, id, NULL FROM span
-    UNION ALL SELECT track, thread, from_ns, 0, 0, until_ns FROM query_table(pieces)
-    UNION ALL SELECT track, thread, until_ns, 0, 0, NULL FROM query_table(pieces)
+    SELECT lane, start_ns AS ts_ns, id, activity FROM span
+    UNION ALL SELECT lane, end_ns, -2, NULL FROM span
+    UNION ALL SELECT lane, from_ns, 0, NULL FROM query_table(pieces)
+    UNION ALL SELECT lane, until_ns, -1, NULL FROM query_table(pieces)
     UNION ALL
-    SELECT l.track, l.thread, p.from_ns, 0, 0, NULL
-    FROM lane AS l JOIN account_track AS t ON t.track = l.track JOIN place AS p ON p.capture = t.capture
+    SELECT l.lane, p.from_ns, -3, NULL
+    FROM stretch AS s JOIN account_lane AS l ON l.lane = s.lane JOIN account_track AS t ON t.track = l.track JOIN place AS p ON p.capture = t.capture
 ), open AS (
-    SELECT track, thread, ts_ns AS from_ns, lead(ts_ns) OVER thread AS until_ns, max(piece_ns) OVER thread AS piece_ns,
-           CAST(sum(sign) OVER thread AS INTEGER) AS depth, row_number() OVER thread AS place, CASE WHEN sign = 1 THEN id END AS id
-    FROM edge WINDOW thread AS (PARTITION BY track, thread ORDER BY ts_ns, sign, id ROWS UNBOUNDED PRECEDING)
+    SELECT ts_ns AS from_ns, lead(ts_ns) OVER () AS until_ns, row_number() OVER () AS nth, activity,
+           CAST(sum(CASE WHEN id > 0 THEN 1 WHEN id = -2 THEN -1 END) OVER (ROWS UNBOUNDED PRECEDING) AS INTEGER) AS depth,
+           sum(CASE id WHEN 0 THEN 1 WHEN -1 THEN -1 END) OVER (ROWS UNBOUNDED PRECEDING) AS inside,
+           count(CASE WHEN id = 0 THEN 1 END) OVER (ROWS UNBOUNDED PRECEDING) AS piece
+    FROM (FROM edge ORDER BY lane, ts_ns, id)
+), placed AS (
+    SELECT *, row_number() OVER () AS place FROM (SELECT * EXCLUDE nth FROM open ORDER BY depth, nth)
 )
-SELECT track, from_ns, until_ns, piece_ns, CASE WHEN depth > 0 THEN label % 4294967296 END AS span
-FROM (
-    SELECT *, max(place * 4294967296 + id) OVER (PARTITION BY track, thread, depth ORDER BY place ROWS UNBOUNDED PRECEDING) AS label FROM open
-) WHERE piece_ns > from_ns AND until_ns > from_ns;
+SELECT piece, from_ns, until_ns, CASE WHEN depth > 0 THEN label % 4294967296 END AS activity
+FROM (SELECT *, max(place * 4294967296 + activity) OVER (ROWS UNBOUNDED PRECEDING) AS label FROM placed)
+WHERE inside = 1 AND until_ns > from_ns;

@@ -3,31 +3,30 @@
 -- ahead. This end, `part_until_ns`, identifies the part, as `window_until_ns` identifies the window. Segments are also cut at the start of each
 -- collective, hidden or not. `block_ns` is where a path over the ranks may last have come or left: the start of a collective, or the end of a
 -- segment in which the device only communicates; NULL before the first.
--- Depends on account_own, account_start, account_window.
+-- Depends on account_own, account_start, account_window, on_line.
 CREATE OR REPLACE TEMP TABLE account_segment AS
 WITH edge AS (
-    SELECT track, from_ns AS ts_ns, CASE WHEN what = 'kernel' THEN until_ns END AS kernel_ns, CASE WHEN what = 'collective' THEN until_ns END AS comm_ns,
-           CASE WHEN what = 'copy' THEN until_ns END AS copy_ns, CAST(NULL AS BIGINT) AS window_ns, CAST(NULL AS BIGINT) AS start_ns
-    FROM account_own
-    UNION ALL SELECT track, until_ns, NULL, NULL, NULL, NULL, NULL FROM account_own
-    UNION ALL SELECT track, from_ns, NULL, NULL, NULL, until_ns, NULL FROM account_window
-    UNION ALL SELECT track, until_ns, NULL, NULL, NULL, NULL, NULL FROM account_window
-    UNION ALL SELECT track, at_ns, NULL, NULL, NULL, NULL, at_ns FROM account_start
-), cut AS (
-    SELECT track, ts_ns, max(kernel_ns) AS kernel_ns, max(comm_ns) AS comm_ns, max(copy_ns) AS copy_ns, max(window_ns) AS window_ns,
-           max(start_ns) AS start_ns
-    FROM edge GROUP BY track, ts_ns
+    SELECT track, from_ns AS ts_ns, what, until_ns FROM account_own
+    UNION ALL SELECT track, from_ns, 'window', until_ns FROM account_window
+    UNION ALL SELECT track, at_ns, 'start', at_ns FROM account_start
+    UNION ALL SELECT track, until_ns, NULL, NULL FROM account_own
+    UNION ALL SELECT track, until_ns, NULL, NULL FROM account_window
 ), swept AS (
-    SELECT track, ts_ns AS from_ns, lead(ts_ns) OVER track AS until_ns, max(kernel_ns) OVER track AS kernel_ns, max(comm_ns) OVER track AS comm_ns,
-           max(copy_ns) OVER track AS copy_ns, max(window_ns) OVER track AS window_ns, max(start_ns) OVER track AS start_ns
-    FROM cut WINDOW track AS (PARTITION BY track ORDER BY ts_ns)
-), segment AS (
-    SELECT track, window_ns AS window_until_ns, from_ns, until_ns, start_ns,
-           CASE WHEN kernel_ns > from_ns THEN 'compute' WHEN comm_ns > from_ns THEN 'comm' WHEN copy_ns > from_ns THEN 'copy' ELSE 'idle' END AS kind,
-           CASE WHEN kernel_ns > from_ns THEN kernel_ns WHEN comm_ns > from_ns THEN comm_ns WHEN copy_ns > from_ns THEN copy_ns END AS part_until_ns
-    FROM swept WHERE window_ns > from_ns
+    SELECT track, ts_ns, lead(ts_ns) OVER () AS next_ns, on_line(track, 0) AS line_ns,
+           max(CASE WHEN what = 'kernel' THEN on_line(track, until_ns) END) OVER (ROWS UNBOUNDED PRECEDING) - line_ns AS kernel_ns,
+           max(CASE WHEN what = 'collective' THEN on_line(track, until_ns) END) OVER (ROWS UNBOUNDED PRECEDING) - line_ns AS comm_ns,
+           max(CASE WHEN what = 'copy' THEN on_line(track, until_ns) END) OVER (ROWS UNBOUNDED PRECEDING) - line_ns AS copy_ns,
+           max(CASE WHEN what = 'window' THEN on_line(track, until_ns) END) OVER (ROWS UNBOUNDED PRECEDING) - line_ns AS window_ns,
+           max(CASE WHEN what = 'start' THEN on_line(track, until_ns) END) OVER (ROWS UNBOUNDED PRECEDING) - line_ns AS start_ns
+    FROM (FROM edge ORDER BY track, ts_ns)
+), segment AS (   -- what belongs to an earlier track is no BIGINT here, and below every time
+    SELECT track, CAST(window_ns AS BIGINT) AS window_until_ns, ts_ns AS from_ns, next_ns AS until_ns, line_ns, TRY_CAST(start_ns AS BIGINT) AS start_ns,
+           CASE WHEN kernel_ns > ts_ns THEN 'compute' WHEN comm_ns > ts_ns THEN 'comm' WHEN copy_ns > ts_ns THEN 'copy' ELSE 'idle' END AS kind,
+           CAST(CASE WHEN kernel_ns > ts_ns THEN kernel_ns WHEN comm_ns > ts_ns THEN comm_ns WHEN copy_ns > ts_ns THEN copy_ns END AS BIGINT) AS part_until_ns
+    FROM swept WHERE next_ns > ts_ns AND window_ns > ts_ns
+), left_behind AS (
+    SELECT *, lag(CASE WHEN kind = 'comm' THEN on_line(track, until_ns) END) OVER () AS comm_until FROM segment
 )
-SELECT * EXCLUDE start_ns,
-       greatest(start_ns, max(CASE WHEN kind = 'comm' THEN until_ns END) OVER (
-           PARTITION BY track ORDER BY from_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS block_ns
-FROM segment;
+SELECT * EXCLUDE (line_ns, start_ns, comm_until),
+       greatest(start_ns, TRY_CAST(max(comm_until) OVER (ROWS UNBOUNDED PRECEDING) - line_ns AS BIGINT)) AS block_ns
+FROM left_behind;

@@ -1,18 +1,15 @@
--- What the host does while a device waits for it: operators, calls with a reason of their own, collections and ranges that meet a gap of a track.
--- What runs inside a reason on the same thread belongs to the reason, unless it is one itself. In captures without a device, the thread that
--- runs the step may wait for a collective without an operator: collectives are on thread -1. `id` orders nested spans: the inner one has the
--- larger number.
--- Depends on account_gap, account_track, capture, collective, gc, host_api, host_op, host_reason, range.
-CREATE OR REPLACE TEMP TABLE account_span AS
-WITH gap AS (
-    SELECT track, from_ns, until_ns FROM account_gap WHERE cause = 'host'
-), operator AS (   -- the ASOF join sorts all columns that it carries, so the others follow later
-    SELECT t.track, o.capture, o.id, o.start_ns, o.end_ns
-    FROM host_op AS o JOIN account_track AS t ON t.capture = o.capture
-    ASOF JOIN gap AS g ON g.track = t.track AND o.start_ns < g.until_ns
-    WHERE g.from_ns < o.end_ns
-), other AS (
-    SELECT a.capture, a.thread, r.reason AS kind, a.name, a.start_ns, a.end_ns FROM host_api AS a JOIN host_reason AS r ON r.name = a.name
+-- What the host does while a device waits for it: operators, calls with a reason of their own, collections and ranges that meet a gap of a track, on
+-- the threads that are asked. What runs inside a reason on the same thread belongs to the reason, unless it is one itself. In captures without a
+-- device, the thread that runs the step may wait for a collective without an operator: collectives are on thread -1. `id` orders the spans of a lane;
+-- of nested ones, the inner one has the larger number. `activity` is their kind and name, a row of account_activity.
+-- Depends on account_lane, account_track, account_wait, capture, collective, gc, host_api, host_op, host_reason,
+-- on_line, range.
+CREATE OR REPLACE TEMP TABLE account_met AS
+WITH done AS (
+    SELECT o.capture, o.thread, coalesce(r.reason, 'operator') AS kind, o.name, o.start_ns, o.end_ns
+    FROM host_op AS o LEFT JOIN host_reason AS r ON r.name = o.name
+    UNION ALL
+    SELECT a.capture, a.thread, r.reason, a.name, a.start_ns, a.end_ns FROM host_api AS a JOIN host_reason AS r ON r.name = a.name
     UNION ALL
     SELECT capture, thread, 'gc', NULL, start_ns, end_ns FROM gc
     UNION ALL
@@ -22,15 +19,21 @@ WITH gap AS (
     SELECT a.capture, a.thread, coalesce(r.reason, 'python'), a.name, a.start_ns, a.end_ns
     FROM "range" AS a LEFT JOIN host_reason AS r ON r.name = a.name
     WHERE a.side = 'host' AND a.kind = 'range' AND NOT starts_with(a.name, 'ProfilerStep#')
-), span AS (
-    SELECT o.track, h.thread, coalesce(r.reason, 'operator') AS kind, h.name, o.start_ns, o.end_ns
-    FROM operator AS o JOIN host_op AS h ON h.capture = o.capture AND h.id = o.id LEFT JOIN host_reason AS r ON r.name = h.name
-    UNION ALL
-    SELECT t.track, o.* EXCLUDE capture FROM other AS o JOIN account_track AS t ON t.capture = o.capture
-    ASOF JOIN gap AS g ON g.track = t.track AND o.start_ns < g.until_ns
-    WHERE g.from_ns < o.end_ns
 )
-SELECT *, row_number() OVER (ORDER BY start_ns, end_ns DESC, kind, name) AS id FROM span
-WHERE end_ns > start_ns
-QUALIFY kind NOT IN ('operator', 'python') OR start_ns >= coalesce(max(CASE WHEN kind NOT IN ('operator', 'python') THEN end_ns END) OVER (
-    PARTITION BY track, thread ORDER BY start_ns, end_ns DESC, kind, name ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns);
+SELECT l.lane, d.kind, d.name, d.start_ns, d.end_ns
+FROM done AS d JOIN account_track AS t ON t.capture = d.capture JOIN account_lane AS l ON l.track = t.track AND l.thread = d.thread
+ASOF JOIN (SELECT track, from_ns, until_ns FROM account_wait) AS g ON g.track = t.track AND d.start_ns < g.until_ns
+WHERE g.from_ns < d.end_ns AND d.end_ns > d.start_ns;
+CREATE OR REPLACE TEMP TABLE account_activity AS
+SELECT row_number() OVER (ORDER BY kind, name) AS activity, *
+FROM (SELECT DISTINCT kind, name FROM account_met UNION VALUES ('python', NULL), ('unknown', NULL));
+CREATE OR REPLACE TEMP TABLE account_span AS
+SELECT id, lane, activity, start_ns, end_ns
+FROM (
+    SELECT *, row_number() OVER () AS id, max(CASE WHEN is_reason THEN on_line(lane, end_ns) END) OVER (ROWS UNBOUNDED PRECEDING) AS reason_until
+    FROM (
+        SELECT m.lane, a.activity, a.kind NOT IN ('operator', 'python') AS is_reason, m.start_ns, m.end_ns
+        FROM account_met AS m JOIN account_activity AS a ON a.kind = m.kind AND a.name IS NOT DISTINCT FROM m.name
+        ORDER BY m.lane, m.start_ns, m.end_ns DESC, a.activity
+    )
+) WHERE is_reason OR coalesce(on_line(lane, start_ns) >= reason_until, TRUE);

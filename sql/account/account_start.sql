@@ -1,6 +1,7 @@
 -- Where another rank's path may come to a track: the starts of its collectives. Only in captures of known rank, because the path leads
 -- from rank to rank.
 -- Depends on account_track, capture, placed.
+-- Nothing without account_track, capture, placed.
 CREATE OR REPLACE TEMP TABLE account_start AS
 SELECT DISTINCT t.track, p.start_ns AS at_ns
 FROM placed AS p JOIN capture AS c ON c.capture = p.capture JOIN account_track AS t

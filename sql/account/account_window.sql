@@ -1,6 +1,7 @@
 -- The time of each step that the account divides. A marked step lasts from its start to its end on the host. Everything that the device runs in
 -- this time counts, whichever step launched it. A step without marks lasts from its first device task to its last; only its own tasks count.
 -- Depends on account_track, placed, step.
+-- Nothing without account_track.
 CREATE OR REPLACE TEMP TABLE account_window AS
 WITH marked AS (
     SELECT t.track, s.step, s.end_ns AS until_ns,

@@ -1,6 +1,7 @@
 -- The operators and modules of a typical step of each capture. The thread that runs the steps comes first, then the busier ones. At one time, ends
 -- of modules come first, then modules, then operators, the outer before the inner. Operators without a thread have no order.
 -- Depends on host_op, main_thread, module, place, sequence_step.
+-- Nothing without host_op, sequence_step.
 INSERT INTO r_sequence
 WITH operator AS (
     SELECT o.capture, o.thread, o.name, o.depth, o.start_ns, o.id

@@ -1,6 +1,7 @@
 -- Busy time by bucket: the differences of the busy time before each edge of the buckets. The parts of one kind on a track do not overlap, so
 -- before an edge lie the parts up to the last one that began by then, less what this one has ahead.
 -- Depends on account_gap, account_own, timeline_window.
+-- Nothing without timeline_window.
 INSERT INTO r_timeline_busy
 WITH hull AS (
     SELECT track, min(from_ns) AS from_ns, max(until_ns) AS until_ns FROM timeline_window GROUP BY track

@@ -1,5 +1,6 @@
 -- The longest device tasks in each stretch of r_timeline.
 -- Depends on account_track, collective, copy, kernel, placed, timeline_window.
+-- Nothing without account_track, placed, timeline_window.
 INSERT INTO r_timeline_event
 WITH longest AS (
     SELECT w.capture, w.phase, p.what, p.id, p.start_ns, p.end_ns

@@ -1,5 +1,6 @@
 -- A typical step of each capture: the first of those that call the same operators equally often, and are the most.
 -- Depends on r_operator.
+-- Nothing without r_operator.
 CREATE OR REPLACE TEMP TABLE sequence_step AS
 WITH called AS (
     SELECT capture, step, name, sum(calls) AS calls FROM r_operator WHERE step IS NOT NULL GROUP BY ALL

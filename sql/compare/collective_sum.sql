@@ -1,6 +1,7 @@
 -- Collectives of both sides by kind and group, with exact sums per divisor. If the sides share no group (different ranks, or members known
 -- on one side only), all groups are merged into one, with key NULL.
 -- Depends on c_collective, c_divisor.
+-- Nothing without c_collective, c_divisor.
 CREATE TABLE c_collective_sum AS
 WITH shared AS (
     SELECT group_key FROM c_collective GROUP BY group_key HAVING count(DISTINCT side) = 2

@@ -3,6 +3,7 @@
 -- the domains that it measured: a rank whose profile has no kernels does not count for kernels. Within a domain, a missing row counts 0.
 -- Depends on c_account, c_allocation, c_api, c_capture, c_kernel, c_link, c_module, c_msprof, c_operator, c_phase,
 -- c_stack, c_step, c_task, c_time.
+-- Nothing without c_capture.
 CREATE TABLE c_divisor AS
 WITH present AS (   -- a capture has a domain if the table of the domain has its rows; kernels: only without device times
     SELECT side, run, capture, 'kernel' AS domain, bool_or(whole) AS whole FROM c_kernel

@@ -3,6 +3,7 @@
 -- the first step if at least three others remain. For a metric that both sides have, only steps that both sides logged count, because later
 -- steps come from a better trained model. If they share no step, all steps count.
 -- Depends on c_metric, c_metric_entry.
+-- Nothing without c_metric.
 CREATE TABLE c_judged AS
 WITH logged AS (
     SELECT side, run, name, max(step) = 0 AS only_zero FROM c_metric WHERE value IS NOT NULL GROUP BY ALL

@@ -1,6 +1,7 @@
 -- Kernels of both sides with the key that matches them. For loosely matched operators the key is phase, launching host operator, number of
 -- dimensions of each input, and data types. Dimensions that vary among them become `*`.
 -- Depends on c_kernel_match, c_kernel_sum.
+-- Nothing without c_kernel_match, c_kernel_sum.
 CREATE TABLE c_kernel_keyed AS
 WITH loose AS (
     SELECT DISTINCT s.op, s.phase, s.host_op, s.input_dtypes, s.input_shapes,

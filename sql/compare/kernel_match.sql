@@ -2,6 +2,7 @@
 -- on both sides is matched loosely if exact matches cover less than 80 % of its time, or if it has more than 32 shapes at one place in the
 -- code (phase and launching operator).
 -- Depends on c_kernel_sum, side_mean.
+-- Nothing without c_kernel_sum.
 CREATE TABLE c_kernel_match AS
 WITH exact AS (
     SELECT op, input_shapes, side, divisor, sum(ns) AS ns FROM c_kernel_sum GROUP BY ALL

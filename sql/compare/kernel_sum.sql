@@ -1,6 +1,7 @@
 -- Kernels of both sides, with exact sums per divisor. The key is the operator type and the input shapes. If one side has no types (Level0),
 -- the key is the kernel's name alone, on both sides.
 -- Depends on c_divisor, c_kernel, sum_if_known.
+-- Nothing without c_divisor, c_kernel.
 CREATE TABLE c_kernel_sum AS
 WITH untyped AS (
     SELECT side FROM c_kernel GROUP BY side HAVING count(op_type) = 0

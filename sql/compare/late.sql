@@ -1,5 +1,6 @@
 -- Per side and member: how late it starts aligned collectives, and how often it starts last.
 -- Depends on c_capture, c_collective, late_of.
+-- Nothing without c_capture, c_collective.
 CREATE VIEW c_started AS
 SELECT l.side, l.run, c.member, c.role, c.folder, c.replica, c.ordinal AS place_in, l.step, l.kind, l.group_key, l.group_name, l.ordinal, l.start_ns
 FROM c_collective AS l JOIN c_capture AS c USING (side, run, capture);

@@ -1,6 +1,7 @@
 -- How many of the steps that a run timed count for its speed (c_judged), and why the others do not. The first step without a profiler, if
 -- left out, is warm-up. The rest have no counterpart: the other side has no step of that number, or does not count it.
 -- Depends on c_judged, c_metric.
+-- Nothing without c_metric.
 WITH logged AS (
     SELECT m.side, m.run, m.step, m.profiled, m.warmup, j.step IS NOT NULL AS counts
     FROM c_metric AS m LEFT JOIN c_judged AS j ON j.side = m.side AND j.run = m.run AND j.name = m.name AND j.step = m.step

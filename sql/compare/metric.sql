@@ -3,6 +3,7 @@
 -- time to sort. An empty name makes it a type where there are no metrics. `value` is NULL if it is not finite, or if its square would
 -- overflow; `warmup` if it is unknown.
 -- Depends on c_metric_name, c_metric_value.
+-- Nothing without c_metric_name, c_metric_value.
 CREATE TYPE metric_name AS ENUM (SELECT '' AS name UNION SELECT name FROM c_metric_name UNION SELECT given FROM c_metric_name ORDER BY ALL);
 CREATE TABLE c_metric AS
 WITH named AS (

@@ -1,6 +1,7 @@
 -- Aggregates of each metric over the values that count, per run: median, mean of the middle 80 %, 5th and 95th percentile (values of steps), and
 -- the highest and the lowest mean of ten neighbouring steps (of all, if there are fewer).
 -- Depends on c_judged.
+-- Nothing without c_judged.
 WITH windowed AS (
     SELECT side, run, name, step, avg(value) OVER (PARTITION BY side, run, name ORDER BY step ROWS 9 PRECEDING) AS mean,
            row_number() OVER (PARTITION BY side, run, name ORDER BY step) AS place

@@ -2,6 +2,7 @@
 -- among lines of the same name those that list the run's trainer win, then those that list none. Names without an entry have no row. The
 -- settings are those of the name in the run's own log, if its line has some.
 -- Depends on c_catalogue, c_metric, c_trainer.
+-- Nothing without c_catalogue, c_metric, c_trainer.
 CREATE TABLE c_metric_entry AS
 WITH logged AS (
     SELECT DISTINCT name FROM c_metric

@@ -1,10 +1,10 @@
 -- Times, health and workload step by step: for each run and metric, the steps and their values, in order. Steps under a profiler and
 -- warm-up steps are left out if there are others; so is step 0, validation before training. `phase`: the phase of the step that the timer
 -- is; NULL: none.
--- Depends on c_metric, c_timer.
--- Nothing without c_metric.
+-- Depends on c_metric, c_metric_name, c_timer.
+-- Nothing without c_metric, c_metric_name.
 WITH watched AS (
-    SELECT name FROM (SELECT DISTINCT name FROM c_metric)
+    SELECT CAST(name AS metric_name) AS name FROM c_metric_name
     WHERE starts_with(name, 'timing_s/') OR regexp_matches(name, '(^|/)(rollout_corr|mismatch)/|(^|/)perf/max_memory_|^(fully_async|separate_async)/')
        OR regexp_matches(name, '^actor/(entropy|grad_norm|ppo_kl|kl_loss|pg_loss)|^critic/(score/mean$|rewards/mean$|grad_norm|vf_loss|kl$)')
        OR regexp_matches(name, '^response_length/(mean|max|clip_ratio)$|^(prompt_length|num_turns)/mean$|^perf/total_num_tokens$')

@@ -1,6 +1,7 @@
 -- Every time of c_time per member: its mean over steps, in ns. A step or member without a measurement is skipped; it does not count 0.
 -- step_free: the part of the host's step in which the device neither computes nor communicates (preparing + free + tail).
 -- Depends on c_capture, c_time.
+-- Nothing without c_capture.
 CREATE TABLE c_time_value AS
 WITH times AS (
     SELECT *, step_ns - compute_ns - exposed_comm_ns AS step_free_ns FROM c_time

@@ -4,6 +4,7 @@
 -- decides, one such timer after the other: it is part of the step if the time that is left has room for it in every step that has it. The
 -- tolerance of 0.01 s allows for rounding in logs.
 -- Depends on c_metric, c_metric_entry.
+-- Nothing without c_metric, c_metric_entry.
 CREATE TABLE c_timer AS
 WITH RECURSIVE later(name, place) AS (   -- timers that may follow the step, in the order in which they are tried
     VALUES ('timing_s/save_checkpoint', 1), ('timing_s/testing', 2), ('timing_s/dump_rollout_generations', 3)

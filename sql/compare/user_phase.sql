@@ -2,6 +2,7 @@
 -- mark, is not known. None, if a capture has phases of an RL step, or training timed its phases on both sides: then these are the phases.
 -- The time of all others is outside of the phases; `lone_side` names the side of those that only the other one lacks.
 -- Depends on c_account, c_kernel, c_metric, c_path, c_phase, c_timer.
+-- Nothing without c_phase.
 CREATE TABLE unmatched_phase AS
 WITH known AS (
     SELECT (SELECT count(DISTINCT side) > 1 FROM c_metric JOIN c_timer USING (side, run, name) WHERE value IS NOT NULL)

@@ -1,10 +1,11 @@
 -- The metrics that tell whether training is healthy (docs/metrics.md, "Stability"), by step. Step 0 is validation before training and does
 -- not count. `what` says how `rlcompare/compare/stability.py` judges a metric. Counts that a job sums up from its start are turned into their
 -- increase. `mean` and `middle` (the median) are those of the last five steps that have a number, or of all steps if there are fewer.
--- Depends on c_metric.
+-- Depends on c_metric, c_metric_name.
+-- Nothing without c_metric, c_metric_name.
 CREATE TABLE c_watched AS
 WITH chosen AS (   -- no name matches two patterns
-    SELECT name, CASE
+    SELECT DISTINCT CAST(name AS metric_name) AS name, CASE
         WHEN regexp_matches(name, '^actor/entropy(_loss)?$') THEN 'entropy'
         WHEN regexp_matches(name, '^(actor|critic)/grad_norm$') THEN 'gradient'
         WHEN regexp_matches(name, '^(actor|critic)/(pg_|vf_)?loss$') THEN 'loss'
@@ -27,7 +28,7 @@ WITH chosen AS (   -- no name matches two patterns
         WHEN regexp_matches(name, '^response/aborted_ratio$') THEN 'aborted'
         WHEN regexp_matches(name, '^training/(off_policy|rollout_failure)/evicted_samples$') THEN 'evicted'
         WHEN regexp_matches(name, '^fully_async/(.*/)?dropped(_stale)?_samples$') THEN 'evicted_count'
-    END AS what FROM (SELECT DISTINCT name FROM c_metric) WHERE what IS NOT NULL
+    END AS what FROM c_metric_name WHERE what IS NOT NULL
 ), met AS (
     SELECT name, step FROM c_metric SEMI JOIN chosen USING (name) GROUP BY name, step HAVING bool_or(side = 'baseline') AND bool_or(side = 'new')
 ), given AS (

@@ -2,6 +2,7 @@
 -- time must sum to the span from the first task to the last, to the nanosecond (docs/design.md). A difference means a bug in rlcompare, or
 -- an input that it does not understand. No number of such a capture may be shown.
 -- Depends on collective, host_compute, kernel.
+-- Nothing without collective + host_compute + kernel.
 SELECT error(printf('its times do not add up: %.3f ms of computation, communication and free time in a span of %.3f ms', ns / 1e6, span_ns / 1e6))
 FROM (
     SELECT sum(ns + gap_ns) AS ns, max(end_ns) - min(start_ns) AS span_ns

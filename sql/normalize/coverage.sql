@@ -3,6 +3,7 @@
 -- Therefore the own times of all tasks of a step sum to the length of their union, and gaps, kernels and exposed collectives sum to the
 -- device span.
 -- Depends on placed.
+-- Nothing without placed.
 -- Runs after chosen_step, host_op (which frees memory).
 CREATE OR REPLACE TEMP TABLE coverage AS
 WITH own AS (

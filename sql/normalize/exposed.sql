@@ -2,6 +2,7 @@
 -- intervals are stored as disjoint islands, each with the length covered before it. The length covered up to any time t is then an ASOF
 -- lookup, and the overlap of an interval is the difference of two lookups.
 -- Depends on coverage.
+-- Nothing without coverage.
 CREATE OR REPLACE TEMP TABLE exposed AS
 WITH piece AS (   -- covering intervals: kernels for collectives, kernels and collectives for copies
     SELECT 'collective' AS what, capture, device_id, step, own_start_ns AS start_ns, own_end_ns AS end_ns FROM coverage

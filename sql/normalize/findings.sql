@@ -1,6 +1,7 @@
 -- Findings about each capture, once all its tables are filled: (capture, severity, key, message).
 -- Variables: steps.
 -- Depends on capture, memory, placed, repeated_task.
+-- Nothing without memory + placed + repeated_task.
 SELECT capture, 'warning', 'repeated_rows', repeated || ' kernels, collectives or copies appear more than once in the profile; each is counted once'
 FROM repeated_task
 UNION ALL

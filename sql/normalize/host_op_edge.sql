@@ -3,6 +3,7 @@
 -- without a length is open at no time. Where the thread is unknown, so is the nesting. The windows run over sorted rows, for speed: DuckDB
 -- streams them. They need no partition, because a thread ends as many operators as it starts.
 -- Depends on stage_host_op.
+-- Nothing without stage_host_op.
 -- Runs after place.
 CREATE OR REPLACE TEMP TABLE host_op_edge AS
 WITH edge AS (

@@ -2,6 +2,7 @@
 -- innermost one at its time. Made only if events are kept, because only host_op.parent_id needs it.
 -- Variables: keep_events.
 -- Depends on host_op_edge, stage_host_op.
+-- Nothing without host_op_edge.
 CREATE OR REPLACE TEMP TABLE host_op_parent AS
 WITH opened AS (
     SELECT capture, thread, id, depth, place FROM host_op_edge WHERE id IS NOT NULL AND getvariable('keep_events')

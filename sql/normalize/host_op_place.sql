@@ -3,6 +3,7 @@
 -- is a difference of a running sum over the launching operators of its thread: the value at its end minus the value at its start.
 -- Variables: steps.
 -- Depends on place, stage_host_op, stage_kernel.
+-- Nothing without stage_host_op.
 CREATE OR REPLACE TEMP TABLE host_op_place AS
 WITH running AS (
     SELECT o.capture, o.thread, o.start_ns AS launch_ns,

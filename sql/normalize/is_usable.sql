@@ -1,6 +1,7 @@
 -- The captures in which the source found nothing at all.
 -- Depends on capture, host_api, memory, range, reported_api, reported_kernel_type, reported_operator, stage_collective,
 -- stage_host_op, stage_kernel.
+-- Nothing without capture.
 SELECT capture FROM capture WHERE capture NOT IN (
     SELECT capture FROM stage_kernel UNION ALL SELECT capture FROM stage_collective UNION ALL SELECT capture FROM stage_host_op
     UNION ALL SELECT capture FROM "range" UNION ALL SELECT capture FROM host_api UNION ALL SELECT capture FROM memory

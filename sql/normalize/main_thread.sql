@@ -1,6 +1,7 @@
 -- The thread that runs the steps of each capture: the one on which most steps see their first framework operator. Other threads work for it:
 -- autograd's runs the backward pass, and the task queue's launches what was enqueued.
 -- Depends on stage_host_op, step.
+-- Nothing without stage_host_op, step.
 CREATE OR REPLACE TEMP TABLE main_thread AS
 WITH begun AS (   -- without marks: the first operator of the capture
     SELECT DISTINCT capture, coalesce(start_ns, -9223372036854775807) AS from_ns FROM step

@@ -3,6 +3,7 @@
 -- reported values, also only the first is kept, because a stream runs one task at a time. A cheap check on a few numbers comes first; texts
 -- are compared only if it finds duplicates.
 -- Depends on collective_task, stage_collective, stage_copy, stage_kernel.
+-- Nothing without stage_collective + stage_copy + stage_kernel.
 CREATE OR REPLACE TEMP TABLE task_before AS
 SELECT capture, count(*) AS tasks FROM (
     SELECT capture FROM stage_kernel UNION ALL SELECT capture FROM stage_collective UNION ALL SELECT capture FROM stage_copy

@@ -2,6 +2,7 @@
 -- boundary of a step belongs to the step that contains most of it. In discrete mode the whole capture is one phase, given by its folder. It
 -- lasts as long as its own mark, else as long as the profiler session.
 -- Depends on capture, phase_range, phase_vocabulary, stage_phase, step.
+-- Nothing without capture + phase_range.
 INSERT INTO phase
 WITH cut AS (
     SELECT capture, start_ns AS ts_ns FROM phase_range UNION SELECT capture, end_ns FROM phase_range

@@ -1,6 +1,7 @@
 -- Names of marks that are phases of an RL step: verl's method names, its role names in discrete mode, and rlcompare's own names. Since verl
 -- 0.8 the general worker updates the critic. Its mark train_batch means update_critic only in captures with the role critic.
 -- Depends on capture.
+-- Nothing without capture.
 CREATE OR REPLACE TEMP TABLE phase_vocabulary AS
 SELECT c.capture, vocabulary.* FROM capture AS c CROSS JOIN (VALUES
     ('generate_sequences', 'rollout', 'generate_sequences'), ('rollout_generate', 'rollout', 'generate_sequences'),

@@ -1,6 +1,7 @@
 -- Step and phase by host time. A step includes its end; a phase excludes its end. A capture without step marks is one step, and in discrete
 -- mode also one phase.
 -- Depends on capture, phase, step.
+-- Nothing without capture + phase + step.
 -- Runs after chosen_step.
 INSERT INTO place
 WITH marked_step AS (

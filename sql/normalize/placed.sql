@@ -3,6 +3,7 @@
 -- whose device range contains the start. In a torch trace, a task without a launch has no step: the warm-up may have launched it.
 -- Phase: by the start of the framework operator, else of the launch, else of the task (docs/design.md §4).
 -- Depends on capture, device_task, phase, step, step_range.
+-- Nothing without device_task.
 CREATE OR REPLACE TEMP TABLE placed AS
 WITH only_step AS (
     SELECT capture, step FROM step WHERE inferred

@@ -4,6 +4,7 @@
 -- communication library make are not the user's; nor are the ranges in a domain, which belongs to a library. torch_npu records
 -- record_function as operators: one is a range if it has no inputs and no sequence number, and contains an operator of torch.
 -- Depends on capture, main_thread, phase_vocabulary, range, stage_host_op, stage_phase, step.
+-- Nothing without range + stage_host_op.
 CREATE OR REPLACE TEMP TABLE range_name AS   -- apart, so that patterns are matched once for each name
 SELECT name FROM "range" WHERE side = 'host' AND kind = 'range' AND name IS NOT NULL
 UNION

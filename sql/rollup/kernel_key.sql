@@ -1,6 +1,7 @@
 -- Kernels that are the same: name without running numbers, type, tensors and launching operator. `kernel_text` has these texts once for each key of a
 -- capture, `kernel_key` the key of each kernel. Tables that group kernels then compare numbers instead of texts.
 -- Depends on bare_name, host_op, kernel.
+-- Nothing without kernel.
 CREATE OR REPLACE TEMP TABLE kernel_text AS
 WITH bare AS (
     SELECT name, bare_name(name) AS bare FROM (SELECT DISTINCT name FROM kernel WHERE name IS NOT NULL)

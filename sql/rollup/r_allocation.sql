@@ -1,5 +1,6 @@
 -- Allocations by operator and by the step in which they were made.
 -- Depends on allocation, place.
+-- Nothing without allocation.
 INSERT INTO r_allocation
 WITH stepped AS (   -- an allocation without a time gets a step only if the capture is one step
     SELECT a.*, p.step

@@ -1,5 +1,6 @@
 -- Calls by layer and name. If no call of a capture was read, the profiler's own totals are used.
 -- Depends on host_api, place, r_operator, reported_api, step.
+-- Nothing without host_api + r_operator + reported_api.
 INSERT INTO r_api
 WITH kind AS (   -- numbers instead of names, because the ASOF join sorts all columns that it carries
     SELECT layer, name, row_number() OVER (ORDER BY layer, name) AS kind FROM (SELECT DISTINCT layer, name FROM host_api)

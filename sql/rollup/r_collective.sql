@@ -2,6 +2,7 @@
 -- groups are numbered by their kinds of collectives, then by first use. The order of first use alone would not be stable: two groups may
 -- take turns in starting first.
 -- Depends on collective, phase.
+-- Nothing without collective.
 INSERT INTO r_collective
 WITH first_use AS (
     SELECT capture, group_name, row_number() OVER (PARTITION BY capture ORDER BY list_sort(list(DISTINCT kind)), min(start_ns), group_name) - 1 AS position

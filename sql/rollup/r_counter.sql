@@ -1,5 +1,6 @@
 -- Sampled counters, reduced. A frequency holds until its next sample, so its mean is weighted by that time.
 -- Depends on counter.
+-- Nothing without counter.
 INSERT INTO r_counter
 WITH held AS (
     SELECT *, lead(ts_ns) OVER (PARTITION BY capture, device_id, name ORDER BY ts_ns) - ts_ns AS held_ns FROM counter WHERE value IS NOT NULL

@@ -1,5 +1,6 @@
 -- Kernels grouped by name without running numbers, type, shapes and launching operator.
 -- Depends on kernel, kernel_key, kernel_text, kernel_work, phase, reported_kernel_type, stage_unit, step.
+-- Nothing without kernel + reported_kernel_type, kernel_key + reported_kernel_type, kernel_text + reported_kernel_type.
 INSERT INTO r_kernel
 WITH shape AS (   -- elements of all inputs of one call, once per distinct text
     SELECT input_shapes, list_sum(list_transform(string_split(input_shapes, ';'), lambda s:

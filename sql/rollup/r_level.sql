@@ -1,6 +1,7 @@
 -- Levels of memory and of the clock over time, thinned: the lowest and the highest of each of 60 parts, which consist of
 -- slots of 2^20 ns (1 ms), as some sources keep only the extremes of these. A level below 0 counts as not measured.
 -- Depends on counter, memory.
+-- Nothing without counter + memory.
 INSERT INTO r_level
 WITH measured AS (
     SELECT capture, device_id, component, ts_ns, unnest([

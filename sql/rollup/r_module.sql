@@ -1,5 +1,6 @@
 -- nn.Module calls by name, with the kernels launched inside each span on its own thread.
 -- Depends on host_op, module, phase, place.
+-- Nothing without module.
 INSERT INTO r_module
 WITH running AS (
     SELECT capture, thread, start_ns, sum(device_self_ns) OVER (PARTITION BY capture, thread ORDER BY start_ns) AS upto_ns

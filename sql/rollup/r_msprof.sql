@@ -2,6 +2,7 @@
 -- without steps. Captures without a device are left out. So are the rows Wait and Transmit, which msprof-analyze takes from the plane that
 -- waits least.
 -- Depends on capture, collective, device_window, kernel, r_collective, r_kernel, r_operator.
+-- Nothing without collective + kernel + r_kernel + r_operator.
 INSERT INTO r_msprof BY NAME
 WITH k_own AS (
     SELECT capture, start_ns, end_ns, max(end_ns) OVER (PARTITION BY capture ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_ns

@@ -1,6 +1,7 @@
 -- Framework operators by name. A call inside a call of the same name on the same thread adds nothing to the total times. If no operator
 -- with a time stamp was read for a capture, the profiler's own totals are used; nested calls of one name cannot be told apart there.
 -- Depends on host_op, phase, reported_operator, step.
+-- Nothing without host_op + reported_operator.
 INSERT INTO r_operator BY NAME
 WITH repeated AS (   -- names that may run inside themselves: one contains an operator, and one lies deeper
     SELECT capture, thread, name FROM host_op GROUP BY capture, thread, name

@@ -1,5 +1,6 @@
 -- Exported call stacks by their three innermost frames, each cut to 1,000 characters.
 -- Depends on exported_stack.
+-- Nothing without exported_stack.
 INSERT INTO r_stack
 WITH split AS (
     SELECT capture, list_transform(list_reverse(string_split(frames, ';'))[:3], lambda frame: left(trim(frame), 1000)) AS inner_frames, operators, self_ns

@@ -1,6 +1,7 @@
 -- Times by capture, device and step (docs/design.md §4). If only the host was recorded, its operators replace kernels, and device_id is
 -- NULL.
 -- Depends on collective, copy, device_window, host_compute, kernel, step.
+-- Nothing without collective + host_compute + kernel.
 INSERT INTO r_time
 WITH k AS (
     SELECT capture, device_id, step, sum(busy_ns) AS compute_ns, sum(gap_ns) AS gap_ns, min(start_ns) AS first_ns, max(end_ns) AS last_ns,

@@ -4,6 +4,7 @@
 -- machine is named, ranks on devices of the same number are on several.
 -- `ahead_ns`: how far the clock of the capture is ahead. `last_ns` is in the clock of the capture.
 -- Depends on capture, r_collective.
+-- Nothing without capture, r_collective.
 CREATE OR REPLACE TEMP TABLE job_step AS
 SELECT capture, step, rank, dense_rank() OVER (ORDER BY role, folder, replica, place) AS job
 FROM (

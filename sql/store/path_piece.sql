@@ -6,6 +6,7 @@
 -- A wait that ends otherwise, because a kernel hides the rest of it, stays on the path. Times are those of all clocks aligned; with `ahead_ns`
 -- added they are those of the capture.
 -- Depends on aligned, capture, exposed, job_step, r_collective, r_window.
+-- Nothing without capture, job_step, r_window.
 CREATE OR REPLACE TEMP TABLE path_window AS
 WITH clock AS (
     SELECT capture, min(ahead_ns) AS ahead_ns FROM aligned GROUP BY capture

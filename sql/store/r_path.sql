@@ -1,10 +1,13 @@
 -- The account of the critical path. Running it again gives the same rows.
--- Depends on capture, divided, path_piece, path_window, r_block, r_path.
+-- Depends on capture, divided, path_piece, path_window, r_block, r_label, r_path.
+-- Nothing without path_piece, path_window.
 DELETE FROM r_path;
 
 INSERT INTO r_path BY NAME
 WITH row AS (
-    SELECT capture, device_id, step, from_ns, phase, kind, subject, op_type, core_type, input_dtypes, host_op, NULL AS group_ranks, ns, pieces FROM r_block
+    SELECT b.capture, b.device_id, b.step, b.from_ns, b.phase, l.kind, l.subject, l.op_type, l.core_type, l.input_dtypes, l.host_op, NULL AS group_ranks,
+           b.ns, b.pieces
+    FROM r_block AS b JOIN r_label AS l ON l.capture = b.capture AND l.label = b.label
     UNION ALL
     SELECT capture, device_id, step, from_ns, phase, kind, subject, op_type, NULL, dtype, NULL, group_ranks, ns, 1 FROM divided
 ), placed AS (

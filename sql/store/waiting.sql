@@ -1,6 +1,7 @@
 -- Divides the time in which a device only communicates: `wait` until the last member of the collective has started (the subject is that rank),
 -- then `transfer`; `comm` where that is unknown, or if members were not profiled. Running it again gives the same rows.
 -- Depends on aligned, r_account, r_exposed.
+-- Nothing without r_exposed.
 CREATE OR REPLACE TEMP TABLE exposed AS   -- each piece, and the end of its waiting
 SELECT e.*, a.last, a.last_ns, coalesce(a.is_whole, FALSE) AS is_whole, least(greatest(coalesce(a.last_ns, e.from_ns), e.from_ns), e.until_ns) AS cut_ns
 FROM r_exposed AS e LEFT JOIN aligned AS a

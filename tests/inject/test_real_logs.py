@@ -157,12 +157,9 @@ def test_halves_of_a_job_differ_by_luck(
         (A, "timing_s/update_actor", 1.4, "timing_s/step", "update_actor"),
         (B, "timing_s/old_log_prob", 1.5, "timing_s/step", "old_log_prob"),
         (SAVING, "timing_s/update_critic", 1.4, "timing_s/step", "update_critic"),
-        pytest.param(
-            NUL, "timing/update_actor", 1.3, None, "update_actor",
-            marks=pytest.mark.xfail(strict=True, reason="the timers of verl 0.1 are no phases, as of now"),
-        ),
+        (NUL, "timing/update_actor", 1.3, None, "update_actor"),
     ],
-)  # fmt: skip
+)
 def test_a_slower_phase_of_a_real_job(
     logs: Path, call: Call, tmp_path: Path, name: str, timer: str, factor: float, whole: str | None, phase: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 from rlcompare import db, resources
 from rlcompare.compare.inputs import CompareOptions
 from rlcompare.compare.rollups import Rollups
+from rlcompare.sources.detect import find_runs
 from rlcompare.sql_header import read_header
-from rlcompare.sql_order import made
+from rlcompare.sql_order import filled, made
+from rlcompare.store.build import build_store
 from tests.sql.rollup_stores import side
 from tests.sql.test_compare_limits import logged
 from tests.stores import store_of
@@ -54,12 +57,41 @@ def empty(con: duckdb.DuckDBPyConnection, tables: tuple[str, ...]) -> None:
 def test_queries(con: duckdb.DuckDBPyConnection) -> None:
     with_rows = set()
     for name, tables in clauses("compare"):
+        if any(filled(resources.sql(name))):
+            continue
         con.execute("BEGIN")
         with_rows |= {name} if con.execute(resources.sql(name)).fetchone() else set()
         empty(con, tables)
         assert con.execute(resources.sql(name)).fetchall() == [], (name, tables)
         con.execute("ROLLBACK")
     assert len(with_rows) > 30, f"{len(with_rows)}: the data is too poor to test this"
+
+
+def test_tables_made_of_queries(con: duckdb.DuckDBPyConnection) -> None:
+    """They have no rows then, and the same columns if their queries are not run."""
+    with_rows = set()
+    for name, tables in clauses("compare"):
+        text = resources.sql(name)
+        if not any(filled(text)) or name == "compare/metric":  # that one drops what it is made of
+            continue
+        last = re.findall(r"(?m)^CREATE TABLE (\w+) AS", text)[-1]
+        rows, columns = {}, {}
+        for way in ("full", "empty", "skipped"):
+            con.execute("BEGIN")
+            for made_before in re.findall(r"(?m)^CREATE TABLE (\w+) AS", text):
+                con.execute(f"DROP TABLE {made_before}")
+            for view in re.findall(r"(?m)^CREATE VIEW (\w+)", text):
+                con.execute(f"DROP VIEW {view}")
+            empty(con, () if way == "full" else tables)
+            (db.run_without_rows if way == "skipped" else duckdb.DuckDBPyConnection.execute)(con, text)
+            rows[way] = con.execute(f"FROM {last}").fetchall()
+            columns[way] = con.execute(f"DESCRIBE {last}").fetchall()
+            con.execute("ROLLBACK")
+        assert not rows["empty"], (name, tables)
+        assert not rows["skipped"], name
+        assert columns["skipped"] == columns["full"], name
+        with_rows |= {name} if rows["full"] else set()
+    assert len(with_rows) > 10, f"{len(with_rows)}: the data is too poor to test this"
 
 
 def test_what_is_loaded(con: duckdb.DuckDBPyConnection) -> None:
@@ -79,3 +111,25 @@ def test_what_is_loaded(con: duckdb.DuckDBPyConnection) -> None:
         assert not counts[1], (name, tables)
         with_rows |= {name} if counts[0] else set()
     assert len(with_rows) > 12, f"{len(with_rows)}: the data is too poor to test this"
+
+
+@pytest.mark.parametrize("kind", ["verl_default_new", "text_level1_new", "trace of a CPU"])
+def test_stores_are_the_same_whatever_is_skipped(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = INPUTS / kind
+    if not given.exists():
+        given = tmp_path / "trace.json"
+        event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "dur": 4}
+        events = [{**event, "ts": 10 * place, "args": {"External id": place + 1}} for place in range(20)]
+        given.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
+    found = []
+    for skips in (True, False):
+        if not skips:
+            monkeypatch.setattr(resources.EmptyTables, "skips", lambda *_: False)
+        path = tmp_path / f"{skips}.duckdb"
+        (run,) = find_runs(given)
+        build_store(run, path, keep_events=True, threads=1)
+        with duckdb.connect(str(path), read_only=True) as store:
+            tables = store.execute("SELECT table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+            found.append({table: store.execute(f'FROM "{table}" ORDER BY ALL').fetchall() for (table,) in tables})
+    assert found[0] == found[1]
+    assert any(found[0].values())

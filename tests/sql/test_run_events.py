@@ -180,7 +180,9 @@ def test_real_logs(shared: Path) -> None:
     assert [event for event in told(diff, unit="s") if event.what != "first_steps"] == []
     assert [(event.step, event.last) for event in told(diff, what="first_steps")] == [(1, 1), (1, 1)]
     diff = real(logs / "ppo-verl0.1-nul-bytes.log", logs / "ppo-verl0.4-checkpoints.log")
-    (longer,) = told(diff, what="test_or_save")
+    (tested,) = told(diff, what="test_or_save", side="baseline")
+    assert (tested.period, tested.steps, [fact.name for fact in tested.facts]) == (10, 43, ["timing_s/testing"])
+    (longer,) = told(diff, what="test_or_save", side="new")
     assert (longer.period, longer.steps) == (10, 34)
     assert [fact.name for fact in longer.facts] == ["timing_s/testing", "timing_s/save_checkpoint"]
     assert [event.step for event in told(diff, unit="s", what="onset")] == [111]

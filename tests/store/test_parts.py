@@ -8,6 +8,7 @@ import signal
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,18 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def whole(profile: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], Path]:
+    """The store of that run, made at once, with or without events."""
+    folder = tmp_path_factory.mktemp("whole")
+
+    @cache
+    def made(keep_events: bool) -> Path:
+        return built(one_run(profile), folder / f"{keep_events}.duckdb", keep_events=keep_events)
+
+    return made
+
+
 def one_run(folder: Path) -> RunInput:
     (run,) = find_runs(folder)
     return run
@@ -94,15 +107,12 @@ def differing(first: Path, second: Path) -> list[str]:
         con.execute(f"ATTACH '{second}' AS second (READ_ONLY)")
         names = [name for (name,) in con.execute("SELECT DISTINCT table_name FROM duckdb_tables()").fetchall()]
         assert "r_kernel" in names
-        both = [('first."{0}"', 'second."{0}"'), ('second."{0}"', 'first."{0}"')]
-        return [
-            name
+        bag = "(SELECT (count(*), sum(hash(row)), bit_xor(hash(row))) FROM {0}.\"{1}\" AS row)"
+        compared = (
+            f"SELECT '{name}' WHERE {bag.format('first', name)} IS DISTINCT FROM {bag.format('second', name)}"
             for name in names
-            if any(
-                con.execute(f"SELECT * FROM {a.format(name)} EXCEPT ALL SELECT * FROM {b.format(name)}").fetchall()
-                for a, b in both
-            )
-        ]
+        )
+        return [name for (name,) in con.execute(" UNION ALL ".join(compared)).fetchall()]
 
 
 def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
@@ -113,9 +123,15 @@ def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("keep_events", [False, True])
 @pytest.mark.parametrize(("captures", "workers"), [(1, 1), (2, 1), (2, 2), (1, 2)])
 def test_the_tables_are_the_same_however_they_are_made(
-    profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, captures: int, workers: int, keep_events: bool
+    profile: Path,
+    whole: Callable[[bool], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    captures: int,
+    workers: int,
+    keep_events: bool,
 ) -> None:
-    together = built(one_run(profile), tmp_path / "together.duckdb", keep_events=keep_events)
+    together = whole(keep_events)
     monkeypatch.setattr(parts, "BATCH_CAPTURES", captures)
     monkeypatch.setattr(local, "WORTH_PROCESSES", 2)
     apart = built(one_run(profile), tmp_path / "apart.duckdb", LocalEngine(workers), keep_events)
@@ -144,7 +160,7 @@ class TestOnce:
         assert differing(store, built(one_run(run), tmp_path / "whole.duckdb")) == []
 
     def test_an_interrupted_command_leaves_what_it_made(
-        self, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, profile: Path, whole: Callable[[bool], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(parts, "BATCH_CAPTURES", 1)
         with pytest.raises(Stopped):
@@ -153,7 +169,7 @@ class TestOnce:
         engine = Recorder()
         (store,) = cached_stores([one_run(profile)], directory=tmp_path / "cache", engine=engine)
         assert engine.ranks == [3]
-        assert differing(store, built(one_run(profile), tmp_path / "whole.duckdb")) == []
+        assert differing(store, whole(False)) == []
         # What the store holds now is not kept twice.
         assert list((tmp_path / "cache" / "parts").glob("*.duckdb")) == []
 
@@ -168,7 +184,7 @@ class TestOnce:
         assert differing(store, built(alone, tmp_path / "alone.duckdb")) == []
 
     def test_a_pack_that_is_damaged_is_made_again(
-        self, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, profile: Path, whole: Callable[[bool], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(parts, "BATCH_CAPTURES", 2)
         with pytest.raises(Stopped):
@@ -179,7 +195,7 @@ class TestOnce:
         engine = Recorder()
         (store,) = cached_stores([one_run(profile)], directory=tmp_path / "cache", engine=engine)
         assert sorted(rank for rank in engine.ranks if rank is not None) == [0, 1, 2, 3]
-        assert differing(store, built(one_run(profile), tmp_path / "whole.duckdb")) == []
+        assert differing(store, whole(False)) == []
 
 
 class TestFailures:
@@ -229,7 +245,12 @@ class TestFailures:
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
     @pytest.mark.parametrize("once", [False, True])
     def test_a_worker_that_is_killed(
-        self, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, once: bool
+        self,
+        profile: Path,
+        whole: Callable[[bool], Path],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        once: bool,
     ) -> None:
         spared = str(tmp_path / "spared")
         start = KILLS_ITS_WORKER.format(spared=spared, once=f"open({spared!r}, 'w').close()" if once else "pass")
@@ -239,7 +260,7 @@ class TestFailures:
         (tmp_path / "out").mkdir()
         store = built(one_run(profile), tmp_path / "out" / "store.duckdb", LocalEngine(workers=2))
         if once:
-            assert differing(store, built(one_run(profile), tmp_path / "whole.duckdb")) == []
+            assert differing(store, whole(False)) == []
         else:
             assert rows(store, "SELECT rank FROM capture ORDER BY rank") == [(0,), (1,), (3,)]
             ((message,),) = rows(store, "SELECT message FROM finding WHERE key = 'unreadable_capture'")

@@ -149,9 +149,9 @@ def _expect_none(failures: Sequence[Failure]) -> None:
 
 def _choose(con: duckdb.DuckDBPyConnection, numbers: Sequence[int], *, merged: bool) -> None:
     """Sets which captures are read, and whether they are merged into one database."""
-    con.execute("SET VARIABLE merged = ?", [merged])
-    con.execute("SET VARIABLE capture_column = ?", [NUMBER if merged else "NULL"])
-    con.execute("SET VARIABLE captures = CAST(? AS INTEGER[])", [list(numbers)])
+    db.set_variable(con, "merged", merged)
+    db.set_variable(con, "capture_column", NUMBER if merged else "NULL")
+    db.set_variable(con, "captures", list(numbers), "INTEGER[]")
 
 
 def _read_analyses(
@@ -174,7 +174,7 @@ def _read_analyses(
         for number in numbers:
             del paths[number]
     for number in paths:
-        con.execute("SET VARIABLE capture = ?", [number])
+        db.set_variable(con, "capture", number)
         read_analysis(con, captures[number], number, partial(report, number), scratch)
 
 
@@ -225,11 +225,14 @@ def _read(
 
 def _run(con: duckdb.DuckDBPyConnection, name: str) -> list[Failure]:
     """Runs one of our SQL files; returns its failure, if any."""
-    con.execute(f"SET sqlite_all_varchar = {str(name in AS_TEXT).lower()}")
-    try:
+    if name not in AS_TEXT:
         failure = attempt(con, name)
-    finally:
-        con.execute("SET sqlite_all_varchar = false")
+    else:
+        con.execute("SET sqlite_all_varchar = true")
+        try:
+            failure = attempt(con, name)
+        finally:
+            con.execute("SET sqlite_all_varchar = false")
     return [failure] if failure else []
 
 
@@ -264,17 +267,13 @@ def _insert_environment(con: duckdb.DuckDBPyConnection) -> None:
         rows.setdefault(capture, []).append((name, value))
     known = set(con.execute("SELECT capture, key FROM env").fetchall())
     found = [
-        (capture, key, value)
+        {"capture": capture, "key": key, "value": value}
         for capture, said in rows.items()
         for key, value in environment_from_metadata(said).items()
         if (capture, key) not in known
     ]
     if found:
-        con.execute(
-            "INSERT INTO env SELECT unnest(CAST(? AS INTEGER[])), unnest(CAST(? AS VARCHAR[])),"
-            " unnest(CAST(? AS VARCHAR[]))",
-            [list(column) for column in zip(*found, strict=True)],
-        )
+        con.execute(resources.sql("store/env"), db.as_parameter(found))
 
 
 def _findings(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:

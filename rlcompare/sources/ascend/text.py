@@ -145,7 +145,7 @@ class _Reader:
                 self._read_trace(part, path)
             else:
                 self._read_document(part, path)
-        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        except db.NOT_THE_INPUT:
             raise
         except InputError as error:
             return error.problem
@@ -161,7 +161,7 @@ class _Reader:
         events = trace_slice.bare_list(path, self.scratch)
         try:
             self._run(part, events.path)
-        except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        except db.NOT_THE_INPUT:
             raise
         except duckdb.Error:
             events = trace_slice.complete_events(path, self.scratch)
@@ -208,7 +208,7 @@ class _Reader:
         document = not FILES[part].is_table and part != "trace_view"
         value = path.read_text(encoding="utf-8-sig") if document else db.pattern_of(path)
         # The variable's name comes from this module, never from a profile.
-        self.con.execute(f"SET VARIABLE text_{part} = ?", [value])
+        db.set_variable(self.con, f"text_{part}", value)
         db.run(self.con, resources.sql(f"sources/ascend_text/{part}"))
 
     def _empty(self, part: str) -> Path:

@@ -127,9 +127,9 @@ def _fill(
         "given_metric": pyarrow.concat_tables(parts),
         "given_name": pyarrow.table({"id": range(len(names)), "name": pyarrow.array(names, pyarrow.string())}),
     }
-    con.execute("SET VARIABLE metrics_sources = CAST(? AS VARCHAR[])", [[source.name for source, _ in read]])
-    con.execute("SET VARIABLE profiled_steps = CAST(? AS BIGINT[])", [None if profiled is None else list(profiled)])
-    con.execute("SET VARIABLE warmup_steps = CAST(? AS BIGINT[])", [None if warmup is None else list(warmup)])
+    db.set_variable(con, "metrics_sources", [source.name for source, _ in read], "VARCHAR[]")
+    db.set_variable(con, "profiled_steps", None if profiled is None else list(profiled), "BIGINT[]")
+    db.set_variable(con, "warmup_steps", None if warmup is None else list(warmup), "BIGINT[]")
     for name, table in given.items():
         con.register(name, table)
     try:
@@ -142,7 +142,7 @@ def _fill(
 
 
 def _restarts(con: duckdb.DuckDBPyConnection, number: int, name: str) -> Iterator[Finding]:
-    con.execute("SET VARIABLE metrics_source = ?", [number])
+    db.set_variable(con, "metrics_source", number)
     ((repeated, starts),) = db.run(con, resources.sql("sources/run_directory/restarts"))
     if repeated:
         text = f"{name} has values of {_counted(len(repeated), 'step')} ({_listed(repeated)}) more than once"

@@ -50,14 +50,14 @@ def load_prometheus(
     span = _span(samples.times)
     known = {step: time - zones[0] for step, time in logged.items()} if len(zones) == 1 and has_times else {}
     _stage(con, samples, known)
-    con.execute("SET VARIABLE step_timers = ?", [sorted(step_timers())])
+    db.set_variable(con, "step_timers", sorted(step_timers()))
     db.run(con, resources.sql("sources/prometheus/step_time"))
     ((steps, start, end, length),) = db.run(con, resources.sql("sources/prometheus/steps"))
     gap = _gap(samples)
     by_step = steps > 0 and gap <= length
-    con.execute("SET VARIABLE prometheus_source = ?", [name])
-    con.execute("SET VARIABLE prometheus_by_step = ?", [by_step])
-    con.execute("SET VARIABLE prometheus_window = CAST(? AS BIGINT[])", [[start - gap, end + gap] if steps else None])
+    db.set_variable(con, "prometheus_source", name)
+    db.set_variable(con, "prometheus_by_step", by_step)
+    db.set_variable(con, "prometheus_window", [start - gap, end + gap] if steps else None, "BIGINT[]")
     for query in ("sample", "by_step", "of_run", "metric"):
         db.run(con, resources.sql(f"sources/prometheus/{query}"))
     ((joined,),) = db.run(con, resources.sql("sources/prometheus/joined"))

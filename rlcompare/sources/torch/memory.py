@@ -71,12 +71,12 @@ def fill(
     if schema not in (_SCHEMA, _TORCH_SCHEMA):
         raise InputError(path, f"its schema is {schema}, and this version reads {_SCHEMA}", "Upgrade rlcompare")
     device = _DEVICE.fullmatch(str(capture.info.get("device")))
-    con.execute("SET VARIABLE memory_file = ?", [db.pattern_of(path)])
-    con.execute("SET VARIABLE memory_device = CAST(? AS INTEGER)", [int(device.group(1)) if device else None])
+    db.set_variable(con, "memory_file", db.pattern_of(path))
+    db.set_variable(con, "memory_device", int(device.group(1)) if device else None, "INTEGER")
     try:
         form = "memory" if schema == _SCHEMA else "snapshot"
         db.run(con, resources.sql(f"sources/torch_memory/{form}"))
-    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+    except db.NOT_THE_INPUT:
         raise
     except duckdb.Error as error:
         raise InputError(path, f"it cannot be read ({db.first_line(error)})", _REMEDY) from error

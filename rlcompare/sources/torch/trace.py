@@ -71,12 +71,12 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
     base, groups = events.header.get("baseTimeNanoseconds"), _groups(events.header)
     sound = isinstance(base, int) and not isinstance(base, bool) and 0 <= base < 2**62
     con.execute("SET VARIABLE trace_base_ns = CAST(? AS BIGINT)", [base if sound else 0])
-    con.execute("SET VARIABLE trace_groups = ?", [json.dumps(groups)])
+    db.set_variable(con, "trace_groups", json.dumps(groups))
     db.run(con, resources.sql("sources/torch_trace/trace_group"))
     try:
         _run_events(con, events.path, _USUAL_EVENT)
         return events
-    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+    except db.NOT_THE_INPUT:
         raise
     except duckdb.Error:
         try:
@@ -85,7 +85,7 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
             raise InputError(path, error.problem, _REMEDY) from error  # name the input, not the private copy
     try:
         _run_events(con, mended.path, _LONGEST_EVENT)
-    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+    except db.NOT_THE_INPUT:
         raise
     except duckdb.Error as error:
         raise InputError(path, f"its events cannot be read ({db.first_line(error)})", _REMEDY) from error
@@ -93,8 +93,8 @@ def _read_events(con: duckdb.DuckDBPyConnection, path: Path, scratch: Path) -> E
 
 
 def _run_events(con: duckdb.DuckDBPyConnection, path: Path, longest: int) -> None:
-    con.execute("SET VARIABLE trace_events = ?", [db.pattern_of(path)])
-    con.execute("SET VARIABLE trace_event_bytes = ?", [longest])
+    db.set_variable(con, "trace_events", db.pattern_of(path))
+    db.set_variable(con, "trace_event_bytes", longest)
     db.run(con, resources.sql("sources/torch_trace/trace_event"))
 
 

@@ -24,7 +24,7 @@ from rlcompare.store.capture_stage import make_batch
 from rlcompare.store.engines import Cancelled as IsCancelled
 from rlcompare.store.engines import Report
 from rlcompare.store.fingerprint import DATABASES
-from rlcompare.store.new_file import Cancelled, remove
+from rlcompare.store.new_file import Cancelled
 from rlcompare.store.parts import Batch, BatchResult, Failure, Part
 
 RETRIES = 3
@@ -236,12 +236,8 @@ def _written(made: _Made, report: Report) -> Iterator[BatchResult]:
 
 def _write(target: Path, content: bytes) -> None:
     """Write a pack atomically."""
-    partial = temporary.partial_of(target)
-    try:
+    with temporary.replacing(target) as partial:
         partial.write_bytes(content)
-        partial.replace(target)
-    finally:
-        remove(partial)
 
 
 def _blamed(batch: Batch, error: Exception, waiting: deque[Batch], report: Report) -> Iterator[BatchResult]:

@@ -1,9 +1,9 @@
 -- Training, importance-sampling and workload metrics of one run. They are not limited to the selected steps, because the profile and the
 -- training may number steps differently. Numbers that stand for an unknown value are left out: verl writes -1 for an unknown number of
--- preemptions, and for unknown times of ranks. Names are kept once, because millions of values may have the same few hundred.
+-- preemptions, and for unknown times of ranks. Names are kept once, because millions of values may have the same few hundred. The first releases
+-- of verl log no time of the whole step: the sum of its timers takes its place, under the given name timing/*.
 -- Variables: run, side.
 -- Depends on c_catalogue, c_metric_alias, metric.
--- Nothing without metric.
 CREATE TABLE IF NOT EXISTS c_metric_name (
     id INTEGER NOT NULL,
     name VARCHAR NOT NULL,    -- canonical name: that of the first release of verl with this metric
@@ -37,3 +37,17 @@ WITH known AS (
     QUALIFY row_number() OVER (PARTITION BY step, name ORDER BY given <> name, given) = 1
 )
 SELECT getvariable('side'), getvariable('run'), step, id, value, profiled, warmup FROM one;
+CREATE OR REPLACE TEMP TABLE load_timed AS   -- by step, the values of early timers, if the run has no time of the step
+WITH value AS (
+    SELECT v.step, n.name, n.given, v.value, v.profiled, v.warmup FROM c_metric_value AS v JOIN c_metric_name AS n ON n.id = v.metric
+    WHERE v.side = getvariable('side') AND v.run = getvariable('run') AND starts_with(n.name, 'timing_s/')
+)
+SELECT step, sum(value ORDER BY name) AS value, bool_or(profiled) AS profiled, bool_and(warmup) AS warmup, count(value) = count(*) AS is_known
+FROM value WHERE starts_with(given, 'timing/') AND given IN (SELECT name FROM c_catalogue WHERE until < 50) AND NOT EXISTS (FROM value WHERE name = 'timing_s/step')
+GROUP BY step HAVING count(*) > 1;
+INSERT INTO c_metric_name
+SELECT (SELECT count(*) FROM c_metric_name) + 1, 'timing_s/step', 'timing/*'
+WHERE EXISTS (FROM load_timed) AND 'timing/*' NOT IN (SELECT given FROM c_metric_name);
+INSERT INTO c_metric_value
+SELECT getvariable('side'), getvariable('run'), t.step, n.id, CASE WHEN t.is_known THEN t.value END, t.profiled, t.warmup
+FROM load_timed AS t JOIN c_metric_name AS n ON n.given = 'timing/*';

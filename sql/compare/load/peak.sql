@@ -1,7 +1,7 @@
 -- What the chips of one run can compute at most.
 -- Variables: run, side.
 -- Depends on c_capture, peak_of.
--- Nothing without c_capture.
+-- Nothing without c_capture, r_kernel.
 CREATE TABLE IF NOT EXISTS c_peak (
     side VARCHAR NOT NULL,
     run INTEGER NOT NULL,

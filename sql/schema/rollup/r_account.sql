@@ -9,7 +9,6 @@ CREATE TABLE r_account (
     subject VARCHAR,           -- kernel without running numbers | rank that comes last (wait) | collective | direction of the copy | next kernel (queue, launch) | operator, call or range of the host; NULL: none
     op_type VARCHAR,           -- operator type of the kernel, or kind of the collective (wait); NULL: unknown, or neither
     core_type VARCHAR,         -- core type of a kernel; NULL: unknown, or no kernel
-    input_shapes VARCHAR,      -- dimensions of a kernel's inputs; NULL: not recorded
     input_dtypes VARCHAR,      -- data types of a kernel's inputs; NULL: not recorded
     host_op VARCHAR,           -- name of the operator that launched a kernel; NULL: unknown
     group_ranks VARCHAR,       -- global ranks of a collective's group; NULL: unknown
