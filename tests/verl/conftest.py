@@ -53,12 +53,17 @@ def source_of_verl(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
         if not wheels or not (verl_folder() / "hydra").is_dir():
             pytest.skip(f"the wheel of verl {version} or Hydra is not here (make verl-wheels fetches them)")
         if version not in made:
-            made[version] = tmp_path_factory.mktemp(f"verl-{version}-source")
-            with zipfile.ZipFile(wheels[0]) as archive:
-                archive.extractall(made[version], [name for name in archive.namelist() if name.startswith("verl")])
+            made[version] = unpack_source(wheels[0], tmp_path_factory.mktemp(f"verl-{version}-source"))
         return made[version]
 
     return unpack
+
+
+def unpack_source(wheel: Path, folder: Path) -> Path:
+    """Puts all of verl that is in a wheel into a folder, and returns that."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder, [name for name in archive.namelist() if name.startswith("verl")])
+    return folder
 
 
 def _unpack(wheel: Path, folder: Path) -> Path:

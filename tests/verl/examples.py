@@ -30,6 +30,7 @@ SHORT = {
 }
 STARTERS = {
     "python": [sys.executable],
+    "faulthandler": [sys.executable, "-X", "faulthandler"],
     "uv": ["uv", "run", "--frozen", "--no-sync", sys.executable],
     "srun": ["srun", "--overlap", "--nodes=1", "--ntasks=1", sys.executable],
     "torchrun": ["torchrun", "--standalone", "--nnodes=1", "--nproc_per_node=8"],

@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 FILE = Path(__file__).with_name("examples_said.txt")
@@ -30,7 +31,7 @@ TRAINS_NOTHING = ("main_generation", "main_eval")
 
 
 def main() -> None:
-    from tests.verl.conftest import verl_folder
+    from tests.verl.conftest import unpack_source, verl_folder
     from tests.verl.examples import RELEASES, said, scripts
 
     parser = argparse.ArgumentParser()
@@ -40,18 +41,19 @@ def main() -> None:
     known = said() if options.new else {}
     tried = [script for script in scripts() if script.reason is None]
     found: dict[str, dict[str, str]] = {script.name: dict(known.get(script.name, {})) for script in tried}
+    questions = [
+        json.dumps({"name": script.name, "entry": script.entry, "words": script.words})
+        for script in tried
+        if script.name not in known
+    ]
     for release in RELEASES:
-        source = verl_folder() / "unpacked" / release
-        path = os.pathsep.join([str(source), str(verl_folder() / "hydra")])
-        questions = [
-            json.dumps({"name": script.name, "entry": script.entry, "words": script.words})
-            for script in tried
-            if script.name not in known
-        ]
-        answers = subprocess.run(
-            [sys.executable, __file__, release, str(source)], env={"PATH": os.environ["PATH"], "PYTHONPATH": path},
-            cwd=source, input="\n".join(questions), stdout=subprocess.PIPE, text=True, check=True,
-        ).stdout  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            source = unpack_source(next((verl_folder() / "wheels").glob(f"verl-{release}-*.whl")), Path(folder))
+            path = os.pathsep.join([str(source), str(verl_folder() / "hydra")])
+            answers = subprocess.run(
+                [sys.executable, __file__, release, str(source)], env={"PATH": os.environ["PATH"], "PYTHONPATH": path},
+                cwd=source, input="\n".join(questions), stdout=subprocess.PIPE, text=True, check=True,
+            ).stdout  # fmt: skip
         for line in answers.splitlines():
             answer = json.loads(line)
             found[answer["name"]][release] = answer["said"]
