@@ -94,16 +94,20 @@ def signed_quantity(value: float | None, unit: str, decimals: int | None = None)
 
 def beside(value: Value, unit: str, among: Iterable[Value]) -> str:
     """A value with the unit and the decimals of the values shown beside it."""
-    among = tuple(among)
-    shown = shown_unit(unit, among)
-    return quantity(in_unit(value, unit, shown), shown, decimals_beside(among, unit, shown))
+    shown, decimals = _shared(unit, tuple(among))
+    return quantity(in_unit(value, unit, shown), shown, decimals)
 
 
 def moved(value: float | None, unit: str, among: Iterable[Value]) -> str:
     """A difference with the unit and the decimals of the values shown beside it."""
-    among = tuple(among)
+    shown, decimals = _shared(unit, tuple(among))
+    return signed_quantity(in_unit(value, unit, shown), shown, decimals)
+
+
+def _shared(unit: str, among: tuple[Value, ...]) -> tuple[str, int]:
+    """The unit and the decimals of values that are shown beside each other."""
     shown = shown_unit(unit, among)
-    return signed_quantity(in_unit(value, unit, shown), shown, decimals_beside(among, unit, shown))
+    return shown, decimals_beside(among, unit, shown)
 
 
 def brief(value: Value) -> str:
@@ -128,8 +132,7 @@ def decimals_beside(values: Iterable[Value], unit: str, shown: str) -> int:
 def pair(baseline: Value, new: Value, unit: str) -> str:
     """``baseline → new`` with one unit and the same decimals, those of the larger one."""
     if unit in _TIME_UNITS:
-        shown = shown_unit(unit, (baseline, new))
-        decimals = decimals_beside((baseline, new), unit, shown)
+        shown, decimals = _shared(unit, (baseline, new))
         values = (in_unit(value, unit, shown) for value in (baseline, new))
         return f"{' → '.join(amount(value, shown, decimals) for value in values)} {shown}"
     if unit == "bytes" and is_number(baseline) and is_number(new):

@@ -61,14 +61,17 @@ def source_of_verl(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
 
 def unpack_source(wheel: Path, folder: Path) -> Path:
     """Puts all of verl that is in a wheel into a folder, and returns that."""
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder, [name for name in archive.namelist() if name.startswith("verl")])
+    _extract(wheel, folder, lambda name: name.startswith("verl"))
     return folder
 
 
-def _unpack(wheel: Path, folder: Path) -> Path:
+def _extract(wheel: Path, folder: Path, is_wanted: Callable[[str], bool]) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder, [name for name in archive.namelist() if "/config/" in name or ".dist-info/" in name])
+        archive.extractall(folder, [name for name in archive.namelist() if is_wanted(name)])
+
+
+def _unpack(wheel: Path, folder: Path) -> Path:
+    _extract(wheel, folder, lambda name: "/config/" in name or ".dist-info/" in name)
     trainer = folder / "verl" / "trainer"
     shutil.copyfile(_STAND_IN, trainer / "main_ppo.py")
     for package in (trainer.parent, trainer):
