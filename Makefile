@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs site check test test-npu-all lint editable prepared wheel mutants verl-wheels ci-schemas axe clean
+.PHONY: demo docs site check test test-all test-npu-all lint editable prepared wheel mutants verl-wheels ci-schemas axe clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -113,6 +113,10 @@ wheel: prepared
 	mkdir -p $(WHEEL_TESTS)
 	cp -R tests tools golden benchmarks docs *.md pyproject.toml Makefile $(WHEEL_TESTS)
 	cd $(WHEEL_TESTS) && $(NPU_ENV) RLCOMPARE_TEST_INSTALLED=1 $(CURDIR)/$(WHEEL_VENV)/bin/pytest $(PYTEST_FLAGS)
+
+# Also the tests of which `make test` tries only some sets of parameters.
+test-all:
+	RLCOMPARE_TESTS=all $(MAKE) test
 
 # What depends on the version of torch_npu, on all versions that we promise.
 test-npu-all: $(WHEEL_VENV)/.installed $(if $(NPU_MISSING),,$(NPU_VENV)/.installed) \

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from pathlib import Path
 
 # PyTorch's threads would wait for each other on cores that other tests use. That costs five times what they gain.
@@ -36,6 +37,23 @@ settings.register_profile("search", derandomize=False, deadline=None, max_exampl
 settings.load_profile("repeatable")
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
+
+ALL = os.environ.get("RLCOMPARE_TESTS") == "all"
+"""Whether every test runs; otherwise only some of those that differ in parameters alone (`make test-all`)."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test with ``@pytest.mark.one_in(n)``, only every n-th set of parameters, from the first on."""
+    seen: Counter[str] = Counter()
+    chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        marker = item.get_closest_marker("one_in")
+        name = item.nodeid.partition("[")[0]
+        chosen[ALL or marker is None or seen[name] % marker.args[0] == 0].append(item)
+        seen[name] += 1
+    if chosen[False]:
+        config.hook.pytest_deselected(items=chosen[False])
+        items[:] = chosen[True]
 
 
 def pytest_collection_finish() -> None:

@@ -219,6 +219,7 @@ class TestKeys:
         assert "is damaged and is created again" not in result.err
         assert good.is_file() and bad.is_file()
 
+    @pytest.mark.one_in(4)
     @pytest.mark.parametrize("damage", ["empty", "cut", "foreign"])
     @pytest.mark.parametrize(
         "command", [["diff", "-d", "new", "-bp", "base"], ["show", "new"], ["sql", "new", "FROM r_time ORDER BY ALL"]]

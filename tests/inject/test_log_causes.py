@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from rlcompare.cli.main import run
+from tests.conftest import ALL
 from tests.inject.log_pairs import NULLS, PAIRS, Null, Pair
 from tests.inject.training_jobs import Course, Job, course, elsewhere
 from tests.inject.training_logs import Form, write
@@ -146,9 +147,10 @@ def comparing(
 
 @pytest.mark.slow
 def test_the_first_cause_is_what_was_changed(comparing: Comparing) -> None:
-    answers = [comparing.answer(number, pair) for number, pair in enumerate(PAIRS)]
+    tried = PAIRS if ALL else PAIRS[::2]
+    answers = [comparing.answer(number, pair) for number, pair in enumerate(tried)]
     answers = [answer for answer in answers if answer.share > LEAST]
-    assert len(answers) >= 40
+    assert len(answers) >= (40 if ALL else 20)
     wrong = [answer for answer in answers if answer.fault]
     table = "\n".join(answer.line() for answer in sorted(answers, key=lambda one: one.fault is None))
     score = f"{len(answers) - len(wrong)} of {len(answers)} right\n{table}"

@@ -36,6 +36,7 @@ def expected(ascend_910b: Path, tmp_path_factory: pytest.TempPathFactory) -> lis
     return rows(store_of(profile, tmp_path_factory.mktemp("plain") / "s.duckdb", prefer="text"), FACTS)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_folder_that_looks_like_a_pattern_has_its_own_files(
     ascend_910b: Path, tmp_path: Path, expected: list[tuple[object, ...]], name: str

@@ -45,6 +45,7 @@ def baseline(sampled: Sampled) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("change", "what", "row", "words"),
     [

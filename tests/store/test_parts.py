@@ -120,6 +120,7 @@ def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
         return con.execute(query).fetchall()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("keep_events", [False, True])
 @pytest.mark.parametrize(("captures", "workers"), [(1, 1), (2, 1), (2, 2), (1, 2)])
 def test_the_tables_are_the_same_however_they_are_made(
@@ -214,6 +215,7 @@ class TestFailures:
 
         return change
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize(
         "statement",
         [

@@ -55,6 +55,7 @@ def test_the_command_says_nothing_of_our_own_files(capsys: pytest.CaptureFixture
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("file", "old", "new", "line", "words"),
     [

@@ -18,6 +18,7 @@ from rlcompare.collect.verl import asked
 from rlcompare.collect.verl.command import VerlCommand
 from rlcompare.collect.verl.launch import make_job
 from rlcompare.errors import UsageError
+from tests.conftest import ALL
 
 from .conftest import verl_folder
 from .examples import RELEASES, Script, said, scripts
@@ -40,18 +41,18 @@ REPORTS = ("global_profiler.steps", "trainer.profile_steps", "trainer.profile_in
 
 
 def is_tried(place: int, expected: dict[str, str], release: str) -> bool:
-    """Whether a script is tried in a release: every fifth, in the oldest or the newest that composes it, in turn; and
+    """Whether a script is tried in a release: every tenth, in the oldest or the newest that composes it, in turn; and
     every twentieth in the oldest that refuses it.
 
-    With RLCOMPARE_EXAMPLES=all: every one in every release.
+    With RLCOMPARE_TESTS=all: every one in every release.
     """
-    if os.environ.get("RLCOMPARE_EXAMPLES") == "all":
+    if ALL:
         return True
-    if place % 5:
+    if place % 10:
         return False
     composed = [name for name in RELEASES if expected[name] == "composes"]
     refused = [name for name in RELEASES if expected[name] != "composes"]
-    chosen = [*(composed[:1] if place % 10 else composed[-1:]), *([] if place % 20 else refused[:1])]
+    chosen = [*(composed[:1] if place % 20 else composed[-1:]), *([] if place % 20 else refused[:1])]
     return release in chosen
 
 
