@@ -19,7 +19,8 @@ import pytest
 from tests.cli.conftest import Command, ranks_of
 from tests.run_directories import description, write_run
 from tests.sources.nsys_exports import training_step as nsys_step
-from tests.verl_logs import console_log, training_step
+from tests.sources.test_tracker_exports import BEGIN, configuration, history, record_file
+from tests.verl_logs import console_log, mlflow_database, training_step
 
 S = "S3cr3tV9Qa"
 """Part of every planted secret."""
@@ -185,10 +186,9 @@ def test_of_an_nsys_export(rlcompare: Command, tmp_path: Path) -> None:
     assert_nothing_is_told(rlcompare, tmp_path / "base", tmp_path / "new", tmp_path / "cwd")
 
 
-def test_of_a_run_directory_a_log_and_hydra(rlcompare: Command, tmp_path: Path) -> None:
-    # GIVEN a run whose configuration, versions, command, error, metrics' names and paths hold secrets
-    planter = Planter()
-    config: Any = {
+def settings(planter: Planter) -> dict[str, Any]:
+    """The configuration of a job, with secrets in it."""
+    return {
         "trainer": {
             "logger": ["console", planter.text("wandb")],
             "wandb_api_key": f"{S}",
@@ -198,6 +198,12 @@ def test_of_a_run_directory_a_log_and_hydra(rlcompare: Command, tmp_path: Path) 
         "actor_rollout_ref": {"model": {"path": f"https://u:{S}@host/model", "override": planter.text("o")}},
         "algorithm": {"adv_estimator": planter.text("grpo")},
     }
+
+
+def test_of_a_run_directory_a_log_and_hydra(rlcompare: Command, tmp_path: Path) -> None:
+    # GIVEN a run whose configuration, versions, command, error, metrics' names and paths hold secrets
+    planter = Planter()
+    config = settings(planter)
     for name, slower in (("base", 1.0), ("new", 1.3)):
         run = description(config=config) | {
             "status": "failed", "error": planter.text("it failed"), "command": [planter.text("python")],
@@ -215,6 +221,77 @@ def test_of_a_run_directory_a_log_and_hydra(rlcompare: Command, tmp_path: Path) 
         (folder / ".hydra" / "overrides.yaml").write_text(json.dumps([f"+env_vars.WANDB_API_KEY={S}"]))
     base, new = (tmp_path / name / f"api_key={S}" for name in ("base", "new"))
     assert_nothing_is_told(rlcompare, base, new, tmp_path / "cwd")
+
+
+Steps = dict[int, dict[str, Any]]
+"""Metrics by step."""
+
+
+def mlflow(folder: Path, steps: Steps, planter: Planter) -> None:
+    rows = [(step, name, value, False) for step, data in steps.items() for name, value in data.items()]
+    path = mlflow_database(folder / "mlflow.db", {planter.text("grpo"): rows})
+    flat = {f"{section}/{key}": value for section, inner in settings(planter).items() for key, value in inner.items()}
+    with sqlite3.connect(path) as con:
+        con.execute("UPDATE experiments SET name = ?", [planter.text("verl")])
+        con.executemany(
+            "INSERT INTO params SELECT ?, ?, run_uuid FROM runs", [(key, str(value)) for key, value in flat.items()]
+        )
+
+
+def wandb(folder: Path, steps: Steps, planter: Planter) -> None:
+    record_file(folder / "run-a1b2c3d4.wandb", [configuration(settings(planter)), *history(steps)])
+
+
+def wandb_history(folder: Path, steps: Steps, planter: Planter) -> None:
+    lines = [{"_step": step, "_timestamp": BEGIN + 10 * step, "note": planter.text("n"), **data}
+             for step, data in steps.items()]  # fmt: skip
+    (folder / "history.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def trackio(folder: Path, steps: Steps, planter: Planter) -> None:
+    with sqlite3.connect(folder / "project.db") as con:
+        con.execute("CREATE TABLE metrics (id INTEGER PRIMARY KEY, timestamp, run_name, step INTEGER, metrics)")
+        con.execute("CREATE TABLE configs (id INTEGER PRIMARY KEY, run_name, config, created_at)")
+        run = planter.text("grpo")
+        con.execute("INSERT INTO configs VALUES (NULL, ?, ?, '')", [run, json.dumps(settings(planter))])
+        for step, data in steps.items():
+            row = ["2026-11-23T03:36:40+00:00", run, step, json.dumps(data | {"note": planter.text("n")})]
+            con.execute("INSERT INTO metrics VALUES (NULL, ?, ?, ?, ?)", row)
+
+
+def swanlab(folder: Path, steps: Steps, planter: Planter) -> None:
+    entries = [
+        {"key": name, "metrics": [{"step": step, "value": data[name]} for step, data in steps.items()],
+         "xAxis": {"type": "STEP"}, "note": planter.text("n")}
+        for name in steps[1]
+    ]  # fmt: skip
+    document = {"ok": True, "errmsg": planter.text("none"), "data": {"list": entries}}
+    (folder / "metrics.json").write_text(json.dumps(document))
+
+
+def prometheus(folder: Path, steps: Steps, planter: Planter) -> None:
+    """Scrapes every second, with secrets in comments and labels, beside the history of a job."""
+    wandb_history(folder, steps, planter)
+    name, lines = "vllm:num_preemptions_total", []
+    for second in range(10 * len(steps) + 10):
+        label = planter.text("model").replace('"', '\\"')
+        lines += [f"{BEGIN + second}", f"# HELP {name} {planter.text('Preempted')}", f"# TYPE {name} counter"]
+        lines += [f'{name}{{model_name="{label}",engine="0"}} {second}', ""]
+    (folder / "vllm.prom").write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("write", [mlflow, wandb, wandb_history, trackio, swanlab, prometheus])
+def test_of_what_a_tracker_exports(
+    rlcompare: Command, tmp_path: Path, write: Callable[[Path, Steps, Planter], None]
+) -> None:
+    # GIVEN a secret in the configuration, in names of runs and metrics, and in what stands beside the values
+    for name, slower in (("base", 1.0), ("new", 1.3)):
+        (tmp_path / name).mkdir()
+        planter = Planter()
+        steps = {step: training_step(step, slower=slower) | {f"x/HF_TOKEN={S}": 1.0} for step in range(1, 9)}
+        write(tmp_path / name, steps, planter)
+        assert planter.planted >= 5
+    assert_nothing_is_told(rlcompare, tmp_path / "base", tmp_path / "new", tmp_path / "cwd")
 
 
 @pytest.mark.parametrize("debug", [(), ("--debug",)])
