@@ -20,11 +20,7 @@ from typing import Protocol
 from rlcompare import remote, temporary
 from rlcompare.baselines.manifest import FILE, LARGEST_BYTES
 from rlcompare.errors import InputError, OutputError, UsageError
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: no locks
-    fcntl = None  # type: ignore[assignment]
+from rlcompare.locking import try_lock
 
 _LOCK = ".lock"
 _AGAIN_SECONDS = 0.05
@@ -160,7 +156,7 @@ class Folder:
         while True:
             handle = _opened_lock(path)
             try:
-                lock = _lock(handle)
+                lock = try_lock(handle)
                 if lock is not False and _is_at(handle, path):  # else its last holder has removed it
                     self._is_locked = lock is True
                     return handle
@@ -213,19 +209,6 @@ def _opened_lock(path: Path) -> int:
         return os.open(path, flags | os.O_RDWR, 0o666)  # NFS locks only what can be written
     except PermissionError:  # another user's, who was killed
         return os.open(path, flags | os.O_RDONLY, 0o666)
-
-
-def _lock(handle: int) -> bool | None:
-    """Whether the file is locked now; False: somebody else has it; None: this file system cannot lock it."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        return None if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.EBADF) else False
-    return True
 
 
 def _is_at(handle: int, path: Path) -> bool:

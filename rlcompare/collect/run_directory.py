@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ import rlcompare
 from rlcompare import temporary
 from rlcompare.collect.verl.asked import commit_of, git_state
 from rlcompare.errors import OutputError, UsageError
+from rlcompare.locking import try_lock
 from rlcompare.model.run import METRICS, RUN_JSON
 
 SCHEMA = "rlcompare.run/1"
@@ -79,12 +81,29 @@ def _replace(folder: Path, force: bool) -> None:
         raise UsageError(f"{folder} contains other files than one run; choose an empty or new folder with -o")
     if not force:
         raise UsageError(f"{folder} already contains a run; choose another folder with -o, or replace it with --force")
+    if _is_written(folder / LOG):
+        raise UsageError(
+            f"{folder} is in use: the job that an earlier launch started still runs. End it (fuser shows the processes "
+            f"that have {LOG} open), or choose another folder with -o"
+        )
     for name in ours:
         path = folder / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+
+
+def _is_written(log: Path) -> bool:
+    """Whether a job still has its log open, which it does even if the command that launched it was killed."""
+    try:
+        handle = os.open(log, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        return try_lock(handle) is False
+    finally:
+        os.close(handle)
 
 
 class RunDirectory:

@@ -79,15 +79,20 @@ class PartIndex:
     def remove_used(self, keys: Iterable[str]) -> None:
         """Delete packs that killed processes left, if their parts are in stores, or if it is not known what they hold.
 
+        Lists of packs that no longer exist are deleted too.
+
         Args:
             keys: further parts that are in stores.
         """
+        lists = self._lists()
+        of_packs = [path for path in lists if _PACK.fullmatch(path.name.removesuffix(LIST))]
+        self._remove_without_file(of_packs)  # a pack may become its run's store; its list is removed after that
         packs = [pack for pack in self.packs() if not is_of_running(pack)]
         if not packs:
             return
         stored = set(keys)
-        for path in self._lists():
-            if not _PACK.fullmatch(path.name.removesuffix(LIST)) and self._file_of(path) is not None:
+        for path in lists:
+            if path not in of_packs and self._file_of(path) is not None:
                 stored |= self._listed(path).keys()
         for pack in packs:
             if self._listed(self.folder / f"{pack.name}{LIST}").keys() <= stored:
@@ -95,7 +100,10 @@ class PartIndex:
 
     def clean(self) -> None:
         """Delete lists whose file no longer exists."""
-        for path in self._lists():
+        self._remove_without_file(self._lists())
+
+    def _remove_without_file(self, lists: Iterable[Path]) -> None:
+        for path in lists:
             if self._file_of(path) is None:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)

@@ -197,6 +197,19 @@ class TestServed:
         (profile,) = [line for line in outcome.out.splitlines() if line.startswith("profile")]
         assert " · rank 1 · " in profile and profile.endswith(" · raw")
 
+    def test_after_a_killed_attach(self, start: Start, tmp_path: Path) -> None:
+        """The job serves the request all the same, and then the next one. Nothing else stays in the job's folder."""
+        job = start()
+        command = [sys.executable, "-c", "from rlcompare.cli.main import main; main()", "attach", str(job.folder)]
+        attach = subprocess.Popen([*command, "-o", "first"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+        _until(lambda: job.config["prof_dir"] == str(tmp_path / "first"))
+        attach.kill()
+        attach.wait()
+        _until(lambda: list((tmp_path / "first").glob("*_ascend_pt/profiler_info_*.json")))
+        outcome = job.ask()
+        assert outcome.code == 0, outcome.err
+        assert {path.name for path in job.folder.iterdir()} == {"log", "profiler_config.json"}
+
     def test_a_process_that_makes_no_steps_is_not_waited_for(self, start: Start, tmp_path: Path) -> None:
         job = start(ranks=2)
         (waiting,) = (path for path in job.folder.glob("log/dp_*_rank_1.log"))

@@ -1,4 +1,4 @@
-"""What can go wrong around a command: full and read-only disks, inputs that vanish, other processes, too little memory.
+"""What can go wrong around a command: full and read-only disks, inputs that vanish, other processes, jumping clocks.
 
     python -m tests.faults.checks [NAME]...
     DIFFS_AT_ONCE=50 python -m tests.faults.checks "diffs at once"
@@ -10,12 +10,14 @@ other process sees them; without the right to mount, these checks are skipped.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import re
 import resource
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -215,6 +217,57 @@ def one_store_for_all(folder: Path) -> None:
     clean(place)
 
 
+def limited_file_sizes(folder: Path) -> None:
+    """As a quota: writing fails although the disk has room."""
+    cases: Sequence[tuple[str, int, Arguments, tuple[str, ...]]] = (
+        ("temporary", 100, _DIFF, ("a temporary file in", "set TMPDIR to another folder")),
+        ("out", 300, _STORE, ("out/run.duckdb cannot be written", "choose another path with -o")),
+    )
+    for name, kilobytes, arguments, says in cases:
+
+        def work() -> None:
+            place = Place(folder / f"limit-{name}")  # noqa: B023
+            resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes << 10,) * 2)  # noqa: B023
+            refused(place, arguments, 2, *says)  # noqa: B023
+
+        aside(work)
+
+
+def jumping_clocks(folder: Path) -> None:
+    """The clock goes back by a day and forth by three whenever it is asked; files come from the future."""
+    usual = document(Place(folder / "clock-usual"))
+    place = Place(folder / "clock")
+    commands: Sequence[Arguments] = (_DIFF, _DIFF, _ADD, (*_HISTORY, "../inputs/new"), (*_HISTORY, "../inputs/base"))
+
+    def work() -> None:
+        jumps = itertools.cycle((-86_400, 2 * 86_400))
+        clock, clock_ns = time.time, time.time_ns
+        time.time = lambda: clock() + next(jumps)
+        time.time_ns = lambda: clock_ns() + next(jumps) * 10**9
+        for number, arguments in enumerate(commands):
+            for path in place.folder.rglob("*") if number else ():
+                os.utime(path, (clock() + next(jumps),) * 2)
+            succeeds(place, arguments)
+
+    aside(work)
+    assert (place.out / "report" / "diff.json").read_text() == usual
+    listed = succeeds(place, ("history", "show", "-q", "--history", "out/history.duckdb"))
+    assert len(listed.splitlines()) > 2, listed
+    clean(place)
+
+
+def missing_folders(folder: Path) -> None:
+    """TMPDIR names no folder; the cache's folder does not exist yet, or was removed."""
+    place = Place(folder / "missing")
+    shutil.rmtree(place.tmp)
+    shutil.rmtree(place.cache)
+    succeeds(place, _DIFF)
+    shutil.rmtree(place.cache)
+    succeeds(place, (*_DIFF, "--no-cache"))
+    succeeds(place, _DIFF)
+    assert not place.tmp.exists()
+
+
 def too_little_address_space(folder: Path) -> None:
     place = Place(folder / "memory")
 
@@ -229,7 +282,7 @@ CHECKS: dict[str, Check] = {
     check.__name__.replace("_", " "): check
     for check in (
         full_disks, read_only_disks, vanishing_inputs, pruning_during_a_diff, diffs_at_once, one_store_for_all,
-        too_little_address_space,
+        limited_file_sizes, jumping_clocks, missing_folders, too_little_address_space,
     )
 }  # fmt: skip
 

@@ -174,6 +174,22 @@ class TestOnce:
         # What the store holds now is not kept twice.
         assert list((tmp_path / "cache" / "parts").glob("*.duckdb")) == []
 
+    def test_a_command_that_ends_when_a_pack_has_become_the_store(
+        self, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def end(*given: object, **options: Any) -> None:
+            make_store(*given, **options)  # type: ignore[arg-type]
+            raise Stopped
+
+        with monkeypatch.context() as patched, pytest.raises(Stopped):
+            patched.setattr("rlcompare.store.build.make_store", end)
+            cached_stores([one_run(profile)], directory=tmp_path / "cache")
+        (left,) = (tmp_path / "cache" / "parts").iterdir()  # the pack's list
+        assert left.name.startswith("pack-")
+
+        cached_stores([one_run(profile)], directory=tmp_path / "cache")
+        assert not left.exists()
+
     def test_a_part_serves_wherever_its_capture_lies_and_tells_its_own_path(
         self, profile: Path, tmp_path: Path
     ) -> None:

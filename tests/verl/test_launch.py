@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -209,3 +211,36 @@ def test_a_dry_run_prints_what_would_run(installed_verl: VerlOf, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "out" / "run2" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()) == 5
     assert list((tmp_path / "out" / "run2" / "profile" / "e2e").iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_job_that_outlives_its_launcher_keeps_its_folder(installed_verl: VerlOf, tmp_path: Path) -> None:
+    environment = installed_verl("0.7.1")
+    process = start(environment, tmp_path, "hang", "hydra.run.dir=hydra")
+    assert process.stdout is not None
+    while "hangs" not in process.stdout.readline():
+        assert process.poll() is None
+    process.kill()
+    process.communicate(timeout=300)
+    assert run_json(tmp_path)["status"] == "incomplete"
+    (job,) = jobs_in(tmp_path)
+    code, _, err = finished(start(environment, tmp_path, options=("--force",)))
+    assert code == 2
+    assert "out is in use: the job that an earlier launch started still runs" in err
+    os.killpg(job, signal.SIGKILL)
+    while jobs_in(tmp_path):
+        time.sleep(0.05)
+    code, _, err = finished(start(environment, tmp_path, options=("--force",)))
+    assert code == 0, err
+    assert run_json(tmp_path)["status"] == "complete"
+
+
+def jobs_in(folder: Path) -> list[int]:
+    """The processes of jobs in a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if b"verl.trainer.main_ppo" in words and (process / "cwd").readlink() == folder:
+                found.append(int(process.name))
+    return found

@@ -1,6 +1,7 @@
 """Runs the job's command: copies its output to ours and into a log, forwards signals, and reports how it ended.
 
-The job is a separate session, so that it and all its processes receive Ctrl-C only once, through us.
+The job is a separate session, so that it and all its processes receive Ctrl-C only once, through us. It inherits the
+open log, on which there is a lock: so the run directory stays locked as long as the job runs, even if we are killed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from types import FrameType
 from typing import IO
 
 from rlcompare.errors import UsageError
+from rlcompare.locking import try_lock
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _PATIENCE = 3
@@ -57,9 +59,15 @@ def run_job(command: Sequence[str], environment: Mapping[str, str], log: Path) -
     except OSError as error:
         raise UsageError(f"{log} cannot be written: {error.strerror or error}") from error
     with sink, _passing_on() as (watch, received):
+        try_lock(sink.fileno())
         try:
             job = subprocess.Popen(
-                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+                command,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                pass_fds=(sink.fileno(),) if os.name == "posix" else (),
             )
         except OSError as error:
             raise UsageError(f"{command[0]} cannot be started: {error.strerror or error}") from error
