@@ -11,10 +11,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 import rlcompare
 from rlcompare import temporary
+from rlcompare.app import messages
 from rlcompare.baselines.names import Reference, check_name, reference_in, slug_of
 from rlcompare.errors import InputError, RlcompareError, UsageError
 from rlcompare.remote import url_of
@@ -86,7 +85,7 @@ def referred(path: Path, chosen: str | None) -> tuple[Library, Reference] | None
         with suppress(RlcompareError):  # a damaged baseline does not matter here
             found = library(chosen)
             if not found.place.is_remote and found.find(reference.name) is not None:  # asking a URL takes time
-                click.echo(f"rlcompare: note: the path {text} is used; the baseline of this name is @{text}", err=True)
+                messages.note(f"the path {text} is used; the baseline of this name is @{text}")
         return None
     found = library(chosen)
     names = found.place.names()

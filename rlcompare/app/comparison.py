@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from rlcompare.app import messages
 from rlcompare.app.arguments import SidePaths, parse_side, split_commas
 from rlcompare.app.engine import engine_of
 from rlcompare.app.progress import progress
@@ -272,7 +273,7 @@ def warn_of_unknown_keys(diff: Diff, varied: Sequence[str]) -> None:
         if not any(is_declared(name, [key]) for name in known):
             close = get_close_matches(key, known, n=1)
             hint = f"; did you mean {close[0]}?" if close else "; the env section of a report lists all keys"
-            click.echo(f"rlcompare: warning: --varied {key}: neither side has it{hint}", err=True)
+            messages.warn(f"--varied {key}: neither side has it{hint}")
 
 
 def warn_of_mistyped_keys(diff: Diff, varied: Sequence[str], source: str) -> None:
@@ -285,8 +286,7 @@ def warn_of_mistyped_keys(diff: Diff, varied: Sequence[str], source: str) -> Non
     for key in varied:
         close = get_close_matches(key, known, n=1)
         if close and not any(is_declared(name, [key]) for name in known):
-            message = f"varied {key}: neither side has it; did you mean {close[0]}?"
-            click.echo(f"rlcompare: warning: {source}: {message}", err=True)
+            messages.warn(f"{source}: varied {key}: neither side has it; did you mean {close[0]}?")
 
 
 def _known_keys(diff: Diff) -> list[str]:

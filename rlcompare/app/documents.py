@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
+from rlcompare.app import messages
 from rlcompare.model.diff import Diff
 
 
@@ -35,4 +34,4 @@ def warn_of_missing_rows(diff: Diff, path: Path) -> None:
     for section in diff.sections.values():
         if section.file in missing:
             rows = f"only {len(section.rows):,} of {section.total:,} rows of {section.name} are known"
-            click.echo(f"rlcompare: warning: {section.file} is not beside {path}: {rows}", err=True)
+            messages.warn(f"{section.file} is not beside {path}: {rows}")

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
-from rlcompare.text import safe_text
+from rlcompare.app import messages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +44,7 @@ def spreads_of(
     series = series_of(place, metrics, environment_of(diff.baseline.env))
     found = {one.metric: spread for one in series if (spread := spread_of(one)) is not None}
     if not quiet:
-        click.echo(f"rlcompare: note: {safe_text(_note(series, found, place.shown), 2000)}", err=True)
+        messages.note(_note(series, found, place.shown))
     return found
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from rlcompare import temporary
+from rlcompare.app import messages
 from rlcompare.model.run import RunInput
 from rlcompare.model.words import SIDES, SideName
 
@@ -58,7 +57,7 @@ def make_trace(diff: Diff, sides: Sequence[TraceSide], target: Path, directory: 
         if not sources:
             return
         for sentence in write_trace(sources, target):
-            click.echo(f"rlcompare: trace: {sentence}", err=True)
+            messages.say(f"trace: {sentence}")
 
 
 def _source(diff: Diff, name: SideName, side: TraceSide, directory: Path | None, stack: ExitStack) -> Source | None:
@@ -68,13 +67,13 @@ def _source(diff: Diff, name: SideName, side: TraceSide, directory: Path | None,
 
     found = _plan(diff, name, side)
     if found is None:
-        click.echo(f"rlcompare: trace: the {name} side has no device or communication events", err=True)
+        messages.say(f"trace: the {name} side has no device or communication events")
         return None
     plan, run = found
     if run.is_store:
         if has_events(run.captures[0].path):
             return Source(side.given.label, plan, run.captures[0].path, plan.captures)
-        click.echo(f"rlcompare: trace: {run.captures[0].path} was made without events: not drawn", err=True)
+        messages.say(f"trace: {run.captures[0].path} was made without events: not drawn")
         return None
     chosen = tuple(run.captures[number] for number in plan.captures)
     part = replace(run, captures=chosen, steps=frozenset({plan.step}), training=None, findings=())

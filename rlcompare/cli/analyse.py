@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rlcompare.app import messages
 from rlcompare.cli.options import Command, common_options, option, path_type
 
 _REMEDY = (
@@ -45,7 +46,7 @@ def command(path: Path, jobs: int | None, quiet: bool) -> None:
         if parsed.state in (State.FAILED, State.INCOMPLETE):
             bad, was_tried = bad + 1, was_tried or parsed.was_tried
         if not quiet:
-            click.echo(f"rlcompare: {number} of {len(folders)} folders", err=True)
+            messages.say(f"{number} of {len(folders)} folders")
     if bad:
         remedy = _REMEDY if was_tried else "Fix the problems listed above first: torch_npu was not started"
         raise InputError(path, f"{bad} of {len(folders)} folders are incomplete", remedy)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rlcompare.app import messages
 from rlcompare.app.arguments import split_commas
 from rlcompare.cli.options import OUTPUT, Command, common_options, option, parse_numbers, path_type
 from rlcompare.errors import InputError, UsageError
@@ -130,7 +131,6 @@ def command(
     from rlcompare.collect.attach.follow import attach
     from rlcompare.collect.attach.request import Request, check_path
     from rlcompare.collect.profiler.disk import check_room
-    from rlcompare.text import safe_text
 
     if not folder.is_dir():
         raise InputError(folder, "there is no such folder", "Name the folder that the job was started with")
@@ -164,7 +164,7 @@ def command(
 
     def say(text: str) -> None:
         if not quiet:
-            click.echo(f"rlcompare: {safe_text(text, 1000)}", err=True)
+            messages.say(text)
 
     _show(attach(request, timeout, say), request.folder, target)
 
@@ -214,15 +214,12 @@ def _show(outcome: Outcome, folder: Path, target: Path) -> None:
         rank = f"rank {capture.rank} · " if capture.rank >= 0 else ""
         click.echo(f"profile     {safe_text(capture.folder, 1000)} · {rank}from step {capture.first_step} · {state}")
     if len({capture.first_step for capture in captures}) > 1:
-        click.echo(
-            "rlcompare: the ranks started at different steps; use --start-step to start all of them at the same step",
-            err=True,
-        )
+        messages.say("the ranks started at different steps; use --start-step to start all of them at the same step")
     if captures:
         for command in _next(target, all(capture.is_parsed for capture in captures)):
             click.echo(f"next        {command}")
     for line in outcome.quoted:
-        click.echo(f"rlcompare: {safe_text(line, 400)}", err=True)
+        messages.say(line, limit=400)
     if outcome.reason:
         raise InputError(folder, outcome.reason.problem, outcome.reason.remedy)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rlcompare.app import messages
 from rlcompare.app.arguments import parse_side
 from rlcompare.cli.options import option
 from rlcompare.errors import UsageError
@@ -57,7 +58,6 @@ def judge_extended(
     from rlcompare.app.extend import Extension, extend
     from rlcompare.gate import judge
     from rlcompare.model.words import EvidenceMode
-    from rlcompare.text import safe_text
 
     if not command:
         raise UsageError("--extend needs the command that makes a run: -- COMMAND..., with {out} for its folder")
@@ -73,7 +73,7 @@ def judge_extended(
 
     def say(line: str) -> None:
         if not options["quiet"]:
-            click.echo(f"rlcompare: {safe_text(line, 2000)}", err=True)
+            messages.say(line)
 
     def count(side: SideName) -> int:
         return _all_runs(options) if fixed and side == "baseline" else _count(folders[side], options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlcompare.app import messages
 from rlcompare.app.arguments import problem_of_path, split_commas
 from rlcompare.app.baselines import baselines_in
 from rlcompare.app.comparison import warn_of_mistyped_keys, warn_of_unknown_keys
@@ -211,7 +212,7 @@ def _skipping(result: GateResult) -> int:
 
     if reasons(result) != (Status.MISSING,):
         return result.exit_code
-    click.echo("rlcompare: --bisect: a metric is only missing, so this commit is skipped", err=True)
+    messages.say("--bisect: a metric is only missing, so this commit is skipped")
     return ExitCode.INCONCLUSIVE
 
 
@@ -226,7 +227,7 @@ def _policy(file: Path | None, preset: str | None) -> Policy:
         return load_policy(file)
     found = find_policy(Path.cwd())
     if found.ignored:
-        click.echo(f"rlcompare: warning: {found.path} is used, not [tool.rlcompare] of {found.ignored}", err=True)
+        messages.warn(f"{found.path} is used, not [tool.rlcompare] of {found.ignored}")
     return load_policy(found.path)
 
 

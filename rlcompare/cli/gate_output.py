@@ -9,8 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import click
-
+from rlcompare.app import messages
 from rlcompare.errors import UsageError
 from rlcompare.text import for_encoding
 
@@ -72,9 +71,9 @@ def _tell_github(result: GateResult, diff: Diff, document: str, stream: TextIO) 
     stream.writelines(f"{for_encoding(line, stream.encoding)}\n" for line in annotation_lines(result))
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path:
-        click.echo("rlcompare: GITHUB_STEP_SUMMARY is not set: no summary was written", err=True)
+        messages.say("GITHUB_STEP_SUMMARY is not set: no summary was written")
         return
     try:
         append_summary(_text(result, diff, document, "pr"), Path(path))
     except OSError as error:
-        click.echo(f"rlcompare: {path}: {error.strerror}: no summary was written", err=True)
+        messages.say(f"{path}: {error.strerror}: no summary was written")

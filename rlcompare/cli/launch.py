@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rlcompare.app import messages
 from rlcompare.cli.options import OUTPUT, Command, common_options, option, path_type
 
 if TYPE_CHECKING:
@@ -123,8 +124,5 @@ def command(
 
 
 def _tell(notes: list[str]) -> None:
-    from rlcompare.secret import redacted
-    from rlcompare.text import safe_text
-
     for note in notes:
-        click.echo(f"rlcompare: {safe_text(redacted(note), 4000)}", err=True)
+        messages.say(note)

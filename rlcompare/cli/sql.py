@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rlcompare.app import messages
 from rlcompare.app.stores import refuse_special, refuse_within
 from rlcompare.cli.options import (
     OUTPUT,
@@ -104,7 +105,7 @@ def command(
         with open_read_only(store) as con:
             aside(lambda: write_result(con, statement, form, output))
             if _KERNELS.search(statement) and is_of_host_alone(con):
-                click.echo(f"rlcompare: note: {NO_KERNELS}", err=True)
+                messages.note(NO_KERNELS)
 
     return read_one_store(path, read, keep_events=True, **options)
 
