@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import click
-
 from rlcompare.app import messages
 from rlcompare.app.arguments import SidePaths, parse_side, split_commas
 from rlcompare.app.engine import engine_of
@@ -212,9 +210,7 @@ def _find(
             files = frozenset(real_path(file) for capture in run.captures for file in capture.files.values())
             key = files or (*map(real_path, run.paths), run.name)
             if key in runs:
-                click.echo(
-                    redacted(f"rlcompare: warning: {path}: run {run.name} was given twice and is used once"), err=True
-                )
+                messages.warn(f"{path}: run {run.name} was given twice and is used once")
             else:
                 runs[key] = run
     return joined_engines(list(runs.values()))

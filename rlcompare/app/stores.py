@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import click
-
+from rlcompare.app import messages
 from rlcompare.errors import InputError, UsageError
 from rlcompare.model.run import RunInput
 from rlcompare.remote import url_of
-from rlcompare.secret import redacted
 
 if TYPE_CHECKING:
     from rlcompare.store.shared_cache import SharedCache
@@ -51,7 +49,7 @@ def stores_folder(chosen: Path | None, no_cache: bool, inputs: Sequence[Path]) -
     except UsageError as error:
         if named:
             raise
-        click.echo(redacted(f"rlcompare: warning: {error}; nothing is cached"), err=True)
+        messages.warn(f"{error}; nothing is cached")
         return None
     return directory
 
@@ -88,8 +86,7 @@ def with_sound(runs: Sequence[RunInput], directory: Path | None, read: Callable[
             if directory is None or not is_cached(error.path, directory) or error.path in kept:
                 raise
             if error.path.exists():
-                text = f"rlcompare: warning: {error.path} in the cache is damaged and is created again"
-                click.echo(redacted(text), err=True)
+                messages.warn(f"{error.path} in the cache is damaged and is created again")
                 error.path.unlink(missing_ok=True)
                 kept.add(error.path)
             elif missing == _MOST_MISSING:

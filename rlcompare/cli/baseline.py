@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlcompare.app import messages
 from rlcompare.app.baselines import VERSIONS_KEPT
 from rlcompare.cli.groups import Group
 from rlcompare.cli.options import (
@@ -135,15 +136,12 @@ def _keep(
     click.echo(f"baseline {name}, version {made.current.number}: {_size(made.current)} in {where}")
     ignored = ignored_by_git(baselines, made)
     if ignored:
-        click.echo(
-            f"rlcompare: warning: git ignores {len(ignored)} of its files, such as {ignored[0]}: use git add -f",
-            err=True,
-        )
+        messages.warn(f"git ignores {len(ignored)} of its files, such as {ignored[0]}: use git add -f")
 
 
 def _print_problems(version: Version) -> None:
     for problem in version.accepted:
-        click.echo(f"rlcompare: warning: accepted: {_safe(problem)}", err=True)
+        messages.warn(f"accepted: {problem}")
 
 
 def _print_spread(version: Version) -> None:
@@ -151,10 +149,9 @@ def _print_spread(version: Version) -> None:
     values = [run.value for run in version.runs if run.value is not None]
     if values and min(values) > 0 and max(values) > _FAR_APART * min(values):
         apart = max(values) / min(values) - 1
-        click.echo(
-            f"rlcompare: warning: the runs differ by {apart:.0%} ({_safe(_headline(version))}): a gate may "
-            "not see a change of that size. Was the machine busy, or is one of them another setting?",
-            err=True,
+        messages.warn(
+            f"the runs differ by {apart:.0%} ({_headline(version)}): a gate may not see a change of that size. "
+            "Was the machine busy, or is one of them another setting?"
         )
 
 

@@ -85,7 +85,7 @@ class PartIndex:
             keys: further parts that are in stores.
         """
         lists = self._lists()
-        of_packs = [path for path in lists if _PACK.fullmatch(path.name.removesuffix(LIST))]
+        of_packs = {path for path in lists if _PACK.fullmatch(path.name.removesuffix(LIST))}
         self._remove_without_file(of_packs)  # a pack may become its run's store; its list is removed after that
         packs = [pack for pack in self.packs() if not is_of_running(pack)]
         if not packs:

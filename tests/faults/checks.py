@@ -1,4 +1,4 @@
-"""What can go wrong around a command: full and read-only disks, inputs that vanish, other processes, jumping clocks.
+"""What can go wrong around a command: full and read-only disks, inputs that vanish, other processes, clocks, memory.
 
     python -m tests.faults.checks [NAME]...
     DIFFS_AT_ONCE=50 python -m tests.faults.checks "diffs at once"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from rlcompare.app import messages
@@ -14,8 +16,7 @@ SECRET = "hf_" + "aB3dE5gH7jK9" * 3
     [(messages.say, ""), (messages.note, "note: "), (messages.warn, "warning: ")],
     ids=["say", "note", "warn"],
 )
-def test_a_quoted_line(capsys: pytest.CaptureFixture[str], say: object, begin: str) -> None:
-    assert callable(say)
+def test_a_quoted_line(capsys: pytest.CaptureFixture[str], say: Callable[[str], None], begin: str) -> None:
     say(f"token={SECRET} \x1b[31mred\x07 /a/b")
     printed = capsys.readouterr()
     assert printed.out == ""
