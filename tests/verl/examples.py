@@ -31,8 +31,10 @@ SHORT = {
 STARTERS = {
     "python": [sys.executable],
     "faulthandler": [sys.executable, "-X", "faulthandler"],
+    "unbuffered": [sys.executable, "-u"],
     "uv": ["uv", "run", "--frozen", "--no-sync", sys.executable],
     "srun": ["srun", "--overlap", "--nodes=1", "--ntasks=1", sys.executable],
+    "srunenv": ["srun", "--nodes=1", "env", "-u", "ROCR_VISIBLE_DEVICES", "RAY_ADDRESS=auto", sys.executable],
     "torchrun": ["torchrun", "--standalone", "--nnodes=1", "--nproc_per_node=8"],
     "distributed": [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=8", "--nnodes=1"],
     "ray": ["ray", "job", "submit", "--no-wait", "--working-dir", ".", "--", sys.executable],
