@@ -137,7 +137,11 @@ class _Reader:
         db.set_variable(self._con, "steps", None if steps is None else sorted(steps), "BIGINT[]")
         ((keep_events,),) = db.run(self._con, "SELECT getvariable('keep_events')")
         empty = resources.EmptyTables(db.empty_tables(self._con, "memory", "temp", "store"))
+        # The rollups leave the memory, which the account needs.
+        written_before = resources.sql_order("account")[0]
         for name, unused in _plan(keep_events):
+            if name == written_before:
+                db.run(self._con, "CHECKPOINT store")
             rows = run_file(self._con, name, empty)
             if name == _FINDINGS:
                 self._report_all(rows)

@@ -40,6 +40,7 @@ def new_store(
         con = db.connect(threads, memory_bytes, Path(spill), sqlite=True)
         try:
             db.attach(con, partial, read_only=False)
+            con.execute("SET checkpoint_threshold = '1TB'")  # not after any statement that makes it 16 MB
             create_tables(con, keep_events)
             yield con
             finish(con, partial)
