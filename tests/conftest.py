@@ -36,6 +36,12 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
 
+# A worker of pytest-xdist has one core, as have the commands that it starts: rlcompare then plans each statement once
+# for all captures, and tests do not wait for each other's threads.
+if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "gw"))[2:].isdecimal() and hasattr(os, "sched_setaffinity"):
+    _cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {_cores[int(_worker[2:]) % len(_cores)]})
+
 _CHECKOUT = Path(__file__).resolve().parent.parent
 
 ALL = os.environ.get("RLCOMPARE_TESTS") == "all"
