@@ -41,12 +41,12 @@ SLOW = PROFILES.keys() - {"ascend-910b", "cpu-torch213", "h100-bert"}
 """The profiles that only a full run of the tests takes."""
 
 FEW = {
-    "h100-bert": slice(0, None, 2),
-    "cpu-torch213": slice(1, None, 2),
-    "v100-resnet50": slice(0, None, 4),
-    "v100-dlrm": slice(1, None, 5),
-    "text-910b": slice(0, None, 5),
-    "nsys-bert": slice(1, None, 5),
+    "h100-bert": slice(0, None, 3),
+    "cpu-torch213": slice(1, None, 3),
+    "v100-resnet50": slice(0, None, 6),
+    "v100-dlrm": slice(1, None, 6),
+    "text-910b": slice(0, None, 6),
+    "nsys-bert": slice(1, None, 6),
     "text-sample": slice(0, None, 6),
     "mi300-bert": slice(1, None, 6),
 }

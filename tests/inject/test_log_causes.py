@@ -160,7 +160,7 @@ def test_the_first_cause_is_what_was_changed(comparing: Comparing) -> None:
 
 @pytest.mark.slow
 def test_what_differs_by_luck_has_no_cause(comparing: Comparing) -> None:
-    answers = [comparing.unchanged(number, pair) for number, pair in enumerate(NULLS)]
+    answers = [comparing.unchanged(number, pair) for number, pair in enumerate(NULLS if ALL else NULLS[::2])]
     wrong = [
         f"{line}  {causes[0]['delta_ms'] / 1e3:+6.1f} s  {causes[0]['text']}" for line, causes in answers if causes
     ]
