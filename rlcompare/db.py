@@ -54,8 +54,8 @@ _OF_QUERY = re.compile(r"^CREATE (?:OR REPLACE )?(?:TEMP )?TABLE \w+ AS\b", re.M
 _SCHEMA = ("schema/run", "schema/rollup", "schema/events")
 _MAKE_AGAIN = "Rebuild it with rlcompare ingest"
 _OF_CONTENT = (
-    duckdb.BinderException, duckdb.CatalogException, duckdb.ConversionException, duckdb.OutOfRangeException,
-    duckdb.TypeMismatchException,
+    duckdb.BinderException, duckdb.CatalogException, duckdb.ConversionException, duckdb.InvalidInputException,
+    duckdb.OutOfRangeException, duckdb.TypeMismatchException,
 )  # fmt: skip
 """Errors of our own queries that only the content of a store can cause."""
 
@@ -255,9 +255,10 @@ def as_parameter(rows: Sequence[Mapping[str, object]]) -> list[str]:
     """Rows as the only parameter of a statement that reads them with ``from_json``.
 
     DuckDB tries to import pandas for every value that it is passed: 0.1 ms each where pandas is absent, 0.3 s once
-    where it is installed. So a comparison of cached stores passes none.
+    where it is installed. So a comparison of cached stores passes none. A lone surrogate, which no column can hold,
+    becomes a question mark.
     """
-    return [json.dumps(rows)]
+    return [json.dumps(rows, ensure_ascii=False).encode("utf-8", "replace").decode()]
 
 
 def _raise_write_error(error: duckdb.Error) -> None:
