@@ -89,6 +89,14 @@ def test_snapshots_are_found_among_the_files_of_a_folder(tmp_path: Path) -> None
     assert [(capture.source, capture.rank) for capture in run.captures] == [("torch_memory", 0), ("torch_memory", 1)]
 
 
+def test_members_may_stand_in_any_order(tmp_path: Path) -> None:
+    """As tools that sort them, or write "segments" first, leave them."""
+    (plain,) = find_runs(write(tmp_path / "plain.json.gz", snapshot()))[0].captures
+    (turned,) = find_runs(write(tmp_path / "turned.json.gz", dict(reversed(snapshot().items()))))[0].captures
+    assert (turned.rank, turned.step_hint, turned.info) == (plain.rank, plain.step_hint, plain.info)
+    assert plain.info["schema"] == "rlcompare.memory/1"
+
+
 def test_dropped_events_are_told(tmp_path: Path) -> None:
     store = store_of(write(tmp_path / "memory.json.gz", snapshot(is_complete=False)), tmp_path / "run.duckdb")
     ((severity, message),) = rows(store, "SELECT severity, message FROM finding WHERE key = 'memory_cut'")

@@ -1,8 +1,8 @@
 """Reads a memory snapshot into ``memory`` and ``allocation``: one that ``rlcompare run`` wrote, or torch's own as JSON.
 
-``collect/profiler/torch_memory.py`` describes the form of our file. Its metadata comes first, before the long lists, so
-detection need not read the whole file. torch (and verl's tool torch_memory) writes snapshots as pickles. Unpickling
-runs code, so pickles are left out, with a finding that has the command to convert one to JSON.
+``collect/profiler/torch_memory.py`` describes the form of our file. Its metadata comes before the long lists, so
+detection reads only the beginning of the file. torch (and verl's tool torch_memory) writes snapshots as pickles.
+Unpickling runs code, so pickles are left out, with a finding that has the command to convert one to JSON.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from rlcompare.model.run import CaptureInput, Finding
 from rlcompare.sources.blocks import head_of
 
 _HEAD_BYTES = 16 * 1024
-_LISTS = re.compile(rb',\s*"timeline"\s*:')
-_SCHEMA = "rlcompare.memory/1"
+_KEY = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+_FAMILY = "rlcompare.memory/"
+_SCHEMA = f"{_FAMILY}1"
 _TORCH_SCHEMA = "torch.cuda.memory"
 _REMEDY = "Copy it again, or run it again"
 _TORCHS_OWN = re.compile(rb'\{\s*"(?:segments|device_traces)"\s*:\s*\[')
@@ -35,8 +36,9 @@ def capture_of_snapshot(path: Path) -> CaptureInput:
     Raises:
         OSError: it cannot be read.
     """
-    head = _head(path)
-    if not head and _TORCHS_OWN.match(head_of(path, _HEAD_BYTES).lstrip()):
+    text = head_of(path, _HEAD_BYTES)
+    head = metadata_of(text)
+    if "schema" not in head and _TORCHS_OWN.match(text.lstrip()):
         rank = _RANK_IN_NAME.search(path.name)
         head = {"schema": _TORCH_SCHEMA, "rank": int(rank.group(1)) if rank else None}
     return CaptureInput(
@@ -88,14 +90,27 @@ def fill(
         report(Finding("warning", "memory_cut", message, capture_id))
 
 
-def _head(path: Path) -> dict[str, object]:
-    """The snapshot's own metadata; empty if it cannot be read."""
-    match = _LISTS.search(text := head_of(path, _HEAD_BYTES))
-    try:
-        head = json.loads(text[: match.start()] + b"}") if match else {}
-    except (ValueError, RecursionError):
-        return {}
-    return head if isinstance(head, dict) else {}
+def is_snapshot(text: bytes) -> bool:
+    """Whether a file that begins with this text is a snapshot, of either form."""
+    return _TORCHS_OWN.match(text) is not None or str(metadata_of(text).get("schema")).startswith(_FAMILY)
+
+
+def metadata_of(text: bytes) -> dict[str, object]:
+    """The members of the JSON object that a text begins with, up to the first one that is not complete. No lists or
+    objects are among them."""
+    head = text.decode("utf-8", "replace")
+    decoder, found, place = json.JSONDecoder(), dict[str, object](), 0
+    while key := _KEY.match(head, place):
+        try:
+            name = json.loads(key[1])
+            value, place = decoder.raw_decode(head, key.end())
+        except (ValueError, RecursionError):
+            break
+        if place == len(head):  # a number may go on
+            break
+        if not isinstance(value, (dict, list)):
+            found[name] = value
+    return found
 
 
 def _number(value: object) -> int | None:

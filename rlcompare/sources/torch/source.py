@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -22,12 +21,11 @@ from rlcompare.sources.trace_slice import names_in_trace
 from rlcompare.sources.verl.names import FRONT_END
 from rlcompare.sources.viewing import first_of
 
-_SNAPSHOT = re.compile(rb'\{\s*(?:"schema"\s*:\s*"rlcompare\.memory/|"(?:segments|device_traces)"\s*:\s*\[)')
 _TRACE_KEYS = (b'"traceEvents"', b'"deviceProperties"', b'"distributedInfo"')
 
 
 def _recognise_snapshot(content: Content) -> str | None:
-    return "torch_memory" if _SNAPSHOT.match(content.text) else None
+    return "torch_memory" if memory.is_snapshot(content.text) else None
 
 
 def _recognise_trace(content: Content) -> str | None:
