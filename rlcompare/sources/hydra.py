@@ -20,7 +20,7 @@ CONFIG, OVERRIDES, HYDRA = "config.yaml", "overrides.yaml", "hydra.yaml"
 _MOST_BYTES = 4 * 2**20
 _MOST_DEPTH = 40
 _MOST_REFERENCES = 20
-_REFERENCE = re.compile(r"\$\{(?:oc\.select:\s*)?(\.*[\w.]+)(?:,\s*([^${}]*))?\}")
+_REFERENCE = re.compile(r"\$\{(?:oc\.select:\s*)?(\.*\w[\w.]*)(?:,\s*([^${}]*))?\}")
 _OVERRIDE = re.compile(r"(?:\+\+|\+)?([\w.]+)=(.*)", re.DOTALL)
 _REMEDY = "Copy it again, or put the job's console log beside it"
 

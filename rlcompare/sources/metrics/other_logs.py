@@ -31,7 +31,7 @@ _BEGIN = re.compile(
     rb"|Global step (?P<openrlhf>\d{1,18})(?: \[[\w-]+\])?: (?=\{')"
     rb'|metrics_tag: (?P<roll>)(?=\{"step": ?\d)'
     rb"|(?<![\w./-])iteration: (?P<mindspeed>\d{1,18}) / \d+ \| (?=[\w./@-]+ : -?[\dn])"
-    rb"|={5,} Step (?P<nemo>\d{1,18})/\d+ ={5,})"
+    rb"|(?<!=)={5,} Step (?P<nemo>\d{1,18})/\d+ ={5,})"
 )
 _BULLET = re.compile(
     "^(?:.*\\) )?[ \t]*• ([\\w /-]{1,100}): (-?\\d+(?:\\.\\d+)?)(s?)(?: \\([\\d.]+%\\))?[ \\t]*\\r?\\n".encode(),
@@ -40,8 +40,8 @@ _BULLET = re.compile(
 _TOTAL = b"Total step time: "
 _REST = re.compile(rb"[^\r\n]{0,%d}" % LINE_BYTES)
 _KEY = re.compile(r"'((?:[^'\\]|\\.){1,300})': ")
-_VALUE = re.compile(r"((?:np|numpy)\.\w+\([^()]*\)|-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)|True|False|None)(?=[,}])")
-_PAIR = re.compile(r"([^|]+?) : (\S+)(?=\s)")
+_VALUE = re.compile(r"((?:np|numpy)\.\w+\([^()]*\)|-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)|True|False|None)(?=[,}])")
+_PAIR = re.compile(r"([^|]{1,200}?) : (\S{1,100})(?=\s)")
 _PREFIX_BYTES = 400
 _PROCESS = re.compile(r"\(([\w.: -]*pid=\d+(?:, ip=[\w.:]+)?)\)\s*")
 _RESULTS = {

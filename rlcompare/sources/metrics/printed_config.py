@@ -20,9 +20,9 @@ _TOTAL_STEPS = re.compile(rb"Total training steps: (\d{1,18})\b")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 """Escape sequences for colours and cursor movement."""
 _PREFIX = re.compile(r"^\s*(\([\w.:-]+ pid=\d+[^)]*\))\s?")
-_ANOTHER = re.compile(r"\s*\([\w.: -]*pid=\d+[^)]*\)\s*$")
+_ANOTHER = re.compile(r"(?<!\s)\s*\([\w.: -]*pid=\d+[^)]*\)\s*$")
 """The prefix of another process that wrote into the line."""
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?")  # to the end of the line if it is not closed
 
 _PARSING = threading.Lock()
 """Two logs are read at once, but Python's filters of warnings are those of all threads, and the parser of 3.11 may fail

@@ -21,10 +21,10 @@ _SAMPLES = 50
 _MOST_LINES = 1000
 _LINE = re.compile(rb"[^\r\n]{0,%d}" % LINE_BYTES)
 _END = re.compile(rb"\r?\n|\r")
-_MORE = re.compile(r"(?:\A|\s)- [\w@.-]+/[^\s:][^:]*:")  # another metric
+_MORE = re.compile(r"(?:\A|\s)- [\w@.-]{1,200}/[^\s:][^:]{0,200}:")  # another metric
 _OTHER = re.compile(r"(?<![\w./-])step:\d+ - |\A\s*(?:\([\w.: -]*pid=\d|\[?\d{4}-\d\d-\d\d[T ]\d|\w+ Progress:)")
 _BROKEN_BEFORE = re.compile(r"- [\w@.-]+/[^:\s]*:\S")
-_BAR = re.compile(r"(?:[A-Z][a-z]+ )+Progress:.*\Z", re.DOTALL)
+_BAR = re.compile(r"(?:[A-Z][a-z]{1,30} ){1,5}Progress:.*\Z", re.DOTALL)
 _BROKEN_BEHIND = re.compile(r"[\w@.-]+/[^:]*:\S")
 
 Parsed = tuple[list[tuple[str, str]], int]

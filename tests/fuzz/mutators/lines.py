@@ -11,6 +11,9 @@ from tests.fuzz.kind import Mutator, NotApplicableError, one_file
 from tests.fuzz.mutators import values
 
 Change = Callable[[list[bytes], Random], str]
+_PIECES = (
+    b"(", b"{", b'"', b"\\'", b"|", b"\\", b"a/", b" - a/b", b"a:1 ", b"step:1 - ", b"Aa ", b"=", b"a=", b"${", b"\t",
+)  # fmt: skip
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
@@ -95,6 +98,14 @@ def _long(lines: list[bytes], random: Random) -> str:
     return f"a million of {what!r} at the end of line {place}"
 
 
+def _run(lines: list[bytes], random: Random) -> str:
+    """What a pattern may begin to match at each of its pieces, only to fail at the end."""
+    place, what, is_own = random.randrange(len(lines)), random.choice(_PIECES), random.random() < 0.5
+    run = what * (1_000_000 // len(what)) + b"\n"
+    lines[place : place + 1] = [lines[place], run] if is_own else [lines[place].rstrip(b"\n") + b" " + run]
+    return f"a megabyte of {what!r} {'after' if is_own else 'at the end of'} line {place}"
+
+
 def _broken(lines: list[bytes], random: Random) -> str:
     place = random.randrange(len(lines))
     at = random.randrange(len(lines[place]) + 1)
@@ -110,5 +121,5 @@ def _line_ends(lines: list[bytes], random: Random) -> str:
 
 _CHANGES: dict[str, Change] = {
     "number": _number, "text": _text, "raw": _raw, "delete": _delete, "twice": _twice, "shuffle": _shuffle,
-    "joined": _joined, "long": _long, "broken": _broken, "line_ends": _line_ends,
+    "joined": _joined, "long": _long, "run": _run, "broken": _broken, "line_ends": _line_ends,
 }  # fmt: skip
