@@ -18,7 +18,7 @@ SECTIONS = {
     "ranks": mark("Ranks, mean over steps, ms"),
     "phases": mark("Phases, per rank and step, ms"),
     "kernels": mark("Kernels, per rank and step"),
-    "efficiency": mark("What kernels achieve, per rank and step; peak: of the chip"),
+    "efficiency": mark("Kernel efficiency, per rank and step; peak: of the chip"),
     "operators": mark("Framework operators, per rank and step"),
     "collectives": mark("Collectives, per rank and step"),
     "memory": mark("Peak memory over all ranks"),

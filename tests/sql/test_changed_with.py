@@ -91,7 +91,7 @@ class TestCounters:
             {"total": t, "l2_counted_ns": t, "l2_hit_ns": h} for t, h in ((100 * MS, 90 * MS), (200 * MS, 60 * MS))
         )
         first = cause(tmp_path, [old], [new])
-        assert first.text.endswith("; the second-level cache holds 30 % of what it accesses, 90 % before.")
+        assert first.text.endswith("; 30 % of its accesses hit the second-level cache, 90 % before.")
 
     def test_hits_that_rose_do_not_make_it_slower(self, tmp_path: Path) -> None:
         old = {"total": 100 * MS, "l2_counted_ns": 100 * MS, "l2_hit_ns": 10 * MS}

@@ -185,7 +185,7 @@ def _of_phases(diff: Diff) -> StepAccount | None:
     divided = not timed and all(_is_divided(row, sides) for row in rows)
     parts = [part for row in rows for part in (_device_parts(row) if divided else (_whole(row),))]
     if timed:
-        title, note = tr("The step, as training timed it"), tr("Training's timers, without a profiler where possible.")
+        title, note = tr("The step, timed by training"), tr("Training's timers, without a profiler where possible.")
     elif walls:
         title, note = tr("The phases of the step"), tr("Wall time on the host.")
     else:
