@@ -13,7 +13,7 @@ from rlcompare.resources import sql, sql_order
 SECTIONS = {
     "overview": mark("Run"),
     "steps": mark("Steps, mean over ranks of a role, ms"),
-    "path": mark("Where the step of the job goes: its critical path over the ranks"),
+    "path": mark("Where the job's step goes: its critical path over the ranks"),
     "account": mark("Where the step goes, per rank and step"),
     "ranks": mark("Ranks, mean over steps, ms"),
     "phases": mark("Phases, per rank and step, ms"),

@@ -199,7 +199,7 @@ def _fired(trial: Trial, rule: Rule, delta: Delta, targets: Sequence[float], ben
 def _not_held(trial: Trial) -> str:
     """What does not hold. Half of the limit may stay open: few runs cannot tell it from twice the limit."""
     if trial.equal not in ("", Status.PASS):
-        return f"equal runs are {trial.equal.replace('_', ' ')}: the limit is too small for what runs differ by"
+        return f"equal runs are {trial.equal.replace('_', ' ')}: the limit is too small for the noise of the runs"
     if trial.within not in ("", Status.PASS, Status.INCONCLUSIVE):
         return f"a change within the limit is {trial.within.replace('_', ' ')}"
     return ""

@@ -44,7 +44,7 @@ _TITLES = {
     "modules": mark("Modules"),
     "msprof": mark("As counted by msprof-analyze compare"),
     "operators": mark("Framework operators"),
-    "path": mark("Where the step of the job goes (critical path)"),
+    "path": mark("Where the job's step goes (critical path)"),
     "phases": mark("Phases of the step"),
     "ranks": mark("Ranks"),
     "stacks": mark("Call stacks"),

@@ -30,7 +30,7 @@ Usage: rlcompare [OPTIONS] COMMAND [ARGS]...
   rlcompare run -o DIR [KEY=VALUE]...     run and profile the reference step
   rlcompare launch -o DIR -- COMMAND...   run and profile a verl job
   rlcompare diff -d NEW -bp BASELINE      compare two profiles
-  rlcompare explain 1                     what the first cause consists of
+  rlcompare explain 1                     show the rows of the first cause
   rlcompare gate -d NEW -bp BASELINE      check them against a policy, for CI
   rlcompare COMMAND --help                options of a command
 

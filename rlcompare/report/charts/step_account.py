@@ -138,7 +138,7 @@ def _of_account(diff: Diff) -> StepAccount | None:
     parts = _parts_of(rows)
     timed = diff.headline not in (PATH, "time.step", "time.device_span")
     if path:
-        title = tr("The profiled step of the job") if timed else tr("The step of the job")
+        title = tr("The job's profiled step") if timed else tr("The job's step")
         note = tr("Along the critical path: on each rank while the others waited for it.")
     elif _is_known(diff.metric("time.step")):
         title = tr("The profiled step") if timed else tr("The step")
