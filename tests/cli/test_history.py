@@ -185,11 +185,11 @@ def test_a_plot_has_a_point_for_each_run(rlcompare: Command) -> None:
         (("changes", "--history", "."), "is a folder"),
         (("changes", "--history", "postgresql://team:secret@[::1/db"), "the URL is not valid"),
         (("ack", "12345678", "--reason", "x", "--expires", "2020-01-01"), "is past"),
-        (("ack", "12345678", "--reason", "x", "--expires", "tomorrow"), "is no day"),
+        (("ack", "12345678", "--reason", "x", "--expires", "tomorrow"), "is not a day"),
         (("ack", "12345678", "--reason", " ", "--expires", TOMORROW), "--reason is empty"),
         (("add", "nothing-here"), "nothing-here"),
-        (("add", "nothing-here", "--commit", "HEAD"), "is no commit"),
-        (("add", "nothing-here", "--started", "yesterday"), "is no time"),
+        (("add", "nothing-here", "--commit", "HEAD"), "is not a commit"),
+        (("add", "nothing-here", "--started", "yesterday"), "is not a time"),
     ],
 )
 def test_wrong_use(rlcompare: Command, arguments: tuple[str, ...], said: str) -> None:

@@ -104,7 +104,7 @@ class TestInputs:
         old = [{"total": 100 * MS, "shapes": "64,4096;4096,512", "work": "gemm", "at_most": False, "elements": 9e6}]
         new = [{"total": 180 * MS, "shapes": "64,4097;4097,512", "work": "gemm", "at_most": False, "elements": 9e6}]
         first = cause(tmp_path, old, new)
-        assert "; the last axis of input 1 is no multiple of 512 bytes (8,192 → 8,194)" in first.text
+        assert "; the last axis of input 1 is not a multiple of 512 bytes (8,192 → 8,194)" in first.text
         assert fact(first, "last_axis_bytes") == {"name": "last_axis_bytes", "baseline": 8192, "new": 8194}
 
     @pytest.mark.parametrize(
