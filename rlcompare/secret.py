@@ -1,4 +1,4 @@
-"""Tells what could be a secret, so that it is stored and shown nowhere.
+"""Recognises what could be a secret, so that it is neither stored nor shown.
 
 Three strengths, because a wrong guess costs differently:
 

@@ -1,11 +1,11 @@
-"""Names of temporary files and folders. They tell the process, so that a later command removes those of a killed one.
+"""Names of temporary files and folders. They name the process, so that a later command removes those of a killed one.
 
 A name contains the *owner*: the process id, the time at which the process started, and a digest of host, boot, user
 and namespaces (``4711-6151002-9f3c2a1b4d5e``). So another process knows whether the owner still runs:
 
 * same host, boot, user and namespaces: the system knows the process, or a newer one has its id;
-* elsewhere (another host of a shared file system, another container or user, before a reboot, not Linux): nobody
-  knows, and a file that has not changed for ``STALE_SECONDS`` is removed, and a folder after ``STALE_FOLDER_SECONDS``.
+* elsewhere (another host of a shared file system, another container or user, before a reboot, not Linux): this is
+  unknown: a file that has not changed for ``STALE_SECONDS`` is removed, a folder after ``STALE_FOLDER_SECONDS``.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ pipeline {
                 '''
             }
         }
-        // A baseline that is committed (.rlcompare/baselines) goes first, else that of the last green build. "optional"
+        // A committed baseline (.rlcompare/baselines) takes precedence, else that of the last green build. "optional"
         // means that there need not be one; if the job may not be read, this build fails.
         stage('Fetch the baseline') {
             steps {
@@ -57,7 +57,7 @@ pipeline {
                         echo "There is no baseline $BASELINE. The next build of @@branch@@ makes one." >&2
                         exit 4
                     elif [ "$from" = none ]; then
-                        echo "There is no baseline $BASELINE: these runs are not judged, and become it."
+                        echo "There is no baseline $BASELINE: these runs are not judged, and become the baseline."
                     fi
                 '''
             }
@@ -72,7 +72,7 @@ pipeline {
             }
         }
         // The gate's exit code decides; the history only informs. What passed on @@branch@@ is the next baseline; a
-        // committed one is only replaced by a commit. One that cannot be read any more is made anew, if REASON is given.
+        // committed one is only replaced by a commit. One that cannot be read any more is recreated, if REASON is given.
         stage('Gate') {
             steps {
                 sh '''

@@ -130,7 +130,7 @@ def prepare(
     check_name(name)
     words = " ".join(reason.split())
     if not words:
-        raise UsageError(f"--reason is empty: say why; rlcompare baseline show {name} will tell it")
+        raise UsageError(f"--reason is empty: say why; rlcompare baseline show {name} will show it")
     if len(words) > _LONGEST_REASON:
         raise UsageError(f"--reason has {len(words):,} characters: use at most {_LONGEST_REASON:,}")
     known = baselines.find(name) if action == "add" else baselines.get(name)

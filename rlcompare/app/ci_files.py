@@ -68,7 +68,7 @@ def ci_text(
     _check("--baseline", baseline, _NAME, "use letters, digits and . _ -")
     _check("--install", package, _PACKAGE, "use one requirement, path or URL without quotes, $ and \\")
     if not command.strip() or not command.isprintable():
-        raise UsageError("--command must be one line; put several into a script, and name that")
+        raise UsageError("--command must be one line; put several into a script, and run that")
     if system == "jenkins":
         if "'''" in command:
             raise UsageError("--command holds ''', which ends the script in a Jenkinsfile; put it into a script")

@@ -116,7 +116,7 @@ def _facts(run: RunStore) -> tuple[str, int | None, str, str | None]:
     with open_read_only(run.store) as con:
         ((content, started, status, reason),) = con.execute(sql("history/facts_of_store")).fetchall()
     if content is None:
-        raise InputError(run.path, "its store does not tell which files it was made from", "Add the run itself")
+        raise InputError(run.path, "its store does not record which files it was made from", "Add the run itself")
     return content, started, status, reason
 
 

@@ -1,4 +1,4 @@
-"""Copies inputs that are no paths to a temporary folder: URLs, such as ``s3://bucket/runs/new``, and baselines.
+"""Copies inputs that are not paths to a temporary folder: URLs, such as ``s3://bucket/runs/new``, and baselines.
 
 Inputs are copied completely, and the copies are removed when the command ends. Messages and documents name the URLs and
 the baselines, as in ``@main/run1``.

@@ -56,7 +56,7 @@ def _note(series: Sequence[Series], found: Mapping[str, Spread], shown: str) -> 
     runs = max((len(one.numbers) for one in series), default=0)
     if runs < LEAST_RUNS:
         count = "1 run" if runs == 1 else f"{runs or 'no'} runs"
-        return f"the history {shown} has {count} like the baseline, of {LEAST_RUNS} needed to tell the noise"
+        return f"the history {shown} has {count} like the baseline, of {LEAST_RUNS} needed to estimate the noise"
     headline = headline_of(series)
     but = "" if headline in found else f", but not for {headline}, which may have changed in its latest runs"
     return f"noise is taken from the history {shown}: {runs} runs like the baseline{but}"

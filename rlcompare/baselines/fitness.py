@@ -1,7 +1,7 @@
-"""Whether runs are fit for a baseline: what they measured, and what speaks against keeping them.
+"""Whether runs are fit for a baseline: what they measured, and why they should not be kept.
 
 A baseline is what everything is compared with for months, so one bad run in it costs more than one on the other side.
-Each run is compared with the first: runs that may not be compared with each other are no repetitions of one setting.
+Each run is compared with the first: runs that must not be compared are not repetitions of one setting.
 """
 
 from __future__ import annotations

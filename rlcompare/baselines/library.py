@@ -23,7 +23,7 @@ from rlcompare.db import SCHEMA_VERSION
 from rlcompare.errors import InputError, UsageError
 
 _MOST_LISTED = 8
-_MISSING = "its file is missing, or not of the size that the manifest says"
+_MISSING = "its file is missing, or its size differs from the manifest"
 _OLDER = " (promote --keep limits how many versions keep theirs)"
 
 
@@ -81,7 +81,7 @@ class Library:
                 self.place.path_of(reference.name, FILE),
                 f"version {version.number} of baseline {reference.name} was made with schema {version.schema_version} "
                 f"(rlcompare {version.rlcompare}), and this version reads schema {SCHEMA_VERSION}",
-                f"Make it anew: rlcompare baseline promote {reference.name} RUN… --reason TEXT. A job of "
+                f"Recreate it: rlcompare baseline promote {reference.name} RUN… --reason TEXT. A job of "
                 "rlcompare ci init does so if you run it on the main branch with a reason",
             )
         return version, runs

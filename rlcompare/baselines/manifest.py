@@ -189,7 +189,7 @@ def _manifest(data: bytes, name: str) -> Manifest:
     try:
         document: Any = untrusted.parse_json(data)
     except untrusted.RefusedError as error:
-        marks = " (it has conflict marks of git)" if b"<<<<<<<" in data else ""
+        marks = " (it has git's conflict markers)" if b"<<<<<<<" in data else ""
         raise _Misread(f"is not valid JSON{marks}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != _SCHEMA:
@@ -210,7 +210,7 @@ def _check(manifest: Manifest, documents: Sequence[Mapping[str, Any]], name: str
     before = ""
     for number, (version, document) in enumerate(zip(manifest.versions, documents, strict=True), 1):
         if version.number != number:
-            raise _Misread(f"has version {version.number} in the place of version {number}")
+            raise _Misread(f"has version {version.number} in place of version {number}")
         if version.digest != _digest(document, before):
             raise _Misread(f"was changed: version {number} does not match its digest")
         before = version.digest

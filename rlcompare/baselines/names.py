@@ -42,7 +42,7 @@ def reference_in(text: str) -> Reference | None:
     if match is None:
         if text.startswith("@"):
             raise UsageError(
-                f"{text[:_MOST_SHOWN]!r} is no baseline: write @NAME, @NAME:VERSION or @NAME/RUN, or ./@… for a path"
+                f"{text[:_MOST_SHOWN]!r} is not a baseline: write @NAME, @NAME:VERSION or @NAME/RUN, or ./@… for a path"
             )
         return None
     at, name, version, run = match.groups()

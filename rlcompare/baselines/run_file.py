@@ -133,7 +133,7 @@ def unpack(data: bytes, sha256: str, store_bytes: int, target: Path) -> None:
     except zlib.error as error:
         raise ChangedError(f"it cannot be decompressed ({error})") from error
     if written != store_bytes or not unpacker.eof:
-        raise ChangedError("its size is not the one in the manifest")
+        raise ChangedError("its size differs from the manifest")
 
 
 def content_of(store: Path) -> str | None:

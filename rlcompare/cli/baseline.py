@@ -44,7 +44,7 @@ def _reason_option(function: Decorated) -> Decorated:
 
 
 def _force_option(function: Decorated) -> Decorated:
-    text = "Accept runs that are not fit for a baseline; what speaks against them is recorded."
+    text = "Accept runs that are not fit for a baseline; the objections are recorded."
     return option("--force", is_flag=True, help=text)(function)
 
 
@@ -60,11 +60,11 @@ def _reading_options(function: Decorated) -> Decorated:
 
 @click.group("baseline", cls=Group)
 def command() -> None:
-    """Keep runs under a name, to compare with for months.
+    """Keep runs under a name, to compare with later.
 
-    A baseline is small enough for a git repository: sums only, one file per run. Everywhere a side is taken, its name
-    is one: "rlcompare diff -d new/ -bp main". It is never replaced silently: each version has a reason, and the older
-    ones stay.
+    A baseline is small enough for a git repository: sums only, one file per run. Use its name wherever a
+    side is expected: "rlcompare diff -d new/ -bp main". It is never replaced silently: each version has a reason, and
+    the older ones stay.
     """
 
 
@@ -97,11 +97,11 @@ def add_command(**options: Any) -> None:
     default=VERSIONS_KEPT,
     show_default=True,
     metavar="N",
-    help="Keep the files of the last N versions; of older ones only the log stays.",
+    help="Keep the files of the last N versions; older ones keep only their log.",
 )
 @_reading_options
 def promote_command(**options: Any) -> None:
-    """Replace a baseline by other runs; the older version stays, as @NAME:1 and so on.
+    """Replace a baseline with other runs; the older version stays, as @NAME:1 and so on.
 
     RUN may also be a baseline: @OTHER, an older version (@NAME:1), or the current one, to add runs to it.
 

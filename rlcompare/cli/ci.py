@@ -34,7 +34,7 @@ def command() -> None:
 )
 @click.option(
     "--branch",
-    help="The branch whose runs that pass make the next baseline.  [default: main; on GitLab, the default branch]",
+    help="The branch whose passing runs become the next baseline.  [default: main; on GitLab, the default branch]",
 )
 @click.option("--baseline", default="main", show_default=True, metavar="NAME", help="The name of the baseline.")
 @click.option(
@@ -44,7 +44,7 @@ def command() -> None:
     metavar="FILE",
     help="Write to this file.  [default: where the system looks for it, in the git repository]",
 )
-@click.option("--print", "printed", is_flag=True, help="Print it, and write nothing.")
+@click.option("--print", "printed", is_flag=True, help="Print the job instead of writing it.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @common_options
 def init_command(
@@ -78,5 +78,5 @@ def init_command(
     if not quiet:
         click.echo(f"written     {path}")
         if package is None:
-            click.echo(f"installs    {package_for(command_line)} from the package index; --install says another source")
+            click.echo(f"installs    {package_for(command_line)} from the package index; --install sets another source")
         click.echo("next        adapt the lines marked ADAPT, and commit it")

@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 def command(shell: str, quiet: bool) -> None:
     """Print the completion script of bash, zsh or fish.
 
-    It completes commands, options, their values and paths. It asks rlcompare for them, so that it need not be renewed
+    It completes commands, options, their values and paths. It asks rlcompare for them, so it need not be regenerated
     after an upgrade.
 
     \b

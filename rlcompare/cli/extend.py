@@ -34,7 +34,7 @@ def extend_option(function: Decorated) -> Decorated:
         section=MORE_RUNS,
         help="Repeat COMMAND for both sides in turn until the rules are decided, up to N runs a side. {side}, {out} and"
         " {number} in it stand for the side, the folder of the run and its number. -d and -bp are the folders of the"
-        " runs; a baseline that is no such folder keeps the runs it has.  [default: new ones in runs/]",
+        " runs; a baseline that is not such a folder keeps the runs it has.  [default: new ones in runs/]",
     )(function)
 
 

@@ -61,7 +61,7 @@ POLICY = "Policy"
     "--print-policy",
     is_flag=True,
     section=POLICY,
-    help="Print the rules of --preset or --policy as a policy file.  [default: those that hold here: of the repository,"
+    help="Print the rules of --preset or --policy as a policy file.  [default: those in effect: of the repository,"
     " else the built-in rules]",
 )
 @option(
@@ -81,15 +81,15 @@ POLICY = "Policy"
     "--history",
     metavar="FILE|URL",
     section=POLICY,
-    help="Earlier runs: where runs are few, they tell how much runs differ.  [default: as for rlcompare history, if"
+    help="Earlier runs, to estimate the noise where runs are few.  [default: as for rlcompare history, if"
     " there is one]",
 )
 @option(
     "--bisect",
     is_flag=True,
     section=POLICY,
-    help='Exit as "git bisect run" wants it: 0 good, 1 bad, 125 to skip the commit instead of 3, 4, 5 and where rules'
-    " fail only because something was not measured, 128 and more to stop the search.",
+    help='Use the exit codes of "git bisect run": 0 good, 1 bad, 125 to skip the commit (instead of 3, 4, 5, and if'
+    " rules fail only because something was not measured), 128 and more to stop the search.",
 )
 @extend_option
 @output_options(None, GATE_FORMATS)
@@ -133,13 +133,13 @@ def command(
     """Check a comparison against a policy; the exit code is for CI.
 
     Takes two sides like "rlcompare diff", or the diff.json of an earlier diff, which needs no profiles. The rules come
-    from rlcompare.toml or pyproject.toml in your repository; --print-policy prints those that hold, to start from.
+    from rlcompare.toml or pyproject.toml in your repository; --print-policy prints those in effect, to start from.
 
     Exit codes: 0 no regression, 1 a rule failed, 2 wrong usage, 3 inconclusive, 4 an input could not be read,
     5 not comparable.
 
-    With --extend, makes the runs itself, one side in turn with the other, until the rules are decided. Its looks at
-    growing sides together err as rarely as one verdict does. The same command continues an interrupted series.
+    With --extend, makes the runs itself, alternating the sides, until the rules are decided. All its looks together err
+    as rarely as one verdict. The same command continues an interrupted series.
 
     \b
     rlcompare gate -d new/ -bp base/
@@ -232,7 +232,7 @@ def _policy(file: Path | None, preset: str | None) -> Policy:
 
 
 def _policy_text(file: Path | None, preset: str | None) -> str:
-    """The rules that were asked for, else those that hold here, as a policy file."""
+    """The rules that were asked for, else those in effect, as a policy file."""
     from rlcompare.cli.policy_text import policy_text, with_symptoms
     from rlcompare.gate import load_policy, preset_text, written_policy
     from rlcompare.gate.find import find_policy

@@ -69,7 +69,7 @@ def _json_option(function: Decorated) -> Decorated:
 
 @click.group("history", cls=Group)
 def command() -> None:
-    """Keep all runs' metrics, and find since when they changed.
+    """Keep all runs' metrics, and find when they changed.
 
     \b
     rlcompare history add runs/nightly
@@ -109,7 +109,7 @@ def add_command(
     from rlcompare.history.text import added_lines
 
     if commit is not None and not _COMMIT.fullmatch(commit):
-        raise UsageError(f"--commit {commit[:80]!r} is no commit: pass 7 or more of its hexadecimal digits")
+        raise UsageError(f"--commit {commit[:80]!r} is not a commit: pass 7 or more of its hexadecimal digits")
     where = _place(place)
     added = add_runs(
         paths, where, Reading(**options), label=label, commit=commit, started_ns=_moment(started) if started else None
@@ -219,14 +219,14 @@ def plot_command(
     default=LAST,
     show_default=True,
     metavar="RUNS",
-    help="Changes that are older than so many runs of their environment do not fail.",
+    help="Only changes among the last RUNS runs of their environment fail.",
 )
 @_place_option
 @_varied_option
 @_json_option
 @common_options
 def changes_command(last: int, place: str | None, varied: tuple[str, ...], as_json: bool, quiet: bool) -> int:
-    """List since which runs metrics changed, the latest change first.
+    """List the runs since which metrics changed, the latest first.
 
     Exit codes: 0 no unacknowledged change for the worse among the last runs, 1 there is one, 2 wrong usage, 4 the
     history cannot be read. A change that was undone since does not count, nor do times that grew with the tokens. Fewer
@@ -251,7 +251,7 @@ def changes_command(last: int, place: str | None, varied: tuple[str, ...], as_js
 @command.command("ack", cls=Command)
 @click.argument("identity", metavar="ID")
 @option("--reason", required=True, metavar="TEXT", help="Why the change is accepted.")
-@option("--expires", required=True, metavar="DATE", help="The last day on which that counts, in UTC: YYYY-MM-DD.")
+@option("--expires", required=True, metavar="DATE", help="The last day of the acknowledgement, in UTC: YYYY-MM-DD.")
 @_place_option
 @_varied_option
 @_json_option
@@ -259,9 +259,9 @@ def changes_command(last: int, place: str | None, varied: tuple[str, ...], as_js
 def ack_command(
     identity: str, reason: str, expires: str, place: str | None, varied: tuple[str, ...], as_json: bool, quiet: bool
 ) -> None:
-    """Accept a change, until a day.
+    """Accept a change until a day.
 
-    ID is that of "rlcompare history changes". All metrics that changed at the same run are accepted with it.
+    "rlcompare history changes" prints the ID. All metrics that changed at the same run are accepted with it.
     """
     from rlcompare.app.history import git
     from rlcompare.history.changes import find_changes
@@ -276,7 +276,7 @@ def ack_command(
     change = next((one for one in found.changes if _ID.fullmatch(identity) and one.id == identity), None)
     if change is None:
         known = ", ".join(one.id for one in found.changes[:8]) or "none"
-        raise UsageError(f"{identity[:40]!r} is no change of the history; its changes: {known}")
+        raise UsageError(f"{identity[:40]!r} is not a change in the history; its changes: {known}")
     acknowledge(where, change.run.number, reason.strip(), until.isoformat(), git("config", "user.name"))
     if as_json:
         document = {"schema": SCHEMA, "id": change.id, "since": change.run.number, "expires": until.isoformat()}
@@ -317,7 +317,7 @@ def _day(text: str) -> date:
     try:
         day = datetime.strptime(text, "%Y-%m-%d").date()
     except ValueError:
-        raise UsageError(f"--expires {text[:40]!r} is no day such as 2026-12-31") from None
+        raise UsageError(f"--expires {text[:40]!r} is not a day such as 2026-12-31") from None
     if day < _today():
         raise UsageError(f"--expires {day.isoformat()} is past")
     return day
@@ -329,7 +329,7 @@ def _moment(text: str) -> int:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
         return round(moment.timestamp()) * 10**9
     except (ValueError, OverflowError, OSError):
-        raise UsageError(f"--started {text[:40]!r} is no time such as 2026-11-23T14:05Z") from None
+        raise UsageError(f"--started {text[:40]!r} is not a time such as 2026-11-23T14:05Z") from None
 
 
 def _print(lines: Sequence[str]) -> None:

@@ -102,9 +102,9 @@ def command(
     if not quiet or dry_run:
         _tell(jobs[0].plan.notes)
     if dry_run:
-        _tell([f"the {len(jobs[0].plan.overrides)} overrides that are indented furthest are what rlcompare adds"])
+        _tell([f"rlcompare adds the {len(jobs[0].plan.overrides)} overrides that are indented furthest"])
         if submission:
-            _tell(["ray job submit gets an identifier and --no-wait, because rlcompare follows the job by itself"])
+            _tell(["ray job submit gets an identifier and --no-wait, because rlcompare follows the job itself"])
         click.echo("\n\n".join(planned.shown for planned in jobs))
         return 0
     prepare_all(folder, repeat, force)
@@ -118,7 +118,7 @@ def command(
         if code or result.interrupted:
             break
     if not quiet:
-        _tell([f"{targets[0] / LOG} holds all that the job printed, secrets included; only you can read it"])
+        _tell([f"{targets[0] / LOG} holds everything that the job printed, secrets included; only you can read it"])
     click.echo(f"run         {safe_text(str(folder), 1000)}", err=quiet)
     return code
 

@@ -42,8 +42,8 @@ COMMANDS = {
     "explain": "Show the rows, query and files behind a cause or a metric.",
     "report": "Write the page of an earlier comparison, without its profiles.",
     "gate": "Check a comparison against a policy; the exit code is for CI.",
-    "baseline": "Keep runs under a name, to compare with for months.",
-    "history": "Keep all runs' metrics, and find since when they changed.",
+    "baseline": "Keep runs under a name, to compare with later.",
+    "history": "Keep all runs' metrics, and find when they changed.",
     "show": "Show one run: time by step, rank, phase, kernel and collective.",
     "ingest": "Read a profile into a store, one DuckDB file.",
     "sql": "Query a run with SQL.",
@@ -115,15 +115,15 @@ class _Commands(Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rlcompare", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Find out whether a change made an RL training step slower, by how much, and which part of it.
+    """Find out whether a change made an RL training step slower, by how much, and why.
 
     \b
     rlcompare run -o DIR [KEY=VALUE]...     run and profile the reference step
     rlcompare launch -o DIR -- COMMAND...   run and profile a verl job
     rlcompare diff -d NEW -bp BASELINE      compare two profiles
-    rlcompare explain 1                     what the first cause consists of
+    rlcompare explain 1                     show the rows of the first cause
     rlcompare gate -d NEW -bp BASELINE      check them against a policy, for CI
-    rlcompare COMMAND --help                what a command takes
+    rlcompare COMMAND --help                options of a command
     """
 
 

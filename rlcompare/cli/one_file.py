@@ -33,7 +33,7 @@ def check_output(output: Path, inputs: Sequence[Path], option: str) -> None:
     if output.is_dir():
         raise UsageError(f"{output} is a folder: name a file with {option}, such as {output / 'report.html'}")
     if os.path.lexists(output) and (not output.is_file() or output.suffix.lower() not in REPLACED):
-        raise UsageError(f"{output} exists and is no page: choose another name with {option}")
+        raise UsageError(f"{output} exists and is not a page: choose another name with {option}")
     refuse_within(output, inputs, "the page", option)
 
 

@@ -224,7 +224,7 @@ def language_option(function: Decorated) -> Decorated:
         expose_value=False,
         is_eager=True,
         section=OUTPUT,
-        help=f"Language of texts for people.  [default: ${VARIABLE}, else English; of a page, that of the locale]",
+        help=f"Language of the output.  [default: ${VARIABLE}, else English; for a page, that of the locale]",
     )(function)
 
 

@@ -87,7 +87,7 @@ def command(
     profile/ to DIR, which "rlcompare diff" can compare. KEYs are those of verl: see --print-config.
 
     With --against, makes both sides of a comparison on this machine, in the order A B B A, so that a drift of the
-    machine is no change: N runs into DIR/baseline, N into DIR/new. The new side has the baseline's configuration with
+    machine does not count: N runs into DIR/baseline, N into DIR/new. The new side has the baseline's configuration with
     KEY=VALUE, or that of -c FILE. The same command continues an interrupted series.
 
     \b

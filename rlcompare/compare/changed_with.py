@@ -214,7 +214,7 @@ def _alignment(kernels: _Kernels) -> Iterator[Fact]:
     for place, (old, new) in enumerate(zip(*(_row_bytes(largest[side]) for side in SIDES), strict=False), 1):
         size = new if odd == "new" else old
         if old and new and size and size % ALIGNED_BYTES:
-            word = "is no multiple" if odd == "new" else "was no multiple"
+            word = "is not a multiple" if odd == "new" else "was not a multiple"
             text = f"the last axis of input {place} {word} of {ALIGNED_BYTES} bytes ({count(old)} → {count(new)})"
             yield Fact("last_axis_bytes", old, new, text)
             return
@@ -296,7 +296,7 @@ def _counters(kernels: _Kernels) -> Iterator[Fact]:
             for place in (0, 1)
         )
         if abs(after - before) >= LEAST_HITS and (after < before) == kernels.slower:
-            text = f"the second-level cache holds {after:.0%} of what it accesses, {before:.0%} before"
+            text = f"{after:.0%} of its accesses hit the second-level cache, {before:.0%} before"
             yield Fact("l2_hit_share", before, after, text.replace("%", " %"))
 
 

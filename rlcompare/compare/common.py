@@ -129,7 +129,7 @@ def work(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
                 return
             enough = fsum(amounts.values()) / basis.change >= ENOUGH
             text = (
-                f"The new side was asked for {percent(asked.ratio)} {'more' if asked.ratio > 1 else 'less'}"
+                f"The new side had {percent(asked.ratio)} {'more' if asked.ratio > 1 else 'less'} work"
                 f" ({metric} {asked.baseline:,.6g} → {asked.new:,.6g}): the work changed"
                 f"{per_token(evidence, basis, alone=enough)}."
             )

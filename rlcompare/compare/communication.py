@@ -160,7 +160,7 @@ def _mean_growth(rows: Sequence[Row], part: str) -> float:
 def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     """A candidate for each rank that others wait for, and for each kind of collective: longer, or less covered."""
     for name, parts in by_name(basis.of_kind(WAIT)).items():
-        text = f"The time in which ranks wait in collectives for {short(name)} {moved(total(parts.values()))} per step."
+        text = f"The time ranks wait in collectives for {short(name)} {moved(total(parts.values()))} per step."
         yield Candidate("waiting", whole(parts), text, "account", name)
     for name, parts in by_name(basis.of_kind(*(COMMUNICATION - {WAIT}))).items():
         delta = total(parts.values())
@@ -175,7 +175,7 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             continue
         own, mean = fsum(number(row["delta"]) or 0.0 for row in rows), mean_total(parts.values())
         if any(part.kind == "comm" for part in parts.values()) and _is_other_waiting(rows, mean):
-            text = f"Exposed {short(name)} that is not known to be waiting for a rank {moved(delta)} per step."
+            text = f"Exposed {short(name)} not known to be waiting for a rank {moved(delta)} per step."
             yield Candidate("communication", whole(parts), text, "account", name)
             continue
         if mean and abs(own / mean) <= STEADY and not basis.is_apart(parts.values()):

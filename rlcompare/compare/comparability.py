@@ -234,7 +234,7 @@ def _extent(sides: Mapping[SideName, Side], captures: Mapping[SideName, Sequence
             message = f"{_count(baseline, noun)} against {new}: means over different {noun}s are compared."
             findings.append(Finding(f"{noun}s", str(baseline), str(new), CAUTION, message))
     if not findings and names[0] != names[1]:
-        message = "The sides hold different ranks" + (
+        message = "The sides have different ranks" + (
             ", and were paired because each has only one." if ranks[0] + replicas[0] == 1 else "."
         )
         findings.append(Finding("ranks", _some(names[0]), _some(names[1]), INFO, message))
@@ -331,7 +331,7 @@ def _measured(measured: Sequence[Measured]) -> list[Finding]:
         baseline, new = ("yes" if Measured(side, domain) in measured else "no" for side in SIDES)
         if baseline != new:
             where = "baseline" if baseline == "yes" else "new side"
-            message = f"Only the {where} holds {what}: they cannot be compared."
+            message = f"Only the {where} has {what}: they cannot be compared."
             findings.append(Finding(what, baseline, new, CAUTION, message))
     return findings
 
@@ -340,7 +340,7 @@ def _kernels(kernels: KernelMatchSummary, matched: float | None, measured: Seque
     has = [("yes" if Measured(side, "kernel") in measured else "no") for side in SIDES]
     if has[0] != has[1]:
         where = "baseline" if has[0] == "yes" else "new side"
-        message = f"Only the {where} holds kernels: computation cannot be compared."
+        message = f"Only the {where} has kernels: computation cannot be compared."
         return [Finding("kernels", has[0], has[1], CAUTION, message)]
     share = kernels.exact_share
     if matched is None or share is None or share >= MATCHED_ENOUGH:

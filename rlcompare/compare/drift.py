@@ -1,7 +1,7 @@
 """Slow trends and regular spikes of a series: pure functions over the values of one metric, step by step.
 
 They describe a run beside its changes of level (``onset``): a job that becomes slower all the time has no step since
-which it is slower, and a checkpoint in each tenth step is no change.
+which it is slower, and a checkpoint in each tenth step is not a change.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Candidates for causes from a training log alone: each timed phase, and what the log tells of why it changed.
+"""Candidates for causes from a training log alone: each timed phase, and why it changed, as far as the log shows.
 
 A phase changes with its work (longer responses, more tokens, an imbalance between ranks, more batches), as far as the
 steps of the log show it; what is left of its change is a cause of its own. Beside that, a sentence states what else

@@ -1,6 +1,6 @@
-"""What a training log tells beside a phase: metrics and settings that moved in the direction that fits.
+"""What else moved in a training log beside a phase: metrics and settings, in the direction that fits.
 
-These are no shares of the change: a sentence states them beside it.
+These are not shares of the change: a sentence states them beside it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where the level of a series changes: pure functions over the values of one metric, step by step.
 
-Steps differ by luck, single steps are spikes, and neighbouring steps resemble each other. A change of level is
+Steps differ by chance, single steps are spikes, and neighbouring steps resemble each other. A change of level is
 reported only if all of this holds:
 
 1. The best partition of the series into levels begins a new one there. "Best" is exact: the least sum of squares plus

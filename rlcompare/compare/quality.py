@@ -130,7 +130,7 @@ def _summed(speed: Sequence[records.MetricSample], given: Mapping[SideName, Side
     """Reports times of the step that are sums: a caution if other runs have the time of the whole step."""
     summed = [sample for sample in speed if sample.given == SUM_OF_TIMERS]
     severity = INFO if len(summed) == len(speed) else CAUTION
-    text = "the log has no time of the whole step, as of the first releases of verl; the sum of its timers is compared."
+    text = "the log has no time for the whole step, as in verl's first releases; the sum of its timers is compared."
     return [_finding("summed_timers", sample.side, severity, _where(sample, given) + text) for sample in summed]
 
 
@@ -218,7 +218,7 @@ def _lone_phases(ranges: records.LonePhase) -> Finding:
     names = [short(name, 40) for name in ranges.phases[:_SHOWN]]
     more = len(ranges.phases) - len(names)
     listed = ", ".join(names) + (f" and {more} more" if more else "")
-    subject = "they are no phases" if len(ranges.phases) > 1 else "it is no phase"
+    subject = "they are not phases" if len(ranges.phases) > 1 else "it is not a phase"
     text = f"only this side has the {'ranges' if len(ranges.phases) > 1 else 'range'} {listed}, so {subject}."
     return _finding("lone_phase", ranges.side, INFO, text)
 
@@ -228,7 +228,7 @@ def _uneven(steps: records.UnevenSteps, given: Mapping[SideName, SideInput]) -> 
         f"{steps.most} holds {_numbers(steps.most_steps)}",
         f"{steps.fewest} holds {_numbers(steps.fewest_steps)}",
     )
-    text = f"the ranks hold different steps ({most}, {fewest}); each rank is averaged over its own steps."
+    text = f"the ranks have different steps ({most}, {fewest}); each rank is averaged over its own steps."
     return _finding("uneven_steps", steps.side, CAUTION, _where(steps, given) + text)
 
 

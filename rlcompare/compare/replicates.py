@@ -1,7 +1,7 @@
 """Which runs of a side are repetitions of each other, so that a verdict may count them.
 
-A run that failed, that has clearly fewer steps than the others, or that ran in another environment is not: what it
-differs by is no noise. Such runs stay in the diff. ``counted`` is what verdicts use.
+A run that failed, that has clearly fewer steps than the others, or that ran in another environment is not: its
+difference is not noise. Such runs stay in the diff. ``counted`` is what verdicts use.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ class Rollups:
     def _load_side(
         self, side: SideName, given: SideInput, steps: Sequence[int] | None, ranks: Sequence[int] | None
     ) -> dict[str, RunStore]:
-        """Loads the runs of a side, each content once: a copy of a run is no repetition of it.
+        """Loads the runs of a side, each content once: a copy of a run is not a repetition of it.
 
         Returns:
             The runs by their content, as far as it is known.

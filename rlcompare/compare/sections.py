@@ -53,7 +53,7 @@ _PATH = (
     " time from the first start of the step on any rank to its last end."
 )
 _EFFICIENCY = (
-    "Kernels whose shapes tell what one call computes and moves, or whose units were counted. Each input and output"
+    "Kernels whose work follows from their shapes, or that have AI Core counters. Each input and output"
     " counts once. At most: operations that a mask or the sizes of groups leave out are counted too. Peak: of dense"
     " matrices on this chip (docs/metrics.md). Cube unit, loading, L2 hits: by AI Core counters."
 )

@@ -1,7 +1,7 @@
 """Where calls of operators came or went: the sequences of operators of both sides, aligned (docs/design.md §5).
 
-A typical step of a capture stands for its steps. What is said about a place is said only if the calls that came or went
-there are all that the operator has more or fewer of, over all steps and ranks.
+A typical step of a capture stands for its steps. A place is named only if the calls that came or went there
+account for the whole change in the operator's calls, over all steps and ranks.
 """
 
 from __future__ import annotations

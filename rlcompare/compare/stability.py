@@ -152,7 +152,7 @@ def _ends_early(
         text = f"Baseline: the log ends at step {before} of {asked['baseline']} ({TOTAL_STEPS}), the new one at {now}."
         yield Symptom("health.ends_early", "", "baseline", WARN, before, now, before, text)
     elif total is None and before is not None and now + 1 < before and now < before * (1 - FEWER):
-        text = f"The log ends at step {now}, the baseline's at step {before}; it is unknown how many were asked for."
+        text = f"The log ends at step {now}, the baseline's at step {before}; it is unknown how many were requested."
         yield Symptom("health.ends_early", "", "new", WARN, before, now, now, text)
 
 

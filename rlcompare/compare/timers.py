@@ -1,4 +1,4 @@
-"""What a training log tells of its timers: those inside a phase, how far a mean may be off, and what drives a timer.
+"""What a training log shows of its timers: those inside a phase, how far a mean may be off, and what drives a timer.
 
 Times follow the amount of work only as far as the steps of a log show it: within each side, a timer is regressed on the
 lengths or tokens of the same step. A fixed cost stays fixed. Where the steps differ too little to tell, the driver of a

@@ -12,34 +12,34 @@ MOST_OF = 0.8
 """Part of a kind's change that a few names must make up for them to be named, and not more than its inverse."""
 
 _REASONS = {
-    "data": "The time in which the device waits for data ({name}) {moved} per step.",
-    "sync": "The time in which the device waits while the host synchronises ({name}) {moved} per step.",
-    "gc": "The time in which the device waits while Python collects garbage {moved} per step.",
-    "alloc": "The time in which the device waits while the host allocates or frees memory ({name}) {moved} per step.",
-    "compile": "The time in which the device waits while the host compiles ({name}) {moved} per step.",
-    "collective call": "The time in which the device waits while the host calls {name} {moved} per step.",
+    "data": "The time the device waits for data ({name}) {moved} per step.",
+    "sync": "The time the device waits while the host synchronises ({name}) {moved} per step.",
+    "gc": "The time the device waits while Python collects garbage {moved} per step.",
+    "alloc": "The time the device waits while the host allocates or frees memory ({name}) {moved} per step.",
+    "compile": "The time the device waits while the host compiles ({name}) {moved} per step.",
+    "collective call": "The time the device waits while the host calls {name} {moved} per step.",
 }
 """Kinds of waiting that are a cause for each call or operator."""
 
 _WAITS = {
-    "copy": "The time in which the device only copies {moved} per step.",
-    "operator": "The time in which the device waits for operators on the host {moved} per step.",
-    "python": "The time in which the device waits for Python code between operators {moved} per step.",
-    "launch": "The time in which the device waits for the launch of its next task {moved} per step.",
+    "copy": "The time the device only copies {moved} per step.",
+    "operator": "The time the device waits for operators on the host {moved} per step.",
+    "python": "The time the device waits for Python code between operators {moved} per step.",
+    "launch": "The time the device waits for the launch of its next task {moved} per step.",
     "queue": "The time between tasks that were already launched {moved} per step.",
-    "unknown": "The time about which the profile says nothing {moved} per step.",
+    "unknown": "The time that the profile does not explain {moved} per step.",
     BETWEEN_STEPS: "The time between steps {moved} per step.",
-    LATE_START: "The time by which the step begins later than on the first rank {moved} per step.",
+    LATE_START: "The delay of the step behind the first rank {moved} per step.",
 }
 """Kinds of waiting that are one cause: their subjects are many and small."""
 
 _ONE = {
-    "copy": "The time in which the device only copies ({name}) {moved} per step.",
-    "operator": "The time in which the device waits for {name} on the host {moved} per step.",
-    "python": "The time in which the device waits for Python code in {name} {moved} per step.",
-    "launch": "The time in which the device waits for the launch of {name} {moved} per step.",
+    "copy": "The time the device only copies ({name}) {moved} per step.",
+    "operator": "The time the device waits for {name} on the host {moved} per step.",
+    "python": "The time the device waits for Python code in {name} {moved} per step.",
+    "launch": "The time the device waits for the launch of {name} {moved} per step.",
     "queue": "The time before {name}, which was already launched, {moved} per step.",
-    LATE_START: "The time by which the step begins later on {name} than on the first rank {moved} per step.",
+    LATE_START: "The delay of the step on {name} behind the first rank {moved} per step.",
 }
 """The same for a single name, where few of them make up the change of the kind."""
 

@@ -1,7 +1,7 @@
 """What happens within one run: changes of level, trends, first steps, and steps that take longer than others.
 
-Steps that test or save a checkpoint, and the first steps (compilation, warm-up), are told as such. They do not count
-when a change of level is looked for.
+Steps that test or save a checkpoint, and the first steps (compilation, warm-up), are reported as such. They do not
+count in the search for a change of level.
 """
 
 from __future__ import annotations

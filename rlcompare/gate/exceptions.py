@@ -75,7 +75,7 @@ def _check(exceptions: Sequence[FileRule], standing: Sequence[FileRule]) -> None
         alone = not any(_may_share(one.rule.metric, other.rule.metric) for other in standing)
         if alone and not one.rule.has_limit and not is_health_rule(one.rule):
             raise UsageError(
-                f"{one.where}: nothing judges {one.rule.metric} when this exception ends: give it the limits of then"
+                f"{one.where}: nothing judges {one.rule.metric} when this exception ends: give it limits to apply then"
             )
 
 
@@ -104,7 +104,7 @@ def _note(one: FileRule, today: date, *, error: bool) -> str:
     if left >= 0:
         when = "today" if left == 0 else "tomorrow" if left == 1 else f"in {left} days"
         return f"{about} ends {when}, after {rule.expires} ({rule.reason})"
-    then = "its limits are an error now" if error else "it does not hold any more"
+    then = "now its limits are an error" if error else "it no longer applies"
     return f"{about} ended on {rule.expires} ({rule.reason}): {then}; remove it, or give it another day"
 
 

@@ -1,4 +1,4 @@
-"""Data of which is known what a gate must say: both sides the same, then one metric of the new side changed."""
+"""Data for which the right verdicts are known: both sides the same, then one metric of the new side changed."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _nothing(rule: Rule, name: str, diff: Diff) -> Match:
         return Match(name, problem=f"expected a value, found {of_base[0]} but not the {needed} that @{measure} needs")
     absent = "expected a value, found no such metric on either side"
     if others := [metric for metric in measured if fnmatchcase(metric, name)]:
-        problem = f"expected a metric of which one direction is better, found only others, such as {others[0]}"
+        problem = f"expected a metric of which one direction is better, found only neutral ones, such as {others[0]}"
         return Match(name, problem=f"{problem}: name it, or give min or max")
     plain = base if at and is_measure(measure) else name
     if any(found.key == METRICS_LEFT_OUT for found in diff.quality) and not is_known(plain):

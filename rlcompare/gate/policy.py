@@ -147,7 +147,7 @@ def _without_repeated(rules: Sequence[FileRule]) -> tuple[list[FileRule], list[s
         other = first.setdefault(alike, one)
         same = other is not one and replace(other.rule, message=rule.message) == rule
         if same:
-            notes.append(f"{one.where}: says the same of {rule.metric} as {other.where} and is not used; remove one")
+            notes.append(f"{one.where}: says the same about {rule.metric} as {other.where} and is not used; remove one")
         elif other is not one:
             notes.append(f"{one.where}: limits {rule.metric} like {other.where}, so the stricter limit decides")
         kept += [] if same else [one]

@@ -38,10 +38,10 @@ class GateTable(msgspec.Struct, forbid_unknown_fields=True):
 
     evidence: Annotated[
         EvidenceMode | None,
-        Meta(description='"auto": runs decide where they can; "runs": only they do; "limits": means against limits.'),
+        Meta(description='"auto": by runs where they decide; "runs": by runs only; "limits": means against limits.'),
     ] = None
     on_inconclusive: Annotated[
-        OnInconclusive | None, Meta(description="What an inconclusive verdict leads to; fail: exit code 3.")
+        OnInconclusive | None, Meta(description="How an inconclusive verdict is treated; fail: exit code 3.")
     ] = None
     varied: Annotated[
         tuple[Text, ...] | None, Meta(description="Settings that are meant to differ: keys of env, or globs over them.")

@@ -107,7 +107,7 @@ def _refuse_too_few_runs(diff: Diff, policy: Policy) -> None:
     needed = next(runs for runs in count(1) if allowed(runs, runs, FALSE_ALARM) is not None)
     raise UsageError(
         f'the policy {policy.source} asks for evidence = "runs", but {baseline} against {new} '
-        f"runs cannot decide: by luck alone, all runs of one side come after all of the other in "
+        f"runs cannot decide: by chance alone, all runs of one side come after all of the other in "
         f"1 of {round(1 / least_odds(few, many))} comparisons, and at most 1 of {round(1 / FALSE_ALARM)} false alarms "
         f'is allowed. Make {needed} runs per side, or use evidence = "auto"'
     )

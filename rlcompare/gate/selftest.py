@@ -1,8 +1,8 @@
-"""``rlcompare gate --selftest``: whether the rules of a policy can fire, and hold where they should.
+"""``rlcompare gate --selftest``: whether the rules of a policy can fire, and pass where they should.
 
-Known runs stand on both sides. Then the new side is scaled by each limit of each rule: within it the rule must hold,
-beyond it must fire, and equal runs must pass. The verdicts are those of ``judge`` on the whole policy, so that this
-tries the gate itself.
+Both sides get known runs. Then the new side is scaled by each limit of each rule: within it the rule must pass,
+beyond it must fire, and equal runs must pass. The verdicts are those of ``judge`` on the whole policy, so this
+tests the gate itself.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _of_rule(rule: Rule, policy: Policy, known: _Bench | None, runs: int) -> Ite
         yield from _of_symptoms(rule, known or _Bench(policy, made_up(policy, rule, runs), {}))
         return
     if known is None and (meant := mistyped_for(rule.metric.partition("@")[0], ())) and not is_of_headline(rule):
-        yield Trial(rule, rule.metric, problem=f"nothing is known of such a metric; did you mean {meant}?")
+        yield Trial(rule, rule.metric, problem=f"the metric is unknown; did you mean {meant}?")
         return
     for alone in _single_limits(rule):
         tried = replace(policy, rules=tuple(alone if one == rule else one for one in policy.rules))
@@ -116,7 +116,7 @@ def _of_rule(rule: Rule, policy: Policy, known: _Bench | None, runs: int) -> Ite
             yield Trial(rule, found.name, problem=found.problem)
             return
         if not found.deltas:
-            yield Trial(rule, found.name, skipped=found.problem or "other rules judge all that it matches")
+            yield Trial(rule, found.name, skipped=found.problem or "other rules judge everything that it matches")
             return
         made = [_of_limit(alone, delta, bench) for delta in found.deltas]
         fires = any(not trial.problem for trial in made)
@@ -199,9 +199,9 @@ def _fired(trial: Trial, rule: Rule, delta: Delta, targets: Sequence[float], ben
 def _not_held(trial: Trial) -> str:
     """What does not hold. Half of the limit may stay open: few runs cannot tell it from twice the limit."""
     if trial.equal not in ("", Status.PASS):
-        return f"equal runs are {trial.equal.replace('_', ' ')}: the limit is too small for what runs differ by"
+        return f"equal runs are {trial.equal.replace('_', ' ')}: the limit is too small for the noise of the runs"
     if trial.within not in ("", Status.PASS, Status.INCONCLUSIVE):
-        return f"what is within the limit is {trial.within.replace('_', ' ')}"
+        return f"a change within the limit is {trial.within.replace('_', ' ')}"
     return ""
 
 

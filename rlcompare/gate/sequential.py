@@ -1,6 +1,6 @@
 """Odds of verdicts that are looked at several times, while runs are added (``rlcompare gate --extend``). Pure.
 
-Whoever looks after every two runs and stops at the first verdict errs more often than one look does. So the odds are
+Looking after every two runs and stopping at the first verdict errs more often than looking once. So the odds are
 divided over all looks that are planned, before the first one: those of each look sum to at most those of one verdict.
 That holds whatever the distribution of the runs is, and however the looks depend on each other.
 

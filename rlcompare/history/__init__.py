@@ -1,1 +1,1 @@
-"""The history of a repository's runs: kept in a file or in PostgreSQL, searched for changes, asked for the noise."""
+"""The history of a repository's runs, in a file or in PostgreSQL: searched for changes, used to estimate the noise."""

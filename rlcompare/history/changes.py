@@ -28,7 +28,7 @@ MOST_RUNS = 120
 """Changes are searched among the last so many usable runs of an environment."""
 
 LEAST_CHANGE = 0.01
-"""Smaller changes are not told."""
+"""Smaller changes are not reported."""
 
 NEAR, NEAR_GRADUALLY = 1, 10
 """Changes of several metrics are one if they begin at most so many runs apart: a jump is found within ±1."""

@@ -49,7 +49,7 @@ def write(place: Place, work: Work[Result]) -> Result:
 
     Raises:
         OutputError: the file cannot be written, or another process keeps it open.
-        InputError: it is no history of rlcompare, or the server refuses.
+        InputError: it is not a history of rlcompare, or the server refuses.
     """
 
     def attempt() -> Result:
@@ -160,7 +160,7 @@ def _refuse_foreign(con: duckdb.DuckDBPyConnection, place: Place) -> None:
 
 
 def _foreign(place: Place) -> InputError:
-    return InputError(place.shown, "it is no history of rlcompare", "Name another one with --history")
+    return InputError(place.shown, "it is not a history of rlcompare", "Name another one with --history")
 
 
 def _check_version(con: duckdb.DuckDBPyConnection) -> None:

@@ -1,6 +1,6 @@
 """Where the level of a metric changes from run to run: pure functions over one value per run, in order of start.
 
-Runs differ by luck, and some are slow for reasons of their own. ``compare.onset`` looks for changes within a run, where
+Runs differ by chance, and some are slow for other reasons. ``compare.onset`` looks for changes within a run, where
 there are hundreds of steps that resemble their neighbours. Between runs there are few values, but if nothing changes,
 any order of them is as likely as another. So the odds are exact for any distribution of the noise, outliers included:
 
@@ -9,7 +9,7 @@ any order of them is as likely as another. So the odds are exact for any distrib
    The smallest odds, times the number of stretches that could be told at all, must be below ``alpha``.
 2. The odds are made worse by as much as runs resemble those before them: then not all orders are equally likely. The
    resemblance is the autocorrelation around the levels of the best partition (``compare.onset``).
-3. What is left on both sides is searched likewise.
+3. The rest on both sides is searched likewise.
 4. Each change is then placed where the two levels beside it fit best (least squares; outliers count as three
    deviations).
 5. A change is gradual if the levels beside it drift by most of their difference, or a straight line fits better.
@@ -70,7 +70,7 @@ def levels_of(values: Sequence[float], alpha: float, least_change: float = 0.0) 
 
     Args:
         alpha: the chance of more than one level if all orders of the values are equally likely.
-        least_change: smaller differences of neighbouring levels, as a fraction of the first, are no change.
+        least_change: smaller differences of neighbouring levels, as a fraction of the first, are not changes.
     """
     if not values:
         return ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 OK, FAILED, INCOMPLETE, UNSTABLE = "ok", "failed", "incomplete", "unstable"
-"""States of a run. Only those that are ok are searched for changes, or tell the noise."""
+"""States of a run. Only those that are ok are searched for changes, or used for the noise."""
 
 
 class Run(NamedTuple):

@@ -1,4 +1,4 @@
-"""How much runs of one environment differ by luck: what a gate with few runs may assume instead of ``noise``."""
+"""How much runs of one environment differ by chance: what a gate with few runs may assume instead of ``noise``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlcompare.history.records import Series
 from rlcompare.history.store import load
 
 LEAST_RUNS = 5
-"""With fewer runs the spread is not told."""
+"""With fewer runs the spread is not estimated."""
 
 MOST = 0.5
 """The part of all squares that an unconfirmed jump must explain."""

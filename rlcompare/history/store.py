@@ -1,4 +1,4 @@
-"""What is asked of a history, and added to it."""
+"""Queries of a history, and additions to it."""
 
 from __future__ import annotations
 

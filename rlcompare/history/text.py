@@ -27,11 +27,11 @@ def added_lines(added: Sequence[Added], place: str) -> list[str]:
             continue
         lines.append(f"added run {one.number}: {name}, {len(one.run.metrics)} metrics")
         if one.run.status != OK:
-            lines.append(f"  {one.run.status}, so it is stored and not used: {safe_text(one.run.reason, 400)}")
+            lines.append(f"  {one.run.status}, so it is stored but not used: {safe_text(one.run.reason, 400)}")
         if one.run.started_ns is None:
             lines.append("  its start is unknown: it counts as started now (--started sets it)")
         if not any(map(divides, one.run.settings)):
-            lines.append("  its hardware and configuration are unknown: it is compared with all runs of which they are")
+            lines.append("  its hardware and configuration are unknown: it is compared with all such runs")
     return [*lines, f"history: {safe_text(place, 400)}"]
 
 
@@ -74,7 +74,7 @@ def changes_lines(found: Found, runs: Sequence[Run], last: int) -> list[Line]:
         return [*lines, Line(text, ((0, len(text), "worse"),))]
     few = sum(one.fewest is None for one in found.searched)
     if few == len(found.searched):
-        return [*lines, Line("no changes were searched for: too few runs")]
+        return [*lines, Line("too few runs to search for changes")]
     skipped = f"; {few} of {len(found.searched)} environments not searched" if few else ""
     return [*lines, Line(f"no unacknowledged change for the worse in the last {last} runs{more}{skipped}")]
 

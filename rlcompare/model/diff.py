@@ -43,7 +43,7 @@ class RunInfo:
     Attributes:
         replicas: rollout replicas, which are not ranks.
         started: when it started, else when its profile or its log began; ISO 8601 in UTC. None: unknown.
-        left_out: why it is no repetition of the other runs of its side, so that no verdict counts it; empty: it is one.
+        left_out: why it is not a repetition of the other runs of its side, so no verdict counts it; empty: it is one.
     """
 
     name: str

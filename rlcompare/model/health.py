@@ -1,6 +1,6 @@
 """Ranges of the metrics that tell how far the rollout is from the trainer, and what to try outside. No torch here.
 
-verl documents them for each of its two frameworks, which the key of a metric tells apart:
+verl documents them for each of its two frameworks, which the key of a metric distinguishes:
 
 * ``mismatch/…`` (0.6.0, and ``rlcompare run``): ideal ranges. Where the document says "about 1.0" without a width,
   ABOUT is our choice.

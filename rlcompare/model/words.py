@@ -62,7 +62,7 @@ class EventKind(Word):
     TREND = "trend"
     """A metric rises or falls over the whole run."""
     SPIKES = "spikes"
-    """Regular steps take longer, for a reason that the log does not tell."""
+    """Regular steps take longer, for a reason that the log does not show."""
     TWO_LEVELS = "two_levels"
     """Steps take one of two times, in no order."""
     TEST_OR_SAVE = "test_or_save"

@@ -1,7 +1,7 @@
 """The answer of a report in one sentence: how much slower or faster, and how sure that is.
 
 How sure is what the gate's method makes of the runs (``gate.decision``), without a limit: whether its interval excludes
-no change. Runs that are no repetitions do not count.
+no change. Runs that are not repetitions do not count.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def answer_of(diff: Diff, absent: str, gate: GateResult | None = None) -> Answer
         )
     mood, change = tone_of(headline, diff), _change(headline)
     if diff.comparability.status == Comparable.NOT_COMPARABLE:
-        rest = tr(": the change that was measured, {change}, says nothing", change=change)
+        rest = tr(": the measured change, {change}, means nothing", change=change)
         return _answer(tr("Not comparable"), rest, "worse")
     if mood == "noise":
         text, rest = _without_change(headline)
@@ -185,7 +185,7 @@ def _sure(runs: Delta, decision: Decision, shown: Delta, *, decided: bool) -> st
     else:
         text = tr(", not certain: {runs}, {interval}", runs=number, interval=between)
         if decision.runs_needed is not None:
-            text += tr("; about {number} runs a side would tell", number=decision.runs_needed)
+            text += tr("; about {number} runs a side would settle it", number=decision.runs_needed)
     return text + _estimate(decision, shown)
 
 

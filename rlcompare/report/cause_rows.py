@@ -1,6 +1,6 @@
 """Which rows of the tables a cause consists of, or points to, and what ``rlcompare explain`` says of them.
 
-So the page marks and links both, and has the commands at hand that print the same.
+The page marks and links both, and shows the commands that print the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A gate's verdicts as CI systems show them: what each one does to the job, in safe texts, with a stable fingerprint.
 
-Shared by the renderers of JUnit, SARIF, GitLab code quality, annotations and comments on pull requests. One check at
-least fails if and only if the gate does.
+Shared by the renderers of JUnit, SARIF, GitLab code quality, annotations and comments on pull requests. At least one
+check fails if and only if the gate does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One CSV per section, for spreadsheets and scripts: the columns of ``diff.json``, numbers in full.
 
 A spreadsheet runs a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return as a formula. Texts
-begin so get a ``'`` in front, which a spreadsheet hides and a script must strip; numbers, and texts that are plain
+that begin so get a ``'`` in front, which a spreadsheet hides and a script must strip; numbers, and texts that are plain
 numbers, stay as they are. Control characters become visible marks. Absent values are empty cells.
 """
 

@@ -183,7 +183,7 @@ def _completed(section: Section, folder: Path) -> Section:
     path = folder / section.file
     remedy = "Copy the folder data together with diff.json, or recreate both with rlcompare diff"
     if path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file()):
-        raise InputError(path, "it is a link, or no plain file", remedy)
+        raise InputError(path, "it is a link, or not a plain file", remedy)
     try:
         with parquet.ParquetFile(path) as file:
             _check_size(path, file.metadata, remedy)

@@ -196,8 +196,8 @@ def _unexplained(diff: Diff) -> list[str] | None:
     return [
         tr("unexplained: {part} {per}", part=found, per=tr("per step and rank")),
         tr(
-            "What is left of the change when all causes are taken away. It is spread over rows that are each too small"
-            " to\nname, or was not measured: see the section account of the report."
+            "What remains of the change without the causes. It is spread over rows that are each too small to name, or"
+            " was\nnot measured: see the section account of the report."
         ),
     ]
 

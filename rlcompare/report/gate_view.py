@@ -21,7 +21,7 @@ _VALUES = r" \(|\uff08"
 """Where the values of a verdict begin: at a bracket, of Latin or Chinese width."""
 
 UNVERIFIED = mark("unverified")
-_FEW_RUNS = mark("too few runs to rule out chance: the verdict also rests on the spread that its interval names.")
+_FEW_RUNS = mark("too few runs to rule out chance: the verdict also relies on the spread given in its interval.")
 _AS_ASKED = mark('only the limits were checked, as the policy asks (evidence = "limits"): chance was not ruled out.')
 _ODD_RUN = mark("too few runs to tell a sign of unstable training from a single odd run.")
 _DECIDED = (Status.IMPROVED, Status.REGRESSED, Status.UNHEALTHY)

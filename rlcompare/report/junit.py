@@ -2,7 +2,7 @@
 
 A regressed or unhealthy metric is a failure. What could not be judged but fails the gate (missing, inconclusive, not
 comparable) is an error. What is not decided and lets the gate pass, and a failed rule that only warns, is skipped: it
-is no pass.
+is not a pass.
 """
 
 from __future__ import annotations

@@ -79,14 +79,14 @@ def _summary(trials: Sequence[Trial]) -> str:
         return tr("No rule could be tried.")
     if useless:
         return trn(
-            "{useless} of {n} limit cannot fire, or do not hold where they should.",
-            "{useless} of {n} limits cannot fire, or do not hold where they should.",
+            "{useless} of {n} limit cannot fire, or do not pass where they should.",
+            "{useless} of {n} limits cannot fire, or do not pass where they should.",
             tried,
             useless=useless,
         )
     if tried == 1:
-        return tr("The only limit fires beyond what it allows, and holds within it.")
-    return tr("All {n} limits fire beyond what they allow, and hold within it.", n=tried)
+        return tr("The only limit fires when exceeded, and passes when not.")
+    return tr("All {n} limits fire when exceeded, and pass when not.", n=tried)
 
 
 def _entry(label: str, text: str, tone: str = "") -> Line:

@@ -1,7 +1,7 @@
 """The English sentences that a diff holds, in the language in use: causes, events, symptoms, findings, verdicts.
 
 ``diff.json`` has them in English, made of a few hundred phrases that code puts together. A catalogue lists these
-phrases with their fields, so that a sentence is taken apart into phrases, names and numbers, and said again with the
+phrases with their fields, so that a sentence is taken apart into phrases, names and numbers, and translated with the
 same names and numbers. A sentence of which any part is unknown stays English as a whole: none is half translated, and
 nothing is added to what the English one says.
 

@@ -1,4 +1,4 @@
-"""What a reader calls a side."""
+"""Names of the sides, for readers."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def sum_rows(sums: Mapping[str, Sum], units: dict[str, str], shown: str, decimal
 def _cells(part: str, found: Sum, units: dict[str, str], shown: str, decimals: int) -> tuple[Cell, ...]:
     label = {
         "changed": trn("{n} row that changed", "{n} rows that changed", found.rows),
-        "same": trn("{n} row of no notable change", "{n} rows of no notable change", found.rows),
+        "same": trn("{n} row without notable change", "{n} rows without notable change", found.rows),
         "beyond": trn("{n} row that is not on this page", "{n} rows that are not on this page", found.rows),
         "all": trn("{n} row in all", "{n} rows in all", found.rows),
     }[part]

@@ -32,7 +32,7 @@ _TITLES = {
     "collectives": mark("Collectives"),
     "copies": mark("Copies"),
     "counters": mark("Device counters"),
-    "efficiency": mark("What kernels achieve"),
+    "efficiency": mark("Kernel efficiency"),
     "env": mark("Environment"),
     "groups": mark("Communication groups"),
     "kernel_types": mark("Kernel types"),
@@ -44,7 +44,7 @@ _TITLES = {
     "modules": mark("Modules"),
     "msprof": mark("As counted by msprof-analyze compare"),
     "operators": mark("Framework operators"),
-    "path": mark("Where the step of the job goes (critical path)"),
+    "path": mark("Where the job's step goes (critical path)"),
     "phases": mark("Phases of the step"),
     "ranks": mark("Ranks"),
     "stacks": mark("Call stacks"),
@@ -117,9 +117,9 @@ def title_of(name: str) -> str:
 
 
 _DISAGREES = mark(
-    "The profiled steps changed in the other direction than the headline: no row of the profile is judged."
+    "The profiled steps and the headline changed in opposite directions: no row of the profile is judged."
 )
-_APART = mark("The profile saw another change than the timers in {phases}: its times there are not judged.")
+_APART = mark("In {phases}, the profile and the timers disagree: the profile's times there are not judged.")
 _PROFILED = ("time.", "role.")
 _NOT_OF_PROFILE = frozenset({"phases", "metrics", "workload", "env", "memory", "memory_categories"})
 

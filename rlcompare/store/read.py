@@ -43,7 +43,7 @@ def one_result(con: duckdb.DuckDBPyConnection, query: str, hint: Callable[[], st
     if several:
         raise UsageError("the query contains several statements: run one at a time")
     if not reads:
-        raise UsageError("the query failed: it is no query of the run; use SELECT")
+        raise UsageError("the query failed: it is not a query of the run; use SELECT")
     # DuckDB gives no result at all for a query that is only a comment.
     if result is None or result.description is None:
         raise UsageError("the query returns no rows: use SELECT")

@@ -1,4 +1,4 @@
--- The fifty longest times in which a device was free, and the kernel that ended each. Needs events.
+-- The fifty longest gaps of a device, and the kernel that ended each. Needs events.
 -- Depends on capture, host_op, kernel.
 SELECT c.rank, k.step, k.device_id, k.gap_ns / 1e3 AS gap_us, k.start_ns - k.gap_ns AS gap_start_ns, k.name AS ended_by, k.op_type,
        o.name AS host_op

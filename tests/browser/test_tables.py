@@ -60,7 +60,7 @@ def test_rows_of_no_change_are_folded_with_their_sum(visit: Open) -> None:
         assert found["all"][column] == pytest.approx(expected, abs=0.005)
         parts = sum(found[part][column] for part in ("changed", "same", "beyond"))
         assert parts == pytest.approx(found["all"][column], abs=0.02)
-    seen.page.locator("#s-kernels").get_by_role("button", name="Show 470 rows of no notable change").click()
+    seen.page.locator("#s-kernels").get_by_role("button", name="Show 470 rows without notable change").click()
     assert len(seen.shown("kernels")) == 20 + 470
     seen.page.locator("#s-kernels").get_by_role("button", name="Show all 30 rows").click()
     assert len(seen.shown("kernels")) == 500

@@ -194,7 +194,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a run is gone": (lambda folder: first_run(folder).unlink(), "its file is missing"),
     "a run is a link": (lambda folder: linked(first_run(folder)), "symbolic link"),
     "the manifest is a link": (lambda folder: linked(folder / "baseline.json"), "symbolic link"),
-    "a merge went wrong": (lambda folder: conflict(folder / "baseline.json"), "conflict marks of git"),
+    "a merge went wrong": (lambda folder: conflict(folder / "baseline.json"), "conflict markers"),
     "half a manifest": (lambda folder: (folder / "baseline.json").write_bytes(b'{"schema": '), "not valid JSON"),
     "not text": (lambda folder: (folder / "baseline.json").write_bytes(b"\xff\xfe\x00"), "not valid JSON"),
     "deep": (lambda folder: (folder / "baseline.json").write_text("[" * 200_000), "not valid JSON"),
@@ -228,9 +228,9 @@ def test_a_manifest_of_somebody_who_computed_all_hashes_again(kept: Path, rlcomp
     bomb = gzip.compress(b"\0" * 50_000_000)
     cases = {
         "a view": (gzip.compress(evil), len(evil), "not an rlcompare store"),
-        "a bomb": (bomb, 1000, "its size is not the one in the manifest"),
+        "a bomb": (bomb, 1000, "its size differs from the manifest"),
         "no gzip": (b"nothing", 1000, "cannot be decompressed"),
-        "cut": (gzip.compress(evil)[:-30], len(evil), "its size is not the one"),
+        "cut": (gzip.compress(evil)[:-30], len(evil), "its size differs"),
         "a claim": (bomb, 2**50, "more than is ever unpacked"),
     }
     original = manifest_module.read_manifest((kept / "baseline.json").read_bytes(), "main", "")

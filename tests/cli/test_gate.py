@@ -185,7 +185,7 @@ class TestPolicy:
         """On made-up runs, on those of a baseline and of a diff; and of a rule that cannot fire."""
         for data in ([], ["-bp", samples / "base"], [document]):
             result = rlcompare("gate", "--selftest", *data)
-            assert (result.code, "hold within it" in result.out) == (0, True), result.out
+            assert (result.code, "fire when exceeded" in result.out) == (0, True), result.out
         Path("rlcompare.toml").write_text(STRICT + '[[rule]]\nmetric = "perf/throughput"\nmax_decrease = "100%"\n')
         result = rlcompare("gate", "--selftest", "--json")
         problems = {trial["metric"]: trial["problem"] != "" for trial in json.loads(result.out)["trials"]}

@@ -185,11 +185,11 @@ def test_a_plot_has_a_point_for_each_run(rlcompare: Command) -> None:
         (("changes", "--history", "."), "is a folder"),
         (("changes", "--history", "postgresql://team:secret@[::1/db"), "the URL is not valid"),
         (("ack", "12345678", "--reason", "x", "--expires", "2020-01-01"), "is past"),
-        (("ack", "12345678", "--reason", "x", "--expires", "tomorrow"), "is no day"),
+        (("ack", "12345678", "--reason", "x", "--expires", "tomorrow"), "is not a day"),
         (("ack", "12345678", "--reason", " ", "--expires", TOMORROW), "--reason is empty"),
         (("add", "nothing-here"), "nothing-here"),
-        (("add", "nothing-here", "--commit", "HEAD"), "is no commit"),
-        (("add", "nothing-here", "--started", "yesterday"), "is no time"),
+        (("add", "nothing-here", "--commit", "HEAD"), "is not a commit"),
+        (("add", "nothing-here", "--started", "yesterday"), "is not a time"),
     ],
 )
 def test_wrong_use(rlcompare: Command, arguments: tuple[str, ...], said: str) -> None:
@@ -207,7 +207,7 @@ def test_unknown_names_are_said(rlcompare: Command) -> None:
     for command in ("show", "plot"):
         assert "did you mean timing_s/step?" in rlcompare("history", command, "timing_s/stp").error
     assert (
-        "is no change of the history; its changes: none"
+        "is not a change in the history; its changes: none"
         in rlcompare("history", "ack", "12345678", "--reason", "x", "--expires", TOMORROW).error
     )
 
@@ -215,7 +215,7 @@ def test_unknown_names_are_said(rlcompare: Command) -> None:
 def test_too_few_runs_are_not_no_change(rlcompare: Command) -> None:
     """A jump of 16 % that no search can be sure of: it says so, and from how many runs on it can."""
     values = [0.99 + number % 3 / 100 for number in range(8)] + [1.15 + number % 3 / 100 for number in range(9)]
-    for count, code, said in ((16, 0, "no changes were searched for: too few runs"), (17, 1, "1 change for the worse")):
+    for count, code, said in ((16, 0, "too few runs to search for changes"), (17, 1, "1 change for the worse")):
         store.add(place_of(None), [new_run(number, {HEADLINE: values[number - 1]}) for number in range(1, count + 1)])
         outcome = rlcompare("history", "changes")
         *_, searched, last = outcome.out.splitlines()

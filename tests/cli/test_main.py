@@ -25,14 +25,14 @@ HELP = """\
 Usage: rlcompare [OPTIONS] COMMAND [ARGS]...
 
   Find out whether a change made an RL training step slower, by how much, and
-  which part of it.
+  why.
 
   rlcompare run -o DIR [KEY=VALUE]...     run and profile the reference step
   rlcompare launch -o DIR -- COMMAND...   run and profile a verl job
   rlcompare diff -d NEW -bp BASELINE      compare two profiles
-  rlcompare explain 1                     what the first cause consists of
+  rlcompare explain 1                     show the rows of the first cause
   rlcompare gate -d NEW -bp BASELINE      check them against a policy, for CI
-  rlcompare COMMAND --help                what a command takes
+  rlcompare COMMAND --help                options of a command
 
 Options:
   --version   Show the version and exit.
@@ -58,8 +58,8 @@ Look at runs:
   ingest      Read a profile into a store, one DuckDB file.
 
 Keep runs:
-  baseline    Keep runs under a name, to compare with for months.
-  history     Keep all runs' metrics, and find since when they changed.
+  baseline    Keep runs under a name, to compare with later.
+  history     Keep all runs' metrics, and find when they changed.
   cache       List, prune or locate cached stores.
 
 Set up:

@@ -91,7 +91,7 @@ class TestCounters:
             {"total": t, "l2_counted_ns": t, "l2_hit_ns": h} for t, h in ((100 * MS, 90 * MS), (200 * MS, 60 * MS))
         )
         first = cause(tmp_path, [old], [new])
-        assert first.text.endswith("; the second-level cache holds 30 % of what it accesses, 90 % before.")
+        assert first.text.endswith("; 30 % of its accesses hit the second-level cache, 90 % before.")
 
     def test_hits_that_rose_do_not_make_it_slower(self, tmp_path: Path) -> None:
         old = {"total": 100 * MS, "l2_counted_ns": 100 * MS, "l2_hit_ns": 10 * MS}
@@ -104,7 +104,7 @@ class TestInputs:
         old = [{"total": 100 * MS, "shapes": "64,4096;4096,512", "work": "gemm", "at_most": False, "elements": 9e6}]
         new = [{"total": 180 * MS, "shapes": "64,4097;4097,512", "work": "gemm", "at_most": False, "elements": 9e6}]
         first = cause(tmp_path, old, new)
-        assert "; the last axis of input 1 is no multiple of 512 bytes (8,192 → 8,194)" in first.text
+        assert "; the last axis of input 1 is not a multiple of 512 bytes (8,192 → 8,194)" in first.text
         assert fact(first, "last_axis_bytes") == {"name": "last_axis_bytes", "baseline": 8192, "new": 8194}
 
     @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def test_more_tokens_are_named_first(tmp_path: Path) -> None:
         made.add("metric", step=1, name="perf/total_num_tokens", value=tokens, source="file", profiled=False)
     first = causes(old, new).causes[0]
     assert (first.what, first.row) == ("workload", "workload.total_tokens")
-    assert "20 % more (workload.total_tokens 1,000 → 1,200): the work changed" in first.text
+    assert "20 % more work (workload.total_tokens 1,000 → 1,200): the work changed" in first.text
     assert first.delta_ms == pytest.approx(8.0)
 
 

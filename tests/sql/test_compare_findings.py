@@ -110,7 +110,7 @@ def test_ranks_that_hold_different_steps_call_for_caution(tmp_path: Path) -> Non
     (finding,) = compared(even, uneven).quality
     assert (finding.key, finding.severity) == ("uneven_steps", "caution")
     assert finding.message == (
-        "New side: the ranks hold different steps (rank 0 holds steps 1, 2, rank 1 holds step 2);"
+        "New side: the ranks have different steps (rank 0 holds steps 1, 2, rank 1 holds step 2);"
         " each rank is averaged over its own steps."
     )
 

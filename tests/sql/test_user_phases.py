@@ -166,7 +166,7 @@ def test_a_range_on_one_side_only_is_outside_of_the_phases(tmp_path: Path) -> No
     assert found(diff, "account", "MatMul", phase=None)["delta"] == 0
     assert [delta.metric for delta in diff.overall if "log" in delta.metric] == []
     (said,) = [finding for finding in diff.quality if finding.key == "lone_phase"]
-    assert said.message == "New side: only this side has the range log, so it is no phase."
+    assert said.message == "New side: only this side has the range log, so it is not a phase."
     # THEN a phase of an RL step is one, on whichever side
     marked = diff_with(tmp_path / "rl", before, after, by_user=False).sections["phases"].rows
     assert {row["name"] for row in marked} == {"forward", "log", "(outside)"}
@@ -177,7 +177,7 @@ def test_without_a_common_range_there_are_no_phases(tmp_path: Path) -> None:
     assert diff.sections["phases"].rows == ()
     assert [finding for finding in diff.comparability.findings if finding.key == "phases"] == []
     (said,) = [finding for finding in diff.quality if finding.key == "lone_phase"]
-    assert said.message == "New side: only this side has the range forward, so it is no phase."
+    assert said.message == "New side: only this side has the range forward, so it is not a phase."
 
 
 def test_where_training_timed_its_phases_ranges_are_none(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_one_run_a_side_never_makes_it_certain() -> None:
     assert large.rest.startswith(", likely, but chance is not ruled out: one run a side, interval +")
     assert large.rest.endswith("if runs differ by 3 % (assumed)") and large.tone == "worse"
     assert small.rest.startswith(", not certain: one run a side, interval -") and small.tone == "caution"
-    assert "runs a side would tell" in small.rest
+    assert "runs a side would settle it" in small.rest
     assert answer(of_runs([1.0], [0.95])).tone == "noise"
 
 

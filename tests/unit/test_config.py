@@ -334,7 +334,7 @@ def test_verls_own_actor_file_is_refused_where_it_switches_something_on(tmp_path
     text = ACTOR_FILE.replace("use_torch_compile: false", "use_torch_compile: true").replace("'extra']", "'hf_model']")
     with pytest.raises(UsageError) as refused:
         load_config(file=written(tmp_path, text))
-    assert f"{ACTOR}.use_torch_compile: true is not offered, only false" in str(refused.value)
+    assert f"{ACTOR}.use_torch_compile: true is not supported, only false" in str(refused.value)
     assert f"{ACTOR}.checkpoint.save_contents" in str(refused.value)
     assert f"{ACTOR}.checkpoint.load_contents" in str(refused.value)
     assert "3 reasons" in str(refused.value)

@@ -101,7 +101,7 @@ def test_a_key_of_verls_that_is_not_offered_is_refused_by_name_and_reason(overri
 @pytest.mark.parametrize("value", ["2.0", "-1", "null", "5"])
 def test_the_removed_cap_is_refused_with_the_migration(value: str) -> None:
     message = refusal(f"{ACTOR}.tis_imp_ratio_cap={value}")
-    assert f"{ACTOR}.tis_imp_ratio_cap: {value} is not offered" in message
+    assert f"{ACTOR}.tis_imp_ratio_cap: {value} is not supported" in message
     for part in ("algorithm.rollout_is_threshold", "algorithm.rollout_is=true", f"{ROLLOUT}.calculate_log_probs=true"):
         assert part in message
 
@@ -141,8 +141,8 @@ def test_what_is_switched_off_anyway_is_accepted(override: str) -> None:
 def test_the_keys_of_a_switch_are_refused_only_with_it() -> None:
     load_config(["reward_model.max_length=64"])
     message = refusal("reward_model.enable=true", "reward_model.max_length=64")
-    assert "reward_model.enable: true is not offered" in message
-    assert "reward_model.max_length: 64 is not offered: there is no reward model" in message
+    assert "reward_model.enable: true is not supported" in message
+    assert "reward_model.max_length: 64 is not supported: there is no reward model" in message
 
 
 def test_a_key_that_repeats_another_must_agree_with_it() -> None:
@@ -171,10 +171,10 @@ def test_a_key_that_repeats_another_must_agree_with_it() -> None:
         (f"{ACTOR}.clip_ratio_c=1", "clip_ratio_c: expected a number above 1, not 1"),
         (f"{ROLLOUT}.top_p=0", "top_p: expected a number above 0 and at most 1, not 0"),
         (f"{ROLLOUT}.temperature=0", "do_sample=false"),
-        (f"{ACTOR}.strategy=megatron", 'expected one of fsdp, fsdp2, not "megatron"; megatron is not offered'),
+        (f"{ACTOR}.strategy=megatron", 'expected one of fsdp, fsdp2, not "megatron"; megatron is not supported'),
         (f"{ACTOR}.strategy=fdsp2", "nearest: fsdp2"),
-        (f"{ACTOR}.kl_loss_type=full", "full, the exact divergence over the vocabulary, is not offered"),
-        ("algorithm.kl_penalty=full", "full, the exact divergence over the vocabulary, is not offered"),
+        (f"{ACTOR}.kl_loss_type=full", "full, the exact divergence over the vocabulary, is not supported"),
+        ("algorithm.kl_penalty=full", "full, the exact divergence over the vocabulary, is not supported"),
         ("algorithm.kl_ctrl.type=adaptive", "expected fixed"),
         ("algorithm.adv_estimator=rloo", 'algorithm.adv_estimator: expected one of grpo, gae, not "rloo"'),
         (f"{ACTOR}.policy_loss.loss_mode=gpso", "nearest: gspo"),

@@ -187,7 +187,7 @@ class TestRepeatedRules:
         policy = load_policy(write(tmp_path, {"p.toml": text + rule("time.step", 'severity = "warn"')}))
         assert [one.max_relative for one in policy.rules] == [0.05, 0.09, None, 0.05]
         assert [note.partition("p.toml:")[2] for note in policy.notes] == [
-            f"4: says the same of time.step as {tmp_path}/p.toml:1 and is not used; remove one",
+            f"4: says the same about time.step as {tmp_path}/p.toml:1 and is not used; remove one",
             f"8: limits time.step like {tmp_path}/p.toml:1, so the stricter limit decides",
         ]
 
@@ -260,7 +260,7 @@ class TestExceptions:
             ("2026-06-29", ("pass", "error"), "ends in 14 days, after 2026-06-29 (vLLM 0.12)"),
             ("2026-06-16", ("pass", "error"), "ends tomorrow"),
             ("2026-06-15", ("pass", "error"), "ends today"),
-            ("2026-06-14", ("regressed", "error"), "ended on 2026-06-14 (vLLM 0.12): it does not hold any more"),
+            ("2026-06-14", ("regressed", "error"), "ended on 2026-06-14 (vLLM 0.12): it no longer applies"),
         ],
     )
     def test_a_wider_limit(self, tmp_path: Path, last: str, status: tuple[str, str], note: str) -> None:

@@ -151,8 +151,8 @@ class TestGate:
         assert lines[-3:] == [
             "passed          1 improved, 1 within limits",
             "gate            2 of 6 rules failed. (policy: rlcompare.toml, exit code 1: regressed and missing)",
-            "[unverified]    too few runs to rule out chance: the verdict also rests on the spread that its interval"
-            " names.",
+            "[unverified]    too few runs to rule out chance: the verdict also relies on the spread given in its"
+            " interval.",
         ]
 
     def test_what_speaks_against_comparing_stands_above_the_verdicts(self) -> None:

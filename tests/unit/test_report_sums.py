@@ -28,7 +28,7 @@ KERNELS = Section(
 def test_lines_below_a_table_add_up() -> None:
     assert sums(table_of(KERNELS, limit=3)) == {
         "changed": ("2 rows that changed", "15.000", "19.000", "+4.000"),
-        "same": ("1 row of no notable change", "2.000", "2.001", "+0.001"),
+        "same": ("1 row without notable change", "2.000", "2.001", "+0.001"),
         "beyond": ("1 row that is not on this page", "1.000", "1.000", "0.000"),
         "all": ("4 rows in all", "18.000", "22.001", "+4.001"),
     }

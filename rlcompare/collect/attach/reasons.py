@@ -1,6 +1,6 @@
 """Why a request is not served, from the logs, the processes and the folders: the problem and what to do.
 
-torch_npu reports few failures. A reason is reported as soon as it is certain. When the time is over, the most likely
+torch_npu reports few failures. A reason is reported as soon as it is certain. After the timeout, the most likely
 remaining reason is reported.
 """
 

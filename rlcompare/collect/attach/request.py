@@ -17,7 +17,7 @@ from rlcompare.errors import InputError, UsageError
 
 CONFIG = "profiler_config.json"
 START_CONFIG = "start_config.json"
-"""Our name of a configuration that a job passes to ``dynamic_profile.start``. torch_npu does not watch it."""
+"""Our name for a configuration that a job passes to ``dynamic_profile.start``. torch_npu does not watch it."""
 AT_ONCE = -1
 """torch_npu's ``start_step`` for the next step; 2.5.1 does not support it."""
 

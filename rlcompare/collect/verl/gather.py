@@ -191,6 +191,6 @@ def why_no_profile(installed: Installed, plan: VerlPlan, ran: Sequence[int], end
         f"the disk of {plan.profile} is full": True,
         "the Ray cluster was already running, as another user or on another file system": True,
         f"the roles that are profiled ({', '.join(roles_of(installed))}) did not run on the chosen ranks": True,
-        "the report lies in /tmp/ray/session_latest/logs/nsight of the worker's machine": plan.tool == "nsys",
+        "the report is in /tmp/ray/session_latest/logs/nsight of the worker's machine": plan.tool == "nsys",
     }
     return [cause for cause, may_be in causes.items() if may_be]

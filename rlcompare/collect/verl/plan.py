@@ -199,7 +199,7 @@ class _Maker:
         if not place.is_relative_to(self._folder):
             self.plan.elsewhere.append(place)
             self.plan.notes.append(
-                f"{key} is yours, so the profiles go to {place}; when the job has ended, they are put into "
+                f"{key} is your setting, so the profiles go to {place}; when the job has ended, they are put into "
                 f"{self._folder / PROFILE} too, so that diff needs the run directory alone"
             )
 

@@ -2,7 +2,7 @@
 
 The command runs on a machine of the cluster. It inherits nothing of the environment here, only the variables of its
 runtime environment. rlcompare submits it under an identifier of its own and without waiting, and then follows it by
-this identifier (``followed``). So a job submitted with ``--no-wait`` is followed too, and a lost connection is no end.
+this identifier (``followed``). So a job submitted with ``--no-wait`` is followed too, and one whose connection is lost.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def _finding(pairs: Sequence[_Pair], moving: bool) -> str:
         return ""
     if not moved:
         limit = quantity.share(MOVED)
-        return tr("No bandwidth changed so that the time of all collectives moved by {limit}.", limit=limit)
+        return tr("No change of a bandwidth moved the time of all collectives by {limit}.", limit=limit)
     old, new = max(moved, key=lambda pair: abs(_ms(pair[1], moving) - _ms(pair[0], moving)))
     return tr(
         "{kind} of {size}: {rates} GB/s, {times}.",
@@ -174,7 +174,7 @@ def _note(diff: Diff, moving: bool, hidden: int) -> str:
         tr("An arrow leads from the baseline to the new side. Times are per rank and step."),
         tr("Waiting for other ranks is left out.")
         if moving
-        else tr("The time includes waiting for ranks that start later, as it cannot be separated in all of them."),
+        else tr("The time includes waiting for ranks that start later: it cannot be separated for all collectives."),
     ]
     unknown = sum(one.calls for one in diff.pictures.collectives if one.power is None)
     if unknown:

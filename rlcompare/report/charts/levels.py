@@ -189,7 +189,7 @@ def _clock_finding(found: Sequence[Level]) -> str:
 
 
 def _since() -> str:
-    return tr("Time counts from the start of its first step; where none is marked, from the first sample.")
+    return tr("Time starts at its first step, or at the first sample where no step is marked.")
 
 
 def _ranks(found: Sequence[Level]) -> str:

@@ -73,7 +73,7 @@ def account_chart(rows: Sequence[_Row]) -> Chart | None:
         title=tr("Where the step goes"),
         finding=tr("The largest part is {kind}: {share}.", kind=kind, share=share),
         note=tr(
-            "By kind, {total} in all; the table of the same name tells the kernels and operators.",
+            "By kind, {total} in all; the table of the same name lists the kernels and operators.",
             total=quantity.quantity(total, "ms"),
         ),
         content=Meters(tuple(meters), _key({part.group for meter in meters for part in meter.parts})),
@@ -107,7 +107,7 @@ def phases_chart(rows: Sequence[_Row]) -> Chart | None:
         name="run-phases",
         title=tr("Phases of the step"),
         finding=tr("The longest is {phase}: {time}.", phase=meters[0].name, time=meters[0].value),
-        note=tr("Per rank and step. A bar is longer than its phase where the device works on after the phase's end."),
+        note=tr("Per rank and step. A bar is longer than its phase where the device continues after the phase's end."),
         content=Meters(tuple(meters), _key({part.group for meter in meters for part in meter.parts})),
         table=TextTable(columns, (False, True, True, True, True), tuple(lines)),
     )

@@ -138,7 +138,7 @@ def _of_account(diff: Diff) -> StepAccount | None:
     parts = _parts_of(rows)
     timed = diff.headline not in (PATH, "time.step", "time.device_span")
     if path:
-        title = tr("The profiled step of the job") if timed else tr("The step of the job")
+        title = tr("The job's profiled step") if timed else tr("The job's step")
         note = tr("Along the critical path: on each rank while the others waited for it.")
     elif _is_known(diff.metric("time.step")):
         title = tr("The profiled step") if timed else tr("The step")
@@ -185,7 +185,7 @@ def _of_phases(diff: Diff) -> StepAccount | None:
     divided = not timed and all(_is_divided(row, sides) for row in rows)
     parts = [part for row in rows for part in (_device_parts(row) if divided else (_whole(row),))]
     if timed:
-        title, note = tr("The step, as training timed it"), tr("Training's timers, without a profiler where possible.")
+        title, note = tr("The step, timed by training"), tr("Training's timers, without a profiler where possible.")
     elif walls:
         title, note = tr("The phases of the step"), tr("Wall time on the host.")
     else:

@@ -238,7 +238,7 @@ def _note(timeline: Timeline) -> str:
     steps = max(timeline.baseline.steps, timeline.new.steps)
     if steps == 1:
         return lanes
-    return f"{lanes} " + tr("Shown is the step whose time is the nearest to the median of {n} profiled steps.", n=steps)
+    return f"{lanes} " + tr("The step shown is the one closest to the median time of {n} profiled steps.", n=steps)
 
 
 def _table(timeline: Timeline, kinds: Sequence[str]) -> TextTable:

@@ -209,7 +209,7 @@ def _note(diff: Diff, whole: Delta, origin: float) -> str:
     ]
     if origin > 0:
         shown = quantity.quantity(origin, "ms")
-        said.append(tr("The axis starts at {value}, so that the changes can be seen.", value=shown))
+        said.append(tr("The axis starts at {value} to make the changes visible.", value=shown))
     return " ".join(said)
 
 

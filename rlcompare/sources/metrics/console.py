@@ -3,7 +3,7 @@
 Such a line may follow Ray's prefix (``(TaskRunner pid=4035) ``, coloured or not), a timestamp, or a progress bar that
 a carriage return would overwrite. Values are in pprint's format: ``0.38``, ``1e-06``, ``np.float64(0.23)``, ``nan``.
 Keys may contain ``@ / -``. The configuration that verl prints at its start is read too. Lines that were broken
-when they were copied are put together (``wrapped``), and several jobs in one log are told apart (``jobs_in_log``).
+when they were copied are put together (``wrapped``), and several jobs in one log are separated (``jobs_in_log``).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ MLFLOW, MLFLOW_FOLDER, TENSORBOARD = "mlflow", "mlflow_folder", "tensorboard"
 WANDB, TRACKIO, SERIES = "wandb_records", "trackio", "series"
 OTHER_LOG = "other_log"
 PROMETHEUS = "prometheus"
-"""What the rollout engine says of itself beside a job; joined to the job's steps by time."""
+"""Metrics of the rollout engine beside a job; joined to the job's steps by time."""
 
 FORMS = (
     FILE_LOGGER, CONSOLE, MLFLOW, MLFLOW_FOLDER, WANDB, TRACKIO, HISTORY, SERIES, TABLE, TENSORBOARD, OTHER_LOG,

@@ -1,8 +1,8 @@
-"""Tells the jobs in one log apart, and keeps one of them: the last, or the one that the user named (``job.log/1``).
+"""Separates the jobs in one log, and keeps one of them: the last, or the one that the user named (``job.log/1``).
 
 A new job begins where steps go back to the job's first step or before it. A job that resumes from a checkpoint goes
 back to a later step, and counts as the same job. Steps with validation only do not count: each job may begin with them.
-Jobs that printed at the same time are told apart by the processes in Ray's prefixes, if these logged the same metrics
+Jobs that printed at the same time are separated by the processes in Ray's prefixes, if these logged the same metrics
 of the same steps.
 """
 

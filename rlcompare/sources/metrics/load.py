@@ -182,7 +182,7 @@ def findings_of(metrics: Metrics, source: MetricsInput) -> Iterator[Finding]:
         text = f"{name} has negative values of metrics that cannot be negative; they count as not measured"
         yield Finding("warning", "negative_metric", f"{text}: {_values(metrics.negative)}")
     if metrics.implausible:
-        text = f"{name} has values beyond any sense, such as times of years; they count as not measured"
+        text = f"{name} has implausible values, such as times of years; they count as not measured"
         yield Finding("warning", "implausible_metric", f"{text}: {_values(metrics.implausible)}")
     if metrics.odd["numpy"]:
         text = f"{_counted(metrics.odd['numpy'], 'value')} in {name} written as np.float64(…) or similar"

@@ -1,4 +1,4 @@
-"""Reads what vLLM and SGLang tell Prometheus: text from their ``/metrics``, or the JSON of a query.
+"""Reads the Prometheus metrics of vLLM and SGLang: text from their ``/metrics``, or the JSON of a query.
 
 * Text of one scrape, or of several one after the other (``while sleep 5; do date +%s; curl -s URL/metrics; done``). The
   time of a scrape is a line before it (seconds since the epoch, ISO 8601, ``date``), or stands behind the values.

@@ -1,4 +1,4 @@
-"""Places what the rollout engine told Prometheus at the steps of a job, as metrics ``prometheus/vllm:…``.
+"""Assigns the Prometheus metrics of the rollout engine to the steps of a job, as metrics ``prometheus/vllm:…``.
 
 Counters become their increase in a step, gauges their mean and largest value, histograms their mean. The steps' times
 are those at which training logged them. Where these are unknown, or samples are further apart than steps are long, the
@@ -176,11 +176,11 @@ def _how(
     elif not has_times:
         why = "it does not say when it was saved: write the time before each scrape, as date +%s does"
     elif has_steps and not zones:
-        why = "the log's times have no zone, and in no zone do all steps lie in the time that it covers"
+        why = "the log's times have no zone, and no zone puts all steps into the time that it covers"
     elif has_steps:
         why = f"the log's times have no zone, and {len(zones)} zones fit: log times with their zone"
     else:
-        why = "the job's metrics do not say when a step was: TensorBoard, MLflow, wandb, or a log with times tell it"
+        why = "the job's metrics have no step times: TensorBoard, MLflow, wandb, or a log with times have them"
     return Finding("warning", "prometheus_of_run", f"values of {name} are those of the whole run, not of steps: {why}")
 
 

@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS history_run (
     commit_id VARCHAR,             -- commit of the code that ran; NULL: unknown
     author VARCHAR,                -- author of that commit; NULL: unknown
     dirty BOOLEAN,                 -- TRUE: files differed from that commit; NULL: unknown
-    status VARCHAR NOT NULL,       -- ok | failed | incomplete | unstable; only ok runs are searched for changes, or tell the noise
+    status VARCHAR NOT NULL,       -- ok | failed | incomplete | unstable; only ok runs are searched for changes, or used for the noise
     reason VARCHAR,                -- why the status is not ok; NULL: it is
     headline VARCHAR NOT NULL,     -- metric by which the speed of its step is judged
     config VARCHAR NOT NULL,       -- digest of the settings that divide runs (history_setting.divides)

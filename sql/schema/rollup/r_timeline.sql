@@ -3,7 +3,7 @@
 CREATE TABLE r_timeline (
     capture INTEGER NOT NULL,    -- capture.capture
     device_id INTEGER,           -- device; NULL: unknown
-    step BIGINT NOT NULL,        -- step.step whose time is the nearest to the median of the capture's steps
+    step BIGINT NOT NULL,        -- step.step whose time is closest to the median of the capture's steps
     steps BIGINT NOT NULL,       -- number of steps of which it is the typical one
     phase VARCHAR,               -- phase.name, of the capture where its folder names it; NULL: the whole step
     calls BIGINT,                -- number of calls of the phase in the step, of which one is shown; NULL: a whole step

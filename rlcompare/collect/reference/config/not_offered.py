@@ -132,7 +132,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
             "*.fsdp_config.*": (False,),
         },
     ),
-    ("megatron is not offered: set actor_rollout_ref.actor.strategy=fsdp2", {"*.megatron*": ()}),
+    ("megatron is not supported: set actor_rollout_ref.actor.strategy=fsdp2", {"*.megatron*": ()}),
     # Optimizer and critic.
     ("set trainer.total_training_steps", {"*.optim.total_training_steps": (-1, None)}),
     ("set grad_clip of the actor or the critic", {"*.optim.clip_grad": (1.0,)}),
@@ -254,7 +254,7 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ),
     # Algorithm.
     (
-        "it belongs to algorithm.kl_ctrl.type=adaptive, which is not offered",
+        "it belongs to algorithm.kl_ctrl.type=adaptive, which is not supported",
         {"algorithm.kl_ctrl.horizon": (10000,), "algorithm.kl_ctrl.target_kl": (0.1,)},
     ),
     (
@@ -302,13 +302,13 @@ _TABLE: tuple[tuple[str, dict[str, tuple[object, ...]]], ...] = (
     ),
 )
 
-_NO_FULL_KL = "full, the exact divergence over the vocabulary, is not offered"
+_NO_FULL_KL = "full, the exact divergence over the vocabulary, is not supported"
 
 NOT_OFFERED_VALUES: dict[tuple[str, object], str] = {
-    ("actor_rollout_ref.actor.strategy", "megatron"): "megatron is not offered",
+    ("actor_rollout_ref.actor.strategy", "megatron"): "megatron is not supported",
     ("actor_rollout_ref.actor.kl_loss_type", "full"): _NO_FULL_KL,
     ("algorithm.kl_penalty", "full"): _NO_FULL_KL,
-    ("algorithm.kl_ctrl.type", "adaptive"): "adaptive is not offered",
+    ("algorithm.kl_ctrl.type", "adaptive"): "adaptive is not supported",
     ("trainer.total_training_steps", None): "the built-in task never ends, so the number of steps must be set",
     ("actor_rollout_ref.rollout.temperature", 0): "for greedy decoding set actor_rollout_ref.rollout.do_sample=false",
 }

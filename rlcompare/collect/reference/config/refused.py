@@ -105,7 +105,7 @@ def _judge(key: str, value: object, tree: dict[str, Any]) -> Iterator[str]:
         idle = [item for item in idle if not isinstance(item, Off)]
         if not any(inner == item and isinstance(inner, bool) == isinstance(item, bool) for item in idle):
             only = f", only {' or '.join(shown(item) for item in idle)}" if idle else ""
-            yield f"{leaf}: {shown(inner)} is not offered{only}: {reason}"
+            yield f"{leaf}: {shown(inner)} is not supported{only}: {reason}"
 
 
 def _leaves_of(key: str, value: object) -> Iterator[tuple[str, object]]:
