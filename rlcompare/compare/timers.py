@@ -13,7 +13,8 @@ from math import fsum, sqrt
 
 from rlcompare.compare.records import MetricSample, TimerDriver, TimerNoise, TimerPart, TrainingPhase
 from rlcompare.compare.rows import NS_PER_MS
-from rlcompare.model.words import SIDES, SideName
+from rlcompare.model.diff import RunEvent
+from rlcompare.model.words import SIDES, EventKind, SideName
 
 TELLING = 3.0
 """A change counts if it is this many times its standard error; a slope, if proportional growth would be."""
@@ -162,15 +163,18 @@ def training_log(
     driven: Sequence[TimerDriver],
     metrics: Sequence[MetricSample],
     apart: Iterable[str],
+    events: Iterable[RunEvent],
 ) -> TrainingLog:
     """Gathers what the log tells.
 
     Args:
         apart: the metrics that mean something else on each side.
+        events: what happens within the runs. A level that one side alone has is no luck, however far its steps spread.
     """
+    levels = {(e.side, e.run, e.metric) for e in events if e.what == EventKind.ONSET and e.elsewhere is not True}
     errors: dict[SideName, dict[str, list[float]]] = {side: {row.name: [] for row in noise} for side in SIDES}
     for row in noise:
-        errors[row.side][row.name].append(row.error)
+        errors[row.side][row.name].append(0.0 if (row.side, row.run, row.name) in levels else row.error)
     values: dict[str, dict[SideName, list[float]]] = {}
     for sample in metrics:
         if sample.value is not None:
