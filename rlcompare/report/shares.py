@@ -93,5 +93,8 @@ def _times(diff: Diff) -> list[float]:
 
 
 def _time_text(diff: Diff, delta_ms: float) -> str:
-    """A part of the change with the unit and the decimals of the largest one."""
-    return quantity.moved(delta_ms, "ms", _times(diff))
+    """A part of the change in the unit of the headline, with the decimals of the largest one."""
+    times, headline = _times(diff), diff.metric(diff.headline)
+    shown = headline.unit if headline and headline.unit == "s" else quantity.shown_unit("ms", times)
+    decimals = quantity.decimals_beside(times, "ms", shown)
+    return quantity.signed_quantity(quantity.in_unit(delta_ms, "ms", shown), shown, decimals)

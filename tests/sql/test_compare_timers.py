@@ -206,3 +206,21 @@ def test_a_log_without_a_time_of_the_step_has_the_sum_of_its_timers(tmp_path: Pa
     mixed = compared(old, logged(tmp_path / "later.duckdb"))
     assert [found.severity for found in diff.quality if found.key == "summed_timers"] == ["info", "info"]
     assert [found.severity for found in mixed.quality if found.key == "summed_timers"] == ["caution"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        ({9: 900.0}, "step 9 takes 900.0 s, the others 30.0 s."),
+        ({5: 200.0, 9: 300.0}, "was the machine busy with something else?"),
+    ],
+)
+def test_a_step_that_hung_is_named(tmp_path: Path, seconds: dict[int, float], words: str) -> None:
+    """Not the first, which is warm-up."""
+    store = RollupStore(tmp_path / "new.duckdb")
+    for step in range(1, 13):
+        value = seconds.get(step, 2000.0 if step == 1 else 30.0)
+        store.add("metric", step=step, name="timing_s/step", value=value, source="file", profiled=False)
+    diff = compared(plain(tmp_path / "old.duckdb", 1, 12), store.done())
+    (said,) = [finding.message for finding in diff.quality if finding.key == "uneven_times"]
+    assert said.endswith(f"so its mean is unreliable: {words}")

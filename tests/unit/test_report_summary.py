@@ -353,12 +353,13 @@ def test_causes_much_larger_than_the_change_are_told_by_their_times() -> None:
     view = build_view(diff)
     assert [(cause.share, cause.delta) for cause in view.causes] == [("", "+7.20 ms"), ("", "-4.80 ms")]
     assert view.unexplained == "-0.0900 ms"
-    # AND all in one unit, though seconds and milliseconds would each suit one of them
-    slower = replace(base, causes=(replace(operator, share=1.18, delta_ms=14_120.0),))
-    slower = replace(slower, unexplained=Unexplained(-0.18, -2_201.6))
+    # AND all in the headline's unit, though milliseconds would suit some of them
+    step = metric("timing_s/step", 115.0, 120.4, "s")
+    slower = replace(base, headline=step.metric, overall=(step,), unexplained=Unexplained(-0.15, -820.0))
+    slower = replace(slower, causes=(replace(operator, share=1.15, delta_ms=6_250.0),))
     first, left = items(slower)["cause"].parts
-    assert first.startswith("+14.12 s of +11.92 s in all: ")
-    assert left == "Unexplained -2.20 s."
+    assert first.startswith("+6.25 s of +5.43 s in all: ")
+    assert left == "Unexplained -0.82 s."
     # AND a little more than the change is a share
     near = replace(base, causes=(replace(operator, share=1.05),), unexplained=Unexplained(-0.05, -1.0))
     assert items(near)["cause"].parts[0].startswith("105 % of the change: ")
