@@ -68,6 +68,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             rollups.rows(records.MetricSample),
             [row.name for row in rollups.rows(records.MetricApart)],
             events,
+            rollups.rows(records.RunSeries),
         )
         overall = with_work(overall, log)
         causes, unexplained = find_causes(

@@ -48,7 +48,7 @@ def driver_rows(timer: Sequence[float], first: Sequence[float], second: Sequence
 
 
 def drivers_of(rows: Sequence[TimerDriver]) -> Sequence[Driver]:
-    return training_log([], [], [], rows, [], [], []).drivers["timing_s/gen"]
+    return training_log([], [], [], rows, [], [], [], []).drivers["timing_s/gen"]
 
 
 def test_a_slope_is_that_of_a_linear_regression() -> None:
@@ -105,7 +105,7 @@ def test_a_phase_is_divided_only_as_both_sides_divide_it() -> None:
         return TimerPart(side, 0, way, "generate_sequences", name, name, 1e9)  # type: ignore[arg-type]
 
     both = [part(side, 2, "generation itself") for side in SIDES]
-    log = training_log([], [*both, part("new", 1, "tools")], [], [], [], [], [])
+    log = training_log([], [*both, part("new", 1, "tools")], [], [], [], [], [], [])
     assert [timer.part for timer in log.inner["generate_sequences"]] == ["generation itself"]
 
 
@@ -269,6 +269,22 @@ def test_a_level_that_begins_late_is_no_luck(
 ) -> None:
     """The steps of such a run spread more than those of two runs differ."""
     assert words in first_of(tmp_path, since(26, change)).text
+
+
+def test_a_level_that_begins_on_both_sides_hides_no_change(tmp_path: Path) -> None:
+    """The reward takes 20 s more since step 26 on both sides, and 5 s more throughout on the new one."""
+
+    def since_26(steps: Steps, more: float) -> Steps:
+        for number, step in enumerate(steps, 1):
+            longer = more + (20.0 if number >= 26 else 0.0)
+            step["timing_s/reward"] += longer
+            step["timing_s/step"] += longer
+        return steps
+
+    stores = [logged(tmp_path / f"{n}.duckdb", *since_26(job(n), more)) for n, more in ((1, 0.0), (2, 5.0), (3, 0.0))]
+    cause = compared(*stores[:2]).causes[0]
+    assert (cause.row, cause.delta_ms) == ("reward", pytest.approx(5000.0, rel=0.01))
+    assert compared(stores[0], stores[2]).causes == ()
 
 
 def test_a_small_phase_need_not_change_by_what_whole_runs_differ(tmp_path: Path) -> None:
