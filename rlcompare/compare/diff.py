@@ -58,6 +58,7 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
         edits = edits_of(rollups)
         sections = make_sections(rollups, overall, env, rank_headline(overall), edits)
         timers = rollups.rows(records.TrainingPhase)
+        events = run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart))
         (match,) = rollups.rows(records.KernelMatchSummary)
         log = training_log(
             timers,
@@ -66,6 +67,8 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
             rollups.rows(records.TimerDriver),
             rollups.rows(records.MetricSample),
             [row.name for row in rollups.rows(records.MetricApart)],
+            events,
+            rollups.rows(records.RunSeries),
         )
         overall = with_work(overall, log)
         causes, unexplained = find_causes(
@@ -85,7 +88,6 @@ def compare_runs(baseline: SideInput, new: SideInput, options: CompareOptions | 
                 same_executor=len({capture.executor == "host" for capture in captures}) < 2,
             )
         )
-        events = run_events(rollups.rows(records.RunSeries), rollups.rows(records.TimerPart))
         return Diff(
             baseline=sides["baseline"],
             new=sides["new"],

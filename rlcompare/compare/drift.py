@@ -39,23 +39,38 @@ _MOST_AUTOCORRELATION = 0.9
 def trend_of(values: Sequence[float]) -> tuple[float, float] | None:
     """First and last value of the line through a series that rises or falls all the time; None without such a trend.
 
-    Tested by Mann and Kendall's rank test, its variance enlarged for the autocorrelation that the line leaves. The line
-    has the median slope of all pairs (Theil and Sen).
+    Tested by Mann and Kendall's rank test, its variance enlarged for the autocorrelation that the line leaves.
     """
     if len(values) < LEAST_STEPS:
         return None
-    edges = [len(values) * block // BLOCKS for block in range(BLOCKS + 1)]
-    points = [median(values[start:stop]) for start, stop in pairwise(edges)]
-    slopes = [(b - a) / (j - i) for (i, a), (j, b) in combinations(enumerate(points), 2)]
-    slope = median(slopes)
+    points = _blocks(values)
+    slopes = _slopes(points)
     score = sum((value > 0) - (value < 0) for value in slopes)
-    rest = [point - slope * place for place, point in enumerate(points)]
-    correlation = _autocorrelation(rest)
+    correlation = _autocorrelation([point - median(slopes) * place for place, point in enumerate(points)])
     variance = BLOCKS * (BLOCKS - 1) * (2 * BLOCKS + 5) / 18 * (1 + correlation) / (1 - correlation)
-    if abs(score) < LEAST_SCORE * math.sqrt(variance):
-        return None
-    start = median(rest)
+    return line_of(values) if abs(score) >= LEAST_SCORE * math.sqrt(variance) else None
+
+
+def line_of(values: Sequence[float]) -> tuple[float, float]:
+    """First and last value of the line through a series, of ``BLOCKS`` values or more, whether or not it has a trend.
+
+    It has the median slope of all pairs (Theil and Sen).
+    """
+    points = _blocks(values)
+    slope = median(_slopes(points))
+    start = median(point - slope * place for place, point in enumerate(points))
     return start - slope / 2, start + slope * (BLOCKS - 0.5)
+
+
+def _blocks(values: Sequence[float]) -> list[float]:
+    """The medians of ``BLOCKS`` blocks."""
+    edges = [len(values) * block // BLOCKS for block in range(BLOCKS + 1)]
+    return [median(values[start:stop]) for start, stop in pairwise(edges)]
+
+
+def _slopes(points: Sequence[float]) -> list[float]:
+    """Those of all pairs of points."""
+    return [(b - a) / (j - i) for (i, a), (j, b) in combinations(enumerate(points), 2)]
 
 
 def _autocorrelation(values: Sequence[float]) -> float:

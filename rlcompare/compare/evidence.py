@@ -13,6 +13,7 @@ from rlcompare.compare.records import AccountMember, Frequency, KernelFact
 from rlcompare.compare.rows import NS_PER_MS, decompose
 from rlcompare.compare.sequences import Edits
 from rlcompare.compare.timers import TrainingLog
+from rlcompare.compare.training import RarePhase
 from rlcompare.model.diff import Delta, Row, Section, Value
 from rlcompare.model.words import SIDES, Presence, SideName
 
@@ -99,7 +100,7 @@ class Evidence:
     frequency: Mapping[SideName, float]
     on_device: bool
     timed_phases: bool
-    rare_phases: Mapping[str, str]
+    rare_phases: Mapping[str, RarePhase]
     members: Mapping[tuple[str, str | None, str], tuple[str, float, float]] = field(default_factory=dict)
     same_executor: bool = True
     edits: Edits = field(default_factory=Edits)
@@ -121,7 +122,7 @@ class Evidence:
         *,
         on_device: bool,
         timed_phases: bool,
-        rare_phases: Mapping[str, str],
+        rare_phases: Mapping[str, RarePhase],
         same_executor: bool,
     ) -> Evidence:
         """Gathers the evidence.

@@ -143,7 +143,7 @@ class Pair:
 
 def show(value: float | None) -> str:
     """A value in a sentence."""
-    return "unknown" if value is None else f"{value:.3g}"
+    return "unknown" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def levels_of(rows: Sequence[HealthLevel]) -> dict[str, Level]:

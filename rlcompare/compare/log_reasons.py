@@ -17,6 +17,7 @@ from rlcompare.compare.evidence import LEAST_RELATIVE, Evidence, moved, short
 from rlcompare.compare.log_sentences import WHY
 from rlcompare.compare.log_tells import (
     DEVICES,
+    FITS,
     GENERATION,
     WORK_SETTINGS,
     beside,
@@ -29,6 +30,7 @@ from rlcompare.compare.parts import TIMER, Basis, Candidate, Part
 from rlcompare.compare.places import batches, mostly
 from rlcompare.compare.timers import TELLING, TrainingLog
 from rlcompare.compare.training import BESIDE_TOKENS
+from rlcompare.metrics import waits
 
 ABSORBED = 0.25
 """Part of a phase's change that may be left beside a reason before it is a cause of its own."""
@@ -71,8 +73,8 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             by_reason[reason].append(_Share(amount, place, reason not in found.lucky))
         if part.row and found.rest:
             why, is_reason = _why(evidence, part, found.rest)
-            if is_reason or abs(found.rest) >= evidence.run_noise:
-                why += settings(evidence, settings_of(part))
+            if is_reason or abs(found.rest) >= _luck(evidence, part):
+                why += settings(evidence, settings_of(part), found.rest)
                 inner = "" if part.phase == part.name else f", {_place(part.name)}"
                 start = "The rest of phase" if found.kept else "Phase"
                 text = f"{start} {short(part.phase)}{_key(part)} {moved(found.rest)} per step{inner}{why}."
@@ -83,6 +85,18 @@ def _candidates(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             if amounts:
                 lucky = not any(share.telling for share in shares)
                 yield _candidate(evidence, basis, reason, amounts, BY_LUCK if lucky else "")
+
+
+def _luck(evidence: Evidence, part: Part) -> float:
+    """By how many ms a part differs between runs of one setting.
+
+    A phase of each step differs by at most ``TELLING`` times the part of its own time by which their steps do. What
+    runs in single steps, and waiting, which is a difference of two long times, may differ by more.
+    """
+    noise, whole = evidence.run_noise, evidence.headline.baseline if evidence.headline else None
+    if not whole or part.phase in evidence.rare_phases or part.phase in waits():
+        return noise
+    return noise * min(1.0, TELLING * abs(part.baseline) / whole)
 
 
 def _place(name: str) -> str:
@@ -153,7 +167,7 @@ def _candidate(evidence: Evidence, basis: Basis, reason: str, amounts: Mapping[i
     names = list(dict.fromkeys(basis.parts[place].phase or basis.parts[place].name for place in amounts))
     log = evidence.log
     why, section, row = WHY[reason](log, delta)
-    why += settings(evidence, DEVICES if reason == "ranks" else WORK_SETTINGS)
+    why += settings(evidence, DEVICES if reason == "ranks" else WORK_SETTINGS, delta)
     if len(names) == 1:
         start = f"Phase {short(names[0])} {moved(delta)} per step"
     else:
@@ -176,7 +190,7 @@ def _moved_out(log: TrainingLog, part: Part) -> str:
 def _why(evidence: Evidence, part: Part, rest: float) -> tuple[str, bool]:
     """What the log tells of a phase's change, or of what is left of it, and whether that is a reason."""
     rare = evidence.rare_phases.get(str(part.phase))
-    clauses = [f", {rare}" if rare else "", mostly(part.row, part.delta), batches(evidence, part.name, part.delta)]
+    clauses = [f", {rare.text}" if rare else "", mostly(part.row, part.delta), batches(evidence, part.name, part.delta)]
     clauses += [_moved_out(evidence.log, part), beside(evidence.log, part, rest)]
-    is_reason = any(clauses[1:]) or (rare is not None and "before" in rare)
-    return "".join(clauses), is_reason
+    is_number = rare is not None and rare.by_number(part.baseline, part.new) / part.delta >= FITS
+    return "".join(clauses), is_number or any(clauses[1:])

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 
 from rlcompare.compare.evidence import percent
 from rlcompare.compare.log_tells import BATCHES, CALLS, SLOWEST, TURNS, amount_text
+from rlcompare.compare.log_work import is_more_than_luck
 from rlcompare.compare.timers import TrainingLog
 from rlcompare.compare.training import TOTAL
 
 
 def _work_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
     """By the first of these metrics that changed in the direction of the time."""
-    names = ("perf/total_num_tokens", "response_length/mean", "response_length/max")
+    names = ("perf/total_num_tokens", "response_length/mean")
     along = (name for name in names if name in log.changes and log.changes[name].delta * delta > 0)
     name = next(along, None)
     if name is None:
@@ -21,9 +22,10 @@ def _work_text(log: TrainingLog, delta: float) -> tuple[str, str, str]:
     text = f"as responses are {'longer' if delta > 0 else 'shorter'}"
     if name == names[0] and change.baseline:
         text = f"as a step has {percent(change.new / change.baseline)} {'more' if delta > 0 else 'fewer'} tokens"
-    lengths = log.changes.get(names[1])
-    if lengths is not None and lengths.is_telling and lengths.delta * delta > 0:
-        text += f" (mean response {amount_text(lengths.baseline)} → {amount_text(lengths.new)})"
+    for word in ("response", "prompt"):
+        lengths = log.changes.get(f"{word}_length/mean")
+        if lengths is not None and is_more_than_luck(lengths) and lengths.delta * delta > 0:
+            text += f" (mean {word} {amount_text(lengths.baseline)} → {amount_text(lengths.new)})"
     return (text, "workload", TOTAL) if name == names[0] else (text, "metrics", name)
 
 

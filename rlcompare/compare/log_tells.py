@@ -42,6 +42,7 @@ class Beside:
         text: what it is, with ``{new}`` and ``{baseline}``.
         scales: whether the phase's time follows it in proportion; then it must fit the change.
         in_seconds: whether it is a time within the phase; then its own change must fit.
+        sum: the metric of all samples together, if this is a mean over them; it must not have changed the other way.
     """
 
     metrics: tuple[str, ...]
@@ -49,6 +50,7 @@ class Beside:
     text: str
     scales: bool = False
     in_seconds: bool = False
+    sum: str = ""
 
 
 DEVICES = ("trainer.n_gpus_per_node", "trainer.nnodes")
@@ -91,7 +93,12 @@ _OF_GENERATION = (
     ),
     Beside(("training/filter_groups/evicted_samples",), True, "with {new} samples filtered out instead of {baseline}"),
     Beside(("response/aborted_ratio",), True, "with {new} of the samples aborted instead of {baseline}"),
-    Beside(("prompt_length/mean",), True, "with prompts of {new} tokens instead of {baseline}"),
+    Beside(
+        ("prompt_length/mean",),
+        True,
+        "with prompts of {new} tokens instead of {baseline}",
+        sum="perf/total_num_tokens",
+    ),
 )
 _MEMORY = Beside(
     ("actor/perf/max_memory_reserved_gb", "perf/max_memory_reserved_gb"),
@@ -108,9 +115,20 @@ _BESIDE: Mapping[str, Sequence[Beside]] = {
     GENERATION: _OF_GENERATION,
     WAITING: (
         Beside(
-            ("timing_s/generate_async", "fully_async/processing_time/tp95", f"{SLOWEST}generate_sequences"),
+            (
+                "timing_s/generate_async",
+                "fully_async/processing_time/tp95",
+                f"{SLOWEST}generate_sequences",
+                "perf/rollout_time",
+            ),
             True,
-            "as generation beside the step takes {new} s ({metric}) instead of {baseline} s",
+            "as generation takes {new} s ({metric}) instead of {baseline} s",
+        ),
+        Beside(
+            ("perf/update_weights_time",),
+            True,
+            "as the update of weights takes {new} s ({metric}) instead of {baseline} s",
+            in_seconds=True,
         ),
         Beside(
             ("fully_async/trainer/idle_ratio",), True, "with the trainer idle {new} of the step instead of {baseline}"
@@ -129,25 +147,32 @@ _BESIDE: Mapping[str, Sequence[Beside]] = {
 
 _BATCH = ("actor_rollout_ref.rollout.n", "data.train_batch_size", *DEVICES)
 _SETTINGS: Mapping[str, Sequence[str]] = {
-    GENERATION: ("actor_rollout_ref.rollout.", "data.max_", "data.train_batch_size", *DEVICES),
-    WAITING: ("actor_rollout_ref.rollout.", "data.max_response_length", "async_training."),
-    "update_actor": ("trainer.balance_batch", "actor_rollout_ref.actor.", *_BATCH),
-    "old_log_prob": ("trainer.balance_batch", "actor_rollout_ref.rollout.log_prob", *_BATCH),
-    "ref_log_prob": ("trainer.balance_batch", "actor_rollout_ref.ref.", *_BATCH),
-    "values": ("trainer.balance_batch", "critic.", *_BATCH),
-    "update_critic": ("trainer.balance_batch", "critic.", *_BATCH),
+    GENERATION: (*_BATCH, "data.max_", "actor_rollout_ref.rollout."),
+    WAITING: ("data.max_response_length", "async_training.", "actor_rollout_ref.rollout."),
+    "update_actor": (*_BATCH, "trainer.balance_batch", "actor_rollout_ref.actor."),
+    "old_log_prob": (*_BATCH, "trainer.balance_batch", "actor_rollout_ref.rollout.log_prob"),
+    "ref_log_prob": (
+        "actor_rollout_ref.actor.use_kl_loss", "algorithm.use_kl_in_reward", *_BATCH, "trainer.balance_batch",
+        "actor_rollout_ref.ref.",
+    ),
+    "values": (*_BATCH, "trainer.balance_batch", "critic."),
+    "update_critic": (*_BATCH, "trainer.balance_batch", "critic."),
     "reward": ("reward", "custom_reward_function."),
     "save_checkpoint": ("trainer.save_freq", "trainer.default_local_dir"),
     "testing": ("trainer.test_freq", "data.val_batch_size"),
 }  # fmt: skip
-"""For each phase, how the names of settings begin that concern it."""
+"""For each phase, how the names of settings begin that concern it; those that matter most first."""
 
 _OF_ENGINE = (
     "checkpoint_engine", "enforce_eager", "free_cache_engine", "gpu_memory", "layered_summon", "load_format", "tensor_",
 )  # fmt: skip
 """Settings of a rollout that concern how its engine wakes up and takes weights."""
 
-_NOT_OF_SPEED = (".path", "_dir", ".seed", "profiler.")
+_NOT_OF_SPEED = (
+    ".path", "_path", "_dir", ".seed", "profiler.", ".optim.", "_coef", ".clip_", ".shuffle", ".temperature", ".top_",
+)  # fmt: skip
+"""Parts of the names of settings that do not tell how fast something is."""
+
 WORK_SETTINGS = ("actor_rollout_ref.rollout.n", "data.train_batch", "data.gen_batch", "data.max_response_length")
 _MOST_SETTINGS = 2
 
@@ -164,6 +189,8 @@ def beside(log: TrainingLog, part: Part, rest: float) -> str:
         if not fits or not change.is_telling or abs(change.relative) < MOVED:
             continue
         if tell.scales and abs(change.relative) < FITS * abs(rest) / max(part.baseline, part.new):
+            continue
+        if tell.sum in log.changes and log.changes[tell.sum].delta * change.delta < 0:
             continue
         if tell.in_seconds and abs(change.delta) * MS_PER_S < FITS * abs(rest):
             continue
@@ -188,17 +215,30 @@ def settings_of(part: Part) -> Sequence[str]:
     return () if part.name in (OUT_OF_SAMPLE, OUT_OF_UNSCORED) else _SETTINGS.get(str(part.phase), ())
 
 
-def settings(evidence: Evidence, beginnings: Sequence[str]) -> str:
-    """The settings that concern a phase and differ between the sides; empty if there are none."""
-    if not beginnings:
-        return ""
+def settings(evidence: Evidence, beginnings: Sequence[str], delta: float) -> str:
+    """The settings that concern a phase and differ between the sides; empty if there are none.
+
+    Those of the work, and devices, only if they changed in the direction that fits the change of the phase.
+    """
     found = []
     for row in evidence.sections["env"].rows:
         name, values = str(row["name"]), (row["baseline"], row["new"])
-        differs = None not in values and values[0] != values[1]
-        if differs and name.startswith(tuple(beginnings)) and not any(part in name for part in _NOT_OF_SPEED):
-            found.append(f"{name} {short(values[0], 30)} → {short(values[1], 30)}")
-    return f" ({'; '.join(found[:_MOST_SETTINGS])})" if found else ""
+        place = next((place for place, beginning in enumerate(beginnings) if name.startswith(beginning)), None)
+        if place is None or None in values or values[0] == values[1] or any(part in name for part in _NOT_OF_SPEED):
+            continue
+        along = 1 if name.startswith(WORK_SETTINGS) else -1 if name in DEVICES else 0
+        if _change_of(*values) * along * delta >= 0:
+            found.append((place, f"{name} {short(values[0], 30)} → {short(values[1], 30)}"))
+    texts = [text for _, text in sorted(found)]
+    return f" ({'; '.join(texts[:_MOST_SETTINGS])})" if texts else ""
+
+
+def _change_of(before: object, after: object) -> float:
+    """How much larger a setting is than before; 0 if it is no number."""
+    try:
+        return float(str(after)) - float(str(before))
+    except ValueError:
+        return 0.0
 
 
 def amount_text(value: float) -> str:

@@ -74,7 +74,7 @@ def _of_generation(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], floa
         Reason(
             "batches" if driver.metric == BATCHES else of_lengths,
             (driver.slope or 0.0) * change.delta,
-            _is_more_than_luck(change) or (driver.metric != BATCHES and _are_lengths_telling(log, change)),
+            is_more_than_luck(change) or (driver.metric != BATCHES and _are_lengths_telling(log, change)),
         )
         for driver, change in told.items()
     ]
@@ -90,7 +90,7 @@ def _less(driver: Driver, inner: Sequence[Driver]) -> Driver:
 def _are_lengths_telling(log: TrainingLog, change: Change) -> bool:
     """Whether the lengths of responses changed by more than luck in the direction of one of them."""
     found = (log.changes.get(f"response_length/{name}") for name in ("mean", "max"))
-    return any(one is not None and _is_more_than_luck(one) and one.delta * change.delta > 0 for one in found)
+    return any(one is not None and is_more_than_luck(one) and one.delta * change.delta > 0 for one in found)
 
 
 def _more_turns(log: TrainingLog, part: Part) -> Change | None:
@@ -125,11 +125,11 @@ def _by_proportion(part: Part, changes: Iterable[Change]) -> float:
 
 
 def _is_tail(log: TrainingLog) -> bool:
-    """Whether the longest response changed, and the mean one hardly did."""
+    """Whether the longest response changed, and the mean one hardly did, or in the other direction."""
     longest, mean = log.changes.get("response_length/max"), log.changes.get("response_length/mean")
     if longest is None or mean is None:
         return longest is not None
-    return abs(longest.relative) > TAIL * abs(mean.relative)
+    return abs(longest.relative) > TAIL * abs(mean.relative) or longest.delta * mean.delta < 0
 
 
 def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
@@ -146,7 +146,7 @@ def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
     work = "turns" if _more_turns(log, part) else "work"
     mean = log.changes.get("global_seqlen/mean")
     if mean is None or not mean.baseline or not driver.metric.startswith("global_seqlen/"):
-        return [Reason(work, amount, _is_more_than_luck(change))], error
+        return [Reason(work, amount, is_more_than_luck(change))], error
     total = log.changes.get("perf/total_num_tokens")
     if total and work == "work" and abs(total.relative) < RANKS * abs(mean.relative):
         work = "ranks"
@@ -155,7 +155,7 @@ def _of_pass(log: TrainingLog, part: Part) -> tuple[Sequence[Reason], float]:
     apart = Change(change.baseline - mean.baseline, change.new - mean.new, _both(change.error, mean.error))
     return [
         Reason("imbalance", amount * (1 - by_all / change.delta), apart.is_telling),
-        Reason(work, amount * by_all / change.delta, _is_more_than_luck(mean)),
+        Reason(work, amount * by_all / change.delta, is_more_than_luck(mean)),
     ], error
 
 
@@ -164,5 +164,5 @@ def _both(*errors: float | None) -> float | None:
     return None if None in errors else sqrt(fsum((error or 0.0) ** 2 for error in errors))
 
 
-def _is_more_than_luck(change: Change) -> bool:
+def is_more_than_luck(change: Change) -> bool:
     return change.is_telling and abs(change.relative) >= LEAST_WORK

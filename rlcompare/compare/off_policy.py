@@ -108,7 +108,7 @@ def _outside(pair: Pair, watch: Watch, env: Mapping[SideName, Mapping[str, str]]
         compared = (
             "has none to compare" if before is None else f"has {show(before)}" + ("" if worse else ", about the same")
         )
-        begun = f" since step {since}" if worse and since is not None else ""
+        begun = _begun(since, sign) if worse else ""
         worst = f"{new.given} is {show(value)} at worst{_window(pair, step)}{begun}"
         advice = f"{ADVICE}{columns['advice']}." if columns.get("advice") else ""
         text = f"{worst}, ideal is {ideal}; the baseline {compared}.{advice}"
@@ -148,7 +148,7 @@ def _risen(pair: Pair, watch: Watch) -> Symptom | None:
         return None
     exploded = watch.explodes is not None and now > watch.explodes and now > 10 * before
     where = " in the median" if watch.usual else f" at worst{_window(pair, step)}"
-    begun = f" since step {since}" if since is not None else ""
+    begun = _begun(since, -1.0 if watch.factor < 1 else 1.0)
     what = "is" if watch.centre is None else f"is off {watch.centre:g} by"
     text = f"{pair.new.given} {what} {show(now)}{where}{begun}; the baseline has {show(before)}."
     return pair.symptom(watch.key, ERROR if exploded else WARN, before, now, since, text)
@@ -174,6 +174,11 @@ def _window(pair: Pair, step: int | None) -> str:
     """The steps of a mean; nothing if they have no numbers."""
     steps = min(WINDOW, pair.new.steps)
     return "" if step is None else f" (mean of {steps} steps from step {step} on)" if steps > 1 else f" (step {step})"
+
+
+def _begun(since: int | None, sign: float) -> str:
+    """Since when a metric is beyond the middle between the worst means of both sides."""
+    return "" if since is None else f", {'higher' if sign > 0 else 'lower'} since step {since}"
 
 
 def _limits(watch: Watch) -> str:

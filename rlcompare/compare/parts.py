@@ -26,14 +26,6 @@ from rlcompare.model.words import SIDES
 WAITING = "wait_for_samples"
 """The phase in which the trainer waits for samples that are generated beside the step."""
 
-STILL_WAITS = 0.05
-"""Part of the step that the trainer must wait on both sides for the rollout to set the length of the step."""
-
-HIDDEN = frozenset(
-    {"reward", "old_log_prob", "ref_log_prob", "values", "adv", "update_critic", "update_actor"}
-)  # fmt: skip
-"""Phases of the trainer during which the rollout beside it goes on."""
-
 COMPUTE, TIMER = "compute", "timer"
 """Kinds of parts: kernels (without a device: operators), and phases that training timed."""
 
@@ -283,19 +275,10 @@ def _of_slowest_worker(log: TrainingLog, inner: Sequence[InnerTimer]) -> Sequenc
 def _without_hidden(parts: Sequence[Part]) -> Sequence[Part]:
     """The timers without changes that waiting for samples makes up for; the changes that are left sum to the same.
 
-    Where both sides wait, the rollout beside the step sets its length, and the trainer's own phases only decide how
-    much of it is waiting. Else changes in opposite directions make up for each other.
+    Where the rollout beside the step sets its length, a slower trainer waits less.
     """
     waiting = next((part for part in parts if part.name == WAITING), None)
-    if waiting is None:
-        return parts
-    step = [fsum(getattr(part, side) for part in parts) for side in SIDES]
-    if waiting.baseline >= STILL_WAITS * step[0] and waiting.new >= STILL_WAITS * step[1]:
-        hidden = fsum(part.delta for part in parts if part.name in HIDDEN)
-        whole_ = replace(waiting, new=waiting.new + hidden)
-        kept = {part.name: replace(part, new=part.baseline) for part in parts if part.name in HIDDEN}
-        return [whole_ if part is waiting else kept.get(part.name, part) for part in parts]
-    if not waiting.delta:
+    if waiting is None or not waiting.delta:
         return parts
     against = fsum(part.delta for part in parts if part.delta * waiting.delta < 0)
     hidden = min(abs(against), abs(waiting.delta))

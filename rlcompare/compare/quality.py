@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
 from typing import Protocol
 
 from rlcompare.compare import records
@@ -67,7 +68,9 @@ def quality_findings(
     made += [_skipped(time, given) for time in times if time.metric in _TIMES_SKIPPED and time.missing]
     made += [_gap(gap) for gap in rollups.rows(records.ReportedGap)]
     made += [_invalid(sample, given) for sample in metrics if sample.invalid]
-    made += [finding for sample in speed for finding in _uneven_times(sample, given, events)]
+    series = {(one.side, one.run): one for one in rollups.rows(records.RunSeries) if one.name == SPEED}
+    for sample in speed:
+        made += _uneven_times(sample, given, events, series.get((sample.side, sample.run)))
     made += [_slow(sample, given) for sample in speed if sample.grade]
     made += _summed(speed, given)
     made += [_left_out(steps, given) for steps in rollups.rows(records.LeftOut)]
@@ -135,7 +138,10 @@ def _summed(speed: Sequence[records.MetricSample], given: Mapping[SideName, Side
 
 
 def _uneven_times(
-    sample: records.MetricSample, given: Mapping[SideName, SideInput], events: Sequence[RunEvent]
+    sample: records.MetricSample,
+    given: Mapping[SideName, SideInput],
+    events: Sequence[RunEvent],
+    series: records.RunSeries | None,
 ) -> list[Finding]:
     """Reports steps of a run that differ by more than ``VARIES``. A single step has no deviation."""
     if sample.value is None or sample.deviation is None or not sample.deviation > VARIES * sample.value > 0:
@@ -145,8 +151,19 @@ def _uneven_times(
     known = _tests_and_saves(sample, events)
     if known:
         return [_finding("uneven_times", sample.side, INFO, f"{_where(sample, given)}{text}: {known}.")]
-    text += ", so its mean is unreliable: was the machine busy with something else?"
+    text += ", so its mean is unreliable: "
+    text += (series and _one_long_step(series)) or "was the machine busy with something else?"
     return [_finding("uneven_times", sample.side, CAUTION, _where(sample, given) + text)]
+
+
+def _one_long_step(series: records.RunSeries) -> str:
+    """The one step without which the others hardly differ, and what these take; empty if there is none."""
+    _, *counted = sorted(zip(series.steps, series.amounts, strict=True))  # the first is warm-up
+    longest = max(counted, key=lambda one: one[1], default=None)
+    others = [seconds for step, seconds in counted if longest and step != longest[0]]
+    if longest is None or len(others) < 2 or stdev(others) > VARIES * fmean(others):
+        return ""
+    return f"step {longest[0]} takes {longest[1]:,.1f} s, the others {fmean(others):,.1f} s."
 
 
 def _tests_and_saves(sample: records.MetricSample, events: Sequence[RunEvent]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rlcompare.compare.drift import LEAST_STEPS, line_of
 from rlcompare.compare.evidence import short
 from rlcompare.compare.names import unit_of
 from rlcompare.compare.onset import LEAST_LEVEL
@@ -59,9 +60,19 @@ def _elsewhere(event: RunEvent, events: Sequence[RunEvent], series: Sequence[Run
     others = [one for one in series if one.side != event.side and one.name == event.metric]
     if any(_is_alike(event, other) for other in events if other.side != event.side):
         return True
+    if event.what == EventKind.TREND and any(_rises_alike(event, one) for one in others):
+        return True
     last = event.step + LEAST_LEVEL if event.what == EventKind.ONSET else event.step
     covers = any(one.steps[0] <= event.step and one.steps[-1] >= last for one in others)
     return False if covers else None
+
+
+def _rises_alike(event: RunEvent, other: RunSeries) -> bool:
+    """Whether the line through another run's series changes as a trend does, even if it is no certain trend itself."""
+    if len(other.amounts) < LEAST_STEPS:
+        return False
+    start, end = line_of(other.amounts)
+    return 1 / SAME_SIZE <= (end - start) / event.delta <= SAME_SIZE
 
 
 def _is_alike(event: RunEvent, other: RunEvent) -> bool:
@@ -146,5 +157,5 @@ def _amount(value: float | None, unit: str) -> str:
     if value is None:
         return "—"
     if unit != "s":
-        return f"{value:.3g}" if abs(value) < 1e5 else f"{value:,.0f}"
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,.1f} s" if abs(value) >= 100 else f"{value:.2f} s" if abs(value) >= 1 else f"{value:.3f} s"

@@ -113,7 +113,8 @@ def _non_finite(baseline: Mapping[str, Level], new: Mapping[str, Level]) -> Iter
         more = f"; likewise {', '.join(others[:3])}{' …' if len(others) > 3 else ''}" if others else ""
         text = f"{name} is not a finite number in {count} of {count + steps} steps, first in step {step}{more}."
         if side == "new" and counts["baseline"]:
-            text = f"{text[:-1]}. The baseline's is not in {counts['baseline']} steps."
+            also = counts["baseline"]
+            text = f"{text[:-1]}. The baseline's is not in {also} step{'s' if also > 1 else ''}."
         severity = ERROR if side == "new" else WARN
         prefix = "" if side == "new" else "Baseline: "
         yield Symptom("health.non_finite", name, side, severity, counts["baseline"], counts["new"], step, prefix + text)

@@ -7,13 +7,15 @@ timer is known, and its slope is not.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, sqrt
 
-from rlcompare.compare.records import MetricSample, TimerDriver, TimerNoise, TimerPart, TrainingPhase
+from rlcompare.compare.records import MetricSample, RunSeries, TimerDriver, TimerNoise, TimerPart, TrainingPhase
 from rlcompare.compare.rows import NS_PER_MS
-from rlcompare.model.words import SIDES, SideName
+from rlcompare.model.diff import RunEvent
+from rlcompare.model.words import SIDES, EventKind, SideName
 
 TELLING = 3.0
 """A change counts if it is this many times its standard error; a slope, if proportional growth would be."""
@@ -162,15 +164,20 @@ def training_log(
     driven: Sequence[TimerDriver],
     metrics: Sequence[MetricSample],
     apart: Iterable[str],
+    events: Iterable[RunEvent],
+    series: Iterable[RunSeries],
 ) -> TrainingLog:
     """Gathers what the log tells.
 
     Args:
         apart: the metrics that mean something else on each side.
+        events: what happens within the runs. That a level begins at some step is no luck.
+        series: the metrics of each run step by step.
     """
+    left = _left_by_levels(events, series)
     errors: dict[SideName, dict[str, list[float]]] = {side: {row.name: [] for row in noise} for side in SIDES}
     for row in noise:
-        errors[row.side][row.name].append(row.error)
+        errors[row.side][row.name].append(row.error * left.get((row.side, row.run, row.name), 1.0))
     values: dict[str, dict[SideName, list[float]]] = {}
     for sample in metrics:
         if sample.value is not None:
@@ -185,6 +192,32 @@ def training_log(
     drivers, residual = _drivers(driven)
     lone = {name: side for name, found in values.items() for side in SIDES if not found[_OTHER[side]]}
     return TrainingLog(_inner(parts), changes, drivers, residual, timers, lone)
+
+
+def _left_by_levels(events: Iterable[RunEvent], series: Iterable[RunSeries]) -> dict[tuple[SideName, int, str], float]:
+    """For each metric of a run whose level changes, the part of its spread over steps that its levels leave."""
+    starts: dict[tuple[SideName, int, str], list[int]] = {}
+    for event in events:
+        if event.what == EventKind.ONSET:
+            ends = [] if event.last is None else [event.last + 1]
+            starts.setdefault((event.side, event.run, event.metric), []).extend([event.step, *ends])
+    found = {}
+    for one in series:
+        bounds = sorted(starts.get((one.side, one.run, one.name), ()))
+        if not bounds:
+            continue
+        levels: dict[int, list[float]] = {}
+        for step, value in list(zip(one.steps, one.amounts, strict=True))[1:]:  # the first is warm-up
+            levels.setdefault(bisect_right(bounds, step), []).append(value)
+        spread = _squares(one.amounts[1:])
+        found[one.side, one.run, one.name] = sqrt(fsum(map(_squares, levels.values())) / spread) if spread else 1.0
+    return found
+
+
+def _squares(values: Sequence[float]) -> float:
+    """The sum of squares around the mean."""
+    centre = _mean(values)
+    return fsum((value - centre) ** 2 for value in values)
 
 
 def _mean(values: Sequence[float]) -> float:

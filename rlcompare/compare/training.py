@@ -99,20 +99,37 @@ def _ms_per_token(phase: str, wall_ns: float, tokens: Mapping[str, float]) -> fl
     return ratio(tokens.get(RESPONSE if phase in GENERATION else TOTAL), wall_ns / NS_PER_MS)
 
 
-def rare_phases(timers: Sequence[TrainingPhase]) -> dict[str, str]:
-    """For each phase that not every step has, in how many steps it ran: ``in 4 of 19 steps, before in 0 of 19``."""
+class RarePhase(NamedTuple):
+    """In how many steps a phase ran that not every step has, and of how many, by side."""
+
+    had: Mapping[SideName, int]
+    steps: Mapping[SideName, int]
+
+    @property
+    def text(self) -> str:
+        """``in 4 of 19 steps, before in 0 of 19``."""
+        before, after = (f"{self.had[side]} of {self.steps[side]}" for side in SIDES)
+        return f"in {after} steps" if before == after else f"in {after} steps, before in {before}"
+
+    def by_number(self, baseline: float, new: float) -> float:
+        """What running in more or fewer of the steps changes the time of the phase by."""
+        before, after = (self.had[side] / self.steps[side] for side in SIDES)
+        return baseline * (after / before - 1) if before else new
+
+
+def rare_phases(timers: Sequence[TrainingPhase]) -> dict[str, RarePhase]:
+    """For each phase that not every step has, in how many steps it ran."""
     steps = {
         side: sum({timer.run: timer.of_steps for timer in timers if timer.side == side}.values()) for side in SIDES
     }
-    texts = {}
+    rare = {}
     for name in dict.fromkeys(timer.phase for timer in timers):
         had = {
             side: sum(timer.steps for timer in timers if timer.side == side and timer.phase == name) for side in SIDES
         }
         if any(0 < had[side] < steps[side] for side in SIDES):
-            before, after = (f"{had[side]} of {steps[side]}" for side in SIDES)
-            texts[name] = f"in {after} steps" if before == after else f"in {after} steps, before in {before}"
-    return texts
+            rare[name] = RarePhase(had, steps)
+    return rare
 
 
 def _mean_of_runs(timed: Sequence[ProfiledTimer], side: SideName, phase: str) -> float | None:

@@ -147,6 +147,12 @@ def step_timers() -> frozenset[str]:
     return frozenset(one.name for one in entries() if one.canonical == _STEP)
 
 
+@cache
+def waits() -> frozenset[str | None]:
+    """The phases in which the trainer waits for another one."""
+    return frozenset(one.phase for one in entries() if one.kind == Kind.WAIT)
+
+
 @lru_cache(maxsize=16_384)  # names come from logs
 def entry(name: str, trainer: str = "main") -> Entry | None:
     """The entry of a logged name, in runs of this trainer; None if the name is unknown.

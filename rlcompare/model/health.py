@@ -143,7 +143,7 @@ def correction_ranges(*, of_sequences: bool = False, bypass: bool = False) -> tu
     ]
     if not of_sequences:
         ranges += [
-            HealthRange("rollout_is_eff_sample_size", "> 0.8", 0.8, None, False, f"alarming below 0.3; {_TIGHTEN}"),
+            HealthRange("rollout_is_eff_sample_size", "> 0.8", 0.8, None, False, _TIGHTEN),
             HealthRange("rollout_is_std", "< 1", None, 1.0, False, _TIGHTEN),
         ]
     prefix = BYPASS if bypass else CORRECTION

@@ -16,7 +16,7 @@ SHOWN = 20
 """Maximum number of events in the list of a report; diff.json has all."""
 
 _SUMMARY = (EventKind.ONSET, EventKind.TREND)
-_WORK = ("response_length/", "prompt_length/", "num_turns/", "perf/total_num_tokens", "actor/pg_loss")
+_WORK = ("response_length/", "prompt_length/", "num_turns/", "perf/total_num_tokens", "global_seqlen/", "actor/pg_loss")
 """Metrics whose changes are no news of their own: the work that a trained model makes for itself, and its loss."""
 
 _LIMIT = 400

@@ -76,7 +76,7 @@ def percent_text(part: Part) -> str:
 
 def part_text(diff: Diff, part: Part) -> str:
     """``53 %``, or ``+7.20 ms``."""
-    return quantity.signed_quantity(part.delta_ms, "ms") if are_times(diff) else percent_text(part)
+    return _time_text(diff, part.delta_ms) if are_times(diff) else percent_text(part)
 
 
 def part_of_change(diff: Diff, part: Part) -> str:
@@ -84,5 +84,17 @@ def part_of_change(diff: Diff, part: Part) -> str:
     found = part_text(diff, part)
     if not are_times(diff):
         return tr("{part} of the change", part=found)
-    whole = sum(cause.delta_ms for cause in diff.causes) + (diff.unexplained.delta_ms if diff.unexplained else 0.0)
-    return tr("{part} of {whole} in all", part=found, whole=quantity.signed_quantity(whole, "ms"))
+    return tr("{part} of {whole} in all", part=found, whole=_time_text(diff, math.fsum(_times(diff))))
+
+
+def _times(diff: Diff) -> list[float]:
+    """The parts of the change in ms; their sum is the whole."""
+    return [cause.delta_ms for cause in diff.causes] + ([diff.unexplained.delta_ms] if diff.unexplained else [])
+
+
+def _time_text(diff: Diff, delta_ms: float) -> str:
+    """A part of the change in the unit of the headline, with the decimals of the largest one."""
+    times, headline = _times(diff), diff.metric(diff.headline)
+    shown = headline.unit if headline and headline.unit == "s" else quantity.shown_unit("ms", times)
+    decimals = quantity.decimals_beside(times, "ms", shown)
+    return quantity.signed_quantity(quantity.in_unit(delta_ms, "ms", shown), shown, decimals)

@@ -7,7 +7,8 @@ WITH watched AS (
     SELECT CAST(name AS metric_name) AS name FROM c_metric_name
     WHERE starts_with(name, 'timing_s/') OR regexp_matches(name, '(^|/)(rollout_corr|mismatch)/|(^|/)perf/max_memory_|^(fully_async|separate_async)/')
        OR regexp_matches(name, '^actor/(entropy|grad_norm|ppo_kl|kl_loss|pg_loss)|^critic/(score/mean$|rewards/mean$|grad_norm|vf_loss|kl$)')
-       OR regexp_matches(name, '^response_length/(mean|max|clip_ratio)$|^(prompt_length|num_turns)/mean$|^perf/total_num_tokens$')
+       OR regexp_matches(name, '^response_length/(mean|max|clip_ratio)$|^(prompt_length|num_turns|tool_call_counts)/mean$|^perf/total_num_tokens$')
+       OR regexp_matches(name, '^global_seqlen/(mean|max|balanced_max)$|^perf/mfu/|^rollout/spec_accept_|^train/num_gen_batches$')
        OR regexp_matches(name, '^training/(rollout_probs_diff|off_policy)|^response/aborted_ratio$')
 ), known AS (
     SELECT side, run, name, step, value, coalesce(profiled OR warmup, FALSE) AS disturbed

@@ -322,3 +322,15 @@ class TestDamage:
 
         assert rows(store, "SELECT step, value FROM metric ORDER BY step") == [(1, 1.0), (2, 3.0)]
         assert "1 step (2)" in findings(store)["repeated_steps"]
+
+    def test_what_is_only_printed_again_is_no_restart(self, tmp_path: Path) -> None:
+        path = tmp_path / "m.jsonl"
+        lines = (f'{{"step": {step}, "data": {{"timing_s/step": {30 + step}}}}}\n' for step in (1, 2, 3))
+        path.write_text("".join(line * 2 for line in lines))
+
+        store = store_of(path, tmp_path / "s.duckdb")
+
+        assert rows(store, "SELECT step, value, warmup FROM metric ORDER BY step") == [
+            (1, 31.0, None), (2, 32.0, None), (3, 33.0, None),
+        ]  # fmt: skip
+        assert not {"repeated_steps", "restarted"} & set(findings(store))

@@ -165,6 +165,26 @@ def test_phases_of_other_trainers_sum_to_their_step(tmp_path: Path, trainer: str
     assert phases(diff) == {name: pytest.approx(1e3 * seconds) for name, seconds in expected.items()}
 
 
+@pytest.mark.parametrize(
+    ("update", "wait", "row", "seconds"), [(8.0, 0.0, "update_actor", 8.0), (5.0, -2.0, "update_actor", 3.0),
+                                           (-1.0, 6.0, "wait_for_samples", 5.0)],
+)  # fmt: skip
+def test_waiting_hides_only_what_it_makes_up_for(
+    tmp_path: Path, update: float, wait: float, row: str, seconds: float
+) -> None:
+    """A trainer that waits as long as before is no less slow, even if slime's waiting holds the rollout itself."""
+    paths = []
+    for name, longer in (("old", 0.0), ("new", 1.0)):
+        store = RollupStore(tmp_path / f"{name}.duckdb")
+        parts = {"perf/train_wait_time": 18.0 + longer * wait, "perf/actor_train_time": 11.0 + longer * update}
+        for step in range(1, 9):
+            for timer, value in {**parts, "perf/step_time": sum(parts.values()) + 1.0}.items():
+                store.add("metric", step=step, name=timer, value=value, source="file", profiled=False)
+        paths.append(store.done())
+    cause = compared(*paths).causes[0]
+    assert (cause.row, cause.delta_ms) == (row, pytest.approx(1e3 * seconds))
+
+
 def test_a_log_without_a_time_of_the_step_has_the_sum_of_its_timers(tmp_path: Path) -> None:
     def early(name: str, update: float) -> Path:
         store = RollupStore(tmp_path / name)
@@ -186,3 +206,21 @@ def test_a_log_without_a_time_of_the_step_has_the_sum_of_its_timers(tmp_path: Pa
     mixed = compared(old, logged(tmp_path / "later.duckdb"))
     assert [found.severity for found in diff.quality if found.key == "summed_timers"] == ["info", "info"]
     assert [found.severity for found in mixed.quality if found.key == "summed_timers"] == ["caution"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        ({9: 900.0}, "step 9 takes 900.0 s, the others 30.0 s."),
+        ({5: 200.0, 9: 300.0}, "was the machine busy with something else?"),
+    ],
+)
+def test_a_step_that_hung_is_named(tmp_path: Path, seconds: dict[int, float], words: str) -> None:
+    """Not the first, which is warm-up."""
+    store = RollupStore(tmp_path / "new.duckdb")
+    for step in range(1, 13):
+        value = seconds.get(step, 2000.0 if step == 1 else 30.0)
+        store.add("metric", step=step, name="timing_s/step", value=value, source="file", profiled=False)
+    diff = compared(plain(tmp_path / "old.duckdb", 1, 12), store.done())
+    (said,) = [finding.message for finding in diff.quality if finding.key == "uneven_times"]
+    assert said.endswith(f"so its mean is unreliable: {words}")

@@ -12,9 +12,12 @@ import duckdb
 import pytest
 
 from rlcompare import resources
+from rlcompare.compare.evidence import Evidence
+from rlcompare.compare.log_tells import settings, settings_of
+from rlcompare.compare.parts import TIMER, Part
 from rlcompare.compare.records import TimerDriver, TimerPart
 from rlcompare.compare.timers import MS_PER_S, Driver, InnerTimer, netted, training_log
-from rlcompare.model.diff import Cause, Diff
+from rlcompare.model.diff import Cause, Diff, Section
 from rlcompare.model.words import SIDES
 from tests.sql.rollup_stores import compared
 from tests.sql.test_compare_limits import logged
@@ -45,7 +48,7 @@ def driver_rows(timer: Sequence[float], first: Sequence[float], second: Sequence
 
 
 def drivers_of(rows: Sequence[TimerDriver]) -> Sequence[Driver]:
-    return training_log([], [], [], rows, [], []).drivers["timing_s/gen"]
+    return training_log([], [], [], rows, [], [], [], []).drivers["timing_s/gen"]
 
 
 def test_a_slope_is_that_of_a_linear_regression() -> None:
@@ -102,7 +105,7 @@ def test_a_phase_is_divided_only_as_both_sides_divide_it() -> None:
         return TimerPart(side, 0, way, "generate_sequences", name, name, 1e9)  # type: ignore[arg-type]
 
     both = [part(side, 2, "generation itself") for side in SIDES]
-    log = training_log([], [*both, part("new", 1, "tools")], [], [], [], [])
+    log = training_log([], [*both, part("new", 1, "tools")], [], [], [], [], [], [])
     assert [timer.part for timer in log.inner["generate_sequences"]] == ["generation itself"]
 
 
@@ -240,3 +243,96 @@ def test_nothing_is_told_of_what_stands_still_or_does_not_fit(tmp_path: Path) ->
     assert "generate_sequences grew" in texts
     assert "MFU" not in texts
     assert "preempt" not in texts
+
+
+def since(step: int, change: Callable[[dict[str, float]], None]) -> Steps:
+    """A job that is another one from a step on."""
+    return [*job(2)[: step - 1], *job(2, change)[step - 1 :]]
+
+
+def later_update(step: dict[str, float]) -> None:
+    step["perf/mfu/actor"] /= 2
+    step["per_update"] *= 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (changed(timing_s__reward=8.0), "Phase reward grew by"),
+        (later_update, "update_actor grew by"),
+        (later_update, "at an MFU of 0.3"),
+        (changed(response_length__max=1.8, response_length__mean=1.8), "more tokens (mean response 503 → 652)"),
+    ],
+)
+def test_a_level_that_begins_late_is_no_luck(
+    tmp_path: Path, change: Callable[[dict[str, float]], None], words: str
+) -> None:
+    """The steps of such a run spread more than those of two runs differ."""
+    assert words in first_of(tmp_path, since(26, change)).text
+
+
+def test_a_level_that_begins_on_both_sides_hides_no_change(tmp_path: Path) -> None:
+    """The reward takes 20 s more since step 26 on both sides, and 5 s more throughout on the new one."""
+
+    def since_26(steps: Steps, more: float) -> Steps:
+        for number, step in enumerate(steps, 1):
+            longer = more + (20.0 if number >= 26 else 0.0)
+            step["timing_s/reward"] += longer
+            step["timing_s/step"] += longer
+        return steps
+
+    stores = [logged(tmp_path / f"{n}.duckdb", *since_26(job(n), more)) for n, more in ((1, 0.0), (2, 5.0), (3, 0.0))]
+    cause = compared(*stores[:2]).causes[0]
+    assert (cause.row, cause.delta_ms) == ("reward", pytest.approx(5000.0, rel=0.01))
+    assert compared(stores[0], stores[2]).causes == ()
+
+
+def test_a_small_phase_need_not_change_by_what_whole_runs_differ(tmp_path: Path) -> None:
+    """2.5 % of the step: three times as long a reward is no luck, and 8 % of an update may be."""
+    causes = diff_of(tmp_path, job(2, changed(timing_s__reward=2.0, per_update=1.08))).causes
+    assert [cause.row for cause in causes] == ["reward"]
+
+
+def test_how_often_a_phase_runs_is_a_reason_if_it_explains_the_change(tmp_path: Path) -> None:
+    """Each half of a log may have one checkpoint more than the other."""
+
+    def saved(steps: Steps, seconds: float, every: int) -> Steps:
+        for number, step in enumerate(steps):
+            if number % every == 1:
+                step["timing_s/save_checkpoint"] = seconds
+                step["timing_s/step"] += seconds
+        return steps
+
+    old = logged(tmp_path / "old.duckdb", *saved(job(1), 10.0, 8))
+    slower, often = (saved(job(2), *given) for given in ((13.0, 7), (10.0, 3)))
+    assert compared(old, logged(tmp_path / "slower.duckdb", *slower)).causes == ()
+    (cause,) = compared(old, logged(tmp_path / "often.duckdb", *often)).causes
+    assert cause.text == "Phase save_checkpoint grew by 2.05 s per step, in 13 of 39 steps, before in 5 of 39."
+
+
+def test_a_shorter_longest_response_does_not_make_responses_shorter(tmp_path: Path) -> None:
+    causes = diff_of(tmp_path, job(2, changed(response_length__max=0.7, response_length__mean=1.1))).causes
+    (text,) = (cause.text for cause in causes if "generate_sequences" in cause.text)
+    assert "as the longest response has 1,396 tokens instead of 2,009" in text
+    assert "while the mean went from 50" in text
+
+
+def test_longer_prompts_are_named(tmp_path: Path) -> None:
+    text = first_of(tmp_path, job(2, changed(prompt_length__mean=3.0))).text
+    assert "as a step has 56 % more tokens (mean prompt 200 → 600)" in text
+
+
+def test_settings_that_fit_are_named_those_that_matter_most_first() -> None:
+    """A smaller batch does not lengthen an update, and a learning rate says nothing of its speed."""
+    changes = {
+        "actor_rollout_ref.actor.entropy_coeff": ("0", "0.001"), "actor_rollout_ref.actor.optim.lr": ("1e-06", "1e-05"),
+        "actor_rollout_ref.actor.use_dynamic_bsz": ("true", "false"), "data.train_batch_size": ("256", "128"),
+        "critic.optim.lr": ("1", "2"), "trainer.n_gpus_per_node": ("16", "8"),
+    }  # fmt: skip
+    rows = tuple({"name": name, "baseline": old, "new": new} for name, (old, new) in changes.items())
+    sections = {"env": Section("env", "", (), None, "", rows)}
+    evidence = Evidence(None, None, {}, sections, (), {}, on_device=True, timed_phases=True, rare_phases={})
+    names = settings_of(Part(TIMER, "update_actor", "update_actor", 10.0, 20.0))
+    dynamic = "actor_rollout_ref.actor.use_dynamic_bsz true → false"
+    assert settings(evidence, names, 10.0) == f" (trainer.n_gpus_per_node 16 → 8; {dynamic})"
+    assert settings(evidence, names, -10.0) == f" (data.train_batch_size 256 → 128; {dynamic})"

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 
 from rlcompare.compare.drift import period_of, spikes_of, trend_of, upper_level
 from rlcompare.compare.onset import levels_of, partition
+from rlcompare.compare.records import RunSeries
+from rlcompare.compare.run_events import run_events
+from rlcompare.model.words import SideName
 
 
 def noise(rng: random.Random, count: int, correlation: float = 0.0, skewed: bool = False) -> list[float]:
@@ -162,3 +165,16 @@ def test_two_levels() -> None:
             [rng.random() for _ in range(count)], [rng.lognormvariate(0, 1) for _ in range(count)],
         ):  # fmt: skip
             assert upper_level(one, 0.0) == []
+
+
+@pytest.mark.parametrize(("rise", "alike"), [(9.0, True), (1.0, False)])
+def test_a_trend_that_the_other_side_has_in_part_is_no_news(rise: float, alike: bool) -> None:
+    """That of 9 % is not told itself."""
+    rises: dict[SideName, float] = {"baseline": rise, "new": 11.0}
+    steps = list(range(100))
+    series = [
+        RunSeries(side, 0, "timing_s/ref", "ref_log_prob", steps, [100 + at * step / 100 for step in steps])
+        for side, at in rises.items()
+    ]
+    (event,) = run_events(series, [])
+    assert (event.side, event.elsewhere) == ("new", alike)

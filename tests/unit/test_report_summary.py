@@ -349,10 +349,17 @@ def test_causes_much_larger_than_the_change_are_told_by_their_times() -> None:
     first, second, left = items(diff)["cause"].parts
     assert first.startswith("+7.20 ms of +2.31 ms in all: FlashAttentionScoreGrad")
     assert second.startswith("And -4.80 ms: Rank 3")
-    assert left == "Unexplained -0.0900 ms."
+    assert left == "Unexplained -0.09 ms."
     view = build_view(diff)
     assert [(cause.share, cause.delta) for cause in view.causes] == [("", "+7.20 ms"), ("", "-4.80 ms")]
     assert view.unexplained == "-0.0900 ms"
+    # AND all in the headline's unit, though milliseconds would suit some of them
+    step = metric("timing_s/step", 115.0, 120.4, "s")
+    slower = replace(base, headline=step.metric, overall=(step,), unexplained=Unexplained(-0.15, -820.0))
+    slower = replace(slower, causes=(replace(operator, share=1.15, delta_ms=6_250.0),))
+    first, left = items(slower)["cause"].parts
+    assert first.startswith("+6.25 s of +5.43 s in all: ")
+    assert left == "Unexplained -0.82 s."
     # AND a little more than the change is a share
     near = replace(base, causes=(replace(operator, share=1.05),), unexplained=Unexplained(-0.05, -1.0))
     assert items(near)["cause"].parts[0].startswith("105 % of the change: ")

@@ -1,18 +1,19 @@
 -- Metrics of one run, from the tables stage_metric(source, line, step, metric, value) and stage_name(id, name), whose
 -- ids are in the order of the names. If several sources have the same step and metric, the first
 -- source counts. If one source has it twice, as after a restart, the last value counts. The first step after a restart is warm-up. A
--- restart is where the step number goes back to an earlier step, or where a source begins later than another. Also makes
--- metric_start(source, step).
+-- restart is where the step number goes back, or where a step is measured again, or where a source begins later than another; a line that is
+-- only printed again is none. Also makes metric_start(source, step).
 -- Variables: metrics_sources (names by number, from 0), profiled_steps, warmup_steps (NULL: unknown).
 -- Depends on stage_metric, stage_name.
 CREATE OR REPLACE TEMP TABLE metric_start AS
 WITH timed AS (
-    SELECT source, step, lag(step) OVER (PARTITION BY source ORDER BY line, rowid) AS before, count(*) OVER (PARTITION BY source, step) AS times
+    SELECT source, step, value, count(*) OVER (PARTITION BY source, step) AS times,
+           lag(step) OVER (PARTITION BY source ORDER BY line, rowid) AS before, lag(value) OVER (PARTITION BY source ORDER BY line, rowid) AS last
     FROM stage_metric WHERE metric = (SELECT id FROM stage_name WHERE name = 'timing_s/step')
 ), begun AS (
     SELECT source, min(step) AS step FROM timed GROUP BY source
 )
-SELECT source, step FROM timed WHERE times > 1 AND before >= step
+SELECT source, step FROM timed WHERE times > 1 AND (before > step OR before = step AND value IS DISTINCT FROM last)
 UNION SELECT source, step FROM begun WHERE step > (SELECT min(step) FROM begun);
 INSERT INTO metric
 WITH last AS (
