@@ -338,7 +338,7 @@ def test_a_cause_on_one_rank_of_several_names_it(tmp_path: Path) -> None:
         sides.append(store)
     (cause,) = causes(*sides).causes
     assert (cause.what, cause.row, cause.delta_ms) == ("operator_slower", "Sort", pytest.approx(2.0))
-    assert cause.text.endswith("called 2 times per step as before, most of it on rank 2.")
+    assert cause.text.endswith("called 2 times per step as before, on average, most of it on rank 2.")
 
 
 def test_the_input_shapes_that_got_slower_are_named(tmp_path: Path) -> None:
