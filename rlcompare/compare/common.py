@@ -228,12 +228,12 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
         waited = _as_changed(basis, {place: part.baseline * (after / before - 1) for place, part in parts.items()})
         amounts |= waited
 
-    with_host = " with the host's time for them" if waited else ""
+    between = " with the time between them" if waited else ""
 
     def text(delta: float) -> str:
         return (
             f"The work itself {'grew' if basis.sign > 0 else 'shrank'}: {len(grown)} operators"
-            f" had {why} per step, which accounts for {ms(delta)}{with_host}."
+            f" had {why} per step, which accounts for {ms(delta)}{between}."
         )
 
     yield Candidate("workload", amounts, text, "workload", metric)

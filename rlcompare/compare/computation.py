@@ -287,7 +287,9 @@ def outside(shown: float | None, change: float) -> str:
         return ""
     if shown / change > 1:
         return f", and {_by(shown)} in all, the rest while the host is not in the step"
-    return f", as {'more' if change > shown else 'less'} of it runs while the host is in the step"
+    moved = change - shown
+    part = f"{ms(moved)} of it " if 0 < moved / change < SAME_PHASE else ""
+    return f", {part}as {'more' if moved > 0 else 'less'} of it runs while the host is in the step"
 
 
 def _slower(change: OperatorChange, place: str) -> str:
