@@ -35,7 +35,7 @@ FEW = 3
 """Up to so many single sets are named, if they explain the change, even if fewer places would."""
 
 NARROWED = 0.8
-"""A place is not named if a single set holds this part of it."""
+"""A place is not named if a single set holds this part of it. Of what is left in the end, such a set is named, too."""
 
 LEFT = 0.98
 """Part of a candidate that must not be explained yet for it to be a cause of its own."""
@@ -69,6 +69,7 @@ def find_causes(evidence: Evidence) -> tuple[tuple[Cause, ...], Unexplained | No
         broad.take_places(evidence, single)
         if broad.is_done() and (not few.is_done() or len(broad.chosen) < len(few.chosen)):
             few = broad
+    few.take_rest(single)
     # Causes that made up for a part of the change come last.
     chosen = sorted(few.chosen, key=lambda cause: cause.delta_ms * basis.change < 0)
     return tuple(chosen), Unexplained(few.rest / basis.change, few.rest)
@@ -134,6 +135,18 @@ class _Choice:
             ]
             self.take(able, LARGE, before + 1)
 
+    def take_rest(self, candidates: Sequence[Candidate]) -> None:
+        """Takes single sets that hold nearly all of what is left: that is not unexplained."""
+        before = -1
+        while before < len(self.chosen) < MOST:
+            before = len(self.chosen)
+            for candidate in candidates:
+                found = self._available(candidate)
+                delta, least = fsum(found.values()), WORTH_NAMING * abs(self._basis.change)
+                if delta * self.rest > 0 and abs(delta) >= least and NARROWED <= delta / self.rest <= 1 / NARROWED:
+                    self._add(candidate, found)
+                    break
+
     def _part_of(self, place: Candidate, one: Candidate) -> float:
         """The part of a place that another candidate holds."""
         found = self._available(one)
@@ -169,7 +182,8 @@ class _Choice:
         member = "" if has_moved else member_of(self._evidence, self._basis, amounts)
         note = ANOTHER_PATH if has_moved else ""
         if member and not re.search(rf"\b{re.escape(member)}\b", text):
-            note = f", most of it on {member}"
+            of_all = ", on average" if candidate.what == "operator_slower" else ""
+            note = f"{of_all}, most of it on {member}"
         if note or self._basis.note:
             text = f"{text.removesuffix('.')}{note}{self._basis.note}."
         share = delta / self._basis.change

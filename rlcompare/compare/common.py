@@ -97,7 +97,8 @@ def _is_other_work(evidence: Evidence, basis: Basis) -> bool:
     asked = (evidence.metrics.get(metric) for metric in WORKLOAD)
     if any(found is not None and found.ratio and abs(found.ratio - 1) >= LEAST_RELATIVE for found in asked):
         return True
-    return abs(fsum(change.work for change in evidence.operators)) >= APART * abs(basis.change)
+    changed = fsum(change.new - change.baseline for change in evidence.operators)
+    return bool(changed) and abs(fsum(change.work for change in evidence.operators)) >= APART * abs(changed)
 
 
 def _classes(parts: Sequence[Part]) -> dict[str, list[Part]]:
@@ -219,14 +220,20 @@ def _broad_work(evidence: Evidence, basis: Basis, amounts: Mapping[int, float]) 
     before, after = (fsum(getattr(change, side) for change in grown) for side in ("baseline_calls", "new_calls"))
     why, metric = "larger inputs" if basis.sign > 0 else "smaller inputs", "workload.input_elements"
     by_calls = abs(fsum(change.calls for change in grown)) > abs(fsum(change.size for change in grown))
+    waited: dict[int, float] = {}
     if by_calls and (after - before) * basis.change > 0:
         why = f"{'more' if basis.sign > 0 else 'fewer'} calls, {count(before)} → {count(after)}"
         metric = "workload.kernels"
+        parts = basis.of_kind("launch", "queue", "operator", "python") if before else {}
+        waited = _as_changed(basis, {place: part.baseline * (after / before - 1) for place, part in parts.items()})
+        amounts |= waited
+
+    between = " with the time between them" if waited else ""
 
     def text(delta: float) -> str:
         return (
             f"The work itself {'grew' if basis.sign > 0 else 'shrank'}: {len(grown)} operators"
-            f" had {why} per step, which accounts for {ms(delta)}."
+            f" had {why} per step, which accounts for {ms(delta)}{between}."
         )
 
     yield Candidate("workload", amounts, text, "workload", metric)
@@ -261,7 +268,8 @@ def clock(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
         yield Candidate("frequency", amounts, text, "kernel_types", both[0].name)
     elif all(change.same_inputs or not change.size for change in both) and not _has_other_inputs(evidence):
         where, direction = _where_all_slowed(evidence, basis, amounts) or ("as a whole", direction)
-        text = f"Computation {where} is {direction}: most kernels by about the same factor, none stands out."
+        what = "kernels" if evidence.on_device else "operators"
+        text = f"Computation {where} is {direction}: most {what} by about the same factor, none stands out."
         yield Candidate("compute", amounts, text, "kernel_types", both[0].name)
 
 

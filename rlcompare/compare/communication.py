@@ -17,6 +17,7 @@ from rlcompare.compare.evidence import (
     percent,
     short,
 )
+from rlcompare.compare.exchanged import MOST_MULTIPLE
 from rlcompare.compare.names import kind_of
 from rlcompare.compare.parts import (
     COMMUNICATION,
@@ -32,7 +33,7 @@ from rlcompare.compare.parts import (
     whole,
 )
 from rlcompare.model.diff import Row
-from rlcompare.model.words import Presence
+from rlcompare.model.words import SIDES, Presence
 
 STEADY = 0.3
 """Total communication that changed by less than this part of the exposed communication's change is not what changed."""
@@ -162,7 +163,12 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
     for name, parts in by_name(basis.of_kind(WAIT)).items():
         text = f"The time ranks wait in collectives for {short(name)} {moved(total(parts.values()))} per step."
         yield Candidate("waiting", whole(parts), text, "account", name)
-    for name, parts in by_name(basis.of_kind(*(COMMUNICATION - {WAIT}))).items():
+    kinds = by_name(basis.of_kind(*(COMMUNICATION - {WAIT})))
+    calls = _exchanged(evidence)
+    if calls and calls.keys() <= kinds.keys():
+        yield _replaced(calls, {place: part for name in calls for place, part in kinds[name].items()})
+        kinds = {name: parts for name, parts in kinds.items() if name not in calls}
+    for name, parts in kinds.items():
         delta = total(parts.values())
         rows = [
             row for row in evidence.sections["collectives"].rows if row.get("task") is None and row["name"] == name
@@ -198,6 +204,44 @@ def communication(evidence: Evidence, basis: Basis) -> Iterator[Candidate]:
             tail = f"{_work(row)}{link}."
             text = f"{short(name)} takes {more} of the step after all ranks have started it{tail}"
         yield Candidate("communication", whole(parts), text, "collectives", name, facts if tail in text else ())
+
+
+def _exchanged(evidence: Evidence) -> dict[str, tuple[float, float]]:
+    """The calls of a kind of collective and of those that came or went in the place of its calls; empty if none did.
+
+    Each of the others is called as much more as the one is called less, or a multiple of that; or the other way round.
+    """
+    calls: dict[str, tuple[float, float]] = {}
+    for row in evidence.sections["collectives"].rows:
+        if row.get("task") is None:
+            old, new = calls.get(str(row["name"]), (0.0, 0.0))
+            before, after = (number(row.get(f"{side}_calls")) for side in SIDES)
+            if before is None or after is None:
+                return {}
+            calls[str(row["name"])] = old + before, new + after
+    changes = {name: new - old for name, (old, new) in calls.items() if old != new}
+    for sign in (1, -1):
+        one, others = ([name for name, change in changes.items() if change * way > 0] for way in (sign, -sign))
+        if len(one) == 1 and others and not any(all(calls[name]) for name in others):
+            multiples = [-changes[name] / changes[one[0]] for name in others]
+            if all(1 <= multiple <= MOST_MULTIPLE and multiple.is_integer() for multiple in multiples):
+                return {name: calls[name] for name in (*one, *others)}
+    return {}
+
+
+def _replaced(calls: Mapping[str, tuple[float, float]], parts: Mapping[int, Part]) -> Candidate:
+    delta = total(parts.values())
+    fewer, more = (
+        " + ".join(
+            short(name) + (f" ({count(old)} → {count(new)} calls)" if old and new else "")
+            for name, (old, new) in calls.items()
+            if (new > old) == is_more
+        )
+        for is_more in (False, True)
+    )
+    text = f"{fewer} → {more}: {ms(delta)} {'more' if delta > 0 else 'less'} in all."
+    largest = max(parts.values(), key=lambda part: (abs(part.delta), part.name))
+    return Candidate("replaced", whole(parts), text, "collectives", largest.name)
 
 
 def _is_other_waiting(rows: Sequence[Row], mean: float) -> bool:

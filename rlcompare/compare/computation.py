@@ -263,19 +263,38 @@ def _more(place: str, delta: float, mean: float, change: OperatorChange | None) 
     Args:
         mean: the change of its part of the step, as a mean over ranks; 0 if that cannot be compared.
     """
+    start = f"{place} takes {_by(delta)} of the step"
     own = change.new - change.baseline if change else 0.0
-    hidden = ""
-    if change is not None and mean and own / mean > 1 + SAME_TIME:
-        hidden = f", and {_by(own)} in all, as other work hides the rest"
-    elif change is not None and mean and own / mean < 1 - SAME_TIME:
-        hidden = f", as {'less' if mean > 0 else 'more'} of it is hidden under other work"
-    return f"{place} takes {_by(delta)} of the step{hidden}."
+    if change is None or change.shown is None or not mean or abs(own / mean - 1) <= SAME_TIME:
+        return f"{start}."
+    if moved := outside(change.shown, mean):
+        return f"{start}{moved}."
+    if own / mean > 1:
+        return f"{start}, and {_by(own)} in all, as other work hides the rest."
+    return f"{start}, as {'less' if mean > 0 else 'more'} of it is hidden under other work."
+
+
+def outside(shown: float | None, change: float) -> str:
+    """A clause if kernels changed their part of the step because more or less of them runs before or after it.
+
+    The device is behind the host: a step on the host ends before its last kernels, and begins with those of the last.
+
+    Args:
+        shown: the change of the kernels' own time, without what other kernels hide.
+        change: that of their part of the step.
+    """
+    if shown is None or not change or abs(shown / change - 1) <= SAME_TIME:
+        return ""
+    if shown / change > 1:
+        return f", and {_by(shown)} in all, the rest while the host is not in the step"
+    moved = change - shown
+    part = f"{ms(moved)} of it " if 0 < moved / change < SAME_PHASE else ""
+    return f", {part}as {'more' if moved > 0 else 'less'} of it runs while the host is in the step"
 
 
 def _slower(change: OperatorChange, place: str) -> str:
-    calls = ""
-    if round(change.baseline_calls, 3) == round(change.new_calls, 3):
-        calls = f", called {count(change.new_calls)} times per step as before"
+    before, after = count(change.baseline_calls), count(change.new_calls)
+    calls = f", called {after} times per step {'as before' if before == after else f'instead of {before}'}"
     per = "per input element" if change.size else "per call"
     if change.same_inputs:
         per = "per call for the same inputs"

@@ -44,6 +44,7 @@ class OperatorChange:
         baseline_calls, new_calls: calls on each side.
         on_both: whether both sides run it.
         same_inputs: whether all of it was matched by equal input shapes.
+        shown: change of the part of its time that no kernel before it hides; None if unknown.
     """
 
     name: str
@@ -56,6 +57,7 @@ class OperatorChange:
     new_calls: float
     on_both: bool
     same_inputs: bool = False
+    shown: float | None = None
 
     @property
     def work(self) -> float:
@@ -264,6 +266,7 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
     size = fsum(_by_size(row) for row in rows)
     # Unknown columns count as 0: new operators have no old time per call.
     before, after = (_total(number(row.get(f"{side}_calls")) for row in rows) for side in SIDES)
+    shown = [change_of(row, "busy_ms") for row in rows]
     return OperatorChange(
         name=name,
         baseline=_total(number(row["baseline"]) for row in rows),
@@ -279,6 +282,7 @@ def _operator_change(name: str, rows: Sequence[Row]) -> OperatorChange:
             row["presence"] == Presence.BOTH and row.get("input_shapes") and row.get("baseline_elements") is None
             for row in rows
         ),
+        shown=None if None in shown else _total(shown),
     )
 
 

@@ -190,6 +190,8 @@ class Kernel(NamedTuple):
     new_calls: float | None
     baseline_max_ns: int | None
     new_max_ns: int | None
+    baseline_busy_ns: float | None
+    new_busy_ns: float | None
     baseline_gap_ns: float | None
     new_gap_ns: float | None
     baseline_elements: float | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import fsum
 
-from rlcompare.compare.computation import MOST_OF, fractions_of
+from rlcompare.compare.computation import MOST_OF, fractions_of, outside
 from rlcompare.compare.evidence import Evidence, change_of, count, moved, number, short, signed
 from rlcompare.compare.odd_module import in_odd_module
 from rlcompare.compare.overall import OUTSIDE
@@ -19,6 +19,7 @@ from rlcompare.compare.parts import (
     Candidate,
     Part,
     by_name,
+    mean_total,
     total,
     whole,
 )
@@ -59,7 +60,7 @@ def places(evidence: Evidence, basis: Basis, rest: Basis) -> Iterator[Candidate]
             largest = max(names, key=lambda name: (sign * total(names[name].values()), name))
             most = total(names[largest].values())
             module, facts = in_odd_module(evidence, delta) if kind == COMPUTE else ("", ())
-            reason = _reason(evidence, basis, parts) if kind == COMPUTE else ""
+            reason = _reason(evidence, basis, parts) or _outside(evidence, basis, parts) if kind == COMPUTE else ""
             changed = sum(1 for of_name in names.values() if total(of_name.values()))
             text = (
                 f"{start} {moved(delta)} per step, over {changed} names; the largest is"
@@ -96,6 +97,15 @@ def _reason(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
     if main == "inputs":
         return f", and most of it is for {'larger' if delta > 0 else 'smaller'} inputs"
     return f", and most of it is {'more' if delta > 0 else 'less'} time per call"
+
+
+def _outside(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
+    """The clause for computation that changed its part of the step while its kernels did not change likewise."""
+    changes = [evidence.operator(name) for name in by_name(parts)]
+    known = [change.shown for change in changes if change is not None and change.shown is not None]
+    if not known or basis.is_apart(parts.values()):
+        return ""
+    return outside(fsum(known), mean_total(parts.values()))
 
 
 ABOUT_ALL = 1.25

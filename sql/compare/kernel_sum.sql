@@ -19,7 +19,7 @@ SELECT side, divisor, category,
        CASE WHEN NOT EXISTS (FROM coreless) THEN core_type END AS core_type,
        CASE WHEN NOT EXISTS (FROM phaseless) THEN phase END AS phase,
        CASE WHEN NOT EXISTS (FROM hostless) THEN host_op END AS host_op,
-       input_formats, sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(gap_ns) AS gap_ns, sum(elements) AS elements,
+       input_formats, sum(calls) AS calls, sum(sum_ns) AS ns, max(max_ns) AS max_ns, sum(busy_ns) AS busy_ns, sum(gap_ns) AS gap_ns, sum(elements) AS elements,
        work, at_most, sum_if_known(flop) AS flop, sum_if_known(bytes) AS bytes, sum_if_known(possible_flop) AS possible_flop,
        max(block_num) AS blocks, sum(counted_ns) AS counted_ns, sum(cube_ns) AS cube_ns, sum(load_ns) AS load_ns,
        sum(l2_counted_ns) AS l2_counted_ns, sum(l2_hit_ns) AS l2_hit_ns

@@ -39,6 +39,7 @@ class Edited:
         second, second_share: the subject of the second cause, if there must be one, and its share.
         baseline: what to compare with, if not the profile itself.
         least: share of the change that the first cause has to have.
+        third: the subject of the third cause, if there must be one.
         unnamed: what no cause may name.
     """
 
@@ -51,6 +52,7 @@ class Edited:
     second_share: float = 0.3
     baseline: Timeline | None = None
     least: float = 0.6
+    third: str | None = None
     unnamed: str | None = None
 
 
@@ -517,6 +519,17 @@ def longer_sequences(profile: Timeline) -> Edited:
     return Edited(new, ns, ("workload",), text="inputs")
 
 
+def one_more_pass(profile: Timeline) -> Edited:
+    """All that runs in the module or range with most of the kernels runs once more, such as a micro batch."""
+    asked = [span.asked for span in profile.in_steps("kernel") if span.asked is not None]
+    around = [span for span in profile.in_steps("python", "range") if 2 * sum(map(span.holds, asked)) > len(asked) > 0]
+    passed = min(around, key=lambda span: span.ns, default=None)
+    if passed is None or len(profile.steps) > 1:
+        raise NoPlace
+    new = profile.repeated(passed.start, passed.end)
+    return Edited(new, passed.end - passed.start, ("workload",), text="more calls")
+
+
 def recomputation(profile: Timeline) -> Edited:
     """The kernels of the forward pass run a second time, in the backward pass."""
     kernels = [span for span in profile.in_steps("kernel") if span.asked is not None]
@@ -595,6 +608,22 @@ def operator_slower_and_stall(profile: Timeline) -> Edited:
     least = profile.rounded(0.3 * SHARE * profile.step_ns)
     new = profile.stretched([*slower, Stretch(place.at, least)])
     return Edited(new, most + least, ("operator_slower",), large, second=place.inner.name)
+
+
+def three_causes(profile: Timeline) -> Edited:
+    """The largest operator is half of the change, a stall of the host 30 %, another operator 20 %."""
+    operators = operators_of(profile)
+    large, small = operators.by_time()[:2]
+    wanted = ("op",) if has_device(profile) else ("step", "range")
+    place = _place(profile, lambda place: is_plain(place) and place.inner.kind in wanted)
+    slowed = [
+        _slowed(profile, operators.groups[name], part * SHARE * profile.step_ns)
+        for name, part in ((large, 0.5), (small, 0.2))
+    ]
+    ns = profile.rounded(0.3 * SHARE * profile.step_ns)
+    new = profile.stretched([*slowed[0][0], *slowed[1][0], Stretch(place.at, ns)])
+    whole = ns + slowed[0][1] + slowed[1][1]
+    return Edited(new, whole, _slower_words(profile), large, least=0.45, third=small)
 
 
 def operator_slower_and_another_faster(profile: Timeline) -> Edited:
@@ -732,7 +761,8 @@ CHANGES: dict[str, Edit] = {
         operator_replaced, collective_longer, copy_longer, operator_in_every_layer, operator_on_ai_cpu,
         operator_on_other_data_type, clock_lower, operator_on_larger_inputs, launches_late, two_stalls,
         stall_beside_a_hidden_kernel, stalls_in_two_operators, operator_slower_and_another_faster, overlap_lost,
-        operator_slower_and_stall, longer_sequences, recomputation, everything_slower_with_a_lower_clock,
+        operator_slower_and_stall, longer_sequences, recomputation, everything_slower_with_a_lower_clock, one_more_pass,
+        three_causes,
     )
 } | {
     "largest_operator_faster": reversed_(largest_operator_slower),

@@ -154,6 +154,10 @@ class Timeline(ABC):
     def write(self, folder: Path, rank: int = 0) -> Path:
         """Writes it; returns the path to read."""
 
+    def repeated(self, start: int, end: int) -> Timeline:
+        """With all that begins on the host in this time once more, right after it, and its tasks of the device."""
+        raise NoPlace("only traces are repeated")
+
     def with_collection(self, start: int, end: int) -> Timeline:
         """With a garbage collection on the thread that runs the steps."""
         raise NoPlace("the profiler does not record collections")
@@ -255,6 +259,7 @@ def cover(spans: Iterable[Span]) -> Callable[[int], bool]:
 _KINDS = {"kernel": "kernel", "memcpy": "copy", "memset": "copy", "operator": "op", "cpu_op": "op", "runtime": "call",
           "cuda_runtime": "call", "cuda_driver": "call", "user_annotation": "range",
           "python_function": "python"}  # fmt: skip
+_LINKS = ("correlation", "External id", "external id")
 _COLLECTIVE = re.compile(r"nccl|gloo:|rccl", re.IGNORECASE)
 
 
@@ -309,6 +314,28 @@ class Trace(Timeline):
             other = event["args"] | {"correlation": int(_link(event)) + (1 << 28)}
             events.append(event | {"name": first} | self._at(start, middle))
             events.append(event | {"name": second, "args": other} | self._at(middle, end))
+        return type(self)(events, self.document)
+
+    def repeated(self, start: int, end: int) -> Trace:
+        by = self.rounded(end - start)
+        warp = Warp([Stretch(end, by)])
+        asked = {span.place: span.start if span.asked is None else span.asked for span in self.spans}
+        events = []
+        for place, old in enumerate(self.events):
+            event = self._moved(old, warp)
+            at = asked.get(place)
+            if at is None or _kind(old) not in DEVICE:
+                events.append(event)
+            else:  # a task is as long after its launch as before
+                moved = _ns(old["ts"]) + (by if at >= end else 0)
+                events.append(old | self._at(moved, moved + _ns(old["dur"])))
+            if at is None or not start <= at < end:
+                continue
+            again = _ns(old["ts"]) + by
+            if _kind(old) in DEVICE or again + _ns(old["dur"]) <= end + by:
+                links = {key: (1 << 28) + old["args"][key] for key in _LINKS if key in old.get("args", {})}
+                args = {"args": old["args"] | links} if links else {}
+                events.append(old | args | self._at(again, again + _ns(old["dur"])))
         return type(self)(events, self.document)
 
     def edited(self, edit: Callable[[int, Event], Event]) -> Trace:

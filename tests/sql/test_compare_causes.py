@@ -256,6 +256,22 @@ def test_communication_is_told_apart_into_transfer_and_waiting(tmp_path: Path) -
     assert first.text.startswith("all_reduce grew by 10.00 ms per step (all of it exposed), nearly all of it transfer")
 
 
+@pytest.mark.parametrize(("gathers", "text"), [(1, "all_reduce (2 → 1 calls) → all_gather + reduce_scatter"), (5, "")])
+def test_collectives_that_came_in_the_place_of_another_are_netted(tmp_path: Path, gathers: int, text: str) -> None:
+    """One of two reductions of 5 ms became a scattered one of 4 ms and a gathering of 7 ms."""
+    old = by_hand(tmp_path, "old", 40 * MS, exposed=10 * MS, comm=10 * MS)
+    new = by_hand(tmp_path, "new", 40 * MS, exposed=16 * MS, comm=16 * MS)
+    for made, calls in ((old, 2), (new, 1)):
+        for ordinal in range(calls):
+            made.collective(1, "all_reduce", ordinal, 0, 5 * MS)
+    new.collective(1, "reduce_scatter", 0, 0, 4 * MS)
+    for ordinal in range(gathers):
+        new.collective(1, "all_gather", ordinal, 0, 7 * MS // gathers)
+    new.kernel(1, "MatMul", 1, MS).kernel(1, "Sort", 1, MS)
+    netted = [cause.text for cause in causes(old, new).causes if cause.what == "replaced"]
+    assert netted == ([f"{text}: 6.00 ms more in all."] if text else [])
+
+
 def test_a_host_that_is_slow_shows_as_free_time(tmp_path: Path) -> None:
     old, new = by_hand(tmp_path, "old", 40 * MS, free=MS), by_hand(tmp_path, "new", 40 * MS, free=9 * MS)
     first = causes(old, new).causes[0]
@@ -338,7 +354,7 @@ def test_a_cause_on_one_rank_of_several_names_it(tmp_path: Path) -> None:
         sides.append(store)
     (cause,) = causes(*sides).causes
     assert (cause.what, cause.row, cause.delta_ms) == ("operator_slower", "Sort", pytest.approx(2.0))
-    assert cause.text.endswith("called 2 times per step as before, most of it on rank 2.")
+    assert cause.text.endswith("called 2 times per step as before, on average, most of it on rank 2.")
 
 
 def test_the_input_shapes_that_got_slower_are_named(tmp_path: Path) -> None:

@@ -292,14 +292,57 @@ def test_an_operator_that_changed_for_two_reasons_names_both() -> None:
     )
 
 
-def test_kernels_that_other_work_hides_count_as_far_as_they_show() -> None:
-    account: Account = {("compute", None, "a"): (10.0, 11.0), ("compute", None, "b"): (10.0, 10.0)}
-    evidence = replace(
-        evidence_of(account), operators=kernels(("a", 10.0, 20.0, 0.0, 0.0), ("b", 10.0, 10.0, 0.0, 0.0))
-    )
-    (cause,), _ = find_causes(evidence)
+@pytest.mark.parametrize(
+    ("new", "in_step", "shown", "ends"),
+    [
+        (20.0, 11.0, 1.0, ", and 10.00 ms more in all, as other work hides the rest."),
+        (20.0, 11.0, 10.0, ", and 10.00 ms more in all, the rest while the host is not in the step."),
+        (20.0, 11.0, None, "."),
+        (10.0, 11.0, 1.0, ", as less of it is hidden under other work."),
+        (10.0, 11.0, 0.0, ", as more of it runs while the host is in the step."),
+        (10.0, 11.0, 0.2, ", 0.800 ms of it as more of it runs while the host is in the step."),
+        (10.0, 11.0, None, "."),
+    ],
+)
+def test_a_kernel_whose_part_of_the_step_changed_otherwise_is_hidden_or_outside_of_it(
+    new: float, in_step: float, shown: float | None, ends: str
+) -> None:
+    account: Account = {("compute", None, "a"): (10.0, in_step), ("compute", None, "b"): (10.0, 10.0)}
+    operators = kernels(("a", 10.0, new, 0.0, 0.0), ("b", 10.0, 10.0, 0.0, 0.0))
+    changes = tuple(replace(change, shown=shown) for change in operators)
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=changes))
     assert (cause.what, cause.delta_ms) == ("operator_time", pytest.approx(1.0))
-    assert cause.text == "a takes 1.00 ms more of the step, and 10.00 ms more in all, as other work hides the rest."
+    assert cause.text == f"a takes 1.00 ms more of the step{ends}"
+
+
+def test_computation_that_moves_into_the_step_did_not_grow() -> None:
+    names = [f"k{number}" for number in range(9)]
+    account: Account = {("compute", None, name): (10.0, 11.0) for name in names}
+    changes = kernels(*((name, 11.0, 11.0, 0.0, 0.0) for name in names))
+    operators = tuple(replace(change, shown=0.0) for change in changes)
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=operators))
+    assert cause.text.endswith("(+1.00 ms), as more of it runs while the host is in the step.")
+
+
+@pytest.mark.parametrize(("calls", "what"), [(20.0, "workload"), (0.0, "everything")])
+def test_more_calls_are_not_everything_slower(calls: float, what: str) -> None:
+    """Most of the time is the host's: it grows with the calls of kernels."""
+    account: Account = {("python", None, "python"): (70.0, 140.0), ("operator", None, "aten::mm"): (10.0, 20.0)}
+    account |= {("compute", None, name): (10.0, 20.0) for name in ("a", "b")}
+    operators = kernels(("a", 10.0, 20.0, calls / 2, 0.0), ("b", 10.0, 20.0, calls / 2, 0.0))
+    (cause,), _ = find_causes(replace(evidence_of(account), operators=operators))
+    assert (cause.what, cause.share) == (what, pytest.approx(1.0))
+    if calls:
+        assert "2 operators had more calls, 8 → 16 per step" in cause.text
+        assert cause.text.endswith("which accounts for 100.0 ms with the time between them.")
+
+
+@pytest.mark.parametrize(("third", "named"), [(2.0, True), (1.5, False)])
+def test_a_set_that_holds_nearly_all_that_is_left_is_named(third: float, named: bool) -> None:
+    account: Account = {("compute", None, "a"): (50.0, 56.0), ("compute", None, "b"): (50.0, 53.0)}
+    account |= {("sync", None, "c"): (9.0, 9.0 + third), ("gc", None, "gc"): (9.0, 11.0 - third)}
+    causes, _ = causes_of(account)
+    assert [cause.row for cause in causes] == ["a", "b", "c"][: 3 if named else 2]
 
 
 def test_parts_that_differ_are_not_everything_alike() -> None:

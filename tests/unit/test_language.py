@@ -119,6 +119,18 @@ _SENTENCES = {
         "（12 → 22.4 ms；均值： +77.8 %（每 token）；workload.total_tokens +5.0 %；区间 -97.6 … +3,203.9 %"
         "（按各次运行相差 46 % 计，依据：本次的运行）；各次运行 7, 17 对 20, 24.8）；每侧约 10 次运行可以判定"
     ),
+    "Sort takes 20 % longer per call for the same inputs, called 8 times per step instead of 2, on average, most of it"
+    " on rank 2.": "Sort 在输入相同的情况下单次耗时增加 20 %，每步调用 8 次，此前 2 次，取平均，主要在 rank 2 上。",
+    "Add takes 0.633 ms less of the step, as less of it runs while the host is in the step.": (
+        "Add 在训练步中的耗时少 0.633 ms，因为在主机侧的训练步之内执行的部分变少。"
+    ),
+    "Add takes 4.35 ms less of the step, 2.33 ms of it as less of it runs while the host is in the step.": (
+        "Add 在训练步中的耗时少 4.35 ms，其中 2.33 ms 是因为在主机侧的训练步之内执行的部分变少。"
+    ),
+    "The work itself grew: 11 operators had more calls, 60 → 120 per step, which accounts for 4.20 ms with the time"
+    " between them.": (
+        "工作量本身增加：11 个算子每步的调用次数变多（60 → 120），连同其间的时间造成 4.20 ms 的变化。"
+    ),
     "cann differs: 8.2 against 8.3; kernels and their names may differ between CANN releases.": (
         "cann 不同：8.2 对 8.3；不同 CANN 版本的 Kernel 及其名称可能不同。"
     ),

@@ -6,7 +6,7 @@ import io
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -192,6 +192,23 @@ def test_memory_answers_where_no_time_was_measured() -> None:
 def test_headline_of_one_side_only() -> None:
     diff = replace(diff_examples.identical(), overall=(metric("time.device_span", None, 5.0),))
     assert text(diff, "headline") == "time.device_span — → 5.00 ms · not measured on the baseline"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ((30.0, 1.0, 0.0), " · mostly in 1 of 3 steps: 7"),
+        ((1.0, 40.0, 0.0, 2.0, 30.0), " · mostly in 2 of 5 steps: 8, 11"),
+        ((10.0, 10.0, 0.0), ""),
+        ((30.0, -15.0, 0.0), ""),
+        ((30.0,), ""),
+    ],
+)
+def test_a_change_in_few_of_the_steps_names_them(changes: Sequence[float], said: str) -> None:
+    base = diff_examples.regression()
+    rows = tuple(row(f"{number}", 100.0, 100.0 + change) for number, change in enumerate(changes, 7))
+    diff = replace(base, sections={**base.sections, "steps": Section("steps", "ms", (), None, "", rows)})
+    assert text(diff, "headline").partition("%)")[2] == said
 
 
 def test_a_run_without_the_measurement_is_no_evidence() -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 from rlcompare.compare.overall import PATH
 from rlcompare.language import tr
 from rlcompare.model.diff import Delta, Diff
 from rlcompare.report import quantity
+from rlcompare.report.step_parts import number_of
 from rlcompare.report.summary.item import SummaryItem
 from rlcompare.report.symptoms import symptom_parts
 from rlcompare.report.workload import workload_texts
 from rlcompare.text import safe_text
+
+PROFILED = ("time.step", PATH, "time.device_span")
+"""Headlines whose steps the profile has."""
+
+MOST_OF, FEW = 0.8, 3
+"""Part of the change that so many steps must hold for them to be named."""
 
 
 def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
@@ -24,9 +33,21 @@ def headline_item(diff: Diff, delta: Delta | None) -> SummaryItem:
         return SummaryItem("headline", label, tuple(parts), "caution")
     values = f"{safe_text(metric, 40)} {quantity.pair(delta.baseline, delta.new, delta.unit)}"
     difference = quantity.moved(delta.delta, delta.unit, (delta.baseline, delta.new))
-    return SummaryItem(
-        "headline", label, (values, f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})")
-    )
+    change = f"{difference} ({quantity.change_of(delta.delta, delta.ratio, delta.baseline)})"
+    return SummaryItem("headline", label, (values, change, *_in_few_steps(diff)), shorter=((values, change),))
+
+
+def _in_few_steps(diff: Diff) -> tuple[str, ...]:
+    """The steps that hold most of the change of a profile, if they are few and the others hardly changed."""
+    rows = diff.sections["steps"].rows if diff.causes and diff.headline in PROFILED and "steps" in diff.sections else ()
+    changes = {safe_text(row["name"], 40): number_of(row["delta"]) for row in rows}
+    total = fsum(changes.values())
+    names = sorted(changes, key=lambda name: -changes[name] * total)
+    for count in range(1, min(FEW, len(names) // 2) + 1):
+        if fsum(abs(changes[name]) for name in names[count:]) <= (1 - MOST_OF) * abs(total):
+            listed = ", ".join(sorted(names[:count], key=list(changes).index))
+            return (tr("mostly in {n} of {all} steps: {names}", n=count, all=len(names), names=listed),)
+    return ()
 
 
 def _memory(diff: Diff) -> tuple[str, ...]:

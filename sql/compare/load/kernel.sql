@@ -20,7 +20,8 @@ CREATE TABLE IF NOT EXISTS c_kernel (
     calls BIGINT NOT NULL,
     sum_ns BIGINT,
     max_ns BIGINT,
-    gap_ns BIGINT,            -- free time of the device right before; NULL if only totals are known
+    busy_ns BIGINT,           -- the part of sum_ns that no kernel before it hides; NULL if only totals are known
+    gap_ns BIGINT,            -- free time of the device right before; likewise
     elements HUGEINT,         -- input elements over all calls; whole numbers, so that sums do not depend on their order
     work VARCHAR,             -- what flop and bytes count; NULL: unknown
     at_most BOOLEAN,          -- TRUE: flop is an upper limit
@@ -50,7 +51,7 @@ WITH stepless AS (
     WHERE k.capture IN (FROM stepless)
 )
 SELECT k.side, k.run, k.capture, k.whole, k.phase, k.name, k.op_type, k.core_type, k.category, k.input_shapes, k.input_dtypes, k.host_op, k.input_formats,
-       sum(k.calls), sum(k.sum_ns), max(k.max_ns), sum(k.gap_ns), sum(TRY_CAST(k.elements AS HUGEINT)), k.work, k.at_most,
+       sum(k.calls), sum(k.sum_ns), max(k.max_ns), sum(k.busy_ns), sum(k.gap_ns), sum(TRY_CAST(k.elements AS HUGEINT)), k.work, k.at_most,
        sum_if_known(TRY_CAST(k.flop AS HUGEINT)), sum_if_known(TRY_CAST(k.bytes AS HUGEINT)),
        sum_if_known(TRY_CAST(k.sum_ns * CASE k.precision WHEN 'half' THEN p.half_flop_per_ns WHEN 'int8' THEN p.int8_flop_per_ns END AS HUGEINT)),
        max(k.block_num), sum(k.counted_ns), sum(k.cube_ns), sum(k.load_ns), sum(k.l2_counted_ns), sum(k.l2_hit_ns)
