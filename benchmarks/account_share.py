@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the account of each step adds to a cold diff, in one process and one run.
 
-    python -m benchmarks.account_share
+    python benchmarks/account_share.py
 
 Makes two databases of 224 MB (see compare_speed.py) and compares them with an empty cache. Adds up the CPU time of the
 statements that make the account and what builds on it (``sql/account/``, waiting and the path in ``sql/store/``, and
@@ -24,7 +24,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from benchmarks.compare_speed import make_databases
+from compare_speed import make_databases
+
 from rlcompare import resources
 from rlcompare.cli.main import run
 from rlcompare.compare import rollups

@@ -39,7 +39,8 @@ _FLOAT = r"[-+]?(?:nan|inf(?:inity)?|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
 _VALUE = rf"(?:np|numpy)\.\w+\([^()]*\)|{_FLOAT}|True|False"
 _BAR = r"(?:[A-Z][a-z]+ )*[A-Z][a-z]+:\s"  # Training Progress:  10%|█…, which a terminal would show in its own line
 _ITEM = re.compile(rf"(.*?):({_VALUE})(?=\Z|{_BAR}|(?![\w.+:/%-]|,\d))(.*)", re.DOTALL)
-_LOST = re.compile(r"[\w@.-]{1,200}/[\w@./-]{1,200}:")  # a metric behind another one's value, which nothing parts from it
+_LOST = re.compile(r"[\w@.-]{1,200}/[\w@./-]{1,200}:")
+"""A metric behind another one's value, with nothing between them."""
 _THREE_DECIMALS = re.compile(r"-?\d+\.\d{3}|-?nan|-?inf")
 _LEAST_ROUNDED = 5
 

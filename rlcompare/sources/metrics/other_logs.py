@@ -40,7 +40,8 @@ _BULLET = re.compile(
 _TOTAL = b"Total step time: "
 _REST = re.compile(rb"[^\r\n]{0,%d}" % LINE_BYTES)
 _KEY = re.compile(r"'((?:[^'\\]|\\.){1,300})': ")
-_VALUE = re.compile(r"((?:np|numpy)\.\w+\([^()]*\)|-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)|True|False|None)(?=[,}])")
+_FLOAT = r"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)"
+_VALUE = re.compile(rf"((?:np|numpy)\.\w+\([^()]*\)|{_FLOAT}|True|False|None)(?=[,}}])")
 _PAIR = re.compile(r"([^|]{1,200}?) : (\S{1,100})(?=\s)")
 _PREFIX_BYTES = 400
 _PROCESS = re.compile(r"\(([\w.: -]*pid=\d+(?:, ip=[\w.:]+)?)\)\s*")
