@@ -49,13 +49,15 @@ ALL = os.environ.get("RLCOMPARE_TESTS") == "all"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test with ``@pytest.mark.one_in(n)``, only every n-th set of parameters, from the first on."""
+    """Of a test with ``@pytest.mark.one_in(n)``, only every n-th set of parameters, from the first on; of those with
+    ``@pytest.mark.thorough``, none."""
     seen: Counter[str] = Counter()
     chosen: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
         marker = item.get_closest_marker("one_in")
         name = item.nodeid.partition("[")[0]
-        chosen[ALL or marker is None or seen[name] % marker.args[0] == 0].append(item)
+        is_thorough = item.get_closest_marker("thorough") is not None
+        chosen[ALL or (not is_thorough and (marker is None or seen[name] % marker.args[0] == 0))].append(item)
         seen[name] += 1
     if chosen[False]:
         config.hook.pytest_deselected(items=chosen[False])

@@ -195,7 +195,7 @@ def test_rows_are_chosen_with_the_keyboard(visit: Open) -> None:
 def test_columns_and_times_tell_what_they_mean(visit: Open) -> None:
     seen = visit(diff_examples.regression())
     for selector, words in (
-        ("#s-kernel_types th[data-k=ratio] button", "part of the baseline"),
+        ("#s-kernel_types th[data-k=ratio] button", "relative to the baseline"),
         ("#s-overall th a", "Wall time"),
     ):
         term = seen.page.locator(selector).first

@@ -117,6 +117,7 @@ class TestKeys:
             cached_stores(find_runs(folder / "new"), directory=tmp_path / "cache")
         assert builds == ["new"]
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize("change", ["content", "time", "metadata", "removed"])
     def test_not_after_a_change(self, samples: Path, tmp_path: Path, builds: list[str], change: str) -> None:
         shutil.copytree(samples / "new", tmp_path / "new")
@@ -178,6 +179,7 @@ class TestKeys:
         names = {"/".join(path.parts[-2:]) for path in covered}
         assert {"rlcompare/secret.py", "store/redaction.py", "sources/detect.py", "run/metric.sql"} <= names
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize(
         ("command", "table"),
         [

@@ -76,6 +76,7 @@ def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, st
     return process.returncode, err.strip()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("command", ["ingest", "diff", "no-cache"])
 def test_while_a_profile_is_read(

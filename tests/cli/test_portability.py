@@ -42,6 +42,7 @@ def _run(place: Path, *commands: list[str], **environment: str) -> Outcome:
     return Outcome(done.returncode, out, err)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for open files in /proc")
 def test_on_something_like_windows(samples: Path, tmp_path: Path) -> None:
     """Everything that compares works without POSIX, with no file name, rename or link that Windows refuses."""

@@ -136,6 +136,7 @@ def test_the_new_side_has_the_configuration_of_the_baseline(tmp_path: Path) -> N
     assert against.differences_text(base, base) == "nothing: both sides have the same configuration"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_real_series(tmp_path: Path) -> None:
     """Both sides are real runs, each in a process of its own, and what is printed at the end judges them."""

@@ -44,6 +44,7 @@ def installed_with(distribution: str, extra: str, found: set[str]) -> set[str]:
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_run_needs_no_more(tmp_path: Path, ranks: int) -> None:
     closure = installed_with("rlcompare", "collect", set())

@@ -194,6 +194,7 @@ def test_identical_seeds_give_identical_metrics_but_for_times(work: Path, one: P
     assert first == second
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("number", "ranks"), [(signal.SIGKILL, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2)])
 def test_what_was_finished_stays_readable(work: Path, one: Path, number: signal.Signals, ranks: int) -> None:
     name = f"stopped_{number.name}"
@@ -247,6 +248,7 @@ def test_a_reader_that_goes_away_ends_ranks_and_leaves_nothing(work: Path, tmp_p
     assert left == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("kilobytes", "file"), [(4, "run.json"), (12, "metrics.jsonl"), (100, ".json.gz")])
 def test_a_disk_that_takes_no_more_is_blamed_on_the_file(work: Path, kilobytes: int, file: str) -> None:
     # GIVEN a limit on the size of files, in place of a full disk

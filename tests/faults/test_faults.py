@@ -16,16 +16,19 @@ import pytest
 from rlcompare import db
 from rlcompare.sources import text_repair
 from rlcompare.sources.blocks import Blocks
+from tests.faults.checks import CHECKS
 from tests.faults.processes import IS_LINUX
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(not IS_LINUX, reason="needs inotify, mounts and /proc")
-def test_faults_around_a_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize("check", CHECKS)
+def test_faults_around_a_command(tmp_path: Path, check: str) -> None:
     """Checks that need a right which this user lacks are skipped, which their output says."""
-    command = [sys.executable, "-m", "tests.faults.checks"]
+    command = [sys.executable, "-m", "tests.faults.checks", check]
     path = os.pathsep.join(entry or "." for entry in sys.path)
     environment = os.environ | {"PYTHONPATH": path, "TMPDIR": str(tmp_path)}
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)

@@ -94,6 +94,7 @@ def ask(folder: Path, out: Path, *options: str) -> subprocess.CompletedProcess[s
     return subprocess.run(command, text=True, capture_output=True, check=False)
 
 
+@pytest.mark.thorough
 def test_two_ranks_whose_optimizer_torch_npu_hooks(machine: Machine, start: Start, tmp_path: Path) -> None:
     # GIVEN a job of two ranks that knows nothing of profiling, under PROF_CONFIG_PATH
     script, folder, out = tmp_path / "job.py", tmp_path / "polled", tmp_path / "out"

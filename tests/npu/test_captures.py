@@ -75,6 +75,7 @@ def test_windows_of_a_schedule_are_folders_with_their_ticks(machine: Machine, tm
     assert sorted(tmp_path.glob("profile/*/*")) == sorted(tmp_path / capture["path"] for capture in found)
 
 
+@pytest.mark.thorough
 def test_everything_at_once_is_written(machine: Machine, tmp_path: Path) -> None:
     settings = [
         "contents=[npu,cpu,memory,shapes,module,stack]", "level=level2", "export_type=[db,text]", "aic_metrics=L2Cache",

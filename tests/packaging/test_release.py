@@ -165,6 +165,7 @@ class TestContainer:
     def test_does_not_run_as_root(self) -> None:
         assert _instructions("USER") == ["10001"] and not _instructions("ENTRYPOINT")
 
+    @pytest.mark.thorough
     @pytest.mark.slow
     def test_its_commands_install_what_compares(self, workflow: dict[str, Any], checkout: Path, tmp_path: Path) -> None:
         """In a new environment, from the registry, by hashes: the wheel that the workflow builds works in it."""

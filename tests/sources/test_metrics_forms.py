@@ -232,7 +232,7 @@ class TestConsole:
         assert dict(rows(store, of_step.format(4))) == sound | {"timing_s/step": None}
         assert dict(rows(store, of_step.format(5))) == sound
         said = findings(store)
-        assert said["implausible_metric"].startswith("job.log has values beyond any sense")
+        assert said["implausible_metric"].startswith("job.log has implausible values")
         assert "timing_s/gen is 1e+09 in step 3" in said["implausible_metric"]
         assert "3 infinite or beyond 1e100" in said["not_finite"]
 
