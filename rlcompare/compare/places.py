@@ -100,12 +100,18 @@ def _reason(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
 
 
 def _outside(evidence: Evidence, basis: Basis, parts: Mapping[int, Part]) -> str:
-    """The clause for computation that changed its part of the step while its kernels did not change likewise."""
-    changes = [evidence.operator(name) for name in by_name(parts)]
+    """The clause for computation that changed its part of the step while its kernels did not change likewise.
+
+    Operators of which other causes explain a part do not tell, and must hold little of it.
+    """
+    own = {name: of_name for name, of_name in by_name(parts).items() if not _is_rest(basis, of_name)}
+    found = [part for of_name in own.values() for part in of_name.values()]
+    changes = [evidence.operator(name) for name in own]
     known = [change.shown for change in changes if change is not None and change.shown is not None]
-    if not known or basis.is_apart(parts.values()):
+    delta = total(parts.values())
+    if not delta or not known or not MOST_OF <= total(found) / delta <= 1 / MOST_OF or basis.is_apart(found):
         return ""
-    return outside(fsum(known), mean_total(parts.values()))
+    return outside(fsum(known), mean_total(found))
 
 
 ABOUT_ALL = 1.25

@@ -324,6 +324,15 @@ def test_computation_that_moves_into_the_step_did_not_grow() -> None:
     assert cause.text.endswith("(+1.00 ms), as more of it runs while the host is in the step.")
 
 
+def test_computation_of_which_the_work_explains_a_part_is_not_outside_of_the_step() -> None:
+    """Nine operators take 1 ms longer, 0.6 ms of it for larger inputs: the rest is all that they grew by besides."""
+    evidence = computed(*((f"k{number}", 10.0, 11.0, 0.0, 0.6) for number in range(9)))
+    operators = tuple(replace(change, shown=1.0) for change in evidence.operators)
+    causes, _ = find_causes(replace(evidence, operators=operators))
+    assert [cause.what for cause in causes] == ["workload", "kind"]
+    assert causes[1].text.startswith("The rest of computation grew by 3.60 ms") and "while" not in causes[1].text
+
+
 @pytest.mark.parametrize(("calls", "what"), [(20.0, "workload"), (0.0, "everything")])
 def test_more_calls_are_not_everything_slower(calls: float, what: str) -> None:
     """Most of the time is the host's: it grows with the calls of kernels."""
